@@ -87,8 +87,8 @@ class Call(Record):
     """Where it is served."""
     item: str
     """The item that it was first sent for."""
-    draw: int
-    """Which of several draws of the same request it is."""
+    sample_index: int
+    """Which of several samples of the same request it is."""
     status: str
     """`ok`, or why there is no reply."""
     text: str
@@ -273,7 +273,8 @@ _ITEMS: Mapping[str, tuple[type[Record], Callable[[Path], Iterator[Record]]]] = 
 def _call(call: StoredCall) -> dict[str, Any]:
     reply = Response.from_json(call.reply, None)
     return {
-        **{name: getattr(call, name) for name in ("key", "model", "base_url", "item", "draw")},
+        **{name: getattr(call, name) for name in ("key", "model", "base_url", "item")},
+        "sample_index": call.draw,
         "status": str(reply.status),
         "text": reply.text,
         "input_tokens": reply.usage.input_tokens,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cfeval.testbed.agents.painter import DiffusionPainter, Painting
-from cfeval.testbed.agents.scene_reader import Observer
+from cfeval.testbed.agents.scene_reader import SceneReader
 from cfeval.testbed.items import sample_edit
 from cfeval.testbed.records import EditIntent, Referent, Scene
 from cfeval.testbed.render import Image, render, render_many
@@ -50,7 +50,7 @@ def test_most_edits_are_right_in_the_eyes_of_an_independent_reader(
     edited = [painting.image for painting in paintings]
     assert all(image is not None for image in edited)
     shown = [image for image in edited if image is not None]
-    checks = Observer().check(images[:PAINTED], shown, intents[:PAINTED])
+    checks = SceneReader().check(images[:PAINTED], shown, intents[:PAINTED])
     assert sum(checks) >= 0.85 * PAINTED
 
 
@@ -99,7 +99,7 @@ def test_the_observer_accepts_exact_edits_and_refuses_none_wrong_and_spilled_one
     scenes: list[Scene], intents: list[EditIntent], images: list[Image]
 ) -> None:
     exact = list(render_many([apply(scene, intent) for scene, intent in zip(scenes, intents, strict=True)]))
-    observer = Observer()
+    observer = SceneReader()
     assert sum(observer.check(images, exact, intents)) >= COUNT - 1
     assert sum(observer.check(images, images, intents)) == 0
     masks = [np.zeros((64, 64), dtype=bool)] * COUNT

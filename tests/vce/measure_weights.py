@@ -49,7 +49,7 @@ def simsiam() -> Path:
     from cfeval.vce.plugins.feature_extractors import simsiam as plug_in
 
     torch.manual_seed(3)
-    state = {f"module.encoder.{name}": tensor for name, tensor in plug_in.blank().state_dict().items()}
+    state = {f"module.encoder.{name}": tensor for name, tensor in plug_in.untrained().state_dict().items()}
     state["module.predictor.0.weight"] = torch.zeros(2)
     return _saved(
         "simsiam.pth.tar", {"epoch": 100, "arch": "resnet50", "state_dict": state, "optimizer": {"state": {}}}

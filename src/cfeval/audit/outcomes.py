@@ -85,7 +85,7 @@ def _edct_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -
 
 
 def _cvqa_key(row: Row) -> str:
-    return " ".join(filter(None, (row["id"], row["side"], row.get("order", ""))))
+    return " ".join(filter(None, (row["id"], row["side"], row.get("option_order", ""))))
 
 
 def _cvqa_outcomes(row: Row) -> Outcomes:

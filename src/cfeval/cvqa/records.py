@@ -137,14 +137,14 @@ class ProgramRun(Record):
 class Answer(StageResult):
     """What a solver said to one question, in a fresh turn.
 
-    `asked` is the question as it was put, without the image. `order` is, for options, their letters in the order in
-    which they were shown (`BCDA`: what was B stood first); empty where the question was asked as it stands. `calls`
+    `asked` is the question as it was put, without the image. `option_order` is, for options, their letters in the order
+    in which they were shown (`BCDA`: what was B stood first); empty where the question was asked as it stands. `calls`
     names every stored call behind it: of a program its writer's and those of all its operations.
     """
 
     id: ItemId
     side: Side
-    order: str = ""
+    option_order: str = ""
     asked: str
     text: str = ""
     model: str = ""
@@ -164,7 +164,7 @@ class CvqaScore(StageResult):
     id: ItemId
     side: Side
     type: PairType
-    order: str = ""
+    option_order: str = ""
     image: Sha256
     coco: int | None = None
     gold: str
@@ -187,7 +187,7 @@ class Reading(StageResult):
 
     id: ItemId
     side: Side
-    order: str = ""
+    option_order: str = ""
     rule: str | None = None
     read: str | None = None
     completion: str = ""

@@ -40,13 +40,15 @@ def test_both_questions_are_asked_in_order_each_with_the_pairs_picture() -> None
         ("p1", "direct", picture_of(pair(1))),
         ("p2", "boolean", picture_of(pair(2))),
     ]
-    assert [(s.asked, s.model, s.order, s.status) for s in said[:1]] == [("asked: What of 1?", "me", "", Status.OK)]
+    assert [(s.asked, s.model, s.option_order, s.status) for s in said[:1]] == [
+        ("asked: What of 1?", "me", "", Status.OK)
+    ]
 
 
 def test_in_four_orders_every_value_stands_once_at_every_letter() -> None:
     who = Remembering()
     said = asked(pair(1, "abs_counting_1"), who=who, orders=4)
-    assert [s.order for s in said] == ["", "BCDA", "CDAB", "DABC"] * 2
+    assert [s.option_order for s in said] == ["", "BCDA", "CDAB", "DABC"] * 2
     for side in ("original", "counterfactual"):
         shown = [choices.values for r in who.requests if r.side == side and (choices := read_choices(r.question))]
         assert len(shown) == 4
@@ -75,7 +77,7 @@ def test_questions_are_counted_before_they_are_asked_and_only_options_are_turned
 def seeds(*pairs: QuestionPair, seed: int = 1) -> dict[tuple[str, str, str], int]:
     who = Remembering()
     said = asked(*pairs, who=who, orders=2, seed=seed)
-    return {(s.id, s.side, s.order): r.seed for s, r in zip(said, who.requests, strict=True)}
+    return {(s.id, s.side, s.option_order): r.seed for s, r in zip(said, who.requests, strict=True)}
 
 
 def test_a_question_has_the_same_seed_in_whatever_batch_or_shard_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,9 @@ def test_the_share_is_drawn_by_the_seed_and_about_as_large() -> None:
 
 
 def test_letters_are_those_of_the_question_as_it_stands() -> None:
-    found, model = made([said("a", "that one", order="BCDA")], 0, "ANSWER: A", kind="abs_counting_1", question=LETTERS)
+    found, model = made(
+        [said("a", "that one", option_order="BCDA")], 0, "ANSWER: A", kind="abs_counting_1", question=LETTERS
+    )
     assert "A:17  B:12  C:13  D:16" in model.seen[0].turns[0].text
     assert found[0].read == "B"
 

@@ -57,16 +57,16 @@ def test_readers_may_differ() -> None:
 
 
 def test_a_letter_is_brought_back_to_the_question_as_it_stands() -> None:
-    found = score(PUZZLE, said("A", order="CDAB"))  # what was C stood first
+    found = score(PUZZLE, said("A", option_order="CDAB"))  # what was C stood first
     assert found.shown == {"reference": "A", "robust": "A"}
     assert found.read == {"reference": "C", "robust": "C"}
     assert found.correct == {"reference": 1, "robust": 1}
 
 
 def test_a_value_is_found_among_the_options_as_shown() -> None:
-    found = score(PUZZLE, said("12", order="DBCA"))
+    found = score(PUZZLE, said("12", option_order="DBCA"))
     assert (found.shown["robust"], found.read["robust"], found.correct["robust"]) == ("C", "C", 1)
-    moved = score(PUZZLE, said("12", order="CABD"))
+    moved = score(PUZZLE, said("12", option_order="CABD"))
     assert (moved.shown["robust"], moved.read["robust"], moved.correct["reference"]) == ("A", "C", 1)
 
 
@@ -97,4 +97,4 @@ def test_an_answer_to_a_question_of_another_set_with_the_same_id_is_refused() ->
 @pytest.mark.parametrize(("of", "order"), [(PUZZLE, "ABCC"), (PUZZLE, "BCD"), (pair(), "BCDA")])
 def test_an_order_of_options_that_a_question_cannot_have_is_refused(of: QuestionPair, order: str) -> None:
     with pytest.raises(InputError, match=f"options in the order '{order}', which it cannot have"):
-        score(of, said("A", order=order))
+        score(of, said("A", option_order=order))

@@ -150,7 +150,7 @@ def test_chain_of_thought_without_its_twin_has_no_change() -> None:
 
 def puzzles(kind: str, letters: str, orders: tuple[str, ...] = ("",)) -> list:
     return [
-        score(f"{kind[-1]}{i}", side, letter, "A", kind=kind, order=order)
+        score(f"{kind[-1]}{i}", side, letter, "A", kind=kind, option_order=order)
         for i, letter in enumerate(letters)
         for side in ("original", "counterfactual")
         for order in orders
@@ -170,7 +170,7 @@ def test_options_as_they_stand_count_and_else_the_mean_over_orders() -> None:
     standing = puzzles("abs_counting_1", "A") + puzzles("abs_counting_1", "B", ("BCDA", "CDAB"))
     row = of(accuracy.TABLE7.rows(material({condition(): standing})), kind="abs_counting_1")
     assert (row.n, row.original) == (1, 1)
-    half = [score("q", side, "A" if order == "BCDA" else "C", "A", kind="abs_counting_1", order=order)
+    half = [score("q", side, "A" if order == "BCDA" else "C", "A", kind="abs_counting_1", option_order=order)
             for side in ("original", "counterfactual") for order in ("BCDA", "CDAB")]  # fmt: skip
     row = of(accuracy.TABLE7.rows(material({condition(): half})), kind="abs_counting_1")
     assert (row.original, row.test) == (0.5, "bootstrap")

@@ -15,11 +15,11 @@ from tests.cvqa.tables.scores import condition, failed, material, pair_scores, s
 PUZZLE = "abs_counting_4"
 
 
-def shown(name: str, letter: str | None, gold: str = "A", order: str = "", side: str = "original") -> CvqaScore:
+def shown(name: str, letter: str | None, gold: str = "A", option_order: str = "", side: str = "original") -> CvqaScore:
     """A puzzle's reply that names the option shown under a letter."""
-    read = order["ABCD".index(letter)] if order and letter else letter
+    read = option_order["ABCD".index(letter)] if option_order and letter else letter
     both = dict.fromkeys(("reference", "robust"), letter)
-    return score(name, side, read, gold, kind=PUZZLE, order=order).model_copy(update={"shown": both})
+    return score(name, side, read, gold, kind=PUZZLE, option_order=option_order).model_copy(update={"shown": both})
 
 
 def test_a_set_has_a_row_a_type_and_one_of_all() -> None:
@@ -75,10 +75,10 @@ def test_a_letter_said_too_often_shows() -> None:
 
 def test_orders_tell_position_from_value() -> None:
     orders = ("ABCD", "BCDA")
-    scores = [shown("position", "A", order=order) for order in orders]
-    scores += [shown("value", "ABCD"[order.index("C")], order=order) for order in orders]
-    scores += [shown("neither", letter, order=order) for letter, order in zip("AC", orders, strict=True)]
-    scores += [shown("unread", letter, order=order) for letter, order in zip(("A", None), orders, strict=True)]
+    scores = [shown("position", "A", option_order=order) for order in orders]
+    scores += [shown("value", "ABCD"[order.index("C")], option_order=order) for order in orders]
+    scores += [shown("neither", letter, option_order=order) for letter, order in zip("AC", orders, strict=True)]
+    scores += [shown("unread", letter, option_order=order) for letter, order in zip(("A", None), orders, strict=True)]
     scores += [shown("alone", "A")]
     row = positions.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_permuted, row.n_told) == (5, 3, 3)
@@ -88,12 +88,12 @@ def test_orders_tell_position_from_value() -> None:
 
 
 def test_the_right_letter_is_the_one_shown() -> None:
-    row = positions.rows(material({condition(): [shown("p", "B", gold="C", order="BCDA")]}))[0]
+    row = positions.rows(material({condition(): [shown("p", "B", gold="C", option_order="BCDA")]}))[0]
     assert (row.gold_b, row.gold_c, row.said_b, row.accuracy) == (1, 0, 1, 1)
 
 
 def test_a_position_that_holds_the_same_option_tells_nothing() -> None:
-    scores = [shown("p", "A", order=order) for order in ("ABCD", "ACBD")]
+    scores = [shown("p", "A", option_order=order) for order in ("ABCD", "ACBD")]
     row = positions.rows(material({condition(): scores}))[0]
     assert (row.n_permuted, row.n_told, row.follows_value) == (1, 0, None)
 

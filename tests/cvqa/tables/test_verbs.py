@@ -25,7 +25,9 @@ NUMBERS = {f"direct-p{i:02}": i for i in range(20)}
 def scores(of: str, shift: int) -> list[CvqaScore]:
     """The replies of a condition: pairs of which some failed, or questions with options in two orders."""
     if of == "puzzles":
-        more = [{"kind": "abs_counting_1", "order": order, "shown": {"robust": "B"}} for order in ("ABCD", "BCDA")]
+        more = [
+            {"kind": "abs_counting_1", "option_order": order, "shown": {"robust": "B"}} for order in ("ABCD", "BCDA")
+        ]
         sides = [(f"p{i:02}", side, one) for i in range(20) for side in ("original", "counterfactual") for one in more]
         return [score(name, side, "AB"[(shift + int(name[1:])) % 2], "A", **one) for name, side, one in sides]
     bits = [(i * 7 + shift) % 3 for i in range(20)]

@@ -11,7 +11,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.metrics import is_unedited
-from cfeval.testbed.agents.scene_reader import Observer, Reading, expected_readings, reading_of
+from cfeval.testbed.agents.scene_reader import Reading, SceneReader, expected_readings, reading_of
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.plugins.editors_flawed import ANY, Fault
 from cfeval.testbed.records import POSITIONS
@@ -29,7 +29,7 @@ def made(fault: Fault, share: float = 1.0, requests: Sequence[EditRequest] = ())
 
 
 def read(replies: list[EditReply]) -> list[Reading]:
-    return Observer().read([reply.picture.pixels for reply in replies if reply.picture])
+    return SceneReader().read([reply.picture.pixels for reply in replies if reply.picture])
 
 
 def right(request: EditRequest) -> Reading:

@@ -107,9 +107,9 @@ def _row(pair: QuestionPair, folder: Path, images: Images) -> Item:
 
 def _cell(scores: Sequence[CvqaScore], answers: Sequence[Answer]) -> Item:
     """What a solver said to both questions, a turn a reply."""
-    said = {(one.side, one.order): one for one in answers}
-    of = sorted(scores, key=lambda one: (SIDES.index(one.side), one.order))
-    return {"o": _ending(of), "t": [_turn(one, said.get((one.side, one.order))) for one in of]}
+    said = {(one.side, one.option_order): one for one in answers}
+    of = sorted(scores, key=lambda one: (SIDES.index(one.side), one.option_order))
+    return {"o": _ending(of), "t": [_turn(one, said.get((one.side, one.option_order))) for one in of]}
 
 
 def _ending(scores: Sequence[CvqaScore]) -> str:
@@ -124,7 +124,7 @@ def _ending(scores: Sequence[CvqaScore]) -> str:
 
 def _turn(score: CvqaScore, answer: Answer | None) -> Item:
     """A reply, and how it was read; what is not there is left out."""
-    turn: Item = {"side": score.side, "order": score.order, "text": answer.text if answer else ""}
+    turn: Item = {"side": score.side, "order": score.option_order, "text": answer.text if answer else ""}
     if score.status == Status.OK:
         turn |= {"ok": score.correct[READER], "read": score.read.get(READER)}
         if score.read.get(_OTHER) != score.read.get(READER):

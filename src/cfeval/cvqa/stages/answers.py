@@ -28,7 +28,7 @@ BATCH = 64
 class _Put:
     pair: QuestionPair
     side: Side
-    order: str
+    option_order: str
     question: str
 
 
@@ -80,7 +80,7 @@ def _puts(pair: QuestionPair, orders: int) -> Iterator[_Put]:
 
 def _request(put: _Put, picture: Picture, seed: int) -> AnswerRequest:
     pair, side = put.pair, put.side
-    own = derive_seed(seed, pair.id, side, put.order)
+    own = derive_seed(seed, pair.id, side, put.option_order)
     return AnswerRequest(pair.id, side, pair.type, picture, put.question, own)
 
 
@@ -88,7 +88,7 @@ def _said(put: _Put, reply: AnswerReply) -> Answer:
     return Answer(
         id=put.pair.id,
         side=put.side,
-        order=put.order,
+        option_order=put.option_order,
         asked=reply.asked,
         text=reply.text,
         model=reply.model,

@@ -59,16 +59,16 @@ def _given(pairs: ByKey[str, QuestionPair], said: Answer, seed: int) -> _Given |
     pair = pairs[said.id]
     form, question = form_of(pair.type), pair.side(said.side).question
     choices = read_choices(question) if form == "choice" else None
-    if choices and said.order:
-        choices = choices.reordered(said.order)
+    if choices and said.option_order:
+        choices = choices.reordered(said.option_order)
     rule = read_both(said.text, form, choices, choices.stem if choices else question)["robust"]
-    own = derive_seed(seed, said.id, said.side, said.order, "reading")
+    own = derive_seed(seed, said.id, said.side, said.option_order, "reading")
     asked = choices.text() if choices else question
-    return _Given(said, standing(rule, said.order), ReadRequest(said.id, asked, form, said.text, own))
+    return _Given(said, standing(rule, said.option_order), ReadRequest(said.id, asked, form, said.text, own))
 
 
 def _is_read(one: _Given, share: float, seed: int) -> bool:
-    drawn = derive_seed(seed, one.said.id, one.said.side, one.said.order, "reread") / _DRAWS
+    drawn = derive_seed(seed, one.said.id, one.said.side, one.said.option_order, "reread") / _DRAWS
     return one.rule is None or drawn < share
 
 
@@ -76,9 +76,9 @@ def _reading(one: _Given, reply: ReadReply) -> Reading:
     return Reading(
         id=one.said.id,
         side=one.said.side,
-        order=one.said.order,
+        option_order=one.said.option_order,
         rule=one.rule,
-        read=standing(reply.read, one.said.order),
+        read=standing(reply.read, one.said.option_order),
         completion=reply.completion,
         calls=reply.calls,
         **failure(reply.status, "readings", reply.reason),

@@ -57,8 +57,10 @@ def _refuse_other(question: Question, said: Answer) -> None:
         raise InputError(
             f"an answer to {which}, but to another one ({said.asked[:60]!r}); answer the set's own questions"
         )
-    if said.order and (choices is None or sorted(said.order) != list(LETTERS)):
-        raise InputError(f"an answer to {which} with options in the order {said.order[:8]!r}, which it cannot have")
+    if said.option_order and (choices is None or sorted(said.option_order) != list(LETTERS)):
+        raise InputError(
+            f"an answer to {which} with options in the order {said.option_order[:8]!r}, which it cannot have"
+        )
 
 
 def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
@@ -67,15 +69,15 @@ def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
     figures |= propagated(said) if failed(said) else _compared(asked, said, form_of(pair.type))
     if said.program is not None:
         figures |= {"fault": said.program.fault, "fallback": said.program.fallback}
-    return CvqaScore(id=said.id, side=said.side, order=said.order, **figures)
+    return CvqaScore(id=said.id, side=said.side, option_order=said.option_order, **figures)
 
 
 def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
     choices = read_choices(asked.question) if form == "choice" else None
-    if choices and said.order:
-        choices = choices.reordered(said.order)
+    if choices and said.option_order:
+        choices = choices.reordered(said.option_order)
     shown = read_both(said.text, form, choices, choices.stem if choices else asked.question)
-    read = {reader: standing(answer, said.order) for reader, answer in shown.items()}
+    read = {reader: standing(answer, said.option_order) for reader, answer in shown.items()}
     return {
         "read": read,
         "shown": shown if form == "choice" else {},

@@ -76,7 +76,7 @@ def items(replies: Iterable[Reply], reader: ExtractorName) -> list[Item]:
 def standing(replies: Iterable[Reply], side: Side) -> list[Reply]:
     """The replies to an item's side that count, if any has a score."""
     scored = [reply for reply in replies if reply.side == side and reply.status == Status.OK]
-    return [reply for reply in scored if reply.order in STANDING] or scored
+    return [reply for reply in scored if reply.option_order in STANDING] or scored
 
 
 def both_sides(of: Iterable[Item]) -> list[Item]:

@@ -149,7 +149,7 @@ def _letters(of: Sequence[Reply], reader: int) -> Figures:
 
 def _right(reply: Reply) -> str:
     """The letter under which the right option was shown."""
-    return LETTERS[reply.order.index(reply.gold)] if reply.order else reply.gold
+    return LETTERS[reply.option_order.index(reply.gold)] if reply.option_order else reply.gold
 
 
 def _orders(questions: Sequence[Sequence[Reply]], reader: int) -> Figures:

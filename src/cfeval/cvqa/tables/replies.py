@@ -136,7 +136,7 @@ class Reply:
     id: str
     side: Side
     type: PairType
-    order: str
+    option_order: str
     image: str
     """The first 16 hexadecimal digits of its hash."""
     coco: int | None
@@ -210,9 +210,11 @@ def _gathered(condition: CvqaCondition, scores: Iterable[CvqaScore], same: dict[
     found: dict[tuple[str, Side, str], Reply] = {}
     for score in scores:
         reply = _reply(score, same)
-        key = (reply.id, reply.side, reply.order)
+        key = (reply.id, reply.side, reply.option_order)
         if key in found:
-            where = f"the {score.side} question of '{score.id}'" + (f", order {score.order}" if score.order else "")
+            where = f"the {score.side} question of '{score.id}'" + (
+                f", order {score.option_order}" if score.option_order else ""
+            )
             raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
         found[key] = reply
     return [found[key] for key in sorted(found)]
@@ -228,7 +230,7 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         id=once(score.id),
         side=score.side,
         type=once(score.type),
-        order=once(score.order),
+        option_order=once(score.option_order),
         image=once(score.image[:16]),
         coco=score.coco,
         gold=once(score.gold),

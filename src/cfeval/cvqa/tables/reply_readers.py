@@ -91,14 +91,14 @@ def _by_side(found: Iterable[Reading]) -> list[tuple[Side, list[Reading]]]:
 def _figures(
     material: CvqaTableData, reader: str, condition: CvqaCondition, side: Side, found: Sequence[Reading]
 ) -> Figures:
-    by_reply = {(one.id, one.order): one for one in found}
+    by_reply = {(one.id, one.option_order): one for one in found}
     came = [one for one in material.scores[condition] if one.side == side and one.status == Status.OK]
     figures: Figures = named(material, condition) | {"reader": reader, "side": side, "n": len(came)}
-    figures |= _unread([by_reply.get((one.id, one.order)) for one in came if one.read[1] is None])
+    figures |= _unread([by_reply.get((one.id, one.option_order)) for one in came if one.read[1] is None])
     figures |= {"missing": counted(Counter(one.status.value for one in found if one.status != Status.OK))}
     both = [one for one in found if one.rule is not None and one.status == Status.OK]
     alike = _alike(came, both)
-    filled = [_filled(one, by_reply.get((one.id, one.order))) for one in came]
+    filled = [_filled(one, by_reply.get((one.id, one.option_order))) for one in came]
     figures |= {"n_right": sum(filled) - sum(int(one.correct[1]) for one in came)}
     figures |= {"n_both": len(alike), "n_lost": len(both) - len(alike)}
     scored = {
@@ -118,9 +118,9 @@ def _unread(readings: Sequence[Reading | None]) -> Figures:
 
 def _alike(came: Sequence[Reply], both: Sequence[Reading]) -> list[ItemScore]:
     """1 or 0 for each reply that both read: whether they read the same."""
-    images = {(one.id, one.order): one.image for one in came}
+    images = {(one.id, one.option_order): one.image for one in came}
     return [
-        ItemScore(one.id, images[one.id, one.order], float(one.read == one.rule))
+        ItemScore(one.id, images[one.id, one.option_order], float(one.read == one.rule))
         for one in both
         if one.read is not None
     ]

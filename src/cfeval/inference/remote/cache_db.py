@@ -140,7 +140,7 @@ class StoredCall:
             base_url=call.base_url,
             model=call.model,
             request=canonical(call.request),
-            draw=call.draw,
+            draw=call.sample_index,
             item=call.item,
             reply=reply.as_json(),
             final=reply.final,

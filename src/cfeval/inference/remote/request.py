@@ -14,17 +14,17 @@ from cfeval.core.records import Status
 class Request:
     """One question to a model outside.
 
-    `request` is the whole request, images by their SHA-256 (`sha256:…`); `draw` tells apart calls that are to be drawn
-    anew though they ask the same. `item` is for messages only. `expected` is what it will use at most, and `at_most`
-    how many such calls the provider bears at once. `batched` says that it goes by a batch, and `share` how much of the
-    list price it then costs.
+    `request` is the whole request, images by their SHA-256 (`sha256:…`); `sample_index` tells apart calls that ask
+    the same and are to be drawn anew. `item` is for messages only. `expected` is what it will use at most, and
+    `at_most` how many such calls the provider bears at once. `batched` says that it goes by a batch, and `share` how
+    much of the list price it then costs.
     """
 
     api: str
     base_url: str
     model: str
     request: Mapping[str, Any]
-    draw: int
+    sample_index: int
     item: str = ""
     expected: "Usage" = field(default_factory=lambda: Usage())
     at_most: int = 512
@@ -34,12 +34,12 @@ class Request:
     @cached_property
     def key(self) -> str:
         """The hash of what identifies the call."""
-        return key_of(self.api, self.base_url, self.model, self.request, self.draw)
+        return key_of(self.api, self.base_url, self.model, self.request, self.sample_index)
 
 
-def key_of(api: str, base_url: str, model: str, request: Mapping[str, Any], draw: int) -> str:
+def key_of(api: str, base_url: str, model: str, request: Mapping[str, Any], sample_index: int) -> str:
     """The key of a call: SHA-256 of its canonical JSON."""
-    identity = {"api": api, "base_url": base_url, "model": model, "request": request, "draw": draw}
+    identity = {"api": api, "base_url": base_url, "model": model, "request": request, "draw": sample_index}
     return hashlib.sha256(canonical(identity).encode()).hexdigest()
 
 

@@ -9,7 +9,8 @@ import torch
 
 from cfeval.testbed.agents.painter import check_size
 from cfeval.testbed.models.precision import load_precise, to_precise
-from cfeval.testbed.models.vision import SceneReader, SlotLogits
+from cfeval.testbed.models.vision import SceneReader as Network
+from cfeval.testbed.models.vision import SlotLogits
 from cfeval.testbed.records import BACKGROUNDS, COLORS, POSITIONS, SHAPES, SIZES, EditIntent, Referent, Scene
 from cfeval.testbed.render import Image
 
@@ -30,11 +31,11 @@ class Reading:
     background: str
 
 
-class Observer:
+class SceneReader:
     """The independent eyes."""
 
     def __init__(self) -> None:
-        self._reader = load_precise("reader-b", SceneReader(*READER_B))
+        self._reader = load_precise("reader-b", Network(*READER_B))
 
     @torch.no_grad()
     def read(self, images: Sequence[Image]) -> list[Reading]:

@@ -86,9 +86,9 @@ class Reader:
 
     @cached_property
     def _readings(self) -> "Batcher[Image, Reading]":
-        from cfeval.testbed.agents.scene_reader import Observer
+        from cfeval.testbed.agents.scene_reader import SceneReader
 
-        return Batcher(Observer().read)
+        return Batcher(SceneReader().read)
 
     async def __call__(self, image: Image) -> Scene:
         """The scene in a picture, uint8 (64, 64, 3)."""

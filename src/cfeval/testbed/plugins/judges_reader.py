@@ -22,7 +22,7 @@ from cfeval.testbed.records import POSITIONS, Claim, Referent
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
 if TYPE_CHECKING:
-    from cfeval.testbed.agents.scene_reader import Observer, Reading
+    from cfeval.testbed.agents.scene_reader import Reading, SceneReader
 
 SIDE = 64
 """Width and height of the pictures that it can see."""
@@ -37,9 +37,9 @@ class Plugin(WorldPlugin):
 
     def build(self) -> Judge:
         """The blind judge."""
-        from cfeval.testbed.agents.scene_reader import Observer
+        from cfeval.testbed.agents.scene_reader import SceneReader
 
-        return Reader(Observer())
+        return Reader(SceneReader())
 
 
 class Reader:
@@ -47,7 +47,7 @@ class Reader:
 
     needs_picture = True
 
-    def __init__(self, observer: "Observer") -> None:
+    def __init__(self, observer: "SceneReader") -> None:
         self.observer = observer
         self._requests = Batcher(self._judge_all)
 

@@ -24,7 +24,7 @@ from cfeval.testbed.weights import WorldPlugin, models_dir
 MARGIN = 6
 """How far around the object, before and after, pixels may change."""
 if TYPE_CHECKING:
-    from cfeval.testbed.agents.scene_reader import Observer, Reading
+    from cfeval.testbed.agents.scene_reader import Reading, SceneReader
 
 Mask = npt.NDArray[np.bool_]
 
@@ -41,9 +41,9 @@ class Plugin(WorldPlugin):
 
     def build(self) -> Verifier:
         """The verifier."""
-        from cfeval.testbed.agents.scene_reader import Observer
+        from cfeval.testbed.agents.scene_reader import SceneReader
 
-        return Reader(Observer(), self.align)
+        return Reader(SceneReader(), self.align)
 
 
 class Reader:
@@ -53,7 +53,7 @@ class Reader:
     than they should: objects, empty quadrants, the background.
     """
 
-    def __init__(self, observer: "Observer", align: bool = False) -> None:
+    def __init__(self, observer: "SceneReader", align: bool = False) -> None:
         self.observer, self.align = observer, align
         self._requests = Batcher(self._verify_all)
 

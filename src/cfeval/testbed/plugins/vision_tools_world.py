@@ -20,7 +20,7 @@ from cfeval.testbed.records import ACTION_OF_SIGNAL, COLORS, NOWHERE, NUMBERS, P
 from cfeval.testbed.weights import examine_weights, models_dir
 
 if TYPE_CHECKING:
-    from cfeval.testbed.agents.scene_reader import Observer, Reading
+    from cfeval.testbed.agents.scene_reader import Reading, SceneReader
 
 SIDE = 64
 HALVES = ("top half", "bottom half", "left half", "right half")
@@ -48,9 +48,9 @@ class Plugin(TellingPlugin):
 
     def build(self) -> Vision:
         """The operations."""
-        from cfeval.testbed.agents.scene_reader import Observer
+        from cfeval.testbed.agents.scene_reader import SceneReader
 
-        return World(Observer(), Talk(self, "world"))
+        return World(SceneReader(), Talk(self, "world"))
 
 
 def _weights() -> str:
@@ -77,7 +77,7 @@ class Thing:
 class World:
     """The operations; see the module."""
 
-    def __init__(self, observer: "Observer", talk: Talk) -> None:
+    def __init__(self, observer: "SceneReader", talk: Talk) -> None:
         self._observer, self._talk = observer, talk
         self._last: tuple[Picture, Reading] | None = None
 

@@ -149,7 +149,7 @@ def _background_example(
 
 def measure(network: EditorNetwork, seed: int, count: int = 300) -> dict[str, float]:
     """Shares of whole edits (located, painted, checked by reader B and pixel by pixel) right, by kind."""
-    from cfeval.testbed.agents.scene_reader import Observer
+    from cfeval.testbed.agents.scene_reader import SceneReader
 
     rng = random.Random(seed)
     scenes = [sample_scene(rng) for _ in range(count)]
@@ -158,7 +158,7 @@ def measure(network: EditorNetwork, seed: int, count: int = 300) -> dict[str, fl
     painter = DiffusionPainter(network=network)
     painted = painter.edit(images, intents, list(range(count)))
     done = [result.image if result.image is not None else image for result, image in zip(painted, images, strict=True)]
-    checks = Observer().check(images, done, intents, [result.mask for result in painted])
+    checks = SceneReader().check(images, done, intents, [result.mask for result in painted])
     right = [good and result.failure is None for good, result in zip(checks, painted, strict=True)]
     figures = {"edits": share(right)}
     for kind in EDIT_WEIGHTS:

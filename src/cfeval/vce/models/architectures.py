@@ -25,7 +25,7 @@ def check_name(library: Library, name: str) -> None:
     raise PluginError(f"{library} has no classifier '{name}'; {nearest(name, known)}")
 
 
-def blank(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Module, Preprocessing]":
+def untrained(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Module, Preprocessing]":
     """A network with random weights that the seed draws, and the preprocessing that the library declares for it.
 
     Raises:
@@ -36,5 +36,5 @@ def blank(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Mo
     check_name(library, name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made: tuple[Module, Preprocessing] = LIBRARIES[library].blank(name, classes)
+        made: tuple[Module, Preprocessing] = LIBRARIES[library].untrained(name, classes)
         return made

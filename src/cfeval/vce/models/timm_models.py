@@ -24,7 +24,7 @@ def names() -> Sequence[str]:
     return [*timm.list_models(), *timm.list_pretrained()]
 
 
-def blank(name: str, classes: int) -> "tuple[Module, Preprocessing]":
+def untrained(name: str, classes: int) -> "tuple[Module, Preprocessing]":
     """A network with random weights, and the preprocessing that timm declares for it."""
     network: Module = _timm().create_model(name, pretrained=False, num_classes=classes)
     return network, preprocessing(network)

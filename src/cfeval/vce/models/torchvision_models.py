@@ -23,7 +23,7 @@ def names() -> Sequence[str]:
     return list(models.list_models(module=models))
 
 
-def blank(name: str, classes: int) -> "tuple[Module, Preprocessing]":
+def untrained(name: str, classes: int) -> "tuple[Module, Preprocessing]":
     """A network with random weights, and the preprocessing of the library's own weights for it."""
     import warnings
 

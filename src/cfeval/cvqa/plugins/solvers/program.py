@@ -29,7 +29,6 @@ from cfeval.cvqa.interfaces import (
 )
 from cfeval.cvqa.programs.called import calls_of_program
 from cfeval.cvqa.programs.limits import Budget
-from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.turns import Workers
 from cfeval.cvqa.programs.vision import View, Vision, VisionError
 from cfeval.cvqa.records import Language
@@ -94,6 +93,8 @@ class Program:
         return await self._workers.run(partial(self._answered, request, written, fallback))
 
     def _answered(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
+        from cfeval.cvqa.programs.run import run_program  # the interpreters, which a look at parameters does not need
+
         reply = AnswerReply(request.question, model=written.model, calls=written.calls)
         if written.status != Status.OK:
             return replace(reply, status=written.status, reason=written.reason)

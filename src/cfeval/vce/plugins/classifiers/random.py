@@ -4,7 +4,7 @@ What is measured of it tells what the denoiser and the cone do without any help 
 """
 
 from cfeval.vce.interfaces import Classifier
-from cfeval.vce.models.architectures import blank, check_name
+from cfeval.vce.models.architectures import check_name, untrained
 from cfeval.vce.models.class_names import named
 from cfeval.vce.models.classifier import ArchitecturePlugin, NetworkClassifier
 
@@ -33,5 +33,5 @@ class Plugin(ArchitecturePlugin):
             PluginError: no such architecture.
         """
         classes = named(self.classes, self.num_classes)
-        network, preprocessing = blank(self.library, self.architecture, len(classes), self.seed)
+        network, preprocessing = untrained(self.library, self.architecture, len(classes), self.seed)
         return NetworkClassifier(network, preprocessing, classes, self, f"random {self.architecture}")

@@ -11,7 +11,7 @@ from pydantic import Field, PositiveFloat
 
 from cfeval.core import plugin
 from cfeval.vce.interfaces import Classifier
-from cfeval.vce.models.architectures import blank, check_name
+from cfeval.vce.models.architectures import check_name, untrained
 from cfeval.vce.models.checkpoints import fit, stored
 from cfeval.vce.models.class_names import named
 from cfeval.vce.models.classifier import ArchitecturePlugin, Channels, Interpolation, NetworkClassifier
@@ -54,7 +54,7 @@ class Plugin(ArchitecturePlugin):
             PluginError: no such architecture, or the weights do not fit it.
         """
         path, classes = Path(self.path), named(self.classes, self.num_classes)
-        network, declared = blank(self.library, self.architecture, len(classes), self.seed)
+        network, declared = untrained(self.library, self.architecture, len(classes), self.seed)
         found = stored(path, network)
         fit(network, found.weights, path.name, self._architecture(len(classes)))
         preprocessing = declared.but(

@@ -9,7 +9,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models import timm_models
-from cfeval.vce.models.architectures import blank, check_name
+from cfeval.vce.models.architectures import check_name, untrained
 from cfeval.vce.models.class_names import IMAGENET, named
 from cfeval.vce.models.classifier import ClassifierPlugin, NetworkClassifier
 from cfeval.vce.models.torchvision_models import NONE
@@ -50,7 +50,7 @@ class Plugin(ClassifierPlugin):
         """
         if self.weights == NONE:
             classes = named(self.classes, None)
-            network, preprocessing = blank("timm", self.model, len(classes), self.seed)
+            network, preprocessing = untrained("timm", self.model, len(classes), self.seed)
         else:
             check_name("timm", self.model)
             network = timm_models.trained(self.model)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models import torchvision_models
-from cfeval.vce.models.architectures import blank, check_name
+from cfeval.vce.models.architectures import check_name, untrained
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.models.classifier import ClassifierPlugin, NetworkClassifier
 from cfeval.vce.models.torchvision_models import NONE
@@ -45,7 +45,7 @@ class Plugin(ClassifierPlugin):
         """
         if self.weights == NONE:
             classes = imagenet()
-            network, preprocessing = blank("torchvision", self.model, len(classes), self.seed)
+            network, preprocessing = untrained("torchvision", self.model, len(classes), self.seed)
         else:
             check_name("torchvision", self.model)
             weights = torchvision_models.weights_of(self.model, self.weights)

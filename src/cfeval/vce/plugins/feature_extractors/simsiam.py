@@ -45,7 +45,7 @@ class Plugin(NetworkPlugin):
         encoder = {name.removeprefix(_PREFIX): value for name, value in state.items() if name.startswith(_PREFIX)}
         if not encoder:
             raise PluginError(f"{path}: has no weights under '{_PREFIX}'; SimSiam's checkpoint of ResNet-50 is needed")
-        network = blank()
+        network = untrained()
         fit(network, encoder, path.name, "SimSiam's ResNet-50")
         return SimSiam(network.eval().requires_grad_(False).to(device), device)
 
@@ -71,7 +71,7 @@ class SimSiam:
             return found
 
 
-def blank() -> "Module":
+def untrained() -> "Module":
     """ResNet-50 with SimSiam's projector of three layers, random weights; the predictor is not part of S3."""
     from torch import nn
     from torchvision.models import resnet50
