@@ -14,7 +14,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Look": ("status", "try", "diff"),
     "Check": ("check", "doctor", "estimate", "exam"),
     "Money": ("cache", "prices"),
-    "Publish": ("seal", "verify"),
+    "Publish": ("seal", "verify", "audit"),
     "One evaluation": ("edct", "vce", "cvqa"),
     "What the workflow, DVC and editors call": ("stage", "plan", "schema"),
 }
@@ -23,6 +23,7 @@ GROUPS: Mapping[str, str] = {
     "edct": edct.HELP,
     "vce": vce.HELP,
     "cvqa": cvqa.HELP,
+    "audit": "The audit bundle: one archive that proves the tables of a study to others.",
     "cache": "The response cache: the calls to hosted models, their responses and costs.",
     "stage edct": "The stages of edct, each from one kind of record to the next: what its jobs run.",
     "stage vce": "The stages of vce, each from one kind of record to the next: what its jobs run.",
@@ -52,6 +53,10 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "edct": edct.VERBS,
     "vce": vce.VERBS,
     "cvqa": cvqa.VERBS,
+    "audit": {
+        "build": "cfeval.audit.bundle.cli:run_build",
+        "sign": "cfeval.audit.bundle.cli:run_sign",
+    },
     "cache": {
         "export": "cfeval.inference.cli:run_export",
         "forget": "cfeval.inference.forget:run",

@@ -1,19 +1,31 @@
-"""`cfeval verify`: check that the results of an evaluation belong together, offline."""
+"""`cfeval verify`: check an audit bundle, or that the results of an evaluation belong together, offline."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cfeval.audit.bundle import signature as signatures
+from cfeval.audit.bundle.check import check
 from cfeval.core.errors import InputError
 from cfeval.cvqa import verification as cvqa
 from cfeval.edct.verification import cli as edct
 
 
 def run(
+    bundle: Annotated[
+        Path | None, typer.Argument(help="An audit bundle (ZIP), with --key, --signature and --limit alone.")
+    ] = None,
     results: Annotated[
-        Path, typer.Option(help="Folder of the evaluation's results, such as results/edct or results/cvqa.")
-    ],
+        Path | None,
+        typer.Option(help="Or the folder of an evaluation's results, such as results/edct or results/cvqa."),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The public SSH key (….pub) that must have signed the bundle.")
+    ] = None,
+    signature: Annotated[
+        Path | None, typer.Option(help="The bundle's signature; empty: next to it, with `.dsse.json`.")
+    ] = None,
     conditions: Annotated[
         str, typer.Option(help="edct: the conditions to check, a JSON list of objects of names; empty: all.")
     ] = "",
@@ -42,12 +54,23 @@ def run(
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="How many faults to print.")] = 20,
 ) -> None:
-    """Check that the results of an evaluation belong together, offline: from image to score, item by item.
+    """Check an audit bundle, or that results in a folder belong together, offline: from image to score, item by item.
 
+    Of a bundle every byte is compared with its manifest, and every table is made again from what it rests on.
     Pictures are those that their records name; items and statuses agree from stage to stage; scores follow from what
     they rest on; calls are the ones that the records name. Of edct also edits, accuracy and the figures of tables. Ends
     with status 2 where something does not fit; then no chain is written.
     """
+    if bundle is not None:
+        others = (results, conditions, calls, cache, table, interval, failed_edits, kept, out)
+        if any(others) or exams != "{}":
+            raise InputError(
+                f"{bundle}: of a bundle only --key, --signature and --limit are asked; leave the others out"
+            )
+        verify_bundle(bundle, key, signature, limit)
+        return
+    if results is None or key or signature:
+        raise InputError("name what to check: BUNDLE [--key KEY.pub], or --results results/edct")
     if (results / "answers").is_dir() or results.name == "cvqa":
         if conditions or table or interval or kept or out or exams != "{}" or failed_edits:
             raise InputError("--results is of cvqa: it takes --calls, --cache and --limit alone; leave the others out")
@@ -56,3 +79,13 @@ def run(
         cvqa.verify(results, calls, cache, limit)
         return
     edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit)
+
+
+def verify_bundle(bundle: Path, key: Path | None, envelope: Path | None, limit: int) -> None:
+    """Check a bundle, and its signature where a key is named; InputError where something does not fit."""
+    if envelope is not None and key is None:
+        raise InputError("--signature: name the public key that must have signed the bundle by --key")
+    head = check(bundle, limit)
+    if key is not None:
+        place = envelope or bundle.with_name(f"{bundle.name}{signatures.ENDING}")
+        print(f"signed by {signatures.check(place, key, head)}")

@@ -29,7 +29,7 @@ def chain(conditions: Iterable[ConditionRecords]) -> Iterator[ChainLine]:
     head = START
     for of in conditions:
         for line in _lines(of):
-            head = _head(head, line)
+            head = head_after(head, line)
             yield line.model_copy(update={"head": head})
 
 
@@ -68,7 +68,8 @@ def hash_of(record: Record) -> str:
     return hashlib.sha256(record_line(record).encode()).hexdigest()
 
 
-def _head(before: str, line: ChainLine) -> str:
+def head_after(before: str, line: ChainLine) -> str:
+    """The head of a line: SHA-256 of the former head and the line without its own."""
     text = json.dumps(line.model_dump(mode="json", exclude={"head"}), ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(f"{before}\n{text}\n".encode()).hexdigest()
 
@@ -77,7 +78,7 @@ def is_whole(lines: Sequence[ChainLine]) -> bool:
     """Whether every head is that of its line and of all lines before."""
     head = START
     for line in lines:
-        head = _head(head, line)
+        head = head_after(head, line)
         if line.head != head:
             return False
     return True

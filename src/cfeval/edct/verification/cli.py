@@ -2,23 +2,24 @@
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cfeval.core.errors import InputError
-from cfeval.core.files import ensure_writable
+from cfeval.core.files import atomic_writer, ensure_writable
 from cfeval.core.images import fault_of, folder_of, names_in
-from cfeval.core.jsonl import read_jsonl, write_jsonl
+from cfeval.core.jsonl import read_jsonl, record_line
 from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Condition
-from cfeval.edct.verification.calls import Asked, asked, call_link, call_links, calls_of, picture_links, text_links
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.verification.calls import call_link, call_links, calls_of, picture_links, text_links
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
 from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
 from cfeval.edct.verification.pairs import (
@@ -30,6 +31,7 @@ from cfeval.edct.verification.pairs import (
     read_pair_table,
 )
 from cfeval.edct.verification.stages import stage_links
+from cfeval.edct.verification.stored import StoredCalls, on_disk
 from cfeval.edct.verification.tables import read_table, table_links
 from cfeval.inference.cli import opened
 from cfeval.inference.remote import archive
@@ -45,6 +47,8 @@ _ADVICE = {
 _UNSEALED = (
     f"not sealed: no sidecar (X{ENDING}) ties these files to what they were made from, as snakemake's results have"
 )
+_SHARED = 2 * len(STAGES)
+"""So many files are kept in memory, because the next condition may share them."""
 _RESTORE = "restore the file, or make it and what follows from it again"
 
 
@@ -108,24 +112,55 @@ def verify(
     tables = {file: read_table(file) for file in listed if file not in of_pairs}
     how = interval_of(interval) if interval else None
     errors = exam_errors(exams)
-    tally = Tally(limit)
-    pairs = [] if conditions else _pairs(results, tally)
-    shelves = list(_shelves(results, conditions_of(conditions) if conditions else None, tally, bool(pairs)))
-    stored = _stored([*shelves, *pairs], calls or results / ARCHIVE, cache, tally)
-    done = _check(shelves, stored, tally) | _check_pairs(pairs, stored, tally)
-    if not conditions and not tally.faults:
-        _tell_of_others(results, done)
-    for file, fault in seal_faults(results, done):
-        tally.add("seals", file, [Link("seals", ("", 0), fault)])
-    scores = [score for shelf in shelves for score in shelf.records.scores]
-    for file, (name, rows) in tables.items():
-        tally.add("tables", file, table_links(name, rows, scores, how, failed_edits, errors))
-    for file, shown in of_pairs.items():
-        tally.add("tables", file, pair_table_links(shown, pairs, how))
-    lines = list(chain(shelf.records for shelf in shelves))
-    if kept:
-        tally.add("kept", kept, _kept(kept, lines, conditions_of(conditions) if conditions else None))
-    _end(results, tally, lines, pairs, out)
+    wanted = conditions_of(conditions) if conditions else None
+    tally, done, scores = Tally(limit), set[Path](), list[Score]()
+    with on_disk() as stored, _chain_file(out) as add:
+        _take_archived(calls or results / ARCHIVE, stored, tally)
+        pairs = [] if conditions else _pairs(results, tally)
+        _check_pairs(pairs, stored, cache, done, tally)
+        shelves = (
+            _checked(shelf, stored, cache, done, scores if tables else None, tally)
+            for shelf in _shelves(results, wanted, tally, bool(pairs))
+        )
+        lines, kept_lines = _Lines(), list[ChainLine]()
+        for line in chain(shelf.records for shelf in shelves):
+            lines.add(line)
+            add(line)
+            kept_lines += [line] if kept else []
+        if not conditions and not tally.faults:
+            _tell_of_others(results, done)
+        for file, fault in seal_faults(results, done):
+            tally.add("seals", file, [Link("seals", ("", 0), fault)])
+        for file, (name, rows) in tables.items():
+            tally.add("tables", file, table_links(name, rows, scores, how, failed_edits, errors))
+        for file, shown in of_pairs.items():
+            tally.add("tables", file, pair_table_links(shown, pairs, how))
+        if kept:
+            tally.add("kept", kept, _kept(kept, kept_lines, wanted))
+        _end(results, tally, lines, pairs, out)
+
+
+class _Lines:
+    """What is said about a chain at its end; its lines are not kept."""
+
+    def __init__(self) -> None:
+        self.number, self.head = 0, ""
+        self.conditions: set[str] = set()
+
+    def add(self, line: ChainLine) -> None:
+        """Count a line."""
+        self.number, self.head = self.number + 1, line.head
+        self.conditions.add(condition_path(line))
+
+
+@contextmanager
+def _chain_file(out: Path | None) -> Iterator[Callable[[ChainLine], None]]:
+    """Yields the function that adds a line; the file appears where all is well at the end, if one is wanted."""
+    if out is None:
+        yield lambda _: None
+        return
+    with atomic_writer(out) as add:
+        yield lambda line: add(record_line(line))
 
 
 def _pairs(results: Path, tally: Tally) -> list[PairShelf]:
@@ -137,19 +172,23 @@ def _pairs(results: Path, tally: Tally) -> list[PairShelf]:
         return []
 
 
-def _check_pairs(shelves: Sequence[PairShelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
-    """Look at the links of every file of given pairs once; returns the files."""
-    done: set[Path] = set()
+def _check_pairs(
+    shelves: Sequence[PairShelf], stored: StoredCalls, cache: Path | None, done: set[Path], tally: Tally
+) -> None:
+    """Look at the links of every file of given pairs once, and add the files to `done`."""
     for shelf in shelves:
-        for stage, file in shelf.files.items():
-            if file not in done:
-                done.add(file)
-                tally.add(stage, file, pair_links(stage, shelf))
-                named = ((record, key) for record in shelf.records[stage] for key in calls_of(record))
-                tally.add("calls", file, (call_link(stage, record, key, stored) for record, key in named))
-                tally.add("texts", file, pair_text_links(stage, shelf, stored))
-                tally.add("pictures", file, _pictures(stage, file, shelf.records[stage]))
-    return done
+        new = {stage: file for stage, file in shelf.files.items() if file not in done}
+        done.update(new.values())
+        if cache:
+            _take_cached(
+                cache, {key for stage in new for r in shelf.records[stage] for key in calls_of(r)}, stored, tally
+            )
+        for stage, file in new.items():
+            tally.add(stage, file, pair_links(stage, shelf))
+            named = ((record, key) for record in shelf.records[stage] for key in calls_of(record))
+            tally.add("calls", file, (call_link(stage, record, key, stored) for record, key in named))
+            tally.add("texts", file, pair_text_links(stage, shelf, stored))
+            tally.add("pictures", file, _pictures(stage, file, shelf.records[stage]))
 
 
 def _pictures(stage: str, file: Path, records: Sequence[Any]) -> Iterator[Link]:
@@ -170,7 +209,8 @@ def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pa
             raise InputError(
                 f"{condition_path(condition)}: no protocol '{condition.protocol}'; allowed: {', '.join(RULES)}"
             )
-    records, broken = functools.cache(lambda stage, file: list(stage_records(stage, file))), set[str]()
+    records = functools.lru_cache(_SHARED)(lambda stage, file: list(stage_records(stage, file)))
+    broken = set[str]()
     for condition in chosen:
         for number in range(known[condition]):
             files = {stage: stage_files(results, stage, condition, known[condition])[number] for stage in STAGES}
@@ -184,18 +224,24 @@ def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pa
                     tally.add("files", "a file", [Link("files", ("", 0), str(error))])
 
 
-def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
-    """Look at the links of every file once, however many conditions share it; returns the files."""
-    done: set[Path] = set()
-    for shelf in shelves:
-        for stage, file in shelf.files.items():
-            if file not in done:
-                done.add(file)
-                tally.add(stage, file, stage_links(stage, shelf.records))
-                tally.add("calls", file, call_links(stage, shelf.records, stored))
-                tally.add("texts", file, text_links(stage, shelf.records, stored))
-                tally.add("pictures", file, _pictures(stage, file, getattr(shelf.records, stage)))
-    return done
+def _checked(
+    shelf: Shelf, stored: StoredCalls, cache: Path | None, done: set[Path], scores: list[Score] | None, tally: Tally
+) -> Shelf:
+    """Look at the links of those files that no shelf before shares, and add the files to `done`; returns the shelf."""
+    new = {stage: file for stage, file in shelf.files.items() if file not in done}
+    done.update(new.values())
+    if cache:
+        _take_cached(
+            cache, {key for stage in new for r in getattr(shelf.records, stage) for key in calls_of(r)}, stored, tally
+        )
+    for stage, file in new.items():
+        tally.add(stage, file, stage_links(stage, shelf.records))
+        tally.add("calls", file, call_links(stage, shelf.records, stored))
+        tally.add("texts", file, text_links(stage, shelf.records, stored))
+        tally.add("pictures", file, _pictures(stage, file, getattr(shelf.records, stage)))
+    if scores is not None:
+        scores.extend(shelf.records.scores)
+    return shelf
 
 
 def _names(folder: Path) -> list[str]:
@@ -215,25 +261,22 @@ def _tell_of_others(results: Path, done: Collection[Path]) -> None:
         )
 
 
-def _stored(shelves: Sequence[Shelf | PairShelf], zipped: Path, cache: Path | None, tally: Tally) -> dict[str, Asked]:
-    """Those calls that the records name and that can be had, each checked against its key and seal."""
-    named = {key for shelf in shelves for record in _records(shelf) for key in calls_of(record)}
-    found: dict[str, Asked] = {}
+def _take_archived(zipped: Path, stored: StoredCalls, tally: Tally) -> None:
+    """Keep the calls of an archive, each checked against its key and seal; those before a fault are kept."""
     try:
-        found |= {call.key: asked(call) for call, _ in archive.read(zipped) if call.key in named}
+        for call, _ in archive.read(zipped):
+            stored.add(call)
     except InputError as error:
         tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
-    if cache:
-        for call in opened(cache).calls(named):
-            fault = call.fault()
-            tally.add("calls", cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
-            found |= {} if fault else {call.key: asked(call)}
-    return found
 
 
-def _records(shelf: Shelf | PairShelf) -> Iterator[Any]:
-    for stage in shelf.files:
-        yield from shelf.records[stage] if isinstance(shelf, PairShelf) else getattr(shelf.records, stage)
+def _take_cached(cache: Path, named: Collection[str], stored: StoredCalls, tally: Tally) -> None:
+    """Keep those calls of a response cache that records name."""
+    for call in opened(cache).calls(named):
+        fault = call.fault()
+        tally.add("calls", cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
+        if not fault:
+            stored.add(call)
 
 
 def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:
@@ -244,22 +287,19 @@ def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition
     yield from kept_links([line for line in kept if condition_path(line) in checked], lines)
 
 
-def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], pairs: Sequence[PairShelf], out: Path | None) -> None:
-    """Sum up; write the chain where nothing is wrong.
+def _end(results: Path, tally: Tally, lines: _Lines, pairs: Sequence[PairShelf], out: Path | None) -> None:
+    """Sum up.
 
     Raises:
-        InputError: something is.
+        InputError: something is wrong; the chain's file does not appear then.
     """
     counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
-    conditions = len({condition_path(line) for line in lines})
     given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
     told = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
-    print(f"{results}: {conditions} conditions, {len(lines):,} items and edits; {told}links: {counted}")
+    print(f"{results}: {len(lines.conditions)} conditions, {lines.number:,} items and edits; {told}links: {counted}")
     if tally.faults:
         nothing = "; no chain is written" if out else ""
         raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
-    if out:
-        write_jsonl(out, lines)
     fine = "fine" if tally.links["seals"] else f"fine, but {_UNSEALED}"
-    head = f"the chain's head is {lines[-1].head}" if lines else "given pairs have no chain"
+    head = f"the chain's head is {lines.head}" if lines.number else "given pairs have no chain"
     print(f"{fine}; {head}")

@@ -1,0 +1,240 @@
+"""Check a bundle offline: every byte of it, every link between its files, and every table made again.
+
+What is checked comes first where others rest on it, so that the first thing that does not fit is the one that is named:
+the archive and its manifest, the signature, provenance records, records of items and their calls, tables.
+"""
+
+import contextlib
+import hashlib
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cfeval.audit.bundle import manifest
+from cfeval.audit.bundle.build import CHAIN
+from cfeval.audit.bundle.contents import FULL, place_of
+from cfeval.audit.bundle.recompute import Made, differences, lacking, makes_tables
+from cfeval.audit.bundle.redaction import score_faults
+from cfeval.audit.bundle.stored_zip import Reader
+from cfeval.core.errors import InputError
+from cfeval.core.provenance.hashes import digest
+from cfeval.core.provenance.jobs import ENDING
+from cfeval.core.provenance.sidecars import Sidecar, parsed
+from cfeval.cvqa import verification as cvqa
+from cfeval.edct.verification import cli as edct
+
+_RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa))/.+")
+_OTHERS = re.compile(r"(cfeval|elsewhere|data|workflow|overlays|documents)/.+|[A-Za-z0-9._-]+")
+"""Where files of a bundle are that no job made; files of a study's own folder are named by provenance records."""
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A bundle in a folder: its files and, where it is redacted, those of the bundle that has everything; by path."""
+
+    folder: Path
+    files: Mapping[str, str]
+    whole: Mapping[str, str]
+    head: str
+
+    @property
+    def redacted(self) -> bool:
+        """Whether texts and images are left out."""
+        return FULL in self.files
+
+    @property
+    def results(self) -> dict[str, str]:
+        """The evaluations by their folders of results."""
+        found = (_RESULTS.fullmatch(name) for name in self.files)
+        return dict(sorted({match[1]: match[2] for match in found if match}.items()))
+
+
+def check(bundle: Path, limit: int = 20) -> str:
+    """Check a bundle, and print what was looked at.
+
+    Args:
+        bundle: the archive.
+        limit: of the faults between records, how many to print.
+
+    Returns:
+        The bundle's head: the hash of its manifest.
+
+    Raises:
+        InputError: something does not fit; its first place is named.
+    """
+    with TemporaryDirectory(prefix="cfeval-verify-") as place:
+        unpacked = unpack(bundle, Path(place, "bundle"))
+        print(f"{bundle}: {len(unpacked.files):,} files, each with the hash that the manifest names")
+        records = _provenance(unpacked)
+        print(f"{len(records):,} provenance records, each about the files that are there")
+        _records(unpacked, limit)
+        _tables(unpacked, records, Path(place, "again"))
+        print(f"fine; the bundle's head is {unpacked.head}")
+        return unpacked.head
+
+
+def unpack(bundle: Path, folder: Path) -> Unpacked:
+    """Unpack a bundle, and compare every file with the manifest.
+
+    Raises:
+        InputError: the archive or a file of it was changed, is missing or is one too many.
+    """
+    found: dict[str, str] = {}
+    with Reader(bundle).entries() as entries:
+        text = _manifest(bundle, entries)
+        wanted = manifest.read(text, f"{bundle}: {manifest.NAME}")
+        for name, pieces in entries:
+            if name not in wanted or name in found:
+                raise InputError(
+                    f"{bundle}: {name}: not in the manifest; take the bundle from where it came from again"
+                )
+            found[name] = _unpacked(folder / name, pieces)
+            if found[name] != wanted[name]:
+                raise InputError(f"{bundle}: {name}: not the file that the manifest names (SHA-256 differs)")
+    if lost := [name for name in wanted if name not in found]:
+        raise InputError(f"{bundle}: {lost[0]}: the manifest names it, and it is not there")
+    whole = dict(wanted)
+    if FULL in wanted:
+        whole = manifest.read((folder / FULL).read_text(encoding="utf-8"), f"{bundle}: {FULL}")
+    return Unpacked(folder, wanted, whole, manifest.head_of(text))
+
+
+def _manifest(bundle: Path, entries: Iterator[tuple[str, Iterator[bytes]]]) -> str:
+    name, pieces = next(entries, ("", iter(())))
+    if name != manifest.NAME:
+        raise InputError(f"{bundle}: no audit bundle; `cfeval audit build` makes one")
+    try:
+        return b"".join(pieces).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{bundle}: {name}: not UTF-8 text; take the bundle from where it came from again") from None
+
+
+def _unpacked(path: Path, pieces: Iterator[bytes]) -> str:
+    sha256 = hashlib.sha256()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as stream:
+            for piece in pieces:
+                sha256.update(piece)
+                stream.write(piece)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{path.name}: in the bundle twice, as a file and as a folder") from None
+    return sha256.hexdigest()
+
+
+def _provenance(unpacked: Unpacked) -> dict[str, Sidecar]:
+    """The provenance records by path, all about the files that are there; each file of the results is named by one."""
+    tree, found, made = _Tree(unpacked.whole), dict[str, Sidecar](), set[str]()
+    for name in (one for one in sorted(unpacked.files) if one.endswith(ENDING) and _RESULTS.fullmatch(one)):
+        try:
+            record = parsed((unpacked.folder / name).read_bytes(), name)
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+        for path, sha256 in sorted(record.inputs.items()) + sorted(record.outputs.items()):
+            if tree.hash_of(path) != sha256:
+                raise InputError(f"{path}: not the file that {name} names")
+        for path, known in sorted(record.plan.files.items()):
+            place = place_of(path, known or "")
+            if unpacked.whole.get(place, known) != known:
+                raise InputError(f"{place}: not the file that {name} names")
+        found[name] = record
+        made |= {name, *record.outputs}
+    folders = tuple(path for path in made if path.endswith("/"))
+    named = {place_of(path, sha or "") for record in found.values() for path, sha in record.plan.files.items()}
+    for name in unpacked.files:
+        if not (name in made or name in named or name.startswith(folders)) and (
+            _RESULTS.fullmatch(name) or not _OTHERS.fullmatch(name)
+        ):
+            raise InputError(f"{name}: no provenance record names it")
+    for name, sha256 in unpacked.files.items():
+        if unpacked.whole.get(name, sha256) != sha256 and name != _CRATE and "/scores/" not in name:
+            raise InputError(f"{name}: not the file that {FULL} names")
+    return found
+
+
+_CRATE = "ro-crate-metadata.json"
+
+
+class _Tree:
+    """Hashes of files and of folders of files, by path."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files, self._names = files, sorted(files)
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash as a provenance record has it; that of a folder without files is that of no bytes."""
+        return self._files.get(path) if not path.endswith("/") else digest("".join(self._lines(path)).encode())
+
+    def _lines(self, folder: str) -> Iterator[str]:
+        for name in islice(self._names, bisect_left(self._names, folder), None):
+            if not name.startswith(folder):
+                return
+            yield f"{name.removeprefix(folder)} {self._files[name]}\n"
+
+
+def _records(unpacked: Unpacked, limit: int) -> None:
+    """Check what the items' records say, stage by stage, and the chain; of a redacted bundle what is left of that."""
+    again = unpacked.folder.with_name(CHAIN)
+    with contextlib.chdir(unpacked.folder):
+        for folder, evaluation in unpacked.results.items():
+            chained = evaluation == "edct" and CHAIN in unpacked.files
+            if unpacked.redacted:
+                _left(folder, chained)
+            elif chained:
+                edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, again, limit)
+                _same_lines(Path(CHAIN), again)
+            elif evaluation == "cvqa":
+                cvqa.verify(Path(folder), limit=limit)
+
+
+def _left(folder: str, chained: bool) -> None:
+    """Check the scores of a redacted bundle against the chain, and say what cannot be recomputed."""
+    found = Counter(score_faults(Path(folder), Path(CHAIN)) if chained else ())
+    if fault := next(filter(None, found), None):
+        raise InputError(fault)
+    if chained:
+        print(f"{folder}: {found.total():,} scores are those of the chain, {found[None]:,} without their reasons")
+    print(f"could not be recomputed: {folder}: what rests on texts and images, which are left out")
+
+
+def _same_lines(kept: Path, again: Path) -> None:
+    with kept.open(encoding="utf-8") as old, again.open(encoding="utf-8") as new:
+        for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):
+            if one != other:
+                raise InputError(f"{CHAIN}, line {number}: not what the records give")
+        if next(old, None) is not None or next(new, None) is not None:
+            raise InputError(f"{CHAIN}: not as long as the records make it")
+
+
+def _tables(unpacked: Unpacked, records: Mapping[str, Sidecar], scratch: Path) -> None:
+    """Make every table again, and compare; say which rest on what was left out."""
+    done, left = 0, list[str]()
+    named: set[str] = set()
+    for record in records.values():
+        if not makes_tables(record):
+            continue
+        outputs = tuple(path for path in record.outputs if path in unpacked.files)
+        named |= set(outputs)
+        if lost := lacking(record, unpacked.files):
+            left.append(f"{outputs[0]} (rests on {lost})")
+            continue
+        for fault in differences(Made(record, outputs), unpacked.folder, scratch):
+            if fault:
+                raise InputError(fault)
+            done += 1
+    tables = [name for name in unpacked.files if _is_table(name)]
+    if stray := sorted(set(tables) - named):
+        raise InputError(f"{stray[0]}: no provenance record of a table's job names it")
+    print(f"{done} files of tables made again, all the same" if done or not left else "no table could be made again")
+    for line in left:
+        print(f"could not be recomputed: {line}")
+
+
+def _is_table(name: str) -> bool:
+    match = _RESULTS.fullmatch(name)
+    return match is not None and name.startswith(f"{match[1]}/tables/") and not name.endswith(ENDING)

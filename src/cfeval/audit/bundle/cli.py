@@ -1,0 +1,90 @@
+"""`cfeval audit build` and `cfeval audit sign`: make an audit bundle of a study, and sign one."""
+
+import datetime
+import getpass
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from cfeval.audit.bundle import signature
+from cfeval.audit.bundle.build import NO_LICENCE, Study, build
+from cfeval.audit.bundle.check import unpack
+from cfeval.audit.plan import Name, Overlays, Studies, Whole, whole
+from cfeval.core.errors import InputError
+from cfeval.core.files import ensure_writable, write_text
+from cfeval.core.provenance.jobs import Job
+from cfeval.core.roots import PARAMS
+
+
+def run_build(
+    out: Annotated[Path, typer.Option(help="The archive (ZIP).")],
+    studies: Studies = None,
+    overlay: Overlays = None,
+    name: Name = "",
+    redact: Annotated[bool, typer.Option("--redact", help="Leave texts and images out; their hashes stay.")] = False,
+    date: Annotated[str, typer.Option(help="The date of the bundle, YYYY-MM-DD; empty: today (UTC).")] = "",
+    licence: Annotated[str, typer.Option(help="The terms under which the results may be used: a URL or a text.")] = "",
+) -> None:
+    """Build the audit bundle of a study: one archive with everything that its tables rest on.
+
+    It is a ZIP file and a Workflow Run RO-Crate: parameters, prompts, code revision and packages, the calls without
+    keys, images, records, tables, the report, and hashes of all. `cfeval verify BUNDLE` checks it anywhere, offline.
+    The same study and date give the same bytes. Refused where a result is not what would be made now.
+    """
+    ensure_writable(out)
+    if date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
+        raise InputError(f"--date: {date!r} is no date as YYYY-MM-DD")
+    study = whole(overlay, name)
+    names = studies or [one for one in ("edct", "vce", "cvqa") if study.jobs([one])]
+    jobs = _sound(study, names)
+    day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
+    parameters = {str(PARAMS): PARAMS}
+    parameters |= {f"overlays/{number}-{file.name}": file for number, file in enumerate(overlay or ())}
+    taken = Study(
+        study.params,
+        {f"{study.root}/{one}": one for one in names},
+        [path for job in jobs for path in job.outputs],
+        [job.sidecar for job in jobs],
+        parameters,
+        day,
+        licence or NO_LICENCE,
+    )
+    head = build(taken, out, redact)
+    print(f"{out}: {out.stat().st_size:,} bytes; the bundle's head is {head}")
+
+
+def _sound(study: Whole, names: list[str]) -> list[Job]:
+    """The jobs of some studies; InputError where one is not what would be made now."""
+    state = study.state(names)
+    stale = state.stale()
+    study.planner.remember()
+    for path, why in stale.items():
+        raise InputError(
+            f"{path}: {why}; {len(stale)} of {len(state.jobs)} jobs are not what would be made now: run the study first"
+        )
+    return state.jobs
+
+
+def run_sign(
+    bundle: Annotated[Path, typer.Argument(help="The archive that `cfeval audit build` made.")],
+    key: Annotated[Path, typer.Option(help="Your private SSH key (Ed25519), such as ~/.ssh/id_ed25519.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the signature; empty: next to the bundle, with `.dsse.json`.")
+    ] = None,
+) -> None:
+    """Sign an audit bundle with your SSH key: an in-toto statement about its manifest, in a DSSE envelope.
+
+    Every file is compared with the manifest first; whether the files fit together is what `cfeval verify` says.
+    """
+    to = out or bundle.with_name(f"{bundle.name}{signature.ENDING}")
+    ensure_writable(to)
+    with TemporaryDirectory(prefix="cfeval-sign-") as folder:
+        unpacked = unpack(bundle, Path(folder, "bundle"))
+    tables = {name: sha256 for name, sha256 in unpacked.files.items() if "/tables/" in name and name.endswith(".csv")}
+    stated = {"bundle": bundle.name, "redacted": unpacked.redacted, "tables": tables}
+    payload = signature.statement(unpacked.head, stated)
+    write_text(to, signature.signed(payload, key.expanduser(), lambda: getpass.getpass(f"{key}: ").encode()))
+    print(f"{to}: signs the bundle with the head {unpacked.head}")

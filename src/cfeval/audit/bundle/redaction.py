@@ -1,0 +1,65 @@
+"""Score files without the texts that their reasons may quote."""
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import chain as joined
+from pathlib import Path
+
+from cfeval.core.jsonl import parse_line
+from cfeval.edct.files import condition_path, conditions_in, stage_files, stage_records
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.verification.chain import START, hash_of, head_after
+from cfeval.edct.verification.links import ChainLine
+
+LEFT_OUT = "left out"
+"""What is written instead of a reason."""
+
+
+def redacted_scores(file: Path) -> bytes:
+    """A score file of edct (CSV) with its reasons left out; empty where it has none and can stay as it is."""
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream)
+        content = io.StringIO()
+        writer = csv.DictWriter(content, rows.fieldnames or (), lineterminator="\n")
+        writer.writeheader()
+        changed = False
+        for row in rows:
+            if row.get("reason"):
+                row["reason"], changed = LEFT_OUT, True
+            writer.writerow(row)
+    return content.getvalue().encode() if changed else b""
+
+
+def score_faults(results: Path, chain: Path) -> Iterator[str | None]:
+    """What is wrong with each score of a redacted bundle; empty where nothing is, None where its reason is left out.
+
+    The heads of the chain are those of its lines, and each score's record has the hash that its line names.
+    """
+    head = START
+    rows: dict[str, Iterator[Score]] = {}
+    with chain.open(encoding="utf-8") as lines:
+        for number, text in enumerate(lines, start=1):
+            line = parse_line(chain, number, text, ChainLine)
+            head = head_after(head, line)
+            if line.head != head:
+                yield f"{chain.name}, line {number}: its head is not that of its lines"
+            yield _score_fault(line, rows, results)
+    for condition, rest in rows.items():
+        if next(rest, None) is not None:
+            yield f"scores/{condition}: a score of which {chain.name} has no line"
+
+
+def _score_fault(line: ChainLine, rows: dict[str, Iterator[Score]], results: Path) -> str | None:
+    condition = condition_path(line)
+    if condition not in rows:
+        shards = conditions_in(results).get(Condition(**{name: getattr(line, name) for name in Condition.model_fields}))
+        files = stage_files(results, "scores", line, shards) if shards else []
+        rows[condition] = joined.from_iterable(stage_records("scores", file) for file in files)
+    score = next(rows[condition], None)
+    place = f"scores/{condition}, item '{line.id}', edit {line.edit}"
+    if score is None or (score.id, score.edit, score.status) != (line.id, line.edit, line.status):
+        return f"{place}: not the score that the chain has there"
+    if score.reason == LEFT_OUT:
+        return None
+    return "" if hash_of(score) == line.score else f"{place}: not the score whose hash the chain has"

@@ -1,0 +1,55 @@
+"""A bundle without texts and images still proves what is left, and says what it cannot."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cfeval.core.provenance.hashes import digest
+from tests.audit.bundle.study import EDCT, TABLE, contents, forged
+from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
+from tests.conftest import Run
+from tests.edct.verification.study import MASK, PICTURES
+
+
+def test_no_text_and_no_image_is_in_it(redacted: Path, bundle: Path) -> None:
+    texts = ("What is in", "It is blue", "I see a", "Make a blue", "said at length", "the background")
+    whole, left = bundle.read_bytes(), redacted.read_bytes()
+    for content in (*(text.encode() for text in texts), PICTURES["a"].png, MASK.png):
+        assert content in whole
+        assert content not in left
+
+
+def test_hashes_of_all_stay(redacted: Path, bundle: Path) -> None:
+    assert contents(redacted)["full-manifest-sha256.txt"] == contents(bundle)["manifest-sha256.txt"]
+
+
+def test_what_is_left_holds_and_what_cannot_be_recomputed_is_said(redacted: Path, cfeval: Run) -> None:
+    status, out, _ = cfeval("verify", redacted)
+    assert status == 0
+    assert "7 scores are those of the chain, 5 without their reasons" in out
+    assert "could not be recomputed: results/edct: what rests on texts and images" in out
+    assert f"could not be recomputed: {TABLE}" not in out
+    assert "3 files of tables made again, all the same" in out
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [(SCORES, b",1,1,", b",1,0,"), (f"{TABLE}.csv", b"1.0000", b"0.9")])
+def test_a_forged_score_or_table_is_refused(
+    redacted: Path, tmp_path: Path, cfeval: Run, name: str, old: bytes, new: bytes
+) -> None:
+    for change in (edited(name, old, new), resealed(name, old, new)):
+        assert refused(forged(redacted, tmp_path / "forged.zip", change), cfeval)
+
+
+def test_a_forged_hash_of_what_is_left_out_is_refused(redacted: Path, tmp_path: Path, cfeval: Run) -> None:
+    item = digest(PICTURES["a"].png).encode()
+    change = edited("full-manifest-sha256.txt", item, b"0" * 64)
+    assert f"{EDCT}/items/d/" in refused(forged(redacted, tmp_path / "forged.zip", change), cfeval)
+
+
+def test_it_is_described_as_redacted(redacted: Path) -> None:
+    crate = json.loads(contents(redacted)["ro-crate-metadata.json"])
+    root = next(entity for entity in crate["@graph"] if entity["@id"] == "./")
+    assert "left out" in root["description"]
+    there = contents(redacted).keys()
+    assert {part["@id"] for part in root["hasPart"]} <= there
