@@ -1,0 +1,91 @@
+"""A study of very many items that share a few images, written as a stream."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cfeval import cli
+from cfeval.audit.bundle.build import Study
+from cfeval.config import parse, read
+from cfeval.core.images import folder_of
+from cfeval.core.jsonl import write_csv, write_jsonl
+from cfeval.core.provenance.hashes import Hashes
+from cfeval.core.records import ImageRef
+from cfeval.core.shards import shard_files
+from cfeval.datasets.sample import Sample
+from cfeval.edct.files import STAGES, condition_path, stage_files
+from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from tests.audit.bundle.study import DEFAULT, EDCT
+from tests.edct.verification.study import PLAIN
+from tests.pictures import picture
+
+ONE, OTHER = picture(1, (8, 8)), picture(2, (8, 8))
+NAMES = {"image": ImageRef(path="image.png", sha256=ONE.sha256)}
+TABLE = f"{EDCT}/tables/edct_table1"
+
+
+def make(items: int, shards: int) -> None:
+    """Write the study into the working folder: an item is in the shard of its number, one image a shard and stage."""
+    results = Path(EDCT)
+    for stage, (names, kind) in STAGES.items():
+        ending = "csv" if stage == "scores" else "jsonl"
+        path = results / stage / f"{condition_path(PLAIN, names)}.{ending}"
+        for shard, file in enumerate(shard_files(path, shards)):
+            records = (record(stage, number) for number in range(shard, items, shards))
+            write_csv(file, kind, records) if ending == "csv" else write_jsonl(file, records)
+            if stage in ("items", "counterfactuals"):
+                folder_of(file).mkdir(parents=True)
+                (folder_of(file) / "image.png").write_bytes((ONE if stage == "items" else OTHER).png)
+    words = ["--conditions", json.dumps([PLAIN.model_dump()]), "--results", EDCT, "--shards", str(shards)]
+    command = ["table", "table1", *words, "--interval", '{"resamples": 100}', "--out", TABLE]
+    assert cli.run(["stage", "edct", *command]) == 0
+    for made, inputs in jobs(shards):
+        stage = "edct.table" if made[0].startswith(TABLE) else "edct.other"
+        plan: dict[str, Any] = {"stage": stage, "command": ["edct", *command], "code": {}, "files": {}, "versions": {}}
+        hashed = [{path: Hashes().path(path) for path in paths} for paths in (inputs, made)]
+        Path(f"{made[0]}.made.json").write_text(json.dumps({"plan": plan, "inputs": hashed[0], "outputs": hashed[1]}))
+    shutil.copy(DEFAULT, "params.yaml")
+
+
+def jobs(shards: int) -> Iterator[tuple[list[str], list[str]]]:
+    """What each job makes, and from what."""
+    for stage in STAGES:
+        for file in stage_files(Path(EDCT), stage, PLAIN, shards):
+            yield [str(file), *([f"{folder_of(file)}/"] if stage in ("items", "counterfactuals") else [])], []
+    scores = [str(file) for file in stage_files(Path(EDCT), "scores", PLAIN, shards)]
+    yield [f"{TABLE}.{ending}" for ending in ("csv", "md", "tex")], scores
+
+
+def study(shards: int) -> Study:
+    """What a bundle of it is built from."""
+    made = [paths for paths, _ in jobs(shards)]
+    outputs = [path for paths in made for path in paths]
+    records = [f"{paths[0]}.made.json" for paths in made]
+    return Study(parse(read(DEFAULT)), {EDCT: "edct"}, outputs, records, {"params.yaml": DEFAULT}, "2026-11-23")
+
+
+def record(stage: str, number: int) -> Any:
+    """A record of a stage about an item; all are scored."""
+    item = f"item-{number:07d}"
+    said = {"answer": "It is red.", "explanation": f"I see a red ball at place {number}.", "model": "m"}
+    moved = {"answer_moved": 1, "names_edited": 1}
+    if stage == "items":
+        return Sample(id=item, question="What color is the ball?", reference="red", **NAMES)
+    if stage == "baselines":
+        return Baseline(id=item, question="What color is the ball?", **said)
+    if stage == "instructions":
+        cited = {"concept": "the ball", "positive": "Make it blue.", "evidence": "object", "cited": ("the ball",)}
+        return Instruction(id=item, **cited)
+    if stage == "counterfactuals":
+        return Counterfactual(id=item, seed=1, image=ImageRef(path="image.png", sha256=OTHER.sha256))
+    if stage == "checks":
+        return Check(id=item, changed_share=0.25)
+    if stage == "requeries":
+        return Requery(id=item, **{**said, "answer": "It is blue.", "explanation": "I see a blue ball."})
+    if stage == "verdicts":
+        return Verdict(id=item, scores={"pcs": 1, "ncc": 1}, stated_ccs=1, **moved)
+    measured = {"pcs": 1, "ncc": 1, "ccs": 1, "mismatch": 0, "correct": 1.0, "changed_share": 0.25, "breadth": 1}
+    its = {"id": item, "cluster": ONE.sha256[:16], "evidence": "object", "present": 1, **measured, **moved}
+    return Score.model_validate({**PLAIN.model_dump(), **its})

@@ -1,0 +1,40 @@
+"""A bundle of a hundred thousand items is built and checked with less than 500 MB."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ITEMS, SHARDS = 100_000, 50
+MOST = 500
+"""In MB, of each process at its peak."""
+WRITE = "from tests.audit.bundle.large import make; make({items}, {shards})"
+BUILD = (
+    "from tests.audit.bundle.large import study; from cfeval.audit.bundle.build import build; "
+    "build(study({shards}), Path('../b.zip'))"
+)
+CHECK = "from cfeval.audit.bundle.check import check; check(Path('../b.zip'))"
+PEAK = "; import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+
+
+def peak(place: Path, code: str) -> int:
+    """The most memory that a process took, in MB, which ran some code in a folder."""
+    code = "from pathlib import Path; " + code.format(items=ITEMS, shards=SHARDS) + PEAK
+    environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return int(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_items_take_less_than_500_mb(tmp_path: Path) -> None:
+    place = tmp_path / "study"
+    place.mkdir()
+    peak(place, WRITE)
+    taken = {what: peak(place, code) for what, code in (("build", BUILD), ("check", CHECK))}
+    print(taken)
+    assert max(taken.values()) < MOST
