@@ -83,7 +83,7 @@ def test_a_wrong_option_ends_with_status_2(cfeval: Run, arguments: list[str]) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("estmate", "no command 'estmate'; did you mean 'estimate'? allowed: cache, check, cvqa, "),
+        ("estmate", "no command 'estmate'; did you mean 'estimate'? allowed: audit, cache, check, "),
         ("cache stat", "no command 'cache stat'; did you mean 'stats'? allowed: export, forget, "),
         ("stage edct bseline", "no command 'stage edct bseline'; did you mean 'baselines'? "),
         ("edct baselines", "'edct baselines' is a stage of the workflow; call it by `cfeval stage edct baselines`"),

@@ -69,7 +69,7 @@ def test_it_holds_offline_on_another_path_with_the_base_install_alone(bundle: Pa
 def test_what_models_said_of_themselves_is_in_it(bundle: Path) -> None:
     about = json.loads(contents(bundle)["about.json"])
     [called] = about["calls"]
-    assert called["model"], called["reported"] == ("m", "m-1")
+    assert (called["model"], called["reported"]) == ("m", "m-1")
     assert called["host"] == "h"
     assert about["answered"][0]["reported"] == "m-1"
     assert about["packages"] == {"numpy": ["2.0"]}
@@ -185,7 +185,9 @@ def test_a_changed_chain_is_refused(bundle: Path, tmp_path: Path, cfeval: Run) -
     assert "chain-edct.jsonl, line 1" in refused(forged(bundle, tmp_path / "forged.zip", change), cfeval)
 
 
-@pytest.mark.parametrize("name", [f"{EDCT}/extra.csv", f"{EDCT}/tables/edct_table2.csv", "more/extra.csv"])
+@pytest.mark.parametrize(
+    "name", [f"{EDCT}/extra.csv", f"{EDCT}/tables/edct_table2.csv", "more/extra.csv", "data/x", "x.csv"]
+)
 def test_a_file_that_no_job_made_is_refused(bundle: Path, tmp_path: Path, cfeval: Run, name: str) -> None:
     said = refused(forged(bundle, tmp_path / "forged.zip", lambda files: files.update({name: b"x"})), cfeval)
     assert f"{name}: no provenance record" in said

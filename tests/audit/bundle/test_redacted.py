@@ -41,6 +41,18 @@ def test_a_forged_score_or_table_is_refused(
         assert refused(forged(redacted, tmp_path / "forged.zip", change), cfeval)
 
 
+def test_a_score_does_not_escape_its_hash_by_a_reason_that_is_left_out(
+    redacted: Path, tmp_path: Path, cfeval: Run
+) -> None:
+    change = edited(SCORES, b"edct-2025,e,j,ok,,,", b"edct-2025,e,j,ok,,left out,")
+    assert "not the score whose hash the chain has" in refused(forged(redacted, tmp_path / "f.zip", change), cfeval)
+
+
+def test_only_scores_may_differ_from_the_whole_bundle(redacted: Path, tmp_path: Path, cfeval: Run) -> None:
+    said = refused(forged(redacted, tmp_path / "f.zip", edited("about.json", b"numpy", b"numpi")), cfeval)
+    assert "about.json: not the file that full-manifest-sha256.txt names" in said
+
+
 def test_a_forged_hash_of_what_is_left_out_is_refused(redacted: Path, tmp_path: Path, cfeval: Run) -> None:
     item = digest(PICTURES["a"].png).encode()
     change = edited("full-manifest-sha256.txt", item, b"0" * 64)

@@ -60,8 +60,7 @@ class _File:
 def build(study: Study, out: Path, redact: bool = False) -> str:
     """Check the study's records, then write the bundle; the same study and date give the same bytes.
 
-    No more than the names and hashes of files is in memory, the largest shard of the records that are checked, and the
-    report's tables.
+    No more than the names and hashes of files is in memory, and the largest shard of the records that are checked.
 
     Args:
         study: what to take.

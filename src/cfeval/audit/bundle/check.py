@@ -11,11 +11,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cfeval.audit.bundle import manifest
+from cfeval.audit.bundle import crate, manifest
 from cfeval.audit.bundle.build import CHAIN
 from cfeval.audit.bundle.contents import FULL, place_of
 from cfeval.audit.bundle.recompute import Made, differences, lacking, makes_tables
@@ -29,8 +28,10 @@ from cfeval.cvqa import verification as cvqa
 from cfeval.edct.verification import cli as edct
 
 _RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa))/.+")
-_OTHERS = re.compile(r"(cfeval|elsewhere|data|workflow|overlays|documents)/.+|[A-Za-z0-9._-]+")
-"""Where files of a bundle are that no job made; files of a study's own folder are named by provenance records."""
+_BESIDES = re.compile(
+    rf"{CHAIN}|{FULL}|{crate.NAME}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
+)
+"""The files of a bundle that no provenance record names."""
 
 
 @dataclass(frozen=True)
@@ -128,36 +129,42 @@ def _unpacked(path: Path, pieces: Iterator[bytes]) -> str:
 
 
 def _provenance(unpacked: Unpacked) -> dict[str, Sidecar]:
-    """The provenance records by path, all about the files that are there; each file of the results is named by one."""
-    tree, found, made = _Tree(unpacked.whole), dict[str, Sidecar](), set[str]()
+    """The provenance records by path, all about the files that are there; no file is there that none of them names."""
+    tree, found = _Tree(unpacked.whole), dict[str, Sidecar]()
     for name in (one for one in sorted(unpacked.files) if one.endswith(ENDING) and _RESULTS.fullmatch(one)):
         try:
-            record = parsed((unpacked.folder / name).read_bytes(), name)
+            found[name] = parsed((unpacked.folder / name).read_bytes(), name)
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
-        for path, sha256 in sorted(record.inputs.items()) + sorted(record.outputs.items()):
-            if tree.hash_of(path) != sha256:
-                raise InputError(f"{path}: not the file that {name} names")
-        for path, known in sorted(record.plan.files.items()):
-            place = place_of(path, known or "")
-            if unpacked.whole.get(place, known) != known:
-                raise InputError(f"{place}: not the file that {name} names")
-        found[name] = record
-        made |= {name, *record.outputs}
+        _named_files_fit(name, found[name], tree)
+    made = {path for name, record in found.items() for path in (name, *record.outputs)}
+    used = {place_of(path, sha or "") for record in found.values() for path, sha in record.plan.files.items()}
     folders = tuple(path for path in made if path.endswith("/"))
-    named = {place_of(path, sha or "") for record in found.values() for path, sha in record.plan.files.items()}
     for name in unpacked.files:
-        if not (name in made or name in named or name.startswith(folders)) and (
-            _RESULTS.fullmatch(name) or not _OTHERS.fullmatch(name)
-        ):
+        if not (name in made or name in used or name.startswith(folders) or _BESIDES.fullmatch(name)):
             raise InputError(f"{name}: no provenance record names it")
-    for name, sha256 in unpacked.files.items():
-        if unpacked.whole.get(name, sha256) != sha256 and name != _CRATE and "/scores/" not in name:
+        if not _is_of_whole(unpacked, name):
             raise InputError(f"{name}: not the file that {FULL} names")
     return found
 
 
-_CRATE = "ro-crate-metadata.json"
+def _named_files_fit(name: str, record: Sidecar, tree: "_Tree") -> None:
+    """InputError where a file is another one than a provenance record names; files that were never taken are passed."""
+    for path, sha256 in (*sorted(record.inputs.items()), *sorted(record.outputs.items())):
+        if tree.hash_of(path) != sha256:
+            raise InputError(f"{path}: not the file that {name} names")
+    for path, known in sorted(record.plan.files.items()):
+        place = place_of(path, known or "")
+        if not place.endswith("/") and tree.hash_of(place) not in (None, known):
+            raise InputError(f"{place}: not the file that {name} names")
+
+
+def _is_of_whole(unpacked: Unpacked, name: str) -> bool:
+    """Whether a file is as the bundle that has everything has it, but for what a redacted one says otherwise."""
+    match = _RESULTS.fullmatch(name)
+    scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
+    otherwise = name in (crate.NAME, FULL) or (scores and CHAIN in unpacked.files)
+    return unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)
 
 
 class _Tree:
@@ -171,8 +178,8 @@ class _Tree:
         return self._files.get(path) if not path.endswith("/") else digest("".join(self._lines(path)).encode())
 
     def _lines(self, folder: str) -> Iterator[str]:
-        for name in islice(self._names, bisect_left(self._names, folder), None):
-            if not name.startswith(folder):
+        for at in range(bisect_left(self._names, folder), len(self._names)):
+            if not (name := self._names[at]).startswith(folder):
                 return
             yield f"{name.removeprefix(folder)} {self._files[name]}\n"
 

@@ -61,7 +61,8 @@ def _sound(study: Whole, names: list[str]) -> list[Job]:
     state = study.state(names)
     stale = state.stale()
     study.planner.remember()
-    for path, why in stale.items():
+    if stale:
+        path, why = next(iter(stale.items()))
         raise InputError(
             f"{path}: {why}; {len(stale)} of {len(state.jobs)} jobs are not what would be made now: run the study first"
         )

@@ -7,6 +7,7 @@ from itertools import chain as joined
 from pathlib import Path
 
 from cfeval.core.jsonl import parse_line
+from cfeval.core.records import failed
 from cfeval.edct.files import condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.verification.chain import START, hash_of, head_after
@@ -60,6 +61,6 @@ def _score_fault(line: ChainLine, rows: dict[str, Iterator[Score]], results: Pat
     place = f"scores/{condition}, item '{line.id}', edit {line.edit}"
     if score is None or (score.id, score.edit, score.status) != (line.id, line.edit, line.status):
         return f"{place}: not the score that the chain has there"
-    if score.reason == LEFT_OUT:
+    if failed(score) and score.reason == LEFT_OUT:
         return None
     return "" if hash_of(score) == line.score else f"{place}: not the score whose hash the chain has"
