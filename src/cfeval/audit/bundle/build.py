@@ -94,7 +94,9 @@ def _checked(study: Study, chain: Path) -> list[tuple[str, Path]]:
     """Check the records of each evaluation; returns the chain, where there is one."""
     found = []
     for folder, evaluation in study.results.items():
-        if evaluation == "edct" and any(Path(folder, name).is_dir() for name in ("verdicts", "scores")):
+        if evaluation == "edct" and any(
+            Path(folder, name).is_dir() for name in ("verdicts", "scores", "pair_verdicts")
+        ):
             edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, chain, 20)
             found = [(CHAIN, chain)]
         elif evaluation == "cvqa":
