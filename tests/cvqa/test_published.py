@@ -1,4 +1,4 @@
-"""A set as others load it: by Hugging Face `datasets`, by its card, by Croissant's own checker."""
+"""A set as others load it: by Hugging Face `datasets`, by its card; Croissant's own checker reads it in `tests/formats`."""
 
 import json
 from pathlib import Path
@@ -56,23 +56,14 @@ def test_the_card_states_licence_task_and_figures(published: Path) -> None:
 
 @pytest.mark.slow
 def test_hugging_face_datasets_loads_it(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     monkeypatch.setattr(datasets.config, "HF_DATASETS_OFFLINE", True)
     found = datasets.load_dataset(str(published), cache_dir=str(tmp_path / "cache"))
     assert list(found) == ["test"]
     assert found["test"]["id"] == [one.id for one in PAIRS]
     assert found["test"][0]["image"].size == picture_of(PAIRS[0]).pixels.shape[1::-1]
     assert found["test"][0]["counterfactual_answer"] == PAIRS[0].counterfactual.answer
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_croissants_own_checker_takes_it_and_reads_the_rows(published: Path) -> None:
-    croissant = pytest.importorskip("mlcroissant", reason="mlcroissant is no part of the locked packages")
-    found = croissant.Dataset(jsonld=str(published / "croissant.json"))
-    assert not found.metadata.ctx.issues.errors
-    records = list(found.records("pairs"))
-    assert len(records) == 5
-    assert [record["pairs/id"].decode() for record in records] == [one.id for one in PAIRS]
 
 
 def test_croissant_describes_what_is_there(published: Path) -> None:

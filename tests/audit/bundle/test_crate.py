@@ -1,7 +1,6 @@
-"""The description of a bundle is a Workflow Run RO-Crate, as the validator of its authors' community sees it."""
+"""The description of a bundle names what is in it; whether it is a Workflow Run RO-Crate, `tests/formats` asks."""
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -36,41 +35,3 @@ def test_every_thing_that_it_refers_to_is_described(bundle: Path) -> None:
     referred = [*run["object"], *run["result"], *things["./"]["hasPart"], *things["./"]["conformsTo"]]
     assert all(one["@id"] in things for one in referred)
     assert {"@id": "params.yaml"} in run["object"]
-
-
-def test_the_library_of_ro_crates_reads_it(bundle: Path, tmp_path: Path) -> None:
-    rocrate = pytest.importorskip("rocrate.rocrate")
-    zipfile.ZipFile(bundle).extractall(tmp_path)
-    crate = rocrate.ROCrate(tmp_path)
-    assert crate.mainEntity.id == "Snakefile"
-    assert [action.id for action in crate.get_by_type("CreateAction")] == ["#run"]
-
-
-@pytest.mark.parametrize("profile", ["ro-crate-1.1", "process-run-crate", "workflow-run-crate"])
-def test_the_validator_finds_nothing_that_must_be_otherwise(
-    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
-) -> None:
-    pytest.importorskip("rocrate_validator")
-    import requests
-    import rocrate
-    from rocrate_validator import models, services
-    from rocrate_validator.utils import http
-
-    later = Path(rocrate.__file__).parent / "data" / "ro-crate.jsonld"
-    names = later.read_bytes().replace(b"bioschemas.org/terms/", b"bioschemas.org/")  # as they are in RO-Crate 1.1
-
-    def get(self: Any, url: str, *_: Any, **__: Any) -> requests.Response:
-        """The names that RO-Crate defines, as the library has them: there is no network here."""
-        response = requests.Response()
-        response.status_code, response._content, response.url = 200, names, url
-        response.headers["Content-Type"] = "application/ld+json"
-        return response
-
-    monkeypatch.setattr(http.HttpRequester, "get", get, raising=False)
-    zipfile.ZipFile(bundle).extractall(tmp_path)
-    settings = services.ValidationSettings(
-        rocrate_uri=str(tmp_path), profile_identifier=profile, requirement_severity=models.Severity.REQUIRED
-    )
-    found = services.validate(settings)
-    assert [issue.message for issue in found.get_issues()] == []
-    assert found.passed()

@@ -1,0 +1,11 @@
+"""The validators lie in a folder of their own, behind the packages of the lock."""
+
+import sys
+from pathlib import Path
+
+from tests.audit.bundle.conftest import bundle
+from tests.cvqa.test_published import published
+
+__all__ = ["bundle", "published"]
+
+sys.path.append(str(Path(__file__).parents[2] / ".formats"))
