@@ -1,4 +1,4 @@
-"""A set as others load it: by Hugging Face `datasets`, by its card; Croissant's own checker reads it in `tests/formats`."""
+"""A set as others load it: by Hugging Face `datasets`, by its card. Croissant's own checker: `tests/formats`."""
 
 import json
 from pathlib import Path
