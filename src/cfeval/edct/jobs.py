@@ -65,7 +65,7 @@ PAIRS = "pairs"
 """The table of given pairs."""
 FLAWED = "flawed"
 """The editor whose faults are known."""
-TEST_MODELS = ("world", "easy_vqa", "mock")
+TEST_MODELS = ("world", "world_behavior", "easy_vqa", "mock")
 """Chat plugins that stand for no real model."""
 
 

@@ -40,7 +40,10 @@ def draw(rows: Sequence[PairRow]) -> Figure:
     for place, row in enumerate(shown):
         _counts(left, place, row)
         _phi(right, place, row)
-    _frame(left, right, shown)
+    _frame(left, right)
+    said = f"intervals: {interval_methods(*(row.ci for row in shown)) or 'none'}"
+    of_test = [TEST_WORLD] * any(row.test_world for row in shown)
+    figure.supxlabel("\n".join([said, *of_test]), fontsize=8)
     handles = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
     handles |= dict(zip(*reversed(right.get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3, columnspacing=1.4)
@@ -55,7 +58,7 @@ def _labels(rows: Sequence[PairRow]) -> list[str]:
     ]
 
 
-def _frame(left: Axes, right: Axes, rows: Sequence[PairRow]) -> None:
+def _frame(left: Axes, right: Axes) -> None:
     left.set_xlim(0, 1)
     share_ticks(left, "x")
     left.set_xlabel("share of scored pairs: the answer, the changed thing")
@@ -63,11 +66,7 @@ def _frame(left: Axes, right: Axes, rows: Sequence[PairRow]) -> None:
     right.set_xticks((-1, -0.5, 0, 0.5, 1), ("−1", "−.50", "0", ".50", "1"))
     right.grid(axis="x", color=GRID, linewidth=0.8)
     right.axvline(0, color=MUTED, linestyle=":", linewidth=1.2)
-    said = [
-        "φ of (answer moved, changed thing named)",
-        f"intervals: {interval_methods(*(r.ci for r in rows)) or 'none'}",
-    ]
-    right.set_xlabel("\n".join(said + [TEST_WORLD] * any(row.test_world for row in rows)))
+    right.set_xlabel("φ of (answer moved, changed thing named)")
 
 
 def _counts(axes: Axes, place: int, row: PairRow) -> None:
