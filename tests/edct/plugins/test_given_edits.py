@@ -1,0 +1,248 @@
+"""The plugins `given`: edits that users bring in a table."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cfeval.core import registry
+from cfeval.core.errors import InputError, PluginError
+from cfeval.core.images import Picture, import_image
+from cfeval.core.jsonl import read_csv, read_jsonl, write_jsonl
+from cfeval.core.records import Status
+from cfeval.datasets.sample import Sample
+from cfeval.edct.interfaces import EditReply, EditRequest, WriteReply, WriteRequest
+from cfeval.edct.records import Baseline, Counterfactual, Instruction, Score
+from tests.answers import answers
+from tests.conftest import Run
+from tests.pictures import picture
+
+COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
+BUS = {"item": "i1", "concept": "red bus", "instruction": "Make the bus blue.", "image": "bus.png", "negative": "red"}
+ROAD = {"item": "i1", "concept": "wet road", "instruction": "Make the road dry.", "image": "dry/road.png"}
+ORIGINAL = picture(10)
+
+
+def table(folder: Path, *rows: dict[str, str], name: str = "edits.csv", images: bool = True) -> str:
+    """A table of edits in a folder with their images."""
+    path = folder / name
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+    for number, row in enumerate(rows if images else ()):
+        (folder / row["image"]).parent.mkdir(exist_ok=True)
+        (folder / row["image"]).write_bytes(picture(100 + number).png)
+    return str(path)
+
+
+def write(path: str, item: str = "i1", says: str = "I see the red bus.", **options: Any) -> WriteReply:
+    writer = registry.build("instruction_writers", {"plugin": "given", "path": path, **options})
+    return answers(writer.write, [WriteRequest(item, "What is it?", "A bus.", says, seed=1)])[0]
+
+
+def edit(path: str, item: str = "i1", told: str = BUS["instruction"], **options: Any) -> EditReply:
+    editor = registry.build("editors", {"plugin": "given", "path": path, **options})
+    return answers(editor.edit, [EditRequest(item, ORIGINAL, told, "", seed=1)])[0]
+
+
+@pytest.mark.parametrize("name", ["edits.csv", "edits.jsonl"])
+def test_the_writer_takes_the_first_edit_whose_concept_the_explanation_names(tmp_path: Path, name: str) -> None:
+    path = table(tmp_path, BUS, ROAD, name=name)
+    [told] = write(path).edits
+    assert (told.concept, told.positive, told.negative) == ("red bus", "Make the bus blue.", "red")
+    assert [one.concept for one in write(path, says="The road is wet.").edits] == ["wet road"]
+    assert [one.concept for one in write(path, says="A wet road, and a red bus.").edits] == ["red bus"]
+
+
+def test_an_item_without_an_edit_or_with_none_that_it_cites_has_no_instruction(tmp_path: Path) -> None:
+    path = table(tmp_path, BUS, ROAD)
+    missing, uncited = write(path, "i2"), write(path, says="I just know.")
+    assert (missing.status, missing.reason) == (Status.UNPARSABLE, "no edit is given for this item")
+    assert uncited.status == Status.UNPARSABLE
+    assert uncited.reason == "the explanation names none of: 'red bus', 'wet road'"
+    assert missing.edits == uncited.edits == ()
+
+
+def test_people_may_vouch_that_a_concept_is_cited_in_other_words(tmp_path: Path) -> None:
+    path = table(tmp_path, BUS, ROAD)
+    assert [one.concept for one in write(path, says="The crimson coach.", unnamed="accept").edits] == ["red bus"]
+    assert [one.concept for one in write(path, says="The road is wet.", unnamed="accept").edits] == ["wet road"]
+    assert write(path, "i2", unnamed="accept").status == Status.UNPARSABLE
+
+
+def test_the_writer_is_for_edct_2025_alone_and_check_says_so(tmp_path: Path) -> None:
+    spec = {"plugin": "given", "path": table(tmp_path, BUS)}
+    request = WriteRequest("i1", "q?", "a", "red bus", seed=1, protocol="edct-bench-2026")
+    with pytest.raises(PluginError, match="edct-bench-2026 has no given edits; use edct-2025 or another writer"):
+        answers(registry.build("instruction_writers", spec).write, [request])
+    said = registry.diagnose("instruction_writers", spec, protocols=["edct-2025", "uncited-edit", "null-edit"])
+    assert [finding.fine for finding in said] == [True, False]
+
+
+def test_the_editor_gives_the_image_that_was_made_by_the_instruction_and_no_other(tmp_path: Path) -> None:
+    path = table(tmp_path, BUS, ROAD)
+    made = edit(path, told=" Make the  bus blue.\n")
+    assert made.picture is not None
+    assert (made.picture.pixels == picture(100).pixels).all()
+    assert made.details == {"given": "bus.png"}
+    for item, told in (("i1", "Make the bus green."), ("i2", BUS["instruction"])):
+        lost = edit(path, item, told)
+        assert (lost.status, lost.picture) == (Status.EDIT_INVALID, None)
+        assert lost.reason == "no image is given for this item and instruction"
+
+
+def test_a_mask_says_how_much_changed_elsewhere(tmp_path: Path) -> None:
+    """The left half of the image changed, and a quarter of what changed lies outside the mask."""
+    pixels = ORIGINAL.pixels.copy()
+    pixels[:, :4] = 250
+    region = np.zeros(pixels.shape[:2], np.uint8)
+    region[:, :3] = 255
+    path = table(tmp_path, BUS | {"mask": "mask.png"}, images=False)
+    (tmp_path / "bus.png").write_bytes(Picture.from_pixels(pixels).png)
+    Image.fromarray(region).save(tmp_path / "mask.png")
+    assert edit(path).details == {"given": "bus.png", "outside": "0.2500"}
+
+
+def test_the_images_are_files_that_the_results_depend_on(tmp_path: Path) -> None:
+    path = table(tmp_path, BUS, ROAD)
+    named = registry.dependencies("editors", {"plugin": "given", "path": path})
+    assert {Path(name).name for name in named} == {"edits.csv", "bus.png", "road.png"}
+    folder = registry.dependencies("editors", {"plugin": "given", "path": path, "images": str(tmp_path)})
+    assert [Path(name).name for name in folder] == ["edits.csv", tmp_path.name]
+    assert registry.dependencies("editors", {"plugin": "given", "path": "none.csv"}) == ("none.csv",)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"instruction": ""}, "row 1: 'instruction' is missing; item, instruction, .* must be filled"),
+        ({"item": " "}, "row 1: 'item' is missing"),
+        ({"image": "../secret.png"}, "row 1: the path '../secret.png' leads out of the set's folder"),
+        ({"image": "lost.png"}, "row 1: no image 'lost.png' in"),
+        ({"image": ""}, "row 1: 'image' is missing"),
+        ({"mask": "lost.png"}, "row 1: no image 'lost.png' in"),
+    ],
+)
+def test_a_bad_row_is_named_in_one_line(tmp_path: Path, row: dict[str, str], said: str) -> None:
+    table(tmp_path, BUS)
+    with pytest.raises(InputError, match=said):
+        edit(table(tmp_path, BUS | row, images=False))
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        ("item,concept\n", "t.csv", "t.csv: holds no edit; a row has the columns item, concept, instruction, image"),
+        ("item,concept,instruction,masks\ni,c,p,m\n", "t.csv", "row 1: unknown column 'masks'; did you mean 'mask'"),
+        ("item,concept,instruction\ni,,p\n", "t.csv", "row 1: 'concept' is missing"),
+        ("item,concept,instruction\ni,c,p\ni,d,p\n", "t.csv", "row 2: item 'i' has this instruction twice"),
+        ('{"item": "i"\n', "t.jsonl", "line 1: not JSON"),
+        ("[1]\n", "t.jsonl", "row 1: an object is needed"),
+        ("x", "t.txt", "t.txt: a table of edits is a .csv or .jsonl file"),
+        (None, "t.csv", "t.csv: no such file"),
+    ],
+)
+def test_a_bad_table_ends_the_stage_with_one_line_and_status_2(
+    tmp_path: Path, cfeval: Run, content: str | None, name: str, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    study = Tiny(tmp_path, cfeval)
+    status, line = study.stage("instructions", "--writer", {"plugin": "given", "path": str(tmp_path / name)})
+    assert status == 2
+    assert line.count("\n") == 1
+    assert said in line
+    assert not (tmp_path / "instructions.jsonl").exists()
+
+
+class Tiny:
+    """Three items over `cfeval stage`: the first two with conversations, the third refused."""
+
+    def __init__(self, folder: Path, cfeval: Run) -> None:
+        self.folder, self.cfeval = folder, cfeval
+        (folder / "samples").mkdir()
+        (folder / "samples" / "x.png").write_bytes(ORIGINAL.png)
+        write_jsonl(
+            folder / "samples.jsonl",
+            [Sample(id=item, image=ORIGINAL.ref("x.png"), question="What is it?") for item in ("i1", "i2", "i3")],
+        )
+        said = {"question": "What is it?", "answer": "A bus.", "explanation": "I see the red bus."}
+        refused = {"question": "What is it?", "status": "refused", "stage": "baselines", "reason": "no"}
+        write_jsonl(
+            folder / "baselines.jsonl",
+            [Baseline(id="i1", **said), Baseline(id="i2", **said), Baseline.model_validate({"id": "i3", **refused})],
+        )
+
+    def stage(self, name: str, option: str, spec: dict[str, Any], *files: str) -> tuple[int, str]:
+        """Run a stage on the files that it reads, and return its exit status and what it says."""
+        read = [
+            part for file in files or ("samples", "baselines") for part in (f"--{file}", self.folder / f"{file}.jsonl")
+        ]
+        given = (*read, option, json.dumps(spec), "--seed", 7, "--out", self.folder / f"{name}.jsonl")
+        status, _, said = self.cfeval("stage", "edct", name, *given)
+        return status, said
+
+
+def test_a_study_runs_on_given_edits_and_scores_no_item_without_one(tmp_path: Path, cfeval: Run) -> None:
+    study = Tiny(tmp_path, cfeval)
+    given = {"plugin": "given", "path": table(tmp_path, BUS)}
+    mock = {"plugin": "mock"}
+    verifier = {"plugin": "localised", "mask": {"plugin": "difference"}}
+    steps: list[tuple[Any, ...]] = [
+        ("instructions", "--writer", given),
+        ("counterfactuals", "--editor", given, "samples", "instructions"),
+        ("checks", "--verifier", verifier, "samples", "instructions", "counterfactuals"),
+        ("requeries", "--vlm", mock, "samples", "counterfactuals"),
+        ("verdicts", "--judge", mock, "requeries", "baselines", "instructions", "counterfactuals"),
+    ]
+    for step in steps:
+        assert study.stage(*step)[0] == 0
+    told = list(read_jsonl(tmp_path / "instructions.jsonl", Instruction))
+    assert [(one.status.value, one.positive) for one in told] == [
+        ("ok", BUS["instruction"]),
+        ("unparsable", ""),
+        ("refused", ""),
+    ]
+    made = next(iter(read_jsonl(tmp_path / "counterfactuals.jsonl", Counterfactual)))
+    assert made.image is not None
+    shown = import_image(tmp_path / "counterfactuals" / made.image.path)
+    assert (shown.pixels == picture(100).pixels).all()
+    files = ("verdicts", "checks", "samples", "baselines", "instructions")
+    condition = {"dataset": "d", "vlm": "m", "writer": "g", "protocol": "edct-2025", "editor": "g", "judge": "j"}
+    read = [part for file in files for part in (f"--{file}", tmp_path / f"{file}.jsonl")]
+    out = ("--condition", json.dumps(condition), "--out", tmp_path / "scores.csv")
+    assert cfeval("stage", "edct", "scores", *read, *out)[0] == 0
+    rows = read_csv(tmp_path / "scores.csv", Score)
+    assert [(row.id, row.status.value, row.ccs is None) for row in rows] == [
+        ("i1", "ok", False),
+        ("i2", "unparsable", True),
+        ("i3", "refused", True),
+    ]
+    assert rows[1].reason == "no edit is given for this item"
+
+
+def test_the_editor_refuses_an_instruction_that_another_writer_wrote(tmp_path: Path, cfeval: Run) -> None:
+    study = Tiny(tmp_path, cfeval)
+    assert study.stage("instructions", "--writer", {"plugin": "mock"})[0] == 0
+    given = {"plugin": "given", "path": table(tmp_path, BUS)}
+    assert study.stage("counterfactuals", "--editor", given, "samples", "instructions")[0] == 0
+    ends = [one.status.value for one in read_jsonl(tmp_path / "counterfactuals.jsonl", Counterfactual)]
+    assert ends == ["edit_invalid", "edit_invalid", "refused"]
+
+
+def test_an_image_that_is_none_ends_the_stage_with_one_line(tmp_path: Path, cfeval: Run) -> None:
+    study = Tiny(tmp_path, cfeval)
+    given = {"plugin": "given", "path": table(tmp_path, BUS)}
+    (tmp_path / "bus.png").write_text("no image")
+    assert study.stage("instructions", "--writer", given)[0] == 0
+    status, said = study.stage("counterfactuals", "--editor", given, "samples", "instructions")
+    assert (status, said.count("\n")) == (2, 1)
+    assert "bus.png: not an image" in said
