@@ -6,6 +6,7 @@ HELP = "Explanation-Driven Counterfactual Testing: is a model's explanation fait
 VERBS: Mapping[str, str] = {
     "card": "cfeval.edct.faithfulness.cli:run",
     "curation": "cfeval.edct.stages.curation:run",
+    "edit-bank": "cfeval.edct.edit_bank:run",
     "edit-cost": "cfeval.edct.edit_cost:run",
     "exam": "cfeval.edct.exam.cli:run",
     "import": "cfeval.edct.stages.items:run_import",

@@ -16,7 +16,7 @@ from cfeval.core.jsonl import read_csv, read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.sample import Sample
 from cfeval.edct.interfaces import EditReply, EditRequest, WriteReply, WriteRequest
-from cfeval.edct.records import Baseline, Counterfactual, Instruction, Score
+from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Score
 from tests.answers import answers
 from tests.conftest import Run
 from tests.pictures import picture
@@ -246,3 +246,19 @@ def test_an_image_that_is_none_ends_the_stage_with_one_line(tmp_path: Path, cfev
     status, said = study.stage("counterfactuals", "--editor", given, "samples", "instructions")
     assert (status, said.count("\n")) == (2, 1)
     assert "bus.png: not an image" in said
+
+
+@pytest.mark.parametrize("size", [(16, 12), (5, 9)])
+def test_an_image_of_another_size_is_measured_like_any_other(
+    tmp_path: Path, cfeval: Run, size: tuple[int, int]
+) -> None:
+    study = Tiny(tmp_path, cfeval)
+    given = {"plugin": "given", "path": table(tmp_path, BUS)}
+    (tmp_path / "bus.png").write_bytes(picture(200, size).png)
+    verifier = {"plugin": "localised", "mask": {"plugin": "difference"}}
+    files = ("samples", "instructions", "counterfactuals")
+    assert study.stage("instructions", "--writer", given)[0] == 0
+    assert study.stage("counterfactuals", "--editor", given, *files[:2])[0] == 0
+    assert study.stage("checks", "--verifier", verifier, *files)[0] == 0
+    check = next(iter(read_jsonl(tmp_path / "checks.jsonl", Check)))
+    assert (check.status, check.changed_share) == (Status.OK, 1)

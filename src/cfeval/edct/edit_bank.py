@@ -1,0 +1,140 @@
+"""The verb that makes an edit bank: of every verified edit of a finished study a given pair.
+
+An edit is verified where the gate accepted it or the check found it right, and neither found it wrong. Edits that start
+from an edited image, such as the later ones of a chain, are left out, since a pair has the original first.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.errors import InputError, OutputError
+from cfeval.core.files import ensure_writable, fresh_folder
+from cfeval.core.images import Picture, load
+from cfeval.core.records import failed
+from cfeval.datasets.pairs.rows import safe
+from cfeval.edct.files import ConditionFiles, Key, condition_path, conditions_in
+from cfeval.edct.options import Results
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Check, Condition, Counterfactual, Instruction
+
+ConceptKey = tuple[str, str, str]
+"""Dataset, item and concept, the last in lower case and on one line."""
+
+
+@dataclass
+class Bank:
+    """The pairs by concept, how to open their pictures by path, and what each target cited by item."""
+
+    pairs: dict[ConceptKey, dict[str, str]] = field(default_factory=dict)
+    pictures: dict[str, Callable[[], Picture]] = field(default_factory=dict)
+    cited: dict[str, dict[tuple[str, str], set[ConceptKey]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def held(self, vlm: str) -> int:
+        """For how many items the bank has an edit of a concept that a target cited."""
+        return sum(not concepts.isdisjoint(self.pairs) for concepts in self.cited[vlm].values())
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Folder to make; it appears whole or not at all.")],
+    results: Results = Path("results/edct"),
+) -> None:
+    """Make an edit bank: the verified edits of a finished study as given pairs, for any target models.
+
+    OUT gets pairs.jsonl and images/; name it in params.yaml: `edct.pair_sets: {bank: {plugin: files, path:
+    OUT/pairs.jsonl}}`. Edits of the same concept of the same item are taken once. Prints, for every target of the
+    study, for how many items the bank has the concept that this target cited.
+    """
+    _refuse_occupied(out)
+    bank = Bank()
+    judged = conditions_in(results).items()
+    for condition, shards in {condition_path(one, 5): (one, shards) for one, shards in judged}.values():
+        if RULES[condition.protocol].written:
+            _collect(bank, condition, ConditionFiles(results, condition, shards))
+    if not bank.pairs:
+        raise InputError(f"{results}: no verified edit; put the editor behind a gate or name a verifier, and run again")
+    with fresh_folder(out) as folder:
+        (folder / "images").mkdir()
+        for path, opened in bank.pictures.items():
+            (folder / path).write_bytes(opened().png)
+        lines = [json.dumps(pair, ensure_ascii=False, sort_keys=True) for pair in bank.pairs.values()]
+        (folder / "pairs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{out}/pairs.jsonl: {len(bank.pairs)} verified edits of {len({key[:2] for key in bank.pairs})} items")
+    for vlm, items in sorted(bank.cited.items()):
+        print(f"{vlm}: the bank has a concept that it cited for {bank.held(vlm)} of {len(items)} items")
+
+
+def _refuse_occupied(out: Path) -> None:
+    """The folder would be replaced, and it may be anyone's."""
+    ensure_writable(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
+
+
+def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
+    instructions = files.instructions()
+    if RULES[condition.protocol].edits == "cited":
+        for (item, _), told in instructions.items():
+            if not failed(told):
+                concepts = bank.cited[condition.vlm].setdefault((condition.dataset, item), set())
+                concepts.add(_key(condition, told))
+    samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
+    for told, made, changed, who in _verified(condition, files, instructions):
+        key = _key(condition, told)
+        if key in bank.pairs:
+            continue
+        sample, whole = samples[told.id]
+        assert made.image is not None, "what is verified has an image"
+        before, after = (f"images/{ref.sha256}.png" for ref in (sample.image, made.image))
+        bank.pictures[before] = partial(load, whole, sample.image)
+        bank.pictures[after] = partial(load, changed, made.image)
+        bank.pairs[key] = {
+            "id": _id(key),
+            "before": before,
+            "after": after,
+            "question": sample.question,
+            "changed": told.concept,
+            "became": f"as after this edit: {told.positive}",
+            "reference_before": sample.reference,
+            "kind": "background" if told.evidence == "background" else "",
+            "verified": who,
+        }
+
+
+def _verified(
+    condition: Condition, files: ConditionFiles, instructions: dict[Key, Instruction]
+) -> Iterator[tuple[Instruction, Counterfactual, Path, str]]:
+    """The verified edits of original images, each with the folder of its image and who verified it."""
+    checks = files.checks()
+    for made, folder in files.counterfactuals():
+        key = made.id, made.edit
+        if failed(made) or (RULES[condition.protocol].chained and made.edit > 1):
+            continue
+        if who := verified_by(condition.editor, made, checks.get(key)):
+            yield instructions[key], made, folder, who
+
+
+def verified_by(editor: str, made: Counterfactual, check: Check | None) -> str:
+    """Who found an edit right; empty where nobody did, or where somebody found it wrong."""
+    gate = made.attempts[-1].found.verified if made.attempts else None
+    checked = check.found.verified if check and check.found else None
+    if 0 in (gate, checked):
+        return ""
+    named = {f"the gate of editor {editor}": gate, "the study's verifier": checked}
+    return " and ".join(who for who, found in named.items() if found == 1)
+
+
+def _key(condition: Condition, told: Instruction) -> ConceptKey:
+    return condition.dataset, told.id, " ".join(told.concept.lower().split())
+
+
+def _id(key: ConceptKey) -> str:
+    """The item's name, and a hash that tells its edits and those of equal items of other datasets apart."""
+    return safe(f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}")
