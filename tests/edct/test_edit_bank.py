@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cfeval.core import registry
 from cfeval.core.images import import_image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import pair_of
@@ -59,6 +60,17 @@ def test_the_reader_of_own_pairs_takes_the_bank(results: Results, tmp_path: Path
     assert {pair_of(sample).pair for sample in samples} == {pair["id"] for pair in pairs}
     assert {pair_of(sample).verified for sample in samples} == {"the study's verifier"}
     assert all(sample.reference == "" for sample in samples), "nobody knows the right answer after an edit"
+
+
+def test_a_workflow_knows_every_image_of_the_bank(results: Results, tmp_path: Path, cfeval: Run) -> None:
+    """A job may read only files that are named before it runs."""
+    bank(cfeval, results, tmp_path / "bank")
+    spec = {"plugin": "files", "path": str(tmp_path / "bank" / "pairs.jsonl")}
+    images = {str(path) for path in (tmp_path / "bank" / "images").iterdir()}
+    assert set(registry.dependencies("pair_sets", spec)) == {spec["path"], *images}
+    folder = spec | {"images": str(tmp_path / "bank")}
+    assert registry.dependencies("pair_sets", folder) == (spec["path"], f"{tmp_path / 'bank'}/")
+    assert registry.dependencies("pair_sets", {"plugin": "files", "path": "none.csv"}) == ("none.csv",)
 
 
 def test_it_says_for_how_many_items_of_each_target_it_has_the_cited_concept(

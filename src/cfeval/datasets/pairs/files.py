@@ -17,7 +17,20 @@ from typing import get_args
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_lines
 from cfeval.datasets.pair import ChangeKind, PairSet, RawPair
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, mask, safe, text
+from cfeval.datasets.pairs.rows import (
+    Opener,
+    Place,
+    Row,
+    TablePlugin,
+    TableSet,
+    add,
+    found_file,
+    image,
+    mask,
+    rows_of,
+    safe,
+    text,
+)
 
 COLUMNS = (
     "id",
@@ -44,6 +57,19 @@ class Plugin(TablePlugin):
         if Path(self.path).is_dir():
             return TableSet(self, lambda _: _openers(_folder(Path(self.path))))
         return TableSet(self, _openers)
+
+    def dependencies(self) -> tuple[str, ...]:
+        """What it is told of and, of a table without a folder of images, the images that its rows name."""
+        known = super().dependencies()
+        return known if self.images or Path(self.path).is_dir() else (*known, *dict.fromkeys(self._images()))
+
+    def _images(self) -> Iterator[str]:
+        try:
+            for place, row in rows_of(Path(self.path), self.folders()):
+                cells = (row.get(name) for name in ("before", "after", "mask"))
+                yield from (str(found_file(place, cell)) for cell in cells if isinstance(cell, str) and cell)
+        except InputError:
+            return  # reading the set says what is wrong
 
 
 def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
