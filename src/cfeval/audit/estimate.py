@@ -150,7 +150,8 @@ def _items(study: Edct, section: str, what: str) -> tuple[dict[str, int], list[s
                 counts[use.name] = sum(1 for _ in found(study.items, study.seed))
             except CfevalError as error:
                 counts[use.name] = study.items
-                notes.append(f"{use.place} is taken to have {study.items} {what}, because it cannot be read: {error}")
+                called = "items" if what == "samples" else what
+                notes.append(f"{use.place} is taken to have {study.items} {called}, because it cannot be read: {error}")
     return counts, notes
 
 
