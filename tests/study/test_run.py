@@ -77,6 +77,23 @@ def test_a_report_that_is_not_made_says_how_to_make_it(cfeval: Run, study: Path)
     assert "not made yet; `cfeval run mine` makes it" in err
 
 
+def test_of_several_evaluations_the_page_of_the_one_that_is_named_is_shown(cfeval: Run, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    for name in ("params.yaml", "data"):
+        (tmp_path / name).symlink_to(root / name)
+    for name in ("edct", "cvqa"):
+        page = tmp_path / "results" / name / "report" / "index.html"
+        page.parent.mkdir(parents=True)
+        page.write_text(f"<!doctype html><title>{name}</title>", encoding="utf-8")
+    first = tmp_path / "results/edct/report/index.html"
+    assert cfeval("report", tmp_path) == (0, f"{first}\n", "")
+    second = tmp_path / "results/cvqa/report/index.html"
+    assert cfeval("report", tmp_path, "--evaluation", "cvqa") == (0, f"{second}\n", "")
+    assert cfeval("report", tmp_path, "--evaluation", "vce")[0] == 2, "not made yet"
+    status, _, err = cfeval("report", tmp_path, "--evaluation", "cvqu")
+    assert (status, "--evaluation: the study has no 'cvqu'; did you mean 'cvqa'?" in err) == (2, True)
+
+
 def test_an_overlay_is_found_by_its_name(cfeval: Run, study: Path) -> None:
     status, out, _ = cfeval("run", "mine", "--print", "--overlay", "offline")
     assert status == 0
