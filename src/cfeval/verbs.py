@@ -55,6 +55,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "cvqa": cvqa.VERBS,
     "audit": {
         "build": "cfeval.audit.bundle.cli:run_build",
+        "documents": "cfeval.audit.documents:run",
         "sign": "cfeval.audit.bundle.cli:run_sign",
     },
     "cache": {
