@@ -282,11 +282,10 @@ def _names(row: CardRow | FaithfulnessRow) -> tuple[str, ...]:
 
 
 def _with_interval(row: CardRow | FaithfulnessRow | None, name: str) -> str:
-    values = [getattr(row, f"{name}{end}", None) for end in ("", "_lo", "_hi")]
-    if values[0] is None:
+    value, low, high = (getattr(row, f"{name}{end}", None) for end in ("", "_lo", "_hi"))
+    if value is None:
         return ""
-    known = f" [{two(values[1])}, {two(values[2])}]" if None not in values else ""
-    return f"{two(values[0])}{known}"
+    return two(value) if low is None or high is None else f"{two(value)} [{two(low)}, {two(high)}]"
 
 
 def _paragraphs(parts: Iterator[str]) -> str:
