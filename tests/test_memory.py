@@ -39,7 +39,11 @@ def vce_scores() -> Iterator[VceScore]:
 
 
 def bytes_a_row(gather: Callable[[], object], rows: int) -> float:
-    """What is still held of each row when all are gathered."""
+    """What is held of each row when all are gathered; the least of three times, since threads of other tests count."""
+    return min(_bytes_held(gather) for _ in range(3)) / rows
+
+
+def _bytes_held(gather: Callable[[], object]) -> int:
     tracemalloc.start()
     try:
         held = gather()
@@ -47,7 +51,7 @@ def bytes_a_row(gather: Callable[[], object], rows: int) -> float:
         del held
     finally:
         tracemalloc.stop()
-    return size / rows
+    return size
 
 
 def test_a_further_condition_about_the_same_items_takes_less_than_a_hundred_bytes_a_score() -> None:

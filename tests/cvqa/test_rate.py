@@ -47,7 +47,7 @@ def test_responses_of_another_tool_are_scored_by_type_side_and_reader(study: Stu
     rows, out, err = rated(study, RESULTS, "--solver=GPT")
     assert err == ""
     assert (study.folder / "table.md").read_text(encoding="utf-8") == out
-    assert (study.folder / "table.tex").read_text(encoding="utf-8").startswith("\\begin{table}")
+    assert (study.folder / "table.tex").read_text(encoding="utf-8").startswith("\\begin{table*}")
     found = {key: (row.original, row.counterfactual, row.n_scored, row.n, row.images) for key, row in rows.items()}
     direct = (1.0, 0.5, 2, 3, 1)
     assert found["GPT", "direct", "reference"] == direct, "an empty response is no answer, and no wrong one"

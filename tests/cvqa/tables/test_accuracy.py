@@ -201,5 +201,5 @@ def test_solvers_of_the_test_world_are_marked_and_every_format_is_written() -> N
     sheet = accuracy.TABLE3.sheet(rows)
     assert "| m † |" in markdown(sheet)
     assert "stands for no real model" in markdown(sheet)
-    assert latex(sheet).startswith(r"\begin{table}")
+    assert latex(sheet).startswith(r"\begin{table*}")
     assert len(csv_text(AccuracyRow, rows).splitlines()) == 1 + 3
