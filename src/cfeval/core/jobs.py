@@ -239,7 +239,7 @@ class StudyJobs(Generic[S]):
         out = self.at(self.figure, {"figure": figure}).removesuffix(".png")
         code = {f"figure.{figure}": shown.draw, **self._rows(shown.table)}
         words = [figure, "--table", table, "--out", out]
-        return self.job("figure", words, [table], _drawn(out), code=code)
+        return self.job("figure", words, [table], drawn(out), code=code)
 
     def metrics_job(self, shown: Iterable[str]) -> Job:
         """The job of the headline figures, from some tables."""
@@ -259,7 +259,7 @@ class StudyJobs(Generic[S]):
         """The job of the page, from tables, figures and records, of which some are `pictured`."""
         shown = [self.at(self.table, {"table": table}) for table in tables]
         for name in figures:
-            shown += _drawn(self.at(self.figure, {"figure": name}).removesuffix(".png"))
+            shown += drawn(self.at(self.figure, {"figure": name}).removesuffix(".png"))
         out, base = self.at(self.report, {}), f"{self.root}/{self.name}"
         told = ["--results", base, "--conditions", as_json(self.conditions), "--shards", self.cut, *words]
         told += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
@@ -272,7 +272,7 @@ class StudyJobs(Generic[S]):
         return {f"row.{table}": self.listed[table].record for table in tables}
 
 
-def _drawn(base: str) -> tuple[str, ...]:
+def drawn(base: str) -> tuple[str, ...]:
     """A figure's files, by their name without ending."""
     return tuple(f"{base}.{ending}" for ending in ("png", "svg", "pdf"))
 

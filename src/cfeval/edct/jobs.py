@@ -15,6 +15,7 @@ from cfeval.core.jobs import (
     StudyJobs,
     as_json,
     brought,
+    drawn,
     each,
     options_of,
     package_files,
@@ -303,7 +304,7 @@ class _Edct(StudyJobs[Edct]):
         calls, base, out = self.at(CALLS, {}), f"{self.root}/edct", self.at(REPORT, {})
         patterns = (PAIR_ITEMS, PAIR_BASELINES, PAIR_VERDICTS)
         records = [file for pattern in patterns for file in self.all(pattern, self.pairs)]
-        shown = [self.at(TABLE, {"table": PAIRS}), self.at(FIGURE, {"figure": PAIRS}).removesuffix(".png") + ".svg"]
+        shown = [self.at(TABLE, {"table": PAIRS}), *drawn(self.at(FIGURE, {"figure": PAIRS}).removesuffix(".png"))]
         inputs = [*shown, calls, *records, *self.pictures.beside(*self.all(PAIR_ITEMS, self.pairs))]
         words = ["--results", base, "--conditions", as_json(self.pairs), "--shards", self.cut, "--calls", calls]
         words += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
