@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
 
 
@@ -39,4 +40,6 @@ def examples(most: int) -> settings:
 
 
 def _slow(case: Any) -> Any:
+    if isinstance(case, ParameterSet):
+        return case if "slow" in {mark.name for mark in case.marks} else slow(*case.values)
     return slow(*case) if isinstance(case, tuple) else slow(case)

@@ -169,6 +169,7 @@ def test_records_scores_and_tables_are_equal(all_made: dict[str, Path]) -> None:
     assert any("/sheets/" in name and name.endswith(".png") for name in in_both)
 
 
+@pytest.mark.slow
 def test_the_pictures_are_equal(made: dict[str, Path]) -> None:
     equal_pictures(made)
 

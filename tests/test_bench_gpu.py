@@ -38,6 +38,7 @@ def flux_step(places: int, words: int) -> int:
     return blocks + ends + times + 2 * width * 2 * width
 
 
+@pytest.mark.slow
 def test_the_operations_of_a_step_are_those_counted_by_hand(edits: list[dict[str, list[str]]]) -> None:
     places = 2 * (64 // 4) ** 2  # what is painted and what is seen, 2 × 2 latents of 2 × 2 pixels a place
     assert float(edits[0]["transformer"][4]) == pytest.approx(2 * flux_step(places, 512) / TERA, rel=0.01)
@@ -54,6 +55,7 @@ def test_a_step_for_two_pictures_is_twice_the_work(edits: list[dict[str, list[st
     assert float(edits[1]["2"][2]) == pytest.approx(float(edits[1]["1"][2]), rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_reply_is_read_once_and_written_token_by_token(chats: list[dict[str, list[str]]]) -> None:
     assert set(chats[0]) == {"1", "2"}
     assert {name: row[1] for name, row in chats[1].items() if row[1]} == {"vision": "1", "reading": "1", "writing": "3"}

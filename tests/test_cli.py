@@ -15,6 +15,7 @@ import pytest
 from cfeval import cli, verbs
 from cfeval.core.names import load
 from tests.conftest import Run
+from tests.slow import first_fast
 
 LIMITED = """
 import resource, signal, sys
@@ -97,11 +98,14 @@ def test_a_mistyped_command_is_one_line_with_the_nearest(cfeval: Run, words: str
 
 @pytest.mark.parametrize(
     ("line", "offered"),
-    [
-        ("cfeval st", ["status", "stage"]),
-        ("cfeval stage edct re", ["report", "requeries"]),
-        ("cfeval estimate --j", ["--json"]),
-    ],
+    first_fast(
+        [
+            ("cfeval st", ["status", "stage"]),
+            ("cfeval stage edct re", ["report", "requeries"]),
+            ("cfeval estimate --j", ["--json"]),
+        ],
+        1,
+    ),
 )
 def test_the_shell_completes_commands_and_options(line: str, offered: list[str], tmp_path: Path) -> None:
     (tmp_path / "cfeval").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cfeval.cli "$@"\n')

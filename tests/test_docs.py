@@ -202,6 +202,7 @@ def test_every_overlay_of_the_docs_is_there() -> None:
     assert {f"workflow/params/{path.name}" for path in (ROOT / "workflow" / "params").glob("*.yaml")} == named
 
 
+@pytest.mark.slow
 def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

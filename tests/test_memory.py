@@ -54,6 +54,7 @@ def _bytes_held(gather: Callable[[], object]) -> int:
     return size
 
 
+@pytest.mark.slow
 def test_a_further_condition_about_the_same_items_takes_less_than_a_hundred_bytes_a_score() -> None:
     first = material({condition(vlm="one"): edct_scores("one")})
     assert bytes_a_row(lambda: material({condition(vlm="two"): edct_scores("two")}), ROWS) < 100

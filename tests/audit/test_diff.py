@@ -73,6 +73,7 @@ def test_two_commits_tell_why_what_and_which(diff: Diff) -> None:
     assert 'after the edit: "saw 1" → "saw 0"' in out
 
 
+@pytest.mark.slow
 def test_a_page_says_what_moved_and_which_items_flipped(diff: Diff, tmp_path: Path) -> None:
     assert diff("one", "two", "--page", tmp_path / "out.html")[0] == 0
     html = (tmp_path / "out.html").read_text()
@@ -134,6 +135,7 @@ def test_a_study_does_not_differ_from_one_made_alike(diff: Diff) -> None:
     assert (status, out.splitlines()[1:]) == (0, ["nothing differs"])
 
 
+@pytest.mark.slow
 def test_conditions_of_other_names_are_left_out(diff: Diff) -> None:
     assert "flipped" in diff("one", "two", "--condition", "m", "--condition", "edct-*")[1]
     out = diff("one", "two", "--condition", "other")[1]

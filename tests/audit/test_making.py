@@ -133,6 +133,7 @@ def test_results_without_sidecars_are_not_said_to_be_new(tmp_path: Path) -> None
     assert said == ["results/edct of the working folder has no sidecars: nothing tells what its files were made from"]
 
 
+@pytest.mark.slow
 def test_folders_of_pictures_are_not_looked_into_and_memory_does_not_grow(tmp_path: Path) -> None:
     looked: list[str] = []
 

@@ -7,6 +7,8 @@ import sys
 import zlib
 from pathlib import Path
 
+import pytest
+
 DRAW = """
 import sys
 from pathlib import Path
@@ -27,6 +29,7 @@ def drawn(out: Path, seed: int) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes_without_a_date_and_pdf_has_its_fonts(tmp_path: Path) -> None:
     found = []
     for seed in (1, 2):

@@ -39,6 +39,7 @@ def by_source(found: list[Component]) -> dict[str, Component]:
     return {component.source: component for component in found}
 
 
+@pytest.mark.slow
 def test_known_components_are_found_in_incomplete_designs() -> None:
     """A few cells are drawn from a large design, some seen once and some twice; estimates are averaged over studies."""
     rng, rows, sums = np.random.default_rng(0), design(LEVELS, 1), dict.fromkeys(TRUTH, 0.0)

@@ -148,6 +148,7 @@ def test_under_citing_needs_the_background_and_the_object_and_cites_the_object_a
     assert share(["background" not in things for things in cited]) == 1
 
 
+@pytest.mark.slow
 def test_unstable_answers_differ_between_seeds_at_about_the_rate_and_are_repeatable() -> None:
     chat = model("unstable", rate=0.3)
     draws = [said(chat, asked_about(ORIGINALS, seed=seed)) for seed in range(4)]
@@ -168,6 +169,7 @@ def test_a_random_answer_gets_a_reason_fitted_to_it() -> None:
     assert share([value == reply for value, reply in stated]) > 0.9
 
 
+@pytest.mark.slow
 def test_memorising_keeps_its_answer_and_tells_what_is_there_now() -> None:
     chat = model("memorising")
     before, requests = asked_about(ORIGINALS), asked_about([drawn(scene) for scene in EDITED])

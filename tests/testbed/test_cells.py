@@ -110,6 +110,7 @@ def test_the_temperature_is_part_of_the_weights_and_acts_on_prepared_cells_alone
         assert torch.allclose(unprepared, classifier.logits(cells) * temperature, rtol=1e-2, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_denoiser_errs_as_little_as_its_figures_say(held_out: tuple[torch.Tensor, torch.Tensor]) -> None:
     cells = held_out[0][:FEW]
     denoiser = registry.build("denoisers", {"plugin": "world", "dtype": "float64"})
@@ -149,6 +150,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_a_classifier_can_be_trained_and_its_seed_says_all(kind: Kind) -> None:

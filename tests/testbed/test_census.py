@@ -21,6 +21,7 @@ from cfeval.testbed.language.questions import (
 )
 from cfeval.testbed.records import Claim, Scene
 from cfeval.testbed.render import render
+from tests.slow import first_fast
 from tests.testbed.scenes import scene_of
 
 SEED, FEW = 20250929, 8
@@ -75,7 +76,7 @@ def found_by_the_census(persona: Persona) -> list[Finding]:
     return census(Perfect(persona), items(FEW), 1)
 
 
-@pytest.mark.parametrize("persona", PERSONAS)
+@pytest.mark.parametrize("persona", first_fast(PERSONAS, 1))
 def test_only_the_honest_persona_is_faithful(persona: Persona) -> None:
     found = known_truth(found_by_the_census(persona))
     faithful = float(persona == "grounded")

@@ -89,6 +89,7 @@ def uncited_edits(
     return [choose_uncited_edits(question, claim, scene, random.Random(seed), most) for seed in range(draws)]
 
 
+@pytest.mark.slow
 def test_an_uncited_edit_is_drawn_evenly_from_what_is_left_out() -> None:
     drawn = Counter(
         edits[0].target.position for edits in uncited_edits(WHAT_COLOR, RED_CIRCLE, CIRCLE_STAR_CROSS, 1, 900)

@@ -70,6 +70,7 @@ def test_an_object_can_be_seen_alone() -> None:
     assert [slot.color for _, slot in objects(alone(scene, 2))] == ["blue"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [slow(0.1), 0.3])
 def test_weak_eyes_err_at_the_rate_and_never_to_the_truth(rate: float) -> None:
     pairs = asked(2100)

@@ -44,6 +44,7 @@ def paintings(painter: DiffusionPainter, images: list[Image], intents: list[Edit
     return painter.edit(images[:PAINTED], intents[:PAINTED], range(PAINTED))
 
 
+@pytest.mark.slow
 def test_most_edits_are_right_in_the_eyes_of_an_independent_reader(
     images: list[Image], intents: list[EditIntent], paintings: list[Painting]
 ) -> None:

@@ -65,6 +65,7 @@ def test_shapes_of_all_that_the_network_gives() -> None:
     assert torch.allclose(counted.numbers.exp().sum(1), torch.ones(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", SIDES)
 def test_the_weights_are_as_accurate_on_new_puzzles_as_their_figures_say(
     side: str, said: dict[str, list[tuple[Question, str]]]

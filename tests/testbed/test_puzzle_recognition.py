@@ -21,6 +21,7 @@ from cfeval.cvqa.synthetic.records import (
 )
 from cfeval.cvqa.synthetic.render import png_of
 from cfeval.testbed.puzzles.recognition import Sight, Thing, see
+from tests.slow import first_fast
 
 Points = list[tuple[int, int]]
 
@@ -47,7 +48,7 @@ def of(sight: Sight, kind: str) -> list[Thing]:
     return [thing for thing in sight.things if thing.kind == kind]
 
 
-@pytest.mark.parametrize("size", [336, 224, 500])
+@pytest.mark.parametrize("size", first_fast([336, 224, 500], 1))
 @pytest.mark.parametrize("kind", PUZZLE_TYPES)
 def test_every_flower_and_dot_is_counted_where_it_is(kind: str, size: int) -> None:
     numbers = range(1, 9 if size == 336 else 3)

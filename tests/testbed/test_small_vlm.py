@@ -11,6 +11,7 @@ from cfeval.testbed.language.explanations import is_true, parse_answer, parse_ex
 from cfeval.testbed.language.questions import PERSONAS, Persona, Question, parse_question, respond
 from cfeval.testbed.render import Image, render_many
 from cfeval.testbed.weights import models_dir
+from tests.slow import first_fast
 
 TEMPERATURE = 0.5
 
@@ -31,7 +32,7 @@ def _asked(item: Item) -> Question:
     return question
 
 
-@pytest.mark.parametrize("persona", PERSONAS)
+@pytest.mark.parametrize("persona", first_fast(PERSONAS, 1))
 def test_a_persona_answers_and_explains_as_planned(persona: Persona, items: list[Item], images: list[Image]) -> None:
     talker, questions, seeds = SmallTalker("vlm", persona), [item.question for item in items], list(range(len(items)))
     answers = talker.answer(images, questions, seeds, TEMPERATURE)

@@ -145,6 +145,7 @@ def test_counterfactuals_are_the_same_bytes_whatever_the_batch(study: Study) -> 
     assert len({path.read_bytes() for path in made}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["paper", slow("reference")])
 def test_two_shards_give_what_one_gives(study: Study, mode: str) -> None:
     options = DOUBLE if mode == "reference" else {}  # it keeps samples as floats, and the paper's as bytes

@@ -55,6 +55,7 @@ def test_other_tools_read_it(bundle: Path, tmp_path: Path) -> None:
     assert listed == names - {"manifest-sha256.txt"}
 
 
+@pytest.mark.slow
 def test_it_holds_offline_on_another_path_with_the_base_install_alone(bundle: Path, tmp_path: Path) -> None:
     moved = Path(shutil.copy(bundle, tmp_path / "other name.zip"))
     command = [sys.executable, "-c", BASE_ONLY, "verify", moved.name]
@@ -84,6 +85,7 @@ def test_a_flipped_byte_of_any_file_is_refused_by_the_files_name(bundle: Path, t
             assert name in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_no_byte_outside_the_files_can_be_flipped_either(bundle: Path, tmp_path: Path) -> None:
     content = bundle.read_bytes()
     inside = {at for _, start, size in places(bundle) for at in (range(start, start + size))}

@@ -122,6 +122,7 @@ def test_a_locked_key_asks_for_its_password(tmp_path: Path) -> None:
         signed(b"{}", locked, b"wrong".lower)
 
 
+@pytest.mark.slow
 def test_what_is_no_ed25519_key_is_one_line(signed_bundle: Path, tmp_path: Path, cfeval: Run) -> None:
     other = new_key(tmp_path / "rsa", "rsa")
     for wrong in (other, tmp_path / "none", signed_bundle):

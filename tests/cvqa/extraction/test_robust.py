@@ -11,7 +11,7 @@ from cfeval.cvqa.extraction.chinese import HAN
 from cfeval.cvqa.extraction.robust import read
 from cfeval.cvqa.extraction.text import WORDS
 from cfeval.cvqa.records import Form
-from tests.slow import each_once_fast
+from tests.slow import fast_only
 
 OPTIONS = Choices("How many dots?", ("16", "17", "12", "13"))
 GOGGLES = "Would the goggles be covering her eyes if she took off the glasses?"
@@ -302,7 +302,12 @@ REPEATED = ("(1+", "\\boxed{", "<tool_call>", "<answer>", "{", "with 1 more ", "
 REPEATED += ("if ", "answer ", "a", "1", "no ", "(", "hundred ", "cannot ", "1,", "so 1 ", "one and ")
 
 
-@pytest.mark.parametrize(("word", "form"), each_once_fast(REPEATED, ["number", "boolean", "choice"]))
+FORMS: tuple[Form, ...] = ("number", "boolean", "choice")
+
+
+@pytest.mark.parametrize(
+    ("word", "form"), fast_only([(w, f) for w in REPEATED for f in FORMS], *zip(REPEATED, FORMS, strict=False))
+)
 def test_a_long_reply_is_read_in_time(word: str, form: Form) -> None:
     began = time.process_time()
     said(word * 10_000, form)

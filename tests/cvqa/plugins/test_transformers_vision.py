@@ -14,6 +14,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.cvqa.plugins.vision_tools.transformers import Models, distinct, shared
 from cfeval.cvqa.programs.vision import Found, View, VisionError
+from tests.slow import first_fast
 from tests.tiny import detectors, visions
 
 ANY = 1e-6
@@ -56,6 +57,7 @@ def test_boxes_lie_in_the_part_and_say_where_in_the_whole_picture_they_are(kind:
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
+@pytest.mark.slow
 def test_threshold_overlap_and_number_of_boxes_are_kept_to() -> None:
     detector = str(detectors.checkpoint("grounding-dino"))
     every = vision(detector=detector, threshold=ANY, overlap=1).find(WHOLE, "red bus")
@@ -102,7 +104,7 @@ def test_texts_are_matched_by_the_softmax_of_the_models_scores(kind: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "sign"), [("dpt", -1), ("depth_anything", -1), ("depth_anything_metric", 1), ("glpn", 1)]
+    ("name", "sign"), first_fast([("dpt", -1), ("depth_anything", -1), ("depth_anything_metric", 1), ("glpn", 1)], 1)
 )
 def test_depth_is_the_median_in_the_map_of_the_whole_picture_and_grows_with_distance(name: str, sign: int) -> None:
     import torch

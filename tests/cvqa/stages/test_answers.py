@@ -124,6 +124,7 @@ def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> 
     assert (first.fallback, first.fault, first.correct["robust"]) == (True, run.fault, 1)
 
 
+@pytest.mark.slow
 def test_pictures_are_held_for_a_batch_and_no_longer() -> None:
     held: list[weakref.ref[Picture]] = []
     most = looked = 0

@@ -30,6 +30,7 @@ from cfeval.cvqa.synthetic.records import (
 )
 from cfeval.cvqa.synthetic.render import draw_puzzle, png_of
 from tests.cvqa.synthetic.puzzle_geometry import distance, simple, winding
+from tests.slow import first_fast
 
 SEED = 20
 DOT_TYPES = PUZZLE_TYPES[3:]
@@ -46,6 +47,7 @@ def dot_scenes(size: int = SIZE, count: int = 150) -> list[DotScene]:
     return [puzzle.scene for puzzle in made if isinstance(puzzle.scene, DotScene)]
 
 
+@pytest.mark.slow
 def test_every_flower_lies_in_the_region_that_it_is_filed_under() -> None:
     for scene in flower_scenes():
         for region in REGIONS:
@@ -54,7 +56,7 @@ def test_every_flower_lies_in_the_region_that_it_is_filed_under() -> None:
                 assert region == "_".join(f"{'in' if there else 'out'}{n}" for n, there in enumerate(inside, start=1))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", first_fast(SIZES, 1))
 def test_no_flower_touches_an_edge_another_flower_or_the_border(size: int) -> None:
     half = scaled(LINE, size) / 2
     for scene in flower_scenes(size, 30):
@@ -113,6 +115,7 @@ def test_dots_counted_in_the_pixels_are_those_of_the_record(size: int) -> None:
             assert len(inside) == len(circle.dots)
 
 
+@pytest.mark.slow
 def test_flowers_counted_in_the_pixels_are_those_of_the_record() -> None:
     """What is neither a background nor joined to an outline is a flower; its middle's background tells the region."""
     for number in range(1, 25):
@@ -166,7 +169,7 @@ def answers(puzzle: Puzzle) -> tuple[int, int]:
     return held[-1], held[-2]
 
 
-@pytest.mark.parametrize("kind", PUZZLE_TYPES)
+@pytest.mark.parametrize("kind", first_fast(PUZZLE_TYPES, 2))
 def test_both_answers_follow_from_the_scene(kind: PuzzleType) -> None:
     for number in range(1, 26):
         puzzle = make_puzzle(SEED, number, kind)

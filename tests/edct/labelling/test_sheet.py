@@ -215,6 +215,7 @@ def test_a_picture_in_the_page_says_nothing_of_its_maker(tmp_path: Path) -> None
     assert b"secret-editor" not in embedded(Picture(buffer.getvalue()))
 
 
+@pytest.mark.slow
 def test_a_large_picture_is_shrunk_and_stays_itself() -> None:
     y, x = np.mgrid[0:900, 0:1200]
     noise = np.random.default_rng(1).integers(0, 60, (900, 1200))

@@ -21,6 +21,7 @@ from tests.edct.plugins.photographs import (
     photograph,
     removed,
 )
+from tests.slow import first_fast
 
 USUAL, STIFF = AlignSettings(), AlignSettings(flow=0)
 
@@ -41,7 +42,7 @@ def center(found: Alignment, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ..
     return np.asarray(found.matrix[:, :2] @ middle + found.matrix[:, 2] - middle)
 
 
-@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize("name", first_fast(NAMES[:3], 1))
 @pytest.mark.parametrize(("across", "down", "zoom", "degrees"), [(7, -12, 1, 0), (0, 0, 1.04, 0), (3, 2, 0.98, 1.5)])
 def test_a_known_movement_of_a_photograph_is_found_again(
     name: str, across: float, down: float, zoom: float, degrees: float
@@ -100,14 +101,14 @@ def test_the_same_pictures_have_the_same_alignment(change: Change) -> None:
     assert (first.flow == again.flow).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", first_fast(NAMES, 1))
 def test_a_bent_picture_needs_the_flow(name: str) -> None:
     original = photograph(name)
     edited = bent(0.004)(original)
     assert left_over(original, edited) < 0.6 * left_over(original, edited, STIFF)
 
 
-@pytest.mark.parametrize("edit", [removed, pasted])
+@pytest.mark.parametrize("edit", first_fast([removed, pasted], 1))
 @pytest.mark.parametrize("around", [jpeg(90), bent(0.004)], ids=["straight", "bent"])
 def test_the_flow_does_not_explain_an_edit_away(edit: Change, around: Change) -> None:
     """The reference is the difference of the edit itself, with no movement at all."""

@@ -22,6 +22,7 @@ from tests.edct.plugins.photographs import (
     softened,
     tinted,
 )
+from tests.slow import first_fast
 
 DEFAULT = ChangeSettings()
 USUAL_K1 = 0.01
@@ -103,14 +104,14 @@ def test_an_edge_that_goes_is_a_difference_of_gradients() -> None:
     [jpeg(75), jpeg(40), softened(0.5), brighter(8), both(softened(0.6), brighter(3), jpeg(85))],
     ids=["JPEG 75", "JPEG 40", "softened", "brighter", "all of it"],
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", first_fast(NAMES))
 def test_storing_a_photograph_is_hardly_a_change(name: str, stored: Change) -> None:
     original = photograph(name)
     assert changed(original, stored(original)).mean() < 0.05
 
 
 @pytest.mark.parametrize("edit", [tinted, removed, pasted])
-@pytest.mark.parametrize("side", [512, 1024])
+@pytest.mark.parametrize("side", first_fast([512, 1024], 1))
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_an_edit_is_seen_where_it_is_and_nowhere_else(name: str, side: int, edit: Change) -> None:
     original = photograph(name, side)

@@ -66,6 +66,7 @@ def by_hand(kind: str, picture: Pixels, text: str) -> tuple[npt.NDArray[Any], np
     return outputs.logits[0].sigmoid().numpy().max(axis=1), corners
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "shape"), each_once_fast(KINDS, ["wide", "tall"]))
 def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_first(kind: str, shape: str) -> None:
     picture = pixels(1) if shape == "wide" else pixels(2, 60, 40)
@@ -76,7 +77,7 @@ def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_f
     assert np.array(boxes[0][1]) == pytest.approx(corners[order[0]], abs=0.01)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_the_text_and_the_picture_matter(kind: str) -> None:
     detector = segmenter(kind, threshold=ANY).detector
     first = detector(pixels(1), "the red bus")
@@ -118,6 +119,7 @@ def test_a_box_is_cut_at_the_borders_and_may_lie_outside() -> None:
     assert filled([(0, 0, 1, 1), (5, 3, 6, 4)], (4, 6)).sum() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sam2", slow("sam2_video")])
 def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
     import torch
@@ -146,6 +148,7 @@ def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
     assert 0 < answer.original.mean() < 1
 
 
+@pytest.mark.slow
 def test_what_is_modified_can_be_looked_for_in_both_pictures() -> None:
     one, both = (segmenter("grounding-dino", threshold=ANY, both=both) for both in (False, True))
     assert found(one, pixels(1), pixels(3)).edited is None

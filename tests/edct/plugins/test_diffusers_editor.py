@@ -216,6 +216,7 @@ def test_where_no_guidance_reads_a_negative_prompt_it_is_folded_into_the_prompt(
     assert hashes([one]) != hashes([another])
 
 
+@pytest.mark.slow
 def test_a_text_too_long_for_the_model_is_said_to_be_cut() -> None:
     for pipeline in ("StableDiffusionImg2ImgPipeline", "LEditsPPPipelineStableDiffusion"):
         reply = edited(built(pipeline), request(positive="change the red bus " * 20))[0]
@@ -223,6 +224,7 @@ def test_a_text_too_long_for_the_model_is_said_to_be_cut() -> None:
         assert "negative_prompt_cut" not in reply.details
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", fast_only(MASKED, "StableDiffusionInpaintPipeline"))
 def test_outside_the_mask_every_pixel_stays(pipeline: str, masks: Path) -> None:
     reply = edited(built(pipeline, masks=str(masks)))[0]

@@ -49,6 +49,7 @@ class TestBatches:
         assert hashes(edited(editor, one)) == together[:1]
         assert hashes(edited(editor, three, one, two)) == [together[2], *together[:2]]
 
+    @pytest.mark.slow
     def test_a_batch_paints_what_is_painted_alone_but_for_rounding(self, pipeline: str) -> None:
         """At most two of 256 levels in float32, in few pixels; another prompt, picture or seed is far more."""
         alone, together = edited(built(pipeline), *asked()), edited(built(pipeline, batch=3), *asked())
@@ -60,6 +61,7 @@ class TestBatches:
             assert (far > 0).mean() < 0.05
             assert other.details == {**one.details, "batch": "3"}
 
+    @pytest.mark.slow
     def test_pictures_of_several_sizes_go_in_batches_of_their_own(self, pipeline: str) -> None:
         editor = built(pipeline, batch=2)
         wide = request(5, picture=Picture.from_pixels(np.ascontiguousarray(PICTURE.pixels.swapaxes(0, 1))))
@@ -73,6 +75,7 @@ def test_a_pipeline_that_paints_one_at_a_time_refuses_a_batch() -> None:
             built(pipeline, batch=2)
 
 
+@pytest.mark.slow
 def test_a_picture_that_flux_2_cannot_take_is_a_status_and_the_others_are_edited() -> None:
     flat = Picture.from_pixels(np.zeros((40, 400, 3), dtype=np.uint8))
     refused, fine = answers(built(SMALL, batch=2).edit, [request(picture=flat), request(2)])
@@ -83,6 +86,7 @@ def test_a_picture_that_flux_2_cannot_take_is_a_status_and_the_others_are_edited
     assert "the longer may be 8 times the shorter at most" in long.reason
 
 
+@pytest.mark.slow
 def test_kept_steps_change_the_picture_the_same_way_each_time() -> None:
     plain = edited(built(KEEPS, steps=6))
     editor = afresh(KEEPS, steps=6, step_cache=0.9)
@@ -102,6 +106,7 @@ def test_kept_steps_skip_the_network() -> None:
     assert 1 <= len(calls) < 6
 
 
+@pytest.mark.slow
 def test_weights_of_eight_bits_take_a_quarter_and_paint_nearly_the_same(tmp_path: Path) -> None:
     import torch
 

@@ -68,6 +68,7 @@ def test_an_edit_in_its_place_is_accepted_however_it_was_stored(edit: str, store
     assert reply.numbers["mask_share"] == pytest.approx(place.mean(), rel=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", first_fast(NAMES, 1))
 def test_an_edit_is_accepted_in_every_photograph_as_a_model_returns_it(name: str) -> None:
     original = photograph(name, 512)
@@ -127,6 +128,7 @@ def test_a_blur_of_the_whole_picture_is_seen_where_there_was_something_to_blur()
     assert accepted == {**dict.fromkeys(NAMES, False), "rocket": True}
 
 
+@pytest.mark.slow
 def test_a_large_picture_is_compared_at_the_working_size_and_its_evidence_kept_small() -> None:
     original = photograph("coffee", 1200)
     place = place_in(original)
@@ -156,6 +158,7 @@ def test_slivers_and_single_pixels_are_compared_like_any_picture(height: int, wi
     assert verified(noise, noise, everything).verified is False
 
 
+@pytest.mark.slow
 def test_how_the_pictures_lie_over_each_other_is_told_in_pixels_of_the_original() -> None:
     original = photograph("astronaut", 640)
     reply = verified(original, moved(20, -8, zoom=1.03, degrees=2)(original), place_in(original))
@@ -179,6 +182,7 @@ def test_where_keypoints_do_not_suffice_the_numbers_and_the_reason_say_so() -> N
     assert "aligned by phase correlation" in shifted.reason
 
 
+@pytest.mark.slow
 def test_a_mask_of_the_edited_picture_is_carried_over_to_the_original() -> None:
     original = photograph("chelsea", 512)
     place = place_in(original)

@@ -94,6 +94,7 @@ def test_without_a_scene_that_fits_there_is_no_mask(change: dict[str, Any], reas
     assert not answer.refuted
 
 
+@pytest.mark.slow
 def test_the_locator_sees_in_pixels_what_the_scene_record_says() -> None:
     overlaps = []
     for checked in drawn(40):

@@ -29,6 +29,7 @@ def test_script_json_reads_back_and_holds_nothing_that_html_would_read(content: 
     assert text.isascii()
 
 
+@pytest.mark.slow
 def test_hostile_texts_stand_in_the_page_as_data_only(report_page: Path) -> None:
     html = report_page.read_text()
     chunks = len(rows(report_page))

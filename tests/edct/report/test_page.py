@@ -100,6 +100,7 @@ def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path,
     assert "EDCT, Table 1" in report_page.read_text()
 
 
+@pytest.mark.slow
 def test_neither_time_nor_place_stands_in_the_page_and_a_run_in_shards_agrees_but_for_the_places_of_pictures(
     finished: Path, tmp_path: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> Non
     assert "<h2>Models" not in out.read_text()
 
 
+@pytest.mark.slow
 def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
     cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,7 @@ def few_handles() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_handles")
 def test_samples_are_cut_into_as_many_shards_as_there_may_be(tmp_path: Path, cfeval: Run) -> None:
     source = staged(tmp_path / "study", 50, cfeval).file("samples")

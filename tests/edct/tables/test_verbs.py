@@ -140,6 +140,7 @@ def test_a_file_that_is_named_like_no_table_is_one_line(cfeval: Run, results: Pa
     assert "all.csv: not the name of a table; allowed: edct_table1.csv, " in err
 
 
+@pytest.mark.slow
 def test_tables_that_params_yaml_names_no_condition_for_are_empty_and_everything_after_them_is_made(
     cfeval: Run, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def test_the_same_results_give_the_same_bytes(study: Path, tmp_path: Path) -> No
         assert not any(str(tmp_path).encode() in content for content in one.values())
 
 
+@pytest.mark.slow
 def test_no_picture_stands_on_both_sides_and_both_are_served(tmp_path: Path) -> None:
     Study(tmp_path / "results", calls=False)
     for seed in range(6):

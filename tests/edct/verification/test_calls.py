@@ -120,6 +120,7 @@ def test_what_real_plugins_record_is_what_they_asked_and_were_told(
     assert "texts " in out
 
 
+@pytest.mark.slow
 def test_calls_of_another_item_do_not_fit(results: Results, cfeval: Run, server: Loopback) -> None:
     run_study(cfeval, server, results, "edct-2025")
     blind, texts = condition_of("edct-2025", "blind"), condition_of("edct-2025")

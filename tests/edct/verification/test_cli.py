@@ -18,6 +18,7 @@ from tests.conftest import Run
 from tests.edct.verification.study import BLANK, CHAINED, CONDITIONS, NULL, PICTURES, PLAIN, UNCITED, Study, edited
 from tests.edct.verification.tamper import Results
 from tests.listed import TABLES as LISTED
+from tests.slow import first_fast
 
 Change = Callable[[Results], object]
 JSONL = [stage for stage in STAGES if stage != "scores"]
@@ -108,7 +109,7 @@ def _swapped(results: Results) -> object:
     return next(json.loads(line)["attempts"] for line in lines)[::-1]
 
 
-@pytest.mark.parametrize(("change", "words"), PICTURE.values(), ids=PICTURE)
+@pytest.mark.parametrize(("change", "words"), first_fast(PICTURE.values(), 3), ids=PICTURE)
 def test_a_changed_picture_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
     change(results)
     assert words in faults(cfeval, results)
@@ -150,7 +151,7 @@ TEXT = {
 }
 
 
-@pytest.mark.parametrize(("change", "words"), TEXT.values(), ids=TEXT)
+@pytest.mark.parametrize(("change", "words"), first_fast(TEXT.values(), 4), ids=TEXT)
 def test_a_changed_text_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
     change(results)
     assert words in faults(cfeval, results)
@@ -196,7 +197,7 @@ def test_a_failure_that_turns_into_another_one_is_found(
     assert "it ends in another way than the stage before says" in out or "status is" in out
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", first_fast(STAGES, 4))
 def test_a_line_that_is_gone_or_stands_twice_or_elsewhere_is_found(cfeval: Run, results: Results, stage: str) -> None:
     path = results.file(stage)
     before = path.read_text()
@@ -287,7 +288,7 @@ def written(table: Path, rows: list[dict[str, str]]) -> Path:
     return table
 
 
-@pytest.mark.parametrize("name", OF_A_CONDITION)
+@pytest.mark.parametrize("name", first_fast(OF_A_CONDITION, 2))
 def test_every_column_of_a_table_with_one_condition_a_row_is_made_anew(
     cfeval: Run, with_controls: Path, tmp_path: Path, name: str
 ) -> None:

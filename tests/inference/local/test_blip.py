@@ -16,9 +16,10 @@ from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.models.blip import KINDS
 from tests.answers import answers
+from tests.slow import first_fast
 from tests.tiny import blips, vlms
 
-ALL = pytest.mark.parametrize("kind", sorted(blips.RECIPES))
+ALL = pytest.mark.parametrize("kind", first_fast(sorted(blips.RECIPES), 1))
 
 
 def picture(seed: int) -> Picture:

@@ -18,6 +18,7 @@ from tests.inference.remote.child import conversations
 from tests.inference.remote.conftest import Configure
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
+from tests.slow import first_fast
 
 EDITS = (Kind.IMAGE, Kind.EDIT, Kind.SUBMIT)
 
@@ -110,16 +111,19 @@ def changed(archive: Path, out: Path, **files: Any) -> Path:
 
 @pytest.mark.parametrize(
     ("files", "words"),
-    [
-        ({"calls": lambda c: c.replace(b"umbrella", b"parasols")}, "was changed after it was stored"),
-        ({"calls": lambda c: c.replace(b"Item 1", b"Item 9")}, "is not the call that its key names"),
-        ({"calls": lambda c: c.replace(b'"draw":', b'"drew":')}, "not a stored call"),
-        ({"calls": lambda c: c[:-200]}, "line 17: not a stored call"),
-        ({"calls": lambda c: b"\xff" + c}, "not an export"),
-        ({"calls": lambda c: None}, "not an export"),
-        ({"images": lambda c: c[:-1]}, "its image is not what its hash says"),
-        ({"images": lambda c: None}, "not an export"),
-    ],
+    first_fast(
+        [
+            ({"calls": lambda c: c.replace(b"umbrella", b"parasols")}, "was changed after it was stored"),
+            ({"calls": lambda c: c.replace(b"Item 1", b"Item 9")}, "is not the call that its key names"),
+            ({"calls": lambda c: c.replace(b'"draw":', b'"drew":')}, "not a stored call"),
+            ({"calls": lambda c: c[:-200]}, "line 17: not a stored call"),
+            ({"calls": lambda c: b"\xff" + c}, "not an export"),
+            ({"calls": lambda c: None}, "not an export"),
+            ({"images": lambda c: c[:-1]}, "its image is not what its hash says"),
+            ({"images": lambda c: None}, "not an export"),
+        ],
+        4,
+    ),
 )
 def test_a_changed_archive_is_refused_whole(
     exported: tuple[Path, Any], tmp_path: Path, cfeval: Run, files: dict[str, Any], words: str

@@ -23,6 +23,7 @@ from tests.inference.remote.conftest import Configure
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
 from tests.pictures import picture
+from tests.slow import first_fast
 
 pytestmark = pytest.mark.usefixtures("hurry")
 
@@ -238,6 +239,7 @@ def prices(tmp_path: Path, usd: float = 1.0) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_a_budget_of_money_is_used_up_however_many_calls_go_at_once(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:
@@ -248,7 +250,7 @@ def test_a_budget_of_money_is_used_up_however_many_calls_go_at_once(
     assert 0.002 < server.usd <= 0.006
 
 
-@pytest.mark.parametrize("listed", [0.0, 0.01, 0.5])
+@pytest.mark.parametrize("listed", first_fast([0.0, 0.01, 0.5], 1))
 def test_a_budget_of_money_holds_where_the_price_list_is_too_low(
     server: Loopback, configure: Configure, tmp_path: Path, listed: float
 ) -> None:

@@ -16,6 +16,7 @@ from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
 from tests.pictures import picture
+from tests.slow import first_fast
 
 ECHOES = ("http_400_echo", "http_500_echo", "http_200_echo")
 
@@ -94,12 +95,15 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
 
 @pytest.mark.parametrize(
     "editor",
-    [
-        {"plugin": "mock"},
-        {"plugin": "bfl", "poll": 0.01},
-        {"plugin": "openrouter_image"},
-        {"plugin": "openai_image"},
-    ],
+    first_fast(
+        [
+            {"plugin": "mock"},
+            {"plugin": "bfl", "poll": 0.01},
+            {"plugin": "openrouter_image"},
+            {"plugin": "openai_image"},
+        ],
+        1,
+    ),
     ids=lambda editor: editor["plugin"],
 )
 def test_a_study_whose_servers_repeat_the_key_leaves_it_nowhere(

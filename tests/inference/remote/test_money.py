@@ -13,6 +13,7 @@ from tests.loopback.effects import Raw
 from tests.loopback.fault import Fault, Kind, Reaction
 from tests.loopback.faults import fitting
 from tests.loopback.site import Loopback
+from tests.slow import first_fast
 
 pytestmark = pytest.mark.usefixtures("hurry")
 CALLS = 120
@@ -35,7 +36,7 @@ def spent(path: Path) -> tuple[float, float]:
     return float(str(line["paid_usd"])), float(str(line["maybe_paid_usd"]))
 
 
-@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("lost", first_fast([False, True], 1))
 def test_paid_is_what_the_server_charged_and_what_may_have_been_paid_is_apart(
     server: Loopback, configure: Configure, tmp_path: Path, cfeval: Run, lost: bool
 ) -> None:

@@ -134,6 +134,7 @@ KILLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "when"), KILLS)
 def test_a_killed_job_finds_its_batch_again(
     server: Loopback, configure: Configure, asked_at_once: dict[str, Held], name: str, when: str
@@ -251,6 +252,7 @@ def test_an_account_that_takes_no_batch_at_all_ends_the_run_in_one_line(at: Vend
     assert not at.desk.made
 
 
+@pytest.mark.slow
 def test_a_batch_that_the_key_does_not_show_is_not_submitted_again(at: Vendor, configure: Configure) -> None:
     at.desk.stay, path = "in_progress", configure()
     process = batch_job.job(at.url, 0, ITEMS, at.options, cache=str(path))

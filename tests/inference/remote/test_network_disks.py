@@ -53,6 +53,7 @@ def test_its_journal_is_one_that_such_a_disk_can_have(
         assert db.execute("PRAGMA journal_mode").fetchone() == (mode,)
 
 
+@pytest.mark.slow
 def test_jobs_at_once_send_every_call_once(tmp_path: Path) -> None:
     path = tmp_path / "calls.sqlite"
     jobs = [subprocess.Popen([sys.executable, "-c", JOB, path], stdout=subprocess.PIPE, text=True) for _ in range(4)]

@@ -93,6 +93,7 @@ def test_what_ctrl_c_breaks_off_is_told_as_lost(server: Loopback, configure: Con
     assert (line["sent"], line["lost"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_jobs_that_ask_the_same_at_the_same_time_send_it_once(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_jobs_that_ask_the_same_at_the_same_time_send_it_once(
     assert server.log == []
 
 
+@pytest.mark.slow
 def test_jobs_together_never_send_more_than_the_budget_and_go_on_once_it_is_raised(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ def test_jobs_together_never_spend_more_than_the_budget(server: Loopback, config
     assert 0.008 < server.usd <= 0.012
 
 
+@pytest.mark.slow
 def test_a_job_waits_for_another_only_while_that_one_lives(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:

@@ -90,6 +90,7 @@ def _editor(server: Loopback, kind: Kind) -> dict[str, Any]:
     return {**specs[kind], "key_env": KEY_ENV}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "number"), fast_only(product(KINDS, STATUS), (Kind.SUBMIT, signal.SIGTERM)))
 def test_nothing_more_is_sent_and_all_that_is_in_flight_is_stored(
     server: Loopback, tmp_path: Path, kind: Kind, number: signal.Signals
@@ -140,6 +141,7 @@ def test_the_same_signal_from_a_terminal_and_from_a_parent_counts_once(server: L
     assert job.stored() == (FLYING, 0)
 
 
+@pytest.mark.slow
 def test_after_the_grace_period_calls_are_broken_off(server: Loopback, tmp_path: Path) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
     server.script([None] * (FLYING - 1) + ["hang"])

@@ -30,6 +30,7 @@ from cfeval.testbed.counterfactual_questions.meaning import (
 from cfeval.testbed.counterfactual_questions.programs import UnsettledError, meet, reckon
 from cfeval.testbed.puzzles import programs
 from tests.answers import answers
+from tests.slow import first_fast
 
 LANGUAGES: tuple[Language, Language] = ("vipergpt", "visprog")
 
@@ -63,7 +64,7 @@ def visions() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("kind", PUZZLE_TYPES)
+@pytest.mark.parametrize("kind", first_fast(PUZZLE_TYPES))
 def test_programs_for_puzzles_give_the_right_answers(
     kind: PuzzleType, language: Language, visions: dict[str, Any]
 ) -> None:
@@ -76,7 +77,7 @@ def test_programs_for_puzzles_give_the_right_answers(
         assert unheeding == right(original) != right(changed)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", first_fast(LANGUAGES, 1))
 def test_programs_for_the_world_give_the_right_answers(language: Language, visions: dict[str, Any]) -> None:
     moved = 0
     for pair in registry.build("question_sets", {"plugin": "world"}).pairs(60, 4):

@@ -75,6 +75,7 @@ def test_the_scene_editor_needs_the_chain_to_make_sense(before: tuple[str, ...],
     assert reply.reason
 
 
+@pytest.mark.slow
 def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
     first = edited("diffusion", PICTURE, RECOLOR, None)
     second = edited("diffusion", first.picture or PICTURE, REMOVE, None, RECOLOR)

@@ -181,6 +181,7 @@ def test_a_noisy_judge_errs_at_its_rates() -> None:
     assert found["ef"] == pytest.approx(0.3, abs=0.03)
 
 
+@pytest.mark.slow
 def test_the_truth_is_found_again_from_a_noisy_judge_by_its_rates() -> None:
     judge, share = noisy(sensitivity=0.85, specificity=0.75), 0.3
     observed = share * rates(judge, "11")["ac"] + (1 - share) * rates(judge, "00")["ac"]

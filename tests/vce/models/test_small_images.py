@@ -9,6 +9,7 @@ from torchvision.models import AlexNet
 from torchvision.models.vgg import VGG
 
 from cfeval.vce.models.small_images import shorten
+from tests.slow import first_fast
 
 
 def alexnet() -> nn.Module:
@@ -26,7 +27,7 @@ def vgg() -> nn.Module:
 
 
 @pytest.mark.parametrize("make", [alexnet, vgg])
-@pytest.mark.parametrize("side", [64, 160])
+@pytest.mark.parametrize("side", first_fast([64, 160], 1))
 def test_logits_and_gradients_are_the_networks_own(make: Callable[[], nn.Module], side: int) -> None:
     torch.manual_seed(0)
     network = make().eval().requires_grad_(False)

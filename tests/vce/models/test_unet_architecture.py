@@ -27,6 +27,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return guided(tmp_path_factory.mktemp("guided"), "as 256, unconditional")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", first_fast(VARIANTS))
 def test_a_checkpoint_finds_the_same_noise_as_the_network_it_is_of(variant: str, tmp_path: Path) -> None:
     network, denoiser = original(variant), built(variant, guided(tmp_path, variant))

@@ -109,6 +109,7 @@ def test_the_perturbation_is_a_share_of_the_spread_of_all_weights_together() -> 
     assert (weights(0.5) == noisy).all()
 
 
+@pytest.mark.slow
 def test_a_network_in_half_precision_says_nearly_the_same_in_float32() -> None:
     import torch
 
