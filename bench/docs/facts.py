@@ -17,7 +17,6 @@ SHOWN = {
     "calibration/edct/tables/edct_gate": "docs/concepts/trust.md",
     "vce/tables/vce_table3": "docs/guides/vce.md",
     "vce/tables/vce_hypotheses": "docs/guides/vce.md",
-    "cvqa/tables/cvqa_builds": "docs/guides/cvqa.md",
 }
 """The tables that a page shows, and the page."""
 ROWS = {
