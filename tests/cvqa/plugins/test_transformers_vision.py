@@ -1,6 +1,7 @@
 """Model-backed operations on tiny random checkpoints, against the models called by hand."""
 
 import hashlib
+import io
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,15 @@ def test_chat_models_are_shown_the_part_and_asked_in_a_word() -> None:
     with pytest.raises(VisionError, match="'vqa' did not answer") as caught:
         eyes.ask(View(PICTURE, (0, 0, 9, 9), item="bad"), "?")
     assert caught.value.status == Status.REFUSED
+
+
+def test_a_question_about_the_whole_image_shows_the_very_file_that_the_record_names() -> None:
+    file = io.BytesIO()
+    Image.fromarray(PICTURE.pixels).save(file, format="PNG", compress_level=1)
+    image = Picture(file.getvalue())
+    assert image.png != PICTURE.png
+    eyes = vision(vqa={"plugin": "mock", "replies": ["{image}"]})
+    assert image.sha256.startswith(eyes.ask(View(image, (-9.5, 0, 64, 48), item="i"), "What?"))
 
 
 @pytest.mark.parametrize(

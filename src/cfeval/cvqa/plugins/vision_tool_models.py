@@ -114,8 +114,11 @@ def whole(view: View) -> tuple[int, int, int, int]:
 
 
 def part(view: View) -> Picture:
-    """The pixels of the part, as a picture of its own."""
+    """The pixels of the part, as a picture of its own; the picture itself, as it is, where that is all of it."""
     left, top, right, bottom = whole(view)
+    height, width = view.picture.pixels.shape[:2]
+    if (left, top, right, bottom) == (0, 0, width, height):
+        return view.picture
     return Picture.from_pixels(view.picture.pixels[top:bottom, left:right])
 
 
