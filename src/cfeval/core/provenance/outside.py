@@ -33,6 +33,7 @@ MODULES = (
     "cfeval.inference.remote.retries",
     "cfeval.inference.remote.sdks",
     "cfeval.inference.remote.sessions",
+    "cfeval.inference.remote.spending",
     "cfeval.inference.remote.stops",
 )
 """Modules, and packages with all that is in them."""

@@ -9,8 +9,8 @@ from cfeval.core.errors import CfevalError
 from cfeval.inference.remote.batch_db import Sought
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.request import Request
 from cfeval.inference.remote.settings import ProgressMeter
+from cfeval.inference.remote.spending import Spending
 
 T = TypeVar("T")
 REFUSED = "batch_refused"
@@ -76,18 +76,10 @@ class Caller(Protocol):
     settings: Calls
     cache: ResponseCache
     meter: ProgressMeter
+    spending: Spending
 
     async def on_disk(self, work: Callable[..., T], *arguments: Any) -> T:
         """Have the cache do something."""
-
-    async def send(self, call: Request) -> int:
-        """Set aside what a call may cost; its number in the ledger."""
-
-    def resumed(self, call: Request, number: int) -> None:
-        """A call of an earlier run is this one's now."""
-
-    async def not_sent(self, number: int) -> None:
-        """Nothing was sent of a call that was set aside for."""
 
     async def pause(self, seconds: float) -> None:
         """Wait, or raise what stops the run."""

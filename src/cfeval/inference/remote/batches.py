@@ -69,9 +69,9 @@ class Batches:
         self._start("", self._renew)
         known = await self._client.on_disk(self._tables.call, call.key)
         if known is None:
-            known = Batched(await self._client.send(call), None, None)
+            known = Batched(await self._client.spending.send(call), None, None)
         else:
-            self._client.resumed(call, known.send)
+            self._client.spending.resumed(call, known.send)
             if known.outcome is not None and isinstance(api.read(known.outcome), Fault):
                 await self._client.on_disk(self._tables.again, call.key)  # an earlier run did not end it
                 known = replace(known, batch=None, outcome=None)
@@ -83,7 +83,7 @@ class Batches:
                 known = await self._client.on_disk(self._tables.call, call.key) or replace(known, batch=None)
         except BaseException:
             if await self._client.on_disk(self._tables.withdraw, call.key):
-                await self._client.not_sent(known.send)
+                await self._client.spending.not_sent(known.send)
             raise
         return Outcome(known.send, known.outcome)
 

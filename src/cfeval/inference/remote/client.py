@@ -4,7 +4,6 @@ import asyncio
 import random
 import sys
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AsyncExitStack, nullcontext, suppress
@@ -17,16 +16,16 @@ from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.inference.remote import batches
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.batches import Batches
-from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, Sent, UsageEntry
-from cfeval.inference.remote.cost import price_of
+from cfeval.inference.remote.cache import BROKEN_OFF, ResponseCache, UsageEntry
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
-from cfeval.inference.remote.prices import Price, Prices, missing_price
-from cfeval.inference.remote.rate_limit import Pace
+from cfeval.inference.remote.prices import Prices
+from cfeval.inference.remote.rate_limit import Lane, Pace, lane_of
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.retries import Patience
 from cfeval.inference.remote.settings import ProgressMeter
+from cfeval.inference.remote.spending import Spending
 
 T = TypeVar("T")
 ALIKE = 3
@@ -50,7 +49,7 @@ class RetryLoop:
         """Note how the last paid attempt ended, if that is still to do."""
         if self.open is not None:
             ended, self.open = self.open, None
-            await self.caller.record_usage(ended)
+            await self.caller.spending.record(ended)
 
     def seconds_left(self) -> float:
         """Until the deadline of the call."""
@@ -71,7 +70,7 @@ class RetryLoop:
             await self.record_usage()
             turn = await self._turn()
             number = await self._send()
-            self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
+            self.open = self.caller.spending.entry(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             await self._ended(number, result, usage)
             if not isinstance(result, Fault):
@@ -112,9 +111,9 @@ class RetryLoop:
     async def _ended(self, number: int, result: T | Fault, usage: Callable[[T], Usage]) -> None:
         """Note how an attempt ended: a fault that is tried again at once, all else with the reply."""
         if not isinstance(result, Fault):
-            self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
+            self.open = self.caller.spending.entry(number, self.call, "ok", usage(result), charged=True)
             return
-        self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
+        self.open = self.caller.spending.entry(number, self.call, result.kind, result.usage, result.sent)
         if result.reaction is RetryPolicy.RETRY:
             await self.record_usage()
 
@@ -125,7 +124,7 @@ class RetryLoop:
     async def _send(self) -> int:
         """Set aside what the attempt may cost; a wait for others to cost less is no part of the call's time."""
         asked = time.monotonic()
-        number = await self.caller.send(self.call)
+        number = await self.caller.spending.send(self.call)
         self.began += time.monotonic() - asked
         return number
 
@@ -169,32 +168,19 @@ class _Claimed:
     found: Response | None
 
 
-class _Lane:
-    """A model at a provider: how many calls go at once and how fast, and how the first of them went."""
-
-    def __init__(self, ceiling: int) -> None:
-        self.slots, self.pace = asyncio.Semaphore(ceiling), Pace()
-        self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
-        self.first: set[str] = set()  # calls that began before any ended, and have not ended
-        self.any_ended = False
-        self.knows_cost: bool | None = None  # whether a call went well, here or before; None: not looked yet
-        self.paying = 0  # attempts that are under way
-
-
 class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
     def __init__(self, calls: Calls, cache: ResponseCache, prices: Prices, client: HttpClient, disk: Executor) -> None:
         """`disk` has one thread, in which alone the cache is used."""
-        self.settings, self.cache, self.prices, self.client, self._disk = calls, cache, prices, client, disk
-        self.budget = Budget(calls.max_calls, calls.max_cost_usd)
+        self.settings, self.cache, self.client, self._disk = calls, cache, client, disk
         self.meter = ProgressMeter()
+        self.spending = Spending(calls, cache, prices, self.meter, self.on_disk, self.go_on)
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
         self._slots = asyncio.Semaphore(calls.max_connections)
-        self._lanes: dict[tuple[str, str, str, bool], _Lane] = {}
-        self._stopping, self._settled = asyncio.Event(), asyncio.Event()
-        self._under_way: dict[int, tuple[_Lane, Sent]] = {}
+        self._lanes: dict[tuple[str, str, str, bool], Lane] = {}
+        self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._answers: set[asyncio.Task[Response]] = set()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -271,9 +257,9 @@ class Client:
                     self.stop(error)
                     raise
 
-    def _lane(self, call: Request) -> _Lane:
+    def _lane(self, call: Request) -> Lane:
         ceiling = min(self.settings.max_connections, call.at_most)
-        return self._lanes.setdefault((call.api, call.base_url, call.model, call.batched), _Lane(ceiling))
+        return self._lanes.setdefault(lane_of(call), Lane(ceiling))
 
     async def on_disk(self, work: Callable[..., T], *arguments: Any, undo: Callable[[T], None] | None = None) -> T:
         """Have the cache do something in its own thread: while another process writes, answers go on coming in.
@@ -335,97 +321,13 @@ class Client:
                 raise PluginError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
             await self.on_disk(self.cache.keep, call, reply, attempts.open)
-            self._settled_one(attempts.open)
+            self.spending.settle(attempts.open)
             attempts.open = None
         finally:
             await attempts.record_usage()
         self.meter.ended(reply)
         self._conclude(lane, call, result)
         return reply
-
-    async def send(self, call: Request) -> int:
-        """Set aside what an attempt may cost, where need be once this job's attempts under way have cost less.
-
-        Under a limit in USD the first call to a model goes alone, but not of a batch: the price list may be too low.
-
-        Raises:
-            BudgetError: see `ResponseCache.send`.
-        """
-        price, lane = self._price(call), self._lane(call)
-        listed = price.of(call.expected) if price else 0.0
-        if self.budget.max_cost_usd is not None and lane.knows_cost is None and not call.batched:
-            lane.knows_cost = await self.on_disk(self.cache.knows_cost, call.model)
-        while True:
-            self.go_on()
-            if lane.paying and lane.knows_cost is False:
-                await self._settled.wait()
-                continue
-            try:
-                sent = await self._sent(lane, call, listed)
-            except BudgetError:
-                if not self._under_way:
-                    raise
-                await self._settled.wait()
-            else:
-                self._under_way[sent.number] = lane, sent
-                return sent.number
-
-    async def _sent(self, lane: _Lane, call: Request, listed_usd: float) -> Sent:
-        def not_sent(sent: Sent) -> None:
-            self.cache.record_usage(_not_sent(sent.number))
-            self.cache.batches.withdraw(call.key)
-
-        lane.paying += 1
-        try:
-            return await self.on_disk(self.cache.send, call, listed_usd, self.budget, undo=not_sent)
-        except BaseException:
-            lane.paying -= 1
-            self._wake()
-            raise
-
-    def settlement(self, number: int, call: Request, ended: str, usage: Usage | None, charged: bool) -> UsageEntry:
-        """What an attempt came to; a usage of nothing at all is one that nobody told."""
-        price, known = price_of(self.prices, call.model, call.share), None if usage == Usage() else usage
-        return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
-
-    def resumed(self, call: Request, number: int) -> None:
-        """An attempt that an earlier run began is this one's now; what that set aside is set aside already."""
-        lane = self._lane(call)
-        lane.paying += 1
-        self._under_way[number] = lane, Sent(number, 0.0)
-
-    async def not_sent(self, number: int) -> None:
-        """Nothing was sent of an attempt that was set aside for."""
-        await self.record_usage(_not_sent(number))
-
-    async def record_usage(self, settlement: UsageEntry) -> None:
-        """Note what an attempt came to."""
-        try:
-            await self.on_disk(self.cache.record_usage, settlement)
-        finally:
-            self._settled_one(settlement)
-
-    def _settled_one(self, settlement: UsageEntry | None) -> None:
-        if settlement is None:
-            return
-        lane, sent = self._under_way.pop(settlement.send)
-        lane.paying -= 1
-        lane.knows_cost = lane.knows_cost or settlement.ended == "ok"
-        self.meter.used(settlement.usage, settlement.listed_usd, sent.reserved_usd if settlement.charged else 0.0)
-        self._wake()
-
-    def _wake(self) -> None:
-        """Have those look again who wait until an attempt has ended."""
-        self._settled.set()
-        self._settled = asyncio.Event()
-
-    def _price(self, call: Request) -> Price | None:
-        price = price_of(self.prices, call.model, call.share)
-        if price is None and self.budget.max_cost_usd is not None:
-            raise PluginError(
-                f"calls.max_cost_usd is set, but no list has a price of {call.model}; {missing_price(self.prices)}"
-            )
-        return price
 
     def pace(self, call: Request) -> Pace:
         """How fast such calls go."""
@@ -441,7 +343,7 @@ class Client:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         self.go_on()
 
-    def _conclude(self, lane: _Lane, call: Request, result: Response | Fault) -> None:
+    def _conclude(self, lane: Lane, call: Request, result: Response | Fault) -> None:
         """End the run where nothing went well and calls fail alike for a reason that is not their own.
 
         All that began together are waited for: a refusal comes sooner than an answer.
@@ -464,7 +366,7 @@ class Client:
         """Send nothing more; calls in flight end as they may."""
         self.stopped = self.stopped or error
         self._stopping.set()
-        self._wake()
+        self.spending.wake()
         self.batches.stop(self.stopped)
 
     def go_on(self) -> None:
@@ -475,7 +377,3 @@ class Client:
         """
         if self.stopped is not None:
             raise self.stopped
-
-
-def _not_sent(number: int) -> UsageEntry:
-    return UsageEntry(number, "not sent", None, None, charged=False)

@@ -6,10 +6,13 @@ in the last seconds follows the rate at which attempts begin from then on. It ri
 complaints come, so that the limit is not run over at once, and fast when there are none.
 """
 
+import asyncio
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
+
+from cfeval.inference.remote.request import Request
 
 WINDOW = 16
 """Attempts that are looked at."""
@@ -77,3 +80,18 @@ class Pace:
         self.rate = max(SLOWEST, MARGIN * len(taken) / seconds)
         self._next = max(self._next, now + wait)
         self._recent.clear()
+
+
+class Lane:
+    """A model at a provider: how many calls go at once and how fast, and how the first of them went."""
+
+    def __init__(self, ceiling: int) -> None:
+        self.slots, self.pace = asyncio.Semaphore(ceiling), Pace()
+        self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
+        self.first: set[str] = set()  # calls that began before any ended, and have not ended
+        self.any_ended = False
+
+
+def lane_of(call: Request) -> tuple[str, str, str, bool]:
+    """What the calls of one lane have in common."""
+    return call.api, call.base_url, call.model, call.batched
