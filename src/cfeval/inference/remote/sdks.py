@@ -77,45 +77,46 @@ def _openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
 
 async def chat(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
     """The JSON that `chat/completions` answers."""
-    create = openai(attempts.client, where).chat.completions.with_raw_response.create
-    arguments = _arguments(where, body, "model", "messages")
-    return await exchange(where, attempts.seconds(), lambda: create(**arguments))
+    return await _posted(attempts, where, "/chat/completions", body)
 
 
 async def responses(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
     """The JSON that `responses` answers."""
-    create = openai(attempts.client, where).responses.with_raw_response.create
-    arguments = _arguments(where, body, "model", "input")
-    return await exchange(where, attempts.seconds(), lambda: create(**arguments))
+    return await _posted(attempts, where, "/responses", body)
 
 
 async def edit_image(attempts: RetryLoop, where: Endpoint, form: Json, files: Json) -> Any | Fault:
     """The JSON that `images/edits` answers; a file is its name, its bytes and its type."""
     edit = openai(attempts.client, where).images.with_raw_response.edit
-    arguments = {**files, **_arguments(where, form, "model", "prompt")}
+    named = {name: form[name] for name in ("model", "prompt")}
+    further = {name: value for name, value in form.items() if name not in named}
+    arguments = {**named, **files, "extra_body": further, "extra_headers": None if where.key else _anonymous()}
     return await exchange(where, attempts.seconds(), lambda: edit(**arguments))
 
 
 async def generate_image(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
     """The JSON that `images/generations` answers."""
-    generate = openai(attempts.client, where).images.with_raw_response.generate
-    arguments = _arguments(where, body, "model", "prompt")
-    return await exchange(where, attempts.seconds(), lambda: generate(**arguments))
+    return await _posted(attempts, where, "/images/generations", body)
 
 
 async def openrouter_image(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
     """The JSON that OpenRouter's `images` answers, for which the `openai` package has no method of its own."""
+    return await _posted(attempts, where, "/images", body)
+
+
+async def _posted(attempts: RetryLoop, where: Endpoint, path: str, body: Json) -> Any | Fault:
+    """The JSON that a path answers to a body as it stands: the method of the package would go through its types."""
     post = openai(attempts.client, where).post
-    return await exchange(where, attempts.seconds(), lambda: post("/images", cast_to=httpx2.Response, body=dict(body)))
+    options: Any = {"security": {"bearer_auth": True}, **({} if where.key else {"headers": _anonymous()})}
+    arguments: dict[str, Any] = {"cast_to": httpx2.Response, "body": dict(body), "options": options}
+    return await exchange(where, attempts.seconds(), lambda: post(path, **arguments))
 
 
-def _arguments(where: Endpoint, body: Json, *named: str) -> dict[str, Any]:
-    """The arguments of a method of the `openai` package; no Authorization where there is no key."""
+def _anonymous() -> dict[str, Any]:
+    """The headers of a request without a key."""
     from openai import Omit
 
-    further = {name: value for name, value in body.items() if name not in named}
-    anonymous = {} if where.key else {"extra_headers": {"Authorization": Omit()}}
-    return {**{name: body[name] for name in named}, "extra_body": further, **anonymous}
+    return {"Authorization": Omit()}
 
 
 def anthropic(client: HttpClient, where: Endpoint) -> Any:
