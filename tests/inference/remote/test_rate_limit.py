@@ -12,12 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.config import Calls
+from cfeval.core.records import Status
 from cfeval.inference.remote import retries
 from cfeval.inference.remote.client import Client, RetryLoop
 from cfeval.inference.remote.faults import Fault, retry
-from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Pace
+from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Pace, Slots
 from cfeval.inference.remote.request import Request
 from cfeval.inference.remote.settings import ProgressMeter
+from tests.inference.remote.asking import chat, request
+from tests.inference.remote.conftest import Configure
+from tests.loopback import Loopback
 
 
 class Clock:
@@ -191,7 +195,7 @@ def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
     monkeypatch.setattr(retries, "_BACK_OFF", 0.0)
     caller = Caller(max_retries=2)
     call = Request("chat", "http://h/v1", "vlm", {}, 1)
-    loop = RetryLoop(cast(Client, caller), call, cast(Any, None), time.monotonic())
+    loop = RetryLoop(cast(Client, caller), call, cast(Any, None), time.monotonic(), Slots())
     asks = 0
 
     async def step() -> str | Fault:
@@ -204,3 +208,14 @@ def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
     result = asyncio.run(loop.free(step))
     assert asks == asked
     assert (result == "served") == others_go_well
+
+
+def test_calls_that_wait_for_a_further_attempt_let_others_go(server: Loopback, configure: Configure) -> None:
+    configure(max_connections=2)
+    server.script(["http_429", "http_429"])
+    replies = chat(server, [request(item=item, seed=seed) for seed, item in enumerate("abc")])
+    assert [reply.status for reply in replies] == [Status.OK] * 3
+    first, second, third, *again = [entry["digest"] for entry in server.entries()]
+    assert len({first, second, third}) == 3
+    assert sorted(again) == sorted([first, second])
+    assert server.most_in_flight <= 2

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import AsyncExitStack, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.prices import Prices
-from cfeval.inference.remote.rate_limit import Lane, Pace, lane_of
+from cfeval.inference.remote.rate_limit import Lane, Pace, Slots, lane_of
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.retries import Patience
 from cfeval.inference.remote.settings import ProgressMeter
@@ -42,6 +42,7 @@ class RetryLoop:
     call: Request
     client: HttpClient
     began: float
+    slots: Slots
     open: UsageEntry | None = None
     """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
 
@@ -79,7 +80,7 @@ class RetryLoop:
                 self.caller.pace(self.call).complained(turn, result.wait)
             return result
 
-        return await self._repeated(once, self.caller.pause)
+        return await self._repeated(once, self._pause)
 
     async def batched(
         self, api: BatchApi, body: Callable[[], Mapping[str, Any]], read: Callable[[Any], Response | Fault]
@@ -106,7 +107,7 @@ class RetryLoop:
                 await self.caller.on_disk(self.caller.cache.batches.forget, self.call.key)
             return result
 
-        return await self._repeated(once, self.caller.pause)
+        return await self._repeated(once, self._pause)
 
     async def _ended(self, number: int, result: T | Fault, usage: Callable[[T], Usage]) -> None:
         """Note how an attempt ended: a fault that is tried again at once, all else with the reply."""
@@ -155,6 +156,13 @@ class RetryLoop:
                 return wait
             with self.caller.meter.waiting():
                 await pause(wait)
+
+    async def _pause(self, wait: float) -> None:
+        """Let others go meanwhile; a wait for a slot afterwards is no part of the call's time."""
+        async with self.slots.given_back():
+            await self.caller.pause(wait)
+            asked = time.monotonic()
+        self.began += time.monotonic() - asked
 
 
 Work = Callable[[RetryLoop], Awaitable[Response | Fault]]
@@ -248,11 +256,9 @@ class Client:
             if stored is not None:
                 self.meter.stored += 1
                 return stored
-            async with AsyncExitStack() as slots:
-                for slot in () if call.batched else (self._lane(call).slots, self._slots):
-                    await slots.enter_async_context(slot)
+            async with Slots(*(() if call.batched else (self._lane(call).slots, self._slots))) as slots:
                 try:
-                    return await self._own(call, work)
+                    return await self._own(call, work, slots)
                 except CfevalError as error:
                     self.stop(error)
                     raise
@@ -287,7 +293,7 @@ class Client:
             )
         return None
 
-    async def _own(self, call: Request, work: Work) -> Response:
+    async def _own(self, call: Request, work: Work, slots: Slots) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self.go_on()
         while (claimed := await self.on_disk(self._claimed, call)) is None:
@@ -295,7 +301,7 @@ class Client:
         try:
             stored = self._standing(call, claimed.found)
             if stored is None:
-                return await self._ask(call, work)
+                return await self._ask(call, work, slots)
             self.meter.stored += 1
         except BaseException:
             await self.on_disk(self.cache.release, call.key)
@@ -309,11 +315,11 @@ class Client:
             return None
         return _Claimed(self.cache.find(call.key))
 
-    async def _ask(self, call: Request, work: Work) -> Response:
+    async def _ask(self, call: Request, work: Work, slots: Slots) -> Response:
         lane = self._lane(call)
         if not lane.any_ended:
             lane.first.add(call.key)
-        attempts = RetryLoop(self, call, self.client, time.monotonic())
+        attempts = RetryLoop(self, call, self.client, time.monotonic(), slots)
         try:
             with nullcontext() if call.batched else self.meter.in_flight():
                 result = await work(attempts)

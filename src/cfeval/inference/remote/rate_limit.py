@@ -10,7 +10,9 @@ import asyncio
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Self
 
 from cfeval.inference.remote.request import Request
 
@@ -80,6 +82,33 @@ class Pace:
         self.rate = max(SLOWEST, MARGIN * len(taken) / seconds)
         self._next = max(self._next, now + wait)
         self._recent.clear()
+
+
+class Slots:
+    """What a call holds of the limits on how many go at once, as a context."""
+
+    def __init__(self, *limits: asyncio.Semaphore) -> None:
+        self._limits = limits
+        self._held: list[asyncio.Semaphore] = []
+
+    async def __aenter__(self) -> Self:
+        """Wait for all of them."""
+        for limit in self._limits:
+            await limit.acquire()
+            self._held.append(limit)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Let others have what is held."""
+        while self._held:
+            self._held.pop().release()
+
+    @asynccontextmanager
+    async def given_back(self) -> AsyncIterator[None]:
+        """Others may go as long as this call only waits; then it takes its turn among them."""
+        await self.__aexit__()
+        yield
+        await self.__aenter__()
 
 
 class Lane:
