@@ -248,7 +248,7 @@ def by_folder(names: Iterable[str]) -> dict[str, int]:
     return dict(Counter(name.split("/")[2] for name in names))
 
 
-def wait(until: Callable[[], object], process: "subprocess.Popen[bytes] | None" = None, seconds: float = 120) -> None:
+def wait(until: Callable[[], object], process: "subprocess.Popen[bytes] | None" = None, seconds: float = 600) -> None:
     """Wait until something is so; the process that is to bring it about must not have ended."""
     end = time.monotonic() + seconds
     while not until():
