@@ -238,11 +238,8 @@ def _files_of(package: str) -> Iterable[tuple[str, str, str]]:
 
 def path_of(module: str) -> str | None:
     """Where a module lies; None where there is none."""
-    path = ROOT.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return str(file)
-    return None
+    path = os.path.join(ROOT, *module.split("."))
+    return next(filter(os.path.isfile, (f"{path}.py", os.path.join(path, "__init__.py"))), None)
 
 
 def _split(dotted: str) -> tuple[str, str]:
