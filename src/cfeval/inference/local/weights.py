@@ -42,12 +42,23 @@ def weight_files(folder: Path) -> list[Path]:
 def weights_fault(folder: Path) -> str:
     """What keeps the weights from being whole: one line, or empty."""
     files = weight_files(folder)
-    faults = [*map(json_fault, _indexes(folder)), *map(_file_fault, files)]
+    faults = [*map(json_fault, _indexes(folder)), *map(safetensors_fault, files)]
     if not files:
         faults.append(
             "the weights (*.safetensors) are missing; in other formats (*.bin, *.gguf) they are not read, convert them"
         )
     return next(filter(None, faults), "")
+
+
+def safetensors_fault(file: Path) -> str:
+    """What keeps a file of weights from being whole: one line, or empty."""
+    if not file.is_file():
+        return f"{file.name} is missing, which the index names"
+    try:
+        _tensors(file)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return f"{file.name} is cut short or no safetensors file"
+    return ""
 
 
 def weights_size(folder: Path, dtype: Dtype) -> int:
@@ -65,16 +76,6 @@ def _indexes(folder: Path) -> list[Path]:
 def _named(index: Path) -> set[str]:
     weight_map = read_json(index).get("weight_map")
     return {str(name) for name in weight_map.values()} if isinstance(weight_map, dict) else set()
-
-
-def _file_fault(file: Path) -> str:
-    if not file.is_file():
-        return f"{file.name} is missing, which the index names"
-    try:
-        _tensors(file)
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return f"{file.name} is cut short or no safetensors file"
-    return ""
 
 
 def _tensors(file: Path) -> list[tuple[str, int]]:

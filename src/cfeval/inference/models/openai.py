@@ -19,6 +19,7 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
+from cfeval.inference.remote.images_once import ImagesOnce
 from cfeval.inference.remote.openai_api import chat_reply, responses_reply, tool_calls
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.providers import (
@@ -49,6 +50,9 @@ class Plugin(HostedPlugin):
     """Whether a seed is sent; none: where the provider takes one."""
     json_schema: bool | None = None
     """Whether the server is asked to enforce a schema; none: where the provider does."""
+    images_once: bool = False
+    """vLLM: send a picture whole once and by its hash after that, which its cache of pictures knows
+    (`--mm-processor-cache-gb`); calls are stored, and known again, as without it."""
 
     @model_validator(mode="after")
     def _reachable(self) -> "Plugin":
@@ -56,6 +60,8 @@ class Plugin(HostedPlugin):
             raise ValueError(f"provider '{self.provider}' needs base_url, such as {self.rules.example}")
         if self.api_version and self.provider != "azure":
             raise ValueError("api_version is Azure's; set provider: azure, or leave it out")
+        if self.images_once and (self.provider != "vllm" or self.api != "chat"):
+            raise ValueError("images_once is for chat completions of provider vllm, which documents it; leave it out")
         return self
 
     @property
@@ -139,6 +145,10 @@ class OpenAIChat(HostedChat):
     api = "chat"
     path: ClassVar[BatchPath] = "/v1/chat/completions"
 
+    def __init__(self, options: Plugin) -> None:
+        super().__init__(options)
+        self._once_each = ImagesOnce() if options.images_once else None
+
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options, rules = self.options, self.options.rules
         fields: dict[str, Any] = {"model": options.model, rules.limit: options.limit(request)}
@@ -165,7 +175,9 @@ class OpenAIChat(HostedChat):
         return data_url(picture)
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
-        return await sdks.chat(attempts, where, body)
+        if self._once_each is None:
+            return await sdks.chat(attempts, where, body)
+        return await self._once_each.ask(body, partial(sdks.chat, attempts, where))
 
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return OpenAIBatches(attempts, where, self.path)

@@ -64,6 +64,25 @@ def calls_total(archive: Path) -> CallsTotal:
     return CallsTotal(calls, read, written, usd, priced, (min(days), max(days)) if days else ())
 
 
+def paid_by_call(archive: Path) -> dict[str, float]:
+    """What each call cost in USD, by its key, where the provider reported it.
+
+    Raises:
+        InputError: it is missing, or no such archive.
+    """
+    paid: dict[str, float] = {}
+    try:
+        with zipfile.ZipFile(archive) as opened, opened.open(INDEX) as lines:
+            for line in lines:
+                call = json.loads(line)
+                usd = json.loads(call["reply"])["usage"]["cost_usd"]
+                if usd is not None:
+                    paid[call["key"]] = usd
+    except (*NO_ARCHIVE, OSError, KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{archive}: not an archive of calls ({' '.join(str(error).split())})") from None
+    return paid
+
+
 def _day(raw: Any) -> set[str]:
     """The day that a server's own reply names, in UTC; none where it names none."""
     made = raw.get("created") if isinstance(raw, dict) else None

@@ -27,7 +27,17 @@ def conversation(body: bytes) -> str:
         first = next(place for place, said in enumerate(messages) if said["role"] == "user")
     except (ValueError, KeyError, TypeError, StopIteration):
         return ""
-    return hashlib.sha256(json.dumps(messages[: first + 1], sort_keys=True).encode()).hexdigest()
+    said = [_without_named_pictures(message) for message in messages[: first + 1]]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _without_named_pictures(message: Any) -> Any:
+    """A message in which a picture with a name is its name: both turns have that, the first alone the picture."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    named = [part.get("uuid") if isinstance(part, dict) else None for part in content]
+    return {**message, "content": [name or part for name, part in zip(named, content, strict=True)]}
 
 
 class Router:
