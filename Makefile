@@ -6,10 +6,10 @@ CORES ?= 2
 # Tests wait for servers and processes a third of their time, so one process more than there are cores runs them.
 WORKERS ?= $(shell expr $(CORES) + 1)
 # Folders of tests that have targets of their own.
-APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats)
+APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats optional)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -80,11 +80,14 @@ test-browser: setup .axe/ready ## The report in a real browser (needs chromium).
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .axe --requirement $<
 	touch $@
 
+test-optional: setup .optional/ready ## Editors with adapters and quantized weights, whose packages the lock has not.
+	$(BIN)/python -m pytest tests/optional
+
 test-formats: setup .formats/ready ## What goes out, before the validators of its formats: RO-Crate, Croissant.
 	$(BIN)/python -m pytest tests/formats
 
-.formats/ready: tests/formats/packages.txt | .venv/ready
-	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .formats --requirement $<
+.formats/ready .optional/ready: .%/ready: tests/%/packages.txt | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .$* --requirement $<
 	touch $@
 
 test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).

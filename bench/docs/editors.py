@@ -9,9 +9,8 @@ def page() -> str:
     lines = [heading, tuple("---" for _ in heading), *rows]
     return f"""# Editors on one's own GPU
 
-What the plugin `diffusers` can use, from the table in the code (`cfeval.edct.plugins.diffusers_models`), which
-`cfeval doctor` reads too: it names those that fit the GPU that is there. Begin with `{MODELS[0].name}`: four steps,
-and a free licence.
+What the plugin `diffusers` can use; `cfeval doctor` names those that fit the GPU that is there. Begin with
+`{MODELS[0].name}`: four steps, and a free licence.
 
 {chr(10).join("| " + " | ".join(cells) + " |" for cells in lines)}
 
@@ -21,10 +20,12 @@ network's share, `offload: model` keeps what is not at work in main memory. A pi
 named in `pipeline`, such as `Flux2KleinInpaintPipeline` for edits inside a mask.
 
 Pictures of one size can be painted together (`batch`), where the column says so. A picture depends on `batch` and its
-own request, never on its company: a batch that is not full is filled up. Another `batch` rounds differently: on a
-processor in float32 by at most two of 256 levels, on a GPU in bfloat16 by more, since small differences grow from step
-to step; so choose it once for a study. `step_cache` (Qwen-Image-Edit) and `float8` change
-pictures too; compare the pass rates of the gate before and after (`cfeval edct edit-cost`).
+request, never on its company. Another `batch` rounds differently, on a processor in float32 by at most two of 256
+levels, on a GPU by more; so choose it once for a study.
+
+Few-step adapters (`lora`, with `steps` and the `scheduler` settings of their card), `quantization`, `float8`,
+`step_cache` (Qwen-Image-Edit), `attention` and `torch_compile` save time or memory and change pictures. Give each
+variant a name under `edct.editors`: `cfeval edct edit-cost` compares what passes the gate, and at what cost.
 
 The other licences limit commercial use; read them before you rely on one.
 """

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.errors import ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.edct.plugins import diffusers_models
+from cfeval.edct.plugins import diffusers_editor, diffusers_models
 from cfeval.edct.plugins.diffusers_models import MODELS, fitting
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
-from cfeval.inference.local import devices
+from cfeval.edct.plugins.diffusers_speed import SpeedOptions
+from cfeval.inference.local import devices, libraries
 from tests.answers import answers
 from tests.edct.plugins.test_diffusers_editor import (  # noqa: F401
     BATCHES,
@@ -27,6 +28,7 @@ from tests.edct.plugins.test_diffusers_editor import (  # noqa: F401
     spec,
 )
 from tests.slow import fast_only
+from tests.tiny.editors import checkpoint
 
 SMALL = "Flux2KleinPipeline"
 KEEPS = "QwenImageEditPipeline"
@@ -127,11 +129,139 @@ def test_weights_of_eight_bits_take_a_quarter_and_paint_nearly_the_same(tmp_path
         ("FluxKontextPipeline", {"step_cache": 0.1}, "FluxKontextPipeline cannot use 'step_cache'"),
         ("StableDiffusionImg2ImgPipeline", {"float8": True}, "has no transformer, which float8 is for"),
         (SMALL, {"float8": True, "offload": "model"}, "does not go with float8"),
+        (SMALL, {"quantization": "torchao_int8", "offload": "model"}, "does not go with quantization 'torchao_int8'"),
+        (SMALL, {"quantization": "torchao_int8", "float8": True}, "float8 does not go with quantization"),
+        (SMALL, {"quantization": "torchao_int8", "lora": "a/b"}, "a fused lora; set lora_fused: false"),
+        (SMALL, {"float8": True, "lora": "a/b", "lora_fused": False}, "leave lora_fused out"),
+        (SMALL, {"torch_compile": True, "float8": True}, "use quantization: torchao_float8 instead"),
+        (SMALL, {"torch_compile": True, "offload": "sequential"}, "set offload: model or none"),
+        (KEEPS, {"torch_compile": True, "step_cache": 0.1}, "step_cache, which decides while it paints"),
+        ("StableDiffusionImg2ImgPipeline", {"attention": "native"}, "no transformer, which attention is for"),
+        ("StableDiffusionImg2ImgPipeline", {"torch_compile": True}, "no transformer, which torch_compile is for"),
+        ("LongCatImageEditPipeline", {"lora": "a/b"}, "cannot use a 'lora'"),
+        (SMALL, {"lora_scale": 0.5}, "is about an adapter, and no 'lora' is given"),
+        (SMALL, {"lora": "a/b", "lora_file": "weights.bin"}, "option 'lora_file'"),
+        (SMALL, {"attention": "fast"}, "option 'attention'"),
+        (SMALL, {"scheduler": {"shifd": 3}}, "FlowMatchEulerDiscreteScheduler has no setting 'shifd'; did you mean 's"),
     ],
 )
-def test_what_cannot_be_made_cheaper_so_is_refused(pipeline: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParamsError, match=message):
-        built(pipeline, **options)
+def test_what_cannot_be_made_cheaper_so_is_refused_before_anything_loads(
+    pipeline: str, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diffusers_editor, "load", lambda *_: pytest.fail("something was loaded"))
+    with pytest.raises(ParamsError, match=message) as caught:
+        afresh(pipeline, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"quantization": "torchao_int8"}, "needs the package 'torchao'; install it, or set quantization: none"),
+        ({"attention": "sage"}, "attention: sage needs the package 'sageattention'; install it, or set attention: "),
+        ({"lora": "a/b"}, "lora needs the package 'peft'; install it, or set lora: ''"),
+    ],
+)
+def test_a_package_that_is_not_there_is_one_line(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
+    with pytest.raises(PluginError, match=message):
+        afresh(SMALL, **options)
+    assert [f.fine for f in registry.diagnose("editors", spec(SMALL, **options)) if message in f.text] == [False]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"quantization": "bitsandbytes_4bit"}, "'bitsandbytes_4bit' needs a CUDA GPU.*set quantization: torchao_int8"),
+        ({"quantization": "torchao_float8_dynamic"}, "needs a CUDA GPU"),
+        ({"attention": "_native_cudnn"}, "attention '_native_cudnn' needs a CUDA GPU.*set attention: auto"),
+    ],
+)
+def test_what_takes_a_gpu_is_refused_without_one(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries, "find_spec", lambda name: True)
+    with pytest.raises(PluginError, match=message):
+        afresh(SMALL, **options)
+
+
+def test_another_attention_paints_the_same_but_for_rounding() -> None:
+    from diffusers.models.attention_dispatch import AttentionBackendName, _AttentionBackendRegistry
+
+    try:
+        [reply] = edited(afresh(SMALL, attention="_native_math"))
+    finally:
+        _AttentionBackendRegistry.set_active_backend(AttentionBackendName.NATIVE)
+    [plain] = edited(built(SMALL))
+    assert reply.picture is not None
+    assert plain.picture is not None
+    assert reply.details == {**plain.details, "attention": "_native_math"}
+    assert np.abs(reply.picture.pixels.astype(int) - plain.picture.pixels).max() <= 1
+
+
+def test_a_changed_scheduler_changes_the_picture() -> None:
+    [shifted], [plain] = edited(afresh(SMALL, scheduler={"shift": 3.0})), edited(built(SMALL))
+    assert shifted.picture != plain.picture
+    assert shifted.details == {**plain.details, "scheduler": '{"shift": 3.0}'}
+
+
+@pytest.mark.slow
+def test_compiled_blocks_paint_the_same_but_for_rounding() -> None:
+    [compiled], [plain] = edited(afresh(SMALL, torch_compile=True)), edited(built(SMALL))
+    assert compiled.picture is not None
+    assert plain.picture is not None
+    assert np.abs(compiled.picture.pixels.astype(int) - plain.picture.pixels).max() <= 2
+    assert compiled.details == {**plain.details, "torch_compile": "True"}
+
+
+def test_small_weights_count_as_small() -> None:
+    folder = checkpoint(SMALL)
+    whole, eight, four = (
+        diffusers_editor.size(folder, "bfloat16", SpeedOptions.model_validate({"quantization": name}))
+        for name in ("none", "torchao_int8", "bitsandbytes_4bit")
+    )
+    assert whole - eight == 2 * (eight - four) > 0
+
+
+class TestAdapterFiles:
+    def test_results_depend_on_its_file(self, tmp_path: Path) -> None:
+        (tmp_path / "few-steps.safetensors").write_bytes(b"")
+        for named in (tmp_path, tmp_path / "few-steps.safetensors"):
+            files = registry.dependencies("editors", spec(SMALL, lora=str(named)))
+            assert str(tmp_path / "few-steps.safetensors") in files
+        assert not any("few" in file for file in registry.dependencies("editors", spec(SMALL)))
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"lora": "own/name"}, "which file of 'own/name' on the hub\\? set lora_file"),
+            ({"lora": "{folder}/none.safetensors"}, "no file none.safetensors in "),
+            ({"lora": "{folder}"}, "set lora_file to one of: cut.safetensors, other.safetensors"),
+            ({"lora": "{folder}", "lora_file": "cut.safetensors"}, "cut.safetensors is cut short"),
+        ],
+    )
+    def test_one_that_is_not_there_or_not_whole_is_one_line(
+        self, options: dict[str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "cut.safetensors").write_bytes(b"\x08")
+        (tmp_path / "other.safetensors").write_bytes(b"")
+        monkeypatch.setattr(libraries, "find_spec", lambda name: True)
+        named = {name: value.format(folder=tmp_path) for name, value in options.items()}
+        with pytest.raises(PluginError, match=message) as caught:
+            afresh(SMALL, **named)
+        assert "\n" not in str(caught.value)
+
+
+def test_what_a_pipeline_can_take_is_what_diffusers_offers() -> None:
+    import diffusers
+
+    for name, kind in KINDS.items():
+        pipeline = getattr(diffusers, name)
+        if name != "LEditsPPPipelineStableDiffusion":
+            assert kind.lora == hasattr(pipeline, "load_lora_weights"), name
+        assert kind.transformer == ("transformer" in pipeline.model_cpu_offload_seq), name
 
 
 def test_a_schedule_of_the_checkpoint_is_the_only_one() -> None:

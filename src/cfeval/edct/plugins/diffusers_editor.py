@@ -27,7 +27,7 @@ from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_speed, edit_times
 from cfeval.edct.plugins.diffusers_kinds import MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
-from cfeval.edct.plugins.diffusers_speed import Speed
+from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
 from cfeval.edct.plugins.masks import Mask, Masked, Segmenter
 from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
 from cfeval.inference.batching import Batcher
@@ -304,6 +304,13 @@ def pipeline_of(checkpoint: Checkpoint, wanted: str) -> str:
     return str(own)
 
 
+def scheduler_of(checkpoint: Checkpoint) -> type:
+    """The class of a checkpoint's scheduler."""
+    import diffusers
+
+    return getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
+
+
 def dtype_on(device: str, wanted: Dtype) -> Dtype:
     """The type of a pipeline's numbers; auto is bfloat16 on a GPU, and float32 on a processor."""
     if wanted != "auto":
@@ -311,11 +318,12 @@ def dtype_on(device: str, wanted: Dtype) -> Dtype:
     return "float32" if device == "cpu" else "bfloat16"
 
 
-def size(folder: Path, dtype: Dtype, float8: bool) -> int:
-    """Bytes that the weights of all parts take in memory; with `float8` those of the transformer a byte each."""
+def size(folder: Path, dtype: Dtype, options: SpeedOptions) -> int:
+    """Bytes that the weights of all parts take in memory, those of the transformer as small as options make them."""
     sizes = {part: weights_size(folder / part, dtype) for part in _parts(read_json(folder / INDEX))}
-    if float8:
-        sizes["transformer"] //= 4 if dtype == "float32" else 2
+    if "transformer" in sizes:
+        bits = 32 if dtype == "float32" else 16
+        sizes["transformer"] = diffusers_speed.smaller(options, sizes["transformer"], bits)
     return sum(sizes.values())
 
 
@@ -329,7 +337,8 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
     import torch
 
     with quiet("diffusers", "transformers"):
-        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, getattr(torch, dtype))
+        of = getattr(torch, dtype)
+        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, of, diffusers_speed.quantization(speed, of))
         pipe.set_progress_bar_config(disable=True)
         diffusers_speed.apply(pipe, speed)
         if offload == "none":
@@ -352,9 +361,10 @@ def _fault(folder: Path) -> str:
     return ""
 
 
-def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype") -> Any:
+def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype", quantization: Any) -> Any:
+    how = {"quantization_config": quantization} if quantization else {}
     try:
-        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True)
+        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **how)
     except ModuleNotFoundError:
         raise
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error

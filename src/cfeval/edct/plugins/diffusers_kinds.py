@@ -53,6 +53,10 @@ class Kind:
     """Whether it paints several pictures of one size at once, each from its own original, prompt and seed."""
     step_cache: bool = False
     """Whether diffusers can keep what hardly changes from one step to the next (First Block Cache)."""
+    transformer: bool = True
+    """Whether a transformer paints, whose weights and attention can be exchanged and blocks be compiled."""
+    lora: bool = True
+    """Whether diffusers can lay a low-rank adapter on it."""
     shortest: int = 1
     """Pixels that a side must have at least."""
     longest: float = inf

@@ -68,4 +68,4 @@ def _longcat(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
     )
 
 
-LONGCAT = Kind({"steps": 50, "guidance": 4.5}, grid=16, paint=_longcat, negative=guided, reads=512)
+LONGCAT = Kind({"steps": 50, "guidance": 4.5}, grid=16, paint=_longcat, negative=guided, lora=False, reads=512)

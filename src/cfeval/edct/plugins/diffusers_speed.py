@@ -1,51 +1,213 @@
-"""What makes a pipeline of diffusers cheaper: batches, kept steps and small weights.
+"""What makes a pipeline of diffusers cheaper: batches, skipped steps, adapters, small weights, other implementations.
 
-Each is off unless asked for, since each changes the picture: a batch by the rounding of its sums, a step that is kept
-and weights of eight bits by more. How many pictures pass the gate says what it costs.
+Each is off unless asked for, since each changes the picture: a batch, compiled blocks and another attention by the
+rounding of sums, the others by more. How many pictures pass the gate says what it costs (`cfeval edct edit-cost`).
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
-from cfeval.core.errors import ParamsError
+from pydantic import Field
+
+from cfeval.core.errors import ParamsError, PluginError, nearest
+from cfeval.edct.plugins import diffusers_lora
 from cfeval.edct.plugins.diffusers_kinds import Kind
+from cfeval.edct.plugins.diffusers_lora import Lora, LoraOptions
+from cfeval.inference.local.libraries import Package
+
+Quantization = Literal[
+    "none", "torchao_int8", "torchao_float8", "torchao_float8_dynamic", "bitsandbytes_8bit", "bitsandbytes_4bit"
+]
+Attention = Literal[
+    "auto", "native", "_native_math", "_native_efficient", "_native_flash", "_native_cudnn", "flash", "_flash_3", "sage"
+]
+_PACKAGES = {"flash": "flash_attn", "_flash_3": "flash_attn_interface", "sage": "sageattention"}
+"""What implementations of attention need beside torch."""
+_ON_ANY = ("auto", "native", "_native_math", "_native_efficient")
+"""Implementations of attention that need no GPU."""
+_BITS = {"torchao_float8_dynamic": 8, "torchao_float8": 8, "torchao_int8": 8, "bitsandbytes_8bit": 8}
+_BITS |= {"bitsandbytes_4bit": 4}
+
+
+class SpeedOptions(LoraOptions):
+    """How a pipeline is made cheaper."""
+
+    batch: int = Field(1, ge=1, le=256)
+    """Pictures of one size that are painted at once. Fewer are filled up, so that a picture depends on this number and
+    not on its company; the record's details name it."""
+    step_cache: float = Field(0.0, ge=0, lt=1)
+    """First Block Cache: how much the first block may change between two steps for the others to be skipped, such as
+    0.05; 0: no step is skipped."""
+    scheduler: dict[str, bool | float | str | None] = {}
+    """Settings of the checkpoint's scheduler to change, as few-step adapters ask for, such as {shift: 3}."""
+    float8: bool = False
+    """Store the transformer's weights in eight bits: half the memory, a little slower, a slightly different picture."""
+    quantization: Quantization = "none"
+    """Weights of the transformer by the package torchao (eight-bit integers or floats; `_dynamic` multiplies in eight
+    bits too, on GPUs since Hopper) or bitsandbytes (four bits: NF4), instead of float8."""
+    torch_compile: bool = False
+    """Compile the transformer's repeated blocks, at the first picture of a size: for studies of many pictures."""
+    attention: Attention = "auto"
+    """Implementation of attention by diffusers' names; flash, _flash_3 and sage need their packages."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How a pipeline is made cheaper."""
+    """How a pipeline is made cheaper; see `SpeedOptions`."""
 
     batch: int = 1
-    """Pictures of one size that are painted at once."""
     step_cache: float = 0.0
-    """How much the first block may change between two steps for the others to be kept; 0: none is kept."""
+    scheduler: tuple[tuple[str, bool | float | str | None], ...] = ()
     float8: bool = False
-    """Whether the weights of the transformer are stored in eight bits and computed with in the type of the rest."""
+    quantization: Quantization = "none"
+    torch_compile: bool = False
+    attention: Attention = "auto"
+    lora: Lora | None = None
 
     def details(self) -> dict[str, str]:
-        """What is set, for the details of a reply."""
-        return {name: str(value) for name, value in asdict(self).items() if value != getattr(Speed, name)}
+        """What is set, for the details of a reply; an adapter by the hash of its file."""
+        plain = [field.name for field in fields(self) if field.name not in ("lora", "scheduler")]
+        said = {name: str(value) for name in plain if (value := getattr(self, name)) != getattr(Speed, name)}
+        if self.scheduler:
+            said["scheduler"] = json.dumps(dict(self.scheduler), sort_keys=True)
+        if self.lora:
+            said |= {"lora": self.lora.file.name, "lora_sha256": self.lora.sha256}
+            said |= {"lora_scale": str(self.lora.scale), "lora_fused": str(self.lora.fused)}
+        return said
 
 
-def check(pipeline: str, kind: Kind, speed: Speed, offload: str) -> None:
-    """Whether a pipeline can be made cheaper so.
+def speed_of(options: SpeedOptions, lora: Lora | None = None) -> Speed:
+    """What options say, with the adapter that they name."""
+    named = {field.name: getattr(options, field.name) for field in fields(Speed) if field.name != "lora"}
+    return Speed(**{**named, "scheduler": tuple(sorted(options.scheduler.items())), "lora": lora})
+
+
+def packages(options: SpeedOptions) -> Iterator[Package]:
+    """What the options need beside diffusers."""
+    yield from diffusers_lora.packages(options)
+    if options.quantization != "none":
+        name = options.quantization.partition("_")[0]
+        yield Package(name, f"quantization: {options.quantization}", "quantization: none, or float8: true")
+    if name := _PACKAGES.get(options.attention):
+        yield Package(name, f"attention: {options.attention}", "attention: auto")
+
+
+def check(pipeline: str, kind: Kind, options: SpeedOptions, offload: str) -> None:
+    """Whether a pipeline can be made cheaper so; nothing is loaded.
 
     Raises:
         ParamsError: it cannot.
     """
-    if speed.batch > 1 and not kind.batches:
+    if options.batch > 1 and not kind.batches:
         raise ParamsError(f"{pipeline} paints one picture at a time; remove 'batch'")
-    if speed.step_cache and not kind.step_cache:
+    if options.step_cache and not kind.step_cache:
         raise ParamsError(f"{pipeline} cannot use 'step_cache'; remove it")
-    if speed.float8 and pipeline.startswith(("Stable", "LEdits")):
-        raise ParamsError(f"{pipeline} has no transformer, which float8 is for; remove it")
-    if offload != "none" and speed.float8:
-        raise ParamsError(f"offload '{offload}' does not go with float8; remove one of them")
+    if options.lora and not kind.lora:
+        raise ParamsError(f"{pipeline} cannot use a 'lora'; remove it")
+    quantized, changed = options.quantization != "none", options.attention != "auto"
+    wanted = {"float8": options.float8, "quantization": quantized, "torch_compile": options.torch_compile}
+    for name in (name for name, asked in {**wanted, "attention": changed}.items() if asked and not kind.transformer):
+        raise ParamsError(f"{pipeline} has no transformer, which {name} is for; remove it")
+    for one, other, instead in _excluding(options, offload):
+        raise ParamsError(f"{one} does not go with {other}; {instead}")
+
+
+def _excluding(options: SpeedOptions, offload: str) -> Iterator[tuple[str, str, str]]:
+    """Pairs of settings of which one makes the other impossible, and what to do."""
+    either, small = "remove one of them", options.quantization != "none"
+    if offload != "none" and options.float8:
+        yield f"offload '{offload}'", "float8", either
+    if offload != "none" and small:
+        yield f"offload '{offload}'", f"quantization '{options.quantization}'", either
+    if options.float8 and small:
+        yield "float8", f"quantization '{options.quantization}'", either
+    if options.lora and small and options.lora_fused:
+        yield f"quantization '{options.quantization}'", "a fused lora", "set lora_fused: false"
+    if options.lora and options.float8 and not options.lora_fused:
+        yield "float8", "lora_fused: false", "leave lora_fused out"
+    if options.torch_compile and options.step_cache:
+        yield "torch_compile", "step_cache, which decides while it paints", either
+    if options.torch_compile and options.float8:
+        yield "torch_compile", "float8", "use quantization: torchao_float8 instead"
+    if options.torch_compile and offload == "sequential":
+        yield "torch_compile", "offload 'sequential'", "set offload: model or none"
+
+
+def check_device(options: SpeedOptions, device: str) -> None:
+    """Whether a device can do what is asked.
+
+    Raises:
+        PluginError: it takes a GPU, and none is used.
+    """
+    if device.startswith("cuda"):
+        return
+    if options.quantization.startswith("bitsandbytes") or options.quantization.endswith("_dynamic"):
+        raise PluginError(
+            f"quantization '{options.quantization}' needs a CUDA GPU, and none is used; set quantization: torchao_int8"
+        )
+    if options.attention not in _ON_ANY:
+        raise PluginError(f"attention '{options.attention}' needs a CUDA GPU, and none is used; set attention: auto")
+
+
+def check_scheduler(scheduler: type, options: SpeedOptions) -> None:
+    """Whether a scheduler has the settings that are to be changed.
+
+    Raises:
+        ParamsError: it has not.
+    """
+    import inspect
+
+    known = [name for name in inspect.signature(scheduler).parameters if name not in ("args", "kwargs")]
+    for name in options.scheduler:
+        if name not in known:
+            raise ParamsError(f"scheduler: {scheduler.__name__} has no setting '{name}'; {nearest(name, known)}")
+
+
+def smaller(options: SpeedOptions, bytes_: int, stored_bits: int) -> int:
+    """Bytes of a transformer's weights as they will lie in memory, of so many stored with so many bits a weight."""
+    return bytes_ * (8 if options.float8 else _BITS.get(options.quantization, stored_bits)) // stored_bits
+
+
+def quantization(speed: Speed, dtype: Any) -> Any:
+    """diffusers' configuration of the quantization of a pipeline; None where none is asked for.
+
+    Args:
+        speed: what is asked for.
+        dtype: torch's type of the other numbers, in which four-bit weights are computed with.
+    """
+    if speed.quantization == "none":
+        return None
+    import diffusers
+
+    library: Any = diffusers
+    if speed.quantization == "bitsandbytes_8bit":
+        config = library.BitsAndBytesConfig(load_in_8bit=True)
+    elif speed.quantization == "bitsandbytes_4bit":
+        nf4 = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": dtype}
+        config = library.BitsAndBytesConfig(load_in_4bit=True, **nf4)
+    else:
+        from torchao import quantization as torchao
+
+        kinds = {
+            "torchao_int8": "Int8WeightOnlyConfig",
+            "torchao_float8": "Float8WeightOnlyConfig",
+            "torchao_float8_dynamic": "Float8DynamicActivationFloat8WeightConfig",
+        }
+        config = library.TorchAoConfig(getattr(torchao, kinds[speed.quantization])())
+    return library.PipelineQuantizationConfig(quant_mapping={"transformer": config})
 
 
 def apply(pipe: Any, speed: Speed) -> None:
     """Make a loaded pipeline cheaper, in the order in which the parts of torch and diffusers bear it."""
     network = getattr(pipe, "transformer", None) or pipe.unet
+    if speed.scheduler:
+        pipe.scheduler = type(pipe.scheduler).from_config(pipe.scheduler.config, **dict(speed.scheduler))
+    if speed.lora:
+        diffusers_lora.add(pipe, network, speed.lora)
+    if speed.attention != "auto":
+        network.set_attention_backend(speed.attention)
     if speed.float8:
         import torch
 
@@ -55,3 +217,5 @@ def apply(pipe: Any, speed: Speed) -> None:
 
         first_block: Any = diffusers.FirstBlockCacheConfig
         network.enable_cache(first_block(threshold=speed.step_cache))
+    if speed.torch_compile:
+        network.compile_repeated_blocks(fullgraph=True)

@@ -52,6 +52,7 @@ INSTRUCT_PIX2PIX = Kind(
     {"steps": 100, "guidance": 7.5, "image_guidance": 1.5, **_SIZE},
     grid=8,
     paint=_instruct,
+    transformer=False,
     negative=_guided_by_both,
     batches=True,
 )
@@ -59,6 +60,7 @@ INPAINT = Kind(
     {"steps": 50, "guidance": 7.5, "strength": 1.0, **_SIZE},
     grid=8,
     paint=_inpaint,
+    transformer=False,
     negative=guided,
     mask=True,
     batches=True,
@@ -67,6 +69,7 @@ IMAGE_TO_IMAGE = Kind(
     {"steps": 50, "guidance": 7.5, "strength": 0.75, **_SIZE},
     grid=8,
     paint=_image_to_image,
+    transformer=False,
     negative=guided,
     batches=True,
 )
@@ -108,6 +111,8 @@ LEDITS = Kind(
     {"steps": 30, "guidance": 5.0, "edit_threshold": 0.9, "strength": 0.85, **_SIZE},
     grid=32,
     paint=_ledits_paint,
+    transformer=False,
+    lora=False,  # it exchanges what computes attention, adapters included
     negative=always,
     offload=False,  # it makes its noise on the device where its parts wait, not where they compute
     prepare=_prepare,

@@ -12,12 +12,12 @@ from pydantic import Field, field_validator
 from cfeval.core.errors import PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor
-from cfeval.edct.plugins import diffusers_editor, diffusers_speed
+from cfeval.edct.plugins import diffusers_editor, diffusers_lora, diffusers_speed
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
 from cfeval.edct.plugins.diffusers_kinds import Settings
 from cfeval.edct.plugins.diffusers_models import fitting
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
-from cfeval.edct.plugins.diffusers_speed import Speed
+from cfeval.edct.plugins.diffusers_speed import SpeedOptions
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, segmenter
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
@@ -27,7 +27,7 @@ SETTINGS = ("steps", "guidance", "image_guidance", "true_cfg", "strength", "edit
 """The options that are the pipeline's; those left out take the values in `KINDS`."""
 
 
-class Plugin(MaskOptions, pretrained.LocalPlugin):
+class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
     """Which checkpoint, where it computes, and how it paints. A pipeline refuses an option that it cannot use."""
 
     pipeline: str = ""
@@ -54,14 +54,6 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
     """Width × height that a smaller picture is enlarged to for painting."""
     max_pixels: int | None = Field(None, ge=1)
     """Width × height that a larger picture is shrunk to for painting."""
-    batch: int = Field(1, ge=1, le=256)
-    """Pictures of one size that are painted at once. Fewer are filled up, so that a picture depends on this number and
-    not on its company; the record's details name it."""
-    step_cache: float = Field(0.0, ge=0, lt=1)
-    """First Block Cache: how much the first block may change between two steps for the others to be skipped, such as
-    0.05; 0: no step is skipped."""
-    float8: bool = False
-    """Store the transformer's weights in eight bits: half the memory, a little slower, a slightly different picture."""
 
     @field_validator("pipeline")
     @classmethod
@@ -71,8 +63,9 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
         return name
 
     def dependencies(self) -> tuple[str, ...]:
-        """The checkpoint's files, where it is a folder, and the masks'."""
-        return tuple(map(str, (*diffusers_editor.checkpoint_of(self).files(), *mask_files(self))))
+        """The checkpoint's files and the adapter's, where they are the user's own, and the masks'."""
+        own = (*diffusers_editor.checkpoint_of(self).files(), *diffusers_lora.own_files(self))
+        return tuple(map(str, (*own, *mask_files(self))))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device, checkpoint, settings and masks are there and fit; no weights are read."""
@@ -83,11 +76,13 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
             return pretrained.Room(device, place, devices.memory(place), _advice(self, device))
 
         def size(folder: Path) -> int:
-            return diffusers_editor.size(folder, diffusers_editor.dtype_on(_device(self), self.dtype), self.float8)
+            return diffusers_editor.size(folder, diffusers_editor.dtype_on(_device(self), self.dtype), self)
 
         checkpoint = diffusers_editor.checkpoint_of(self)
         if (yield from pretrained.findings(checkpoint, _packages(self), room, size)):
             yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}")
+        if self.lora:
+            yield pretrained.finding(lambda: diffusers_lora.about(self))
         yield from _others(self)
         if self.masks or self.mask_model:
             yield pretrained.finding(lambda: examine_masks(self))
@@ -99,8 +94,8 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
             ParamsError: the pipeline cannot use an option.
             PluginError: checkpoint, device or memory do not suffice.
         """
-        check_packages(_packages(self))
         pipeline, settings = _pipeline(self)
+        check_packages(_packages(self))
         device = _device(self)
         dtype = diffusers_editor.dtype_on(device, self.dtype)
         checkpoint = diffusers_editor.checkpoint_of(self)
@@ -109,7 +104,7 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
             mask = segmenter(self, device)
-            speed = _speed(self)
+            speed = diffusers_speed.speed_of(self, diffusers_lora.found(self))
             pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed)
         KINDS[pipeline].prepare(pipe, settings)
         about = {"pipeline": pipeline, "model": model, "dtype": dtype, **speed.details()}
@@ -120,12 +115,11 @@ def _pipeline(options: Plugin) -> tuple[str, Settings]:
     """The pipeline's name and settings."""
     name = diffusers_editor.pipeline_of(diffusers_editor.checkpoint_of(options), options.pipeline)
     given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
-    diffusers_speed.check(name, KINDS[name], _speed(options), options.offload)
+    diffusers_speed.check(name, KINDS[name], options, options.offload)
+    if options.scheduler:
+        scheduler = diffusers_editor.scheduler_of(diffusers_editor.checkpoint_of(options))
+        diffusers_speed.check_scheduler(scheduler, options)
     return name, settings_for(name, given, bool(options.masks or options.mask_model), options.offload)
-
-
-def _speed(options: Plugin) -> Speed:
-    return Speed(options.batch, options.step_cache, options.float8)
 
 
 def _others(options: Plugin) -> Iterator[Diagnostic]:
@@ -141,13 +135,15 @@ def _others(options: Plugin) -> Iterator[Diagnostic]:
 
 
 def _packages(options: Plugin) -> list[Package]:
-    return [] if options.offload == "none" else [Package("accelerate", f"offload: {options.offload}", "offload: none")]
+    offload = [Package("accelerate", f"offload: {options.offload}", "offload: none")]
+    return [*(offload if options.offload != "none" else []), *diffusers_speed.packages(options)]
 
 
 def _device(options: Plugin) -> str:
     device = devices.chosen(options.device)
     if device == "cpu" and options.offload != "none":
         raise PluginError(f"offload '{options.offload}' needs a GPU, and none is used; set offload: none")
+    diffusers_speed.check_device(options, device)
     return device
 
 
