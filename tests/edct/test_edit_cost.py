@@ -7,7 +7,8 @@ import pytest
 
 from cfeval.core.config import Calls
 from cfeval.core.records import ImageRef
-from cfeval.edct.edit_cost import costs, edits_of
+from cfeval.edct.edit_costs import costs, edits_of
+from cfeval.edct.files import ConditionFiles, conditions_in
 from cfeval.edct.plugins import edit_times
 from cfeval.edct.records import Check, Counterfactual, EditAttempt, Verification
 from cfeval.inference.remote.settings import VARIABLE
@@ -57,6 +58,21 @@ def test_pictures_of_unknown_time_take_the_mean_and_the_verifier_has_the_last_wo
     assert (found.gpu_usd, found.usd_each) == (None, 0.0)
 
 
+def test_an_editor_with_other_options_has_a_row_of_its_own() -> None:
+    """Twice as fast, and a third of its edits pass: dearer for each that was verified."""
+    fast = [
+        (Counterfactual(id=item, seed=0, image=image(name)), check(int(item == "i")))
+        for item, name in (("i", "d"), ("j", "e"), ("k", "f"))
+    ]
+    whole = [(Counterfactual(id="i", seed=0, image=image("a")), check(1))]
+    seconds = {"a" * 64: 4.0, **dict.fromkeys((letter * 64 for letter in "def"), 2.0)}
+    one, other = costs({"klein": whole, "klein-int8": fast}, seconds, lambda keys: 0.0, None)
+    assert [(it.editor, it.share, it.seconds_each) for it in (one, other)] == [
+        ("klein", 1.0, 4.0),
+        ("klein-int8", pytest.approx(1 / 3), 6.0),
+    ]
+
+
 def test_nothing_is_said_of_what_is_not_known() -> None:
     (found,) = costs({"plain": [(Counterfactual(id="i", seed=0, image=image("a")), None)]}, {}, lambda keys: 1.0, 3.0)
     assert (found.seconds_each, found.gpu_hours_each, found.usd_each) == (None, None, None)
@@ -82,7 +98,8 @@ def test_an_edit_that_conditions_share_counts_once(tmp_path: Path) -> None:
             )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in lines))
-    (found,) = costs(edits_of(tmp_path), {}, lambda keys: 0.0, None)
+    files = {one: ConditionFiles(tmp_path, one, shards) for one, shards in conditions_in(tmp_path).items()}
+    (found,) = costs(edits_of(files), {}, lambda keys: 0.0, None)
     assert (found.editor, found.edits, found.pictures, found.verified) == ("e", 3, 3, 3)
 
 

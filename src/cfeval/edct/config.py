@@ -207,6 +207,14 @@ class Edct(Section):
     judge_error: tuple[Name, ...] = Field(
         (), description="Targets of known share 0 or 1 on which the error of the judges is measured."
     )
+    edit_times: str | None = Field(
+        None,
+        min_length=1,
+        description="A copy of `.cfeval/edit-times.jsonl` of the run that edited: the report says what an edit cost.",
+    )
+    usd_per_gpu_hour: float | None = Field(
+        None, ge=0, description="Price of an hour of the machine that edited, likewise."
+    )
     interval: Interval = Interval()
 
     @model_validator(mode="before")

@@ -297,6 +297,11 @@ class _Edct(StudyJobs[Edct]):
         records = [calls, *(file for one in (ITEMS, *RECORDS, SCORES) for file in self.all(one, self.conditions))]
         pictured = [file for one in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(one, self.conditions)]
         words = [*each("--table", self.tables), "--calls", calls]
+        if self.study.edit_times:
+            records.append(self.study.edit_times)
+            words += ["--edit-times", self.study.edit_times]
+        if self.study.usd_per_gpu_hour is not None:
+            words += ["--usd-per-gpu-hour", str(self.study.usd_per_gpu_hour)]
         return self.report_job(self.tables, self.figures, records, pictured, words)
 
     def _pair_report(self) -> Job:

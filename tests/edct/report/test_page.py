@@ -1,5 +1,6 @@
 """The page as a file: what it shows, what it does not depend on, and that it is the same each time."""
 
+import json
 import re
 import tracemalloc
 from html.parser import HTMLParser
@@ -8,6 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from cfeval.edct.edit_costs import costs, edits_of
+from cfeval.edct.files import ConditionFiles
+from cfeval.edct.plugins import edit_times
 from tests.conftest import Run
 from tests.edct.report import study
 from tests.edct.report.conftest import make_report
@@ -157,3 +161,36 @@ def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
     )
     assert (status, err.count("\n"), out.exists()) == (2, 1, False)
     assert "no such file" in err
+
+
+def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, tmp_path: Path) -> None:
+    """Every picture took 2 s at 1.8 USD an hour, and costs are those of the command; without times nothing is said."""
+    results, out, times = finished / "edct", tmp_path / "index.html", tmp_path / "times.jsonl"
+    one = ["--results", results, "--conditions", conditions_json(CONDITIONS[:1]), "--out", out]
+    assert cfeval("stage", "edct", "report", *one)[0] == 0
+    assert "What a verified edit cost" not in out.read_text()
+    made = [
+        json.loads(line)
+        for file in (results / "counterfactuals").rglob("*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    pictures = {record["image"]["sha256"] for record in made if record["image"]}
+    times.write_text("".join(f'{{"picture": "{sha256}", "seconds": 2.0}}\n' for sha256 in sorted(pictures)))
+    priced = [*one, "--edit-times", times, "--usd-per-gpu-hour", 1.8]
+    assert cfeval("stage", "edct", "report", *priced)[0] == 0
+    page = out.read_text()
+    files = {CONDITIONS[0]: ConditionFiles(results, CONDITIONS[0], 1)}
+    (cost,) = costs(edits_of(files), edit_times.noted(times), lambda keys: 0.0, 1.8)
+    assert cost.seconds_each is not None
+    assert cost.usd_each == pytest.approx(cost.seconds_each / 2000)
+    said = f"{cost.verified} of {cost.edits} edits verified"
+    assert f"<b>{cost.editor}</b>: {said}" in page
+    assert f"each cost <b>{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours" in page
+    assert f"and {cost.usd_each:.3g} USD</b>" in page
+    assert cfeval("stage", "edct", "report", *priced)[0] == 0
+    assert out.read_text() == page
+    times.write_text('{"picture": 3}\n')
+    status, _, error = cfeval("stage", "edct", "report", *priced)
+    assert status == 2
+    assert "times.jsonl: line 1 is no time of a picture" in error
+    assert out.read_text() == page

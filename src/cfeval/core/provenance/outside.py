@@ -30,6 +30,7 @@ MODULES = (
     "cfeval.inference.remote.prices",
     "cfeval.inference.remote.cache",
     "cfeval.inference.remote.http",
+    "cfeval.inference.remote.images_once",
     "cfeval.inference.remote.retries",
     "cfeval.inference.remote.sdks",
     "cfeval.inference.remote.sessions",

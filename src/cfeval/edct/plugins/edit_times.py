@@ -1,7 +1,7 @@
 """How long edits on this machine took: a line a picture in a file beside the response cache, by the picture's hash.
 
 Results hold no times, since they are to be the same on any machine; these are for `cfeval edct edit-cost`. A job of the
-workflow writes them, and nothing reads them that a result depends on.
+workflow writes them, and none reads them; a copy that params.yaml names (`edct.edit_times`) is shown in the report.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from cfeval.core.errors import InputError
 from cfeval.inference.remote.settings import VARIABLE, settings
 
 NAME = "edit-times.jsonl"
@@ -26,11 +27,20 @@ def note(pictures: Iterable[str], seconds: float) -> None:
 
 
 def noted(path: Path) -> Mapping[str, float]:
-    """Seconds by picture; the last where one was made more than once. A line that a kill cut off is left out."""
+    """Seconds by picture; the last where one was made more than once. A line that a kill cut off is left out.
+
+    Raises:
+        InputError: a line is no time of a picture.
+    """
     found: dict[str, float] = {}
     if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if line.endswith("}"):
-                content = json.loads(line)
-                found[content["picture"]] = content["seconds"]
+                try:
+                    content = json.loads(line)
+                    found[str(content["picture"])] = float(content["seconds"])
+                except (ValueError, TypeError, KeyError):
+                    raise InputError(
+                        f"{path}: line {number} is no time of a picture; take .cfeval/{NAME} of the run that edited"
+                    ) from None
     return found

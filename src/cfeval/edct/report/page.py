@@ -16,6 +16,7 @@ from cfeval.edct.faithfulness.card import FIT_BOUND
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.options import Conditions, Results, Shards, conditions_of
 from cfeval.edct.report.card import Example, bar, claims, examples, said
+from cfeval.edct.report.cost import CostLine, cost_lines
 from cfeval.edct.report.evidence import gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
 from cfeval.edct.report.items import ENDINGS, View, items_of, views
@@ -37,6 +38,7 @@ def page(
     shows: Sequence[tuple[Line, Sequence[Example]]],
     gallery: Gallery,
     total: CallsTotal | None,
+    edits: Sequence[CostLine] = (),
 ) -> str:
     """The whole page; the same arguments give the same text.
 
@@ -47,6 +49,7 @@ def page(
         shows: the lines with a trust card or items, each with the items that show it.
         gallery: the items.
         total: what the calls came to; None where nobody says.
+        edits: what a verified edit cost, by editor.
     """
     test_models = list(dict.fromkeys(line.model for line in of if getattr(line.row, "test_world", 0)))
     return page_of(
@@ -69,6 +72,7 @@ def page(
         else "ok",
         cards=[(line, claims(line), said(claims(line)), picked) for line, picked in shows],
         test_models=test_models,
+        edits=edits,
     )
 
 
@@ -120,6 +124,12 @@ def run(
         list[str] | None, typer.Option(help="A table of that folder to show; may be repeated. None: all.")
     ] = None,
     calls: Annotated[Path | None, typer.Option(help="Archive of the calls (calls.zip), for what they cost.")] = None,
+    edit_times: Annotated[
+        Path | None, typer.Option(help="How long edits took on this machine, a copy of .cfeval/edit-times.jsonl.")
+    ] = None,
+    usd_per_gpu_hour: Annotated[
+        float | None, typer.Option(min=0, help="Price of an hour of the machine that edited.")
+    ] = None,
     per_condition: Annotated[
         int, typer.Option(min=1, help="At most so many items of each condition in the gallery.")
     ] = 400,
@@ -135,7 +145,8 @@ def run(
     gallery = _gallery(study, out.parent, per_condition, of, shows)
     panel = checks(of, rows.get("instrument", ()))
     cards = [(line, shows.get(number, ())) for number, line in enumerate(of)]
-    write_text(out, page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None))
+    edits = cost_lines(study, calls, edit_times, usd_per_gpu_hour)
+    write_text(out, page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None, edits))
 
 
 def _gallery(study: Study, folder: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:
