@@ -1,10 +1,12 @@
 """On a GPU: seconds per edit, tokens per second, and the floor
 
-A FLUX.1-Kontext-size and a Qwen2.5-VL-7B-size model with random weights, built from their published configurations
-(bench/checkpoints.py), through the `diffusers` editor and the `transformers` chat model as a study uses them. The floor
-of a part is the larger of its operations over what a large product of matrices reaches here, and of its bytes (weights
-once a call, and the cache of keys and values for a token) over what a large copy reaches here. Parts are timed with the
-GPU waited for before and after each, the whole without; "host" is what is left: pictures, tokens, sampling, Python.
+Models of published sizes with random weights (bench/sizes.py): FLUX.2-Klein, FLUX.1-Kontext and Qwen-Image-Edit
+through the `diffusers` editor, Qwen2.5-VL-7B and Qwen3-VL-8B through the `transformers` chat model, and the diffusion
+network of 554 million parameters of `vce`. The floor of a part is the larger of its operations over what a large
+product of matrices reaches here, and of its bytes (weights once a call, and the cache of keys and values for a token)
+over what a large copy reaches here. Parts are timed with the GPU waited for before and after each, the whole without;
+"host" is what is left: pictures, tokens, sampling, Python. Without a GPU there are the floors of some GPUs, by their
+data sheets.
 """
 
 import gc
@@ -21,17 +23,18 @@ import numpy as np
 import torch
 from tests.answers import answers
 
-from bench import checkpoints, meter
-from bench.checkpoints import FluxSize, QwenSize
+from bench import checkpoints, floors, meter, sizes, vce_cost
 from bench.meter import Part, Peak, Probe
+from bench.sizes import ChatSize, EditorSize
 from bench.table import Found, Table, machine
 from cfeval.core import registry
+from cfeval.core.errors import PluginError
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import EditRequest
+from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
+from cfeval.edct.plugins.diffusers_pipelines import KINDS
 from cfeval.inference.chat import ChatMessage, ChatRequest
 
-PROMPT_TOKENS = 512
-"""Of T5, to which the pipeline pads."""
 COLUMNS = ("part", "calls", "seconds", "share", "TFLOP", "GB", "floor, s", "times the floor")
 
 
@@ -50,87 +53,72 @@ class Place:
 
 
 def tables() -> list[Table]:
-    """Those of both models; without a GPU, what was found last stays."""
+    """Those of all models, kept one by one; without a GPU, what was found last stays, or else the floors."""
     if not torch.cuda.is_available():
         print("bench: gpu: not measured, torch finds no CUDA GPU here", file=sys.stderr)
-        if Found.read("gpu") is None:
-            nothing = Table("Not measured", ("why",), [("torch finds no CUDA GPU on this machine",)])
-            Found(machine(), [nothing]).save("gpu")
-        sys.exit(0)
+        found = Found.read("gpu")
+        if found and not any("Not measured" in table.title for table in found.tables):
+            sys.exit(0)
+        return [Table("Not measured", ("why",), [("torch finds no CUDA GPU on this machine",)]), *floors.tables()]
     place = Place("cuda", torch.bfloat16, meter.peak("cuda", torch.bfloat16, 8192, 2**31))
-    edits = edit_tables(checkpoints.FLUX_KONTEXT, place, (1, 2, 4))
-    _release(place)
-    chats = chat_tables(checkpoints.QWEN_7B, place, (1, 2, 4, 8, 16, 32, 64), tokens=128)
-    return [*edits, *chats]
-
-
-def edit_tables(size: FluxSize, place: Place, batches: Sequence[int]) -> list[Table]:
-    """An edit part by part, and the transformer alone on several pictures at once."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = checkpoints.flux(size, Path(folder), place.device, place.dtype)
+    works = [partial(edit_tables, size, place, (1, 2, 4, 8)) for size in sizes.EDITORS]
+    works += [partial(chat_tables, size, place, (1, 2, 4, 8, 16, 32, 64), tokens=128) for size in sizes.CHATS]
+    works += [partial(vce_cost.gpu_tables, place.peak, (1, 2, 4, 8, 16, 32))]
+    made: list[Table] = []
+    for work in works:
+        made += work()
+        Found(machine(), made).save("gpu")
         _release(place)
-        painted = {"steps": size.steps, "min_pixels": size.pixels**2, "max_pixels": size.pixels**2}
-        editor: Any = registry.build("editors", {"plugin": "diffusers", "model": str(path), **painted, **place.options})
-    pipe = editor.pipe
-    request = EditRequest("one", picture(size.pixels), "Change the color of the circle to blue.", "", seed=1)
+    return made
 
-    def edit() -> None:
-        (reply,) = answers(editor.edit, [request])
-        if reply.picture is None:
-            raise RuntimeError(f"no picture came back: {reply.reason}")
 
-    probes = [Probe(pipe.text_encoder, "forward", "CLIP"), Probe(pipe.text_encoder_2, "forward", "T5")]
+def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[Table]:
+    """An edit part by part, and edits of several pictures at once where the pipeline paints so."""
+    kind = KINDS[size.pipeline]
+    pipe = checkpoints.pipeline(size, place.device, place.dtype)
+    given = {"steps": float(size.steps), "min_pixels": float(size.pixels**2), "max_pixels": float(size.pixels**2)}
+    settings = settings_for(size.pipeline, given, masked=False, offload="none")
+    kind.prepare(pipe, settings)
+
+    def edit(batch: int) -> None:
+        editor = PipelineEditor(pipe, kind, settings, None, {}, "take a smaller batch", batch)
+        said = "Change the color of the circle to blue."
+        requests = [EditRequest(str(n), picture(size.pixels), said, "", seed=n) for n in range(batch)]
+        for reply in answers(editor.edit, requests):
+            if reply.picture is None:
+                raise RuntimeError(f"no picture came back: {reply.reason}")
+
+    one = partial(edit, 1)
+    probes = [Probe(getattr(pipe, name), "forward", title) for name, title in size.readers.items()]
     probes += [Probe(pipe.vae, "encode", "VAE, encoding"), Probe(pipe.transformer, "forward", "transformer")]
     probes += [Probe(pipe.vae, "decode", "VAE, decoding")]
-    networks = (pipe.text_encoder, pipe.text_encoder_2, pipe.vae.encoder, pipe.transformer, pipe.vae.decoder)
+    networks = (*(getattr(pipe, name) for name in size.readers), pipe.vae.encoder, pipe.transformer, pipe.vae.decoder)
     moved = {str(probe.part): meter.weight_bytes(network) for probe, network in zip(probes, networks, strict=True)}
-    counted = meter.watched(probes, place.device, edit, count=True)
-    timed = meter.watched(probes, place.device, edit, count=False)
-    whole = min(meter.seconds(place.device, edit) for _ in range(2))
-    title = f"FLUX.1-Kontext-size, {size.pixels} × {size.pixels} pixels, {size.steps} steps: {whole:.3g} s per edit"
+    counted = meter.watched(probes, place.device, one, count=True)
+    timed = meter.watched(probes, place.device, one, count=False)
+    whole = min(meter.seconds(place.device, one) for _ in range(2))
+    title = f"{size.name}-size, {size.pixels} × {size.pixels} pixels, {size.steps} steps: {whole:.3g} s per edit"
     bytes_ = {name: moved[name] * part.calls for name, part in counted.items() if name in moved}
     parts = Table(title, COLUMNS, _rows(counted, timed, bytes_, whole, place.peak), [_about(place)])
-    swept = _transformer_alone(pipe, size, place, batches)
-    return [parts, swept]
-
-
-def _transformer_alone(pipe: Any, size: FluxSize, place: Place, batches: Sequence[int]) -> Table:
-    """One step for several pictures at once: what the editor, which takes one at a time, leaves lying."""
+    if not kind.batches:
+        return [parts]
     rows = []
     for batch in batches:
-        inputs = _step_inputs(pipe, size, batch, place)
-        with torch.inference_mode():
-            work = lambda inputs=inputs: pipe.transformer(**inputs, return_dict=False)  # noqa: E731
-            probe = [Probe(pipe.transformer, "forward", "step")]
-            flops = meter.watched(probe, place.device, work, count=True)["step"].flops
-            spent = min(meter.seconds(place.device, work) for _ in range(3))
-        floor = place.peak.floor(flops, meter.weight_bytes(pipe.transformer))
-        cells = (spent / batch, floor / batch, spent / floor)
-        rows.append([str(batch), *(f"{cell:.3g}" for cell in cells)])
-    columns = ("pictures at once", "seconds per picture", "floor, s", "times the floor")
-    return Table("One step of the transformer, pictures at once", columns, rows)
+        try:
+            spent = whole if batch == 1 else min(meter.seconds(place.device, partial(edit, batch)) for _ in range(2))
+        except PluginError:  # out of memory
+            rows.append([str(batch), "does not fit", "", ""])
+            break
+        floor = sum(place.peak.floor(batch * counted[name].flops, bytes_[name]) for name in bytes_) / batch
+        rows.append([str(batch), *(f"{cell:.3g}" for cell in (spent / batch, floor, spent / batch / floor))])
+    columns = ("pictures at once", "seconds per edit", "floor, s", "times the floor")
+    return [parts, Table(f"{size.name}-size, pictures at once", columns, rows)]
 
 
-def _step_inputs(pipe: Any, size: FluxSize, batch: int, place: Place) -> dict[str, torch.Tensor]:
-    """What one step of an edit is given: the noise and the picture, side by side, and the prompt."""
-    config = pipe.transformer.config
-    places = 2 * (size.pixels // (2 * pipe.vae_scale_factor)) ** 2
-    here = {"device": place.device, "dtype": place.dtype}
-    return {
-        "hidden_states": torch.randn(batch, places, config.in_channels, **here),
-        "encoder_hidden_states": torch.randn(batch, PROMPT_TOKENS, config.joint_attention_dim, **here),
-        "pooled_projections": torch.randn(batch, config.pooled_projection_dim, **here),
-        "timestep": torch.full((batch,), 0.5, **here),
-        "guidance": torch.full((batch,), 2.5, **here),
-        "img_ids": torch.zeros(places, 3, **here),
-        "txt_ids": torch.zeros(PROMPT_TOKENS, 3, **here),
-    }
-
-
-def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: int) -> list[Table]:
+def chat_tables(size: ChatSize, place: Place, batches: Sequence[int], tokens: int) -> list[Table]:
     """Tokens a second at each batch, and the parts at the largest that fits."""
     with tempfile.TemporaryDirectory() as folder:
-        path = checkpoints.qwen(size, Path(folder), place.device, place.dtype)
+        path = checkpoints.chat(size, Path(folder), place.device, place.dtype)
         _release(place)
         options = {"plugin": "transformers", "model": str(path), "max_tokens": tokens, **place.options}
         chat: Any = registry.build("chat", {**options, "batch": max(batches)})
@@ -154,8 +142,11 @@ def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: in
         cells = (f"{said / whole:.4g}", f"{said / floor:.4g}", f"{whole / floor:.3g}", f"{host:.0%}")
         rows.append([str(batch), *cells])
     columns = ("batch", "tokens/s", "tokens/s at the floor", "times the floor", "share of the host")
-    name = f"Qwen2.5-VL-7B-size, an image of {size.pixels} × {size.pixels}, {tokens} tokens of reply"
-    return [Table(name, columns, rows, [_about(place)]), Table(f"The same part by part, batch {at}", COLUMNS, parts)]
+    name = f"{size.name}-size, an image of {size.pixels} × {size.pixels}, {tokens} tokens of reply"
+    return [
+        Table(name, columns, rows, [_about(place)]),
+        Table(f"{size.name}-size part by part, batch {at}", COLUMNS, parts),
+    ]
 
 
 def _chat_probes(model: Any) -> list[Probe]:

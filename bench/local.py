@@ -1,7 +1,7 @@
 """Local models: items per second, batched and one at a time
 
 The transformers plugin with a Qwen2.5-VL of 26 million random weights (as many layers, heads and widths as
-bench/checkpoints.py says) on one thread: sixteen items, an image and a question each of its own length, 16 tokens of
+bench/sizes.py says) on one thread: sixteen items, an image and a question each of its own length, 16 tokens of
 reply; then two turns, as the main study asks: the answer, and with image and answer the reason. Seconds are CPU
 seconds, the least of two runs in turn. A reply may not depend on its batch: the last column counts those that do.
 """
@@ -20,7 +20,7 @@ import torch
 from tests.answers import answers
 
 from bench import checkpoints
-from bench.checkpoints import QwenSize
+from bench.sizes import QWEN_SMALL, ChatSize
 from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
@@ -37,11 +37,11 @@ def tables() -> list[Table]:
     """The one table."""
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        path = checkpoints.qwen(checkpoints.QWEN_SMALL, Path(folder))
-        return [measured(path, checkpoints.QWEN_SMALL, BATCHES, ITEMS, TOKENS)]
+        path = checkpoints.chat(QWEN_SMALL, Path(folder))
+        return [measured(path, QWEN_SMALL, BATCHES, ITEMS, TOKENS)]
 
 
-def measured(path: Path, size: QwenSize, batches: Sequence[int], items: int, tokens: int) -> Table:
+def measured(path: Path, size: ChatSize, batches: Sequence[int], items: int, tokens: int) -> Table:
     """The table of a checkpoint: a row for each number of turns and batch."""
     pictures = [_picture(number, size.pixels) for number in range(items)]
     options = {"plugin": "transformers", "model": str(path), "device": "cpu", "dtype": "float32"}

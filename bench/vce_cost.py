@@ -16,8 +16,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import argparse
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench import vce_reference
+from bench import meter, vce_reference
+from bench.meter import Peak
 from bench.table import Table, machine
 from bench.timing import in_turn
 from cfeval.core import registry
@@ -106,7 +106,7 @@ def _timed(asked: argparse.Namespace) -> list[Table]:
     torch.set_num_threads(1)
     with torch.random.fork_rng(devices=[]), tempfile.TemporaryDirectory() as folder:
         torch.manual_seed(0)
-        return [(_gpu if asked.gpu else _cpu)(asked, Path(folder))]
+        return gpu_tables(_peak(), asked.batches) if asked.gpu else [_cpu(asked, Path(folder))]
 
 
 def _arguments(given: list[str]) -> argparse.Namespace:
@@ -163,7 +163,7 @@ def _weights(folder: Path, flags: dict[str, Any]) -> Path:
 
 
 def _architecture(flags: dict[str, Any]) -> unet_architecture.Architecture:
-    return guided_diffusion.architecture(guided_diffusion.Options(path="-", **flags), classes=0, learn_sigma=True)
+    return guided_diffusion.Plugin(path="-", **flags).architecture(classes=0, learn_sigma=True)
 
 
 def _models(path: Path, flags: dict[str, Any], dtype: str, device: str) -> Models:
@@ -209,48 +209,69 @@ def _has(flag: str) -> bool:
     return about.is_file() and flag in about.read_text()
 
 
-LARGE_STEPS, PAPER_STEPS, PAPER_SECONDS = 4, 100, 1.9
-"""Steps that are run for a time, steps of the papers' setting, and its seconds an image on four A100."""
+LARGE_STEPS, PAPER_STEPS, PAPER_SECONDS, PAPER_GPUS = 4, 100, 1.9, 4
+"""Steps that are run for a time, steps of the papers' setting, its seconds an image, and on how many GPUs together."""
 
 
-def _gpu(asked: argparse.Namespace, folder: Path) -> Table:
-    """Images per second on a GPU: cone and x0-prediction, four steps timed and scaled to the papers' 100."""
+def _peak() -> Peak:
+    """What the GPU reaches in half precision."""
     if not torch.cuda.is_available():
         raise PluginError(
             "--gpu: torch finds no CUDA GPU here; run it where `nvidia-smi` lists one, or leave --gpu out"
         )
-    flags: dict[str, Any] = {"image_size": 256}
-    models = _models(_weights(folder, flags), flags, "float16", "cuda")
+    return meter.peak("cuda", torch.float16, 8192, 2**31)
+
+
+def gpu_tables(
+    peak: Peak, batches: Sequence[int], device: str = "cuda", flags: Mapping[str, Any] | None = None
+) -> list[Table]:
+    """Images per second: cone and x0-prediction, four steps timed and scaled to the papers' 100.
+
+    Args:
+        peak: what the device reaches.
+        batches: images at once.
+        device: where.
+        flags: of guided-diffusion's UNet; None: those of the papers, at 256 × 256.
+    """
+    flags = flags or {"image_size": 256}
+    with tempfile.TemporaryDirectory() as folder:
+        dtype = "float16" if device == "cuda" else "float32"
+        models = _models(_weights(Path(folder), dict(flags)), dict(flags), dtype, device)
     said = {"guidance": "x0", "projection": "cone", "respacing": "200", "start": LARGE_STEPS / 200}
-    method = Method(preset="dbvce", mode="reference", **said)
+    method, side = Method(preset="dbvce", mode="reference", **said), int(flags["image_size"])
     rows = []
-    for batch in asked.batches:
+    for batch in batches:
+        run = _four_steps(models, method, batch, side, device)
         try:
-            seconds = _step_seconds(models, method, batch) * PAPER_STEPS / batch
+            flops = meter.watched([], device, run, count=True)["host"].flops
+            seconds = meter.seconds(device, run) / LARGE_STEPS * PAPER_STEPS / batch
         except torch.OutOfMemoryError:
-            rows.append([str(batch), "does not fit", "", "", ""])
+            rows.append([str(batch), "does not fit", "", "", "", ""])
             break
-        memory, speed = torch.cuda.max_memory_allocated() / 2**30, PAPER_SECONDS / seconds
-        rows.append([str(batch), f"{1 / seconds:.3f}", f"{seconds:.2f}", f"{speed:.1f}", f"{memory:.1f}"])
-    columns = ("batch", "images/s", "s per image", "times the paper's", "memory, GiB")
-    about = f"{torch.cuda.get_device_name()}; torch {torch.__version__}; float16, cone and x0-prediction, 256 × 256."
-    paper = f"The paper: {PAPER_SECONDS} s per image on four A100 (80 GB) together, AlexNet and the others on average."
-    return Table("Counterfactuals on a GPU", columns, rows, [about, paper])
+        floor = flops / LARGE_STEPS * PAPER_STEPS / batch / peak.flops
+        memory = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
+        cells = (
+            f"{seconds:.2f}",
+            f"{floor:.2f}",
+            f"{seconds / floor:.1f}",
+            f"{PAPER_GPUS * PAPER_SECONDS / seconds:.1f}",
+        )
+        rows.append([str(batch), *cells, f"{memory:.1f}"])
+    columns = ("batch", "s per image", "floor, s", "times the floor", "times the paper's speed", "memory, GiB")
+    about = f"torch {torch.__version__}; {dtype}, cone and x0-prediction, {side} × {side}, {PAPER_STEPS} steps."
+    paper = f"The paper: {PAPER_SECONDS} s per image on {PAPER_GPUS} A100 (80 GB) together, on average of classifiers."
+    return [Table("vce, counterfactuals on a GPU", columns, rows, [about, paper])]
 
 
-def _step_seconds(models: Models, method: Method, batch: int) -> float:
-    """Wall seconds of a step for a batch, the second run's."""
-    images = _images(batch, 256).cuda()
-    seconds = 0.0
-    for _ in range(2):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        made = counterfactuals(images, list(range(batch)), method, models, Classes([3] * batch), Compute(batch=batch))
-        torch.cuda.synchronize()
-        seconds = (time.perf_counter() - start) / LARGE_STEPS
-        if made.batch < batch:
+def _four_steps(models: Models, method: Method, batch: int, side: int, device: str) -> Callable[[], object]:
+    images, targets = _images(batch, side).to(device), Classes([3] * batch)
+
+    def run() -> None:
+        made = counterfactuals(images, list(range(batch)), method, models, targets, Compute(batch=batch))
+        if made.batch < batch:  # it went on with fewer, for want of memory
             raise torch.OutOfMemoryError
-    return seconds
+
+    return run
 
 
 if __name__ == "__main__":
