@@ -93,7 +93,9 @@ def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[
     probes += [Probe(pipe.vae, "encode", "VAE, encoding"), Probe(pipe.transformer, "forward", "transformer")]
     probes += [Probe(pipe.vae, "decode", "VAE, decoding")]
     networks = (*(getattr(pipe, name) for name in size.readers), pipe.vae.encoder, pipe.transformer, pipe.vae.decoder)
-    moved = {str(probe.part): meter.weight_bytes(network) for probe, network in zip(probes, networks, strict=True)}
+    moved = {
+        str(probe.part): float(meter.weight_bytes(network)) for probe, network in zip(probes, networks, strict=True)
+    }
     counted = meter.watched(probes, place.device, one, count=True)
     timed = meter.watched(probes, place.device, one, count=False)
     whole = min(meter.seconds(place.device, one) for _ in range(2))

@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatRequest
-from cfeval.inference.models import openai
+from cfeval.inference.remote import sdks
 from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.images_once import ImagesOnce
 from cfeval.inference.serving.router import conversation
@@ -106,7 +106,7 @@ def chat(server: Server, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any
         server.bodies.append(body)
         return {"model": "m", "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}]}
 
-    monkeypatch.setattr(openai.sdks, "chat", sent)
+    monkeypatch.setattr(sdks, "chat", sent)
     return registry.build("chat", {"plugin": "openai", "provider": "vllm", "model": "m", "base_url": URL, **options})
 
 

@@ -308,7 +308,8 @@ def scheduler_of(checkpoint: Checkpoint) -> type:
     """The class of a checkpoint's scheduler."""
     import diffusers
 
-    return getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
+    found: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
+    return found
 
 
 def dtype_on(device: str, wanted: Dtype) -> Dtype:

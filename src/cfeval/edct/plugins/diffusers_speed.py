@@ -7,6 +7,7 @@ rounding of sums, the others by more. How many pictures pass the gate says what 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import Any, Literal
 
 from pydantic import Field
@@ -90,8 +91,8 @@ def packages(options: SpeedOptions) -> Iterator[Package]:
     if options.quantization != "none":
         name = options.quantization.partition("_")[0]
         yield Package(name, f"quantization: {options.quantization}", "quantization: none, or float8: true")
-    if name := _PACKAGES.get(options.attention):
-        yield Package(name, f"attention: {options.attention}", "attention: auto")
+    if package := _PACKAGES.get(options.attention):
+        yield Package(package, f"attention: {options.attention}", "attention: auto")
 
 
 def check(pipeline: str, kind: Kind, options: SpeedOptions, offload: str) -> None:
@@ -188,8 +189,7 @@ def quantization(speed: Speed, dtype: Any) -> Any:
         nf4 = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": dtype}
         config = library.BitsAndBytesConfig(load_in_4bit=True, **nf4)
     else:
-        from torchao import quantization as torchao
-
+        torchao = import_module("torchao.quantization")
         kinds = {
             "torchao_int8": "Int8WeightOnlyConfig",
             "torchao_float8": "Float8WeightOnlyConfig",

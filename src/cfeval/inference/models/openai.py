@@ -145,9 +145,9 @@ class OpenAIChat(HostedChat):
     api = "chat"
     path: ClassVar[BatchPath] = "/v1/chat/completions"
 
-    def __init__(self, options: Plugin) -> None:
+    def __init__(self, options: HostedPlugin) -> None:
         super().__init__(options)
-        self._once_each = ImagesOnce() if options.images_once else None
+        self._once_each = ImagesOnce() if isinstance(options, Plugin) and options.images_once else None
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options, rules = self.options, self.options.rules
