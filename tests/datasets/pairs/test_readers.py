@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def colors(pair: RawPair) -> list[list[int]]:
 
 
 def vismin_row(name: str, **more: Any) -> dict[str, Any]:
-    row = {f"question_{number}": "unused" for number in range(1, 5)}
+    row = {f"{kind}_question_{number}": "unused" for kind in ("text", "image") for number in (0, 1)}
     row |= {"image_0": cell(RED), "text_0": "Two men hold a dog.", "image_1": cell(BLUE)}
     return row | {"text_1": "Three men hold a dog.", "id": name, **more}
 
@@ -86,17 +87,19 @@ def test_a_broken_download_is_told_by_file_and_row(tmp_path: Path) -> None:
 
 def test_coco_counterfactuals_finds_images_with_and_without_an_ending(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
-    (tmp_path / "images/1_0.jpg").write_bytes(png(RED))
-    (tmp_path / "images/1_1.jpg").write_bytes(png(BLUE))
+    (tmp_path / "images/1_0_img_0.jpg").write_bytes(png(RED))
+    (tmp_path / "images/1_0_img_1.jpg").write_bytes(png(BLUE))
     row = {
-        "id": 1,
-        "image_0": "1_0.jpg",
-        "image_1": "1_1",
+        "id": "1",
+        "image_0": "1_0_img_0.jpg",
+        "image_1": "1_0_img_1",
         "caption_0": "a cat on a mat",
         "caption_1": "a dog on a mat",
     }
     (tmp_path / "examples.jsonl").write_text(json.dumps(row) + "\n")
-    pair = taken("coco_counterfactuals", path=tmp_path / "examples.jsonl", images=tmp_path / "images")["1"]
+    table = tmp_path / "examples.jsonl"
+    pair = taken("coco_counterfactuals", path=table)["1"]
+    assert taken("coco_counterfactuals", path=table, images=tmp_path / "images")["1"] == pair
     assert (pair.before, pair.after, pair.kind) == ("cat on", "dog on", "object")
     assert colors(pair) == [list(RED), list(BLUE)]
 
@@ -115,25 +118,44 @@ def test_visual_counterfact_knows_the_biased_answer(tmp_path: Path) -> None:
     assert found == {"red strawberry": (("red", "blue"), "red"), "red or green apple": (("", "blue"), "")}
 
 
-def biased_row(name: str, truth: str, pixel: int, color: tuple[int, int, int], **more: Any) -> dict[str, Any]:
-    row = {"image": cell(color), "ID": name, "image_path": "x.png", "topic": "Animals", "sub_topic": "dog legs"}
+def test_visual_counterfact_asks_which_of_the_two_answers_is_larger_and_leaves_out_a_change_that_is_none(
+    tmp_path: Path,
+) -> None:
+    images = {"original_image": cell(RED), "counterfact_image": cell(BLUE)}
+    row = images | {"correct_answer": "whale", "incorrect_answer": "Mouse", "object": "whale"}
+    path = write_parquet(tmp_path / "size.parquet", [row])
+    [pair] = taken("visual_counterfact", path=path, split="size").values()
+    assert pair.question.startswith("Which is larger in this image, Mouse or whale?")
+    assert (pair.before, pair.after, pair.references) == (
+        "the whale is larger",
+        "the Mouse is larger",
+        ("whale", "Mouse"),
+    )
+    same = images | {"correct_answer": "['red', 'white']", "incorrect_answer": "White", "object": "radish"}
+    kept = images | {"correct_answer": "['red']", "incorrect_answer": "blue", "object": "apple"}
+    path = write_parquet(tmp_path / "color.parquet", [same, kept])
+    assert [pair.before for pair in taken("visual_counterfact", path=path, split="color").values()] == ["red apple"]
+
+
+def biased_row(name: str, truth: str, pixel: int, color: tuple[int, int, int], image: str) -> dict[str, Any]:
+    row = {"image": cell(color), "ID": name, "image_path": image, "topic": "Animals", "sub_topic": "mammals"}
     row |= {"prompt": "How many legs?", "ground_truth": truth, "expected_bias": "4", "with_title": False}
-    return row | {"type_of_question": "Q1", "pixel": pixel, "metadata": "{}", **more}
+    return row | {"type_of_question": "Q1", "pixel": pixel, "metadata": "{}"}
 
 
-def test_vlms_are_biased_pairs_a_changed_image_with_the_original_of_the_nearest_size(tmp_path: Path) -> None:
-    write_parquet(
-        tmp_path / "original.parquet", [biased_row("o1", "4", 384, (1, 0, 0)), biased_row("o2", "4", 1152, (2, 0, 0))]
-    )
-    write_parquet(
-        tmp_path / "main.parquet",
-        [biased_row("m1", "5", 1152, (3, 0, 0)), biased_row("m2", "5", 384, (4, 0, 0), sub_topic="cat legs")],
-    )
+def test_vlms_are_biased_pairs_a_changed_image_with_the_original_of_its_name_and_nearest_size(tmp_path: Path) -> None:
+    originals = [("o1", 384, 1, "dog.png"), ("o2", 1152, 2, "dog_px1152.png"), ("o3", 1152, 5, "elephant.png")]
+    rows = [biased_row(name, "4", size, (red, 0, 0), f"images/{image}") for name, size, red, image in originals]
+    write_parquet(tmp_path / "original-00000-of-00001.parquet", rows)
+    changed = [("m1", "5", 1152, 3, "dog_4_5_1152.png"), ("m2", "5", 384, 4, "cat_4_5_384.png")]
+    changed += [("m3", "4", 768, 6, "dog_legs_768.png")]  # the split says that it is changed, whatever its answer
+    rows = [biased_row(name, truth, size, (red, 0, 0), f"animals/{image}") for name, truth, size, red, image in changed]
+    write_parquet(tmp_path / "main-00000-of-00001.parquet", [row | {"sub_topic": None} for row in rows])
     pairs = taken("vlms_are_biased", path=tmp_path)
-    assert list(pairs) == ["m1"]
+    assert sorted(pairs) == ["m1", "m3"]
     pair = pairs["m1"]
     assert colors(pair) == [[2, 0, 0], [3, 0, 0]]
-    assert (pair.before, pair.after, pair.biased, pair.references) == ("dog legs: 4", "dog legs: 5", "4", ("4", "5"))
+    assert (pair.before, pair.after, pair.biased, pair.references) == ("Animals: 4", "Animals: 5", "4", ("4", "5"))
 
 
 def hallusion_row(figure: str, answer: str, details: str, question: str = "Is A bigger?") -> dict[str, Any]:
@@ -154,6 +176,20 @@ def test_hallusionbench_pairs_figures_of_a_set_by_the_same_question(tmp_path: Pa
     assert name == "VD-illusion-0-0-1"
     assert pair.references == ("no", "yes")
     assert (pair.before, pair.after) == ("as big as B", "bigger than B")
+
+
+def test_hallusionbench_without_a_figure_0_takes_the_first_that_has_an_image(tmp_path: Path) -> None:
+    folder = tmp_path / "hallusion_bench/VS/chart"
+    folder.mkdir(parents=True)
+    of_chart = {"category": "VS", "subcategory": "chart"}
+    rows = [hallusion_row("0", "0", "B leads.") | of_chart | {"visual_input": "0", "filename": None}]
+    for figure, answer in (("10", "1"), ("2", "1"), ("1", "0")):
+        (folder / f"0_{figure}.png").write_bytes(png((int(figure), 0, 0)))
+        file = {"filename": f"./VS/chart/0_{figure}.png", "visual_input": "1" if figure == "1" else "2"}
+        rows.append(hallusion_row(figure, answer, "A leads." if answer == "1" else "B leads.") | of_chart | file)
+    (tmp_path / "HallusionBench.json").write_text(json.dumps(rows))
+    pairs = taken("hallusionbench", path=tmp_path / "HallusionBench.json")
+    assert {name: colors(pair)[0][0] for name, pair in pairs.items()} == {"VS-chart-0-0-2": 1, "VS-chart-0-0-10": 1}
 
 
 def test_magicbrush_measures_what_changed_outside_the_mask(tmp_path: Path) -> None:
@@ -232,6 +268,26 @@ def test_a_wrong_own_pair_is_told(tmp_path: Path, change: dict[str, str], said: 
     (tmp_path / "p.jsonl").write_text(json.dumps(own(tmp_path) | change) + "\n")
     with pytest.raises(InputError, match=said):
         taken("files", path=tmp_path / "p.jsonl")
+
+
+@pytest.mark.parametrize(("name", "write"), [("d.parquet", write_parquet), ("d.arrow", write_arrow)])
+def test_a_set_larger_than_memory_is_read_image_by_image(tmp_path: Path, name: str, write: Any) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (40, 100, 100, 3), np.uint8)
+    made = [io.BytesIO() for _ in noise]
+    for pixels, buffer in zip(noise, made, strict=True):
+        Image.fromarray(pixels).save(buffer, format="PNG")
+    cells = [{"bytes": buffer.getvalue(), "path": None} for buffer in made]
+    rows = [vismin_row(f"p{n}", image_0=cells[n], image_1=cells[n]) for n in range(len(cells))]
+    size = 2 * sum(len(one["bytes"]) for one in cells)
+    path = write(tmp_path / name, rows)
+    options = {"plugin": "vismin", "path": str(path)}
+    tracemalloc.start()
+    pairs = registry.build("pair_sets", options).pairs(len(rows), 7)
+    seen = {pair.id: pair.pictures[1].pixels.tobytes() for pair in pairs if pair.id in ("p0", "p39")}
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert seen == {name: noise[int(name[1:])].tobytes() for name in ("p0", "p39")}
+    assert peak < size / 2
 
 
 def test_a_draw_keeps_its_pairs_when_more_are_wanted(tmp_path: Path) -> None:

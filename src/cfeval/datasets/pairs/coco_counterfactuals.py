@@ -4,9 +4,9 @@
 - Paper: Le, Lal and Howard, COCO-Counterfactuals: Automatically Constructed Counterfactual Examples for Image-Text
   Pairs (NeurIPS 2023 Datasets and Benchmarks, arXiv:2309.14356).
 - License: CC BY 4.0.
-- Where: data set Intel/COCO-Counterfactuals at Hugging Face: `data/examples.jsonl`, and `data/images.zip` to be
-  unpacked (option `images`).
-- Fields: `id`, `image_0`, `image_1` (names of images), `caption_0`, `caption_1`.
+- Where: data set Intel/COCO-Counterfactuals at Hugging Face: `data/examples.jsonl`, and `data/images.zip`, which
+  unpacks to a folder `images` (beside the table, or in the folder that the option `images` names, or that folder).
+- Fields: `id`, `image_0`, `image_1` (names of images without `.jpg`), `caption_0`, `caption_1`.
 - Known faults: both images are generated, no photograph is among them; people checked a sample, not every pair, so some
   images do not show what their caption says.
 
@@ -16,8 +16,8 @@ By rule: the question is whether the first caption describes the image; what was
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, changed_words, described, image, simple, text
 
-ENDINGS = ("", ".jpg", ".png")
-"""Of image names, which the table may leave out."""
+PLACES = ("images/{name}.jpg", "{name}.jpg", "images/{name}", "{name}")
+"""Where an image lies below a folder, by the name that the table gives it."""
 
 
 class Plugin(TablePlugin):
@@ -31,7 +31,7 @@ class Plugin(TablePlugin):
 def _pair(place: Place, row: Row, item: str) -> RawPair:
     first, second = text(place, row, "caption_0"), text(place, row, "caption_1")
     before, after = changed_words(first, second)
-    named = {column: _with_ending(place, text(place, row, column)) for column in ("image_0", "image_1")}
+    named = {column: _file(place, text(place, row, column)) for column in ("image_0", "image_1")}
     return RawPair(
         id=item,
         pictures=(image(place, named, "image_0"), image(place, named, "image_1")),
@@ -44,7 +44,7 @@ def _pair(place: Place, row: Row, item: str) -> RawPair:
     )
 
 
-def _with_ending(place: Place, name: str) -> str:
-    """The name with the ending under which a file is there; as it is where none is."""
-    folders = place.folders
-    return next((name + end for end in ENDINGS if any((one / (name + end)).is_file() for one in folders)), name)
+def _file(place: Place, name: str) -> str:
+    """The path under which an image is there; the name where none is."""
+    paths = [path.replace("{name}", name) for path in PLACES]
+    return next((path for path in paths if any((one / path).is_file() for one in place.folders)), name)

@@ -6,12 +6,14 @@
 - License: BSD 3-Clause.
 - Where: github.com/tianyi-lab/HallusionBench: HallusionBench.json, and hallusion_bench.zip unpacked beside it.
 - Fields: `category`, `subcategory`, `visual_input`, `set_id`, `figure_id`, `sample_note`, `question_id`, `question`,
-  `gt_answer_details`, `gt_answer` (1: yes, 0: no), `filename` (./hallusion_bench/VD/illusion/0_0.png).
+  `gt_answer_details`, `gt_answer` (1: yes, 0: no), `filename` (./VD/illusion/0_0.png, below hallusion_bench;
+  earlier with that folder's name; null where there is no image). All are texts.
 - Known faults: what was changed is not told; it is taken from the two explanations of the right answers. Some figures
-  differ in more than one thing. `visual_input` 0 has no image.
+  differ in more than one thing. Figures of the subcategory video are frames of a film in one image.
 
-By rule: figure 0 of a set is the original, another figure of the set its change; a question that both have, word by
-word, is asked about both. Pairs whose right answers are equal are kept: there the answer should stay.
+By rule: the first figure of a set that has an image is the original (0 in VD, 1 in VS, whose figure 0 is none), another
+its change; a question that both have, word by word, is asked about both. Pairs whose right answers are equal are kept:
+there the answer should stay.
 """
 
 from collections.abc import Iterator
@@ -33,6 +35,8 @@ from cfeval.datasets.pairs.rows import (
 
 ANSWERS = {"0": "no", "1": "yes"}
 NAMED = ("category", "subcategory", "set_id", "question_id")
+FOLDER = "hallusion_bench"
+"""What the archive of images unpacks to."""
 
 
 class Plugin(TablePlugin):
@@ -44,21 +48,23 @@ class Plugin(TablePlugin):
 
 
 def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
-    originals: dict[tuple[str, ...], Row] = {}
-    changed: list[tuple[Place, Row]] = []
+    figures: dict[tuple[str, ...], list[tuple[Place, Row]]] = {}
     for place, row in rows:
-        if text(place, row, "visual_input") == "0" or not row.get("filename"):
-            continue
-        if text(place, row, "figure_id") == "0":
-            originals[_key(place, row)] = row
-        else:
-            changed.append((place, row))
+        if text(place, row, "visual_input") != "0" and row.get("filename"):
+            figures.setdefault(_key(place, row), []).append((place, row))
     found: dict[str, Opener] = {}
-    for place, row in changed:
-        if (first := originals.get(_key(place, row))) is not None:
-            item = safe("-".join(text(place, row, name) for name in (*NAMED, "figure_id")))
-            add(found, place, item, partial(_pair, place, first, row))
+    for same in figures.values():
+        (_, first), *others = sorted(same, key=lambda one: _figure(*one))
+        for place, row in others:
+            if _figure(place, row) != _figure(place, first):
+                item = safe("-".join(text(place, row, name) for name in (*NAMED, "figure_id")))
+                add(found, place, item, partial(_pair, place, first, row))
     return found
+
+
+def _figure(place: Place, row: Row) -> tuple[int, str]:
+    number = text(place, row, "figure_id")
+    return len(number), number
 
 
 def _key(place: Place, row: Row) -> tuple[str, ...]:
@@ -67,7 +73,7 @@ def _key(place: Place, row: Row) -> tuple[str, ...]:
 
 def _pair(place: Place, first: Row, second: Row, item: str) -> RawPair:
     before, after = changed_words(*(text(place, row, "gt_answer_details") for row in (first, second)))
-    files = [{"filename": text(place, row, "filename").removeprefix("./")} for row in (first, second)]
+    files = [{"filename": _file(place, text(place, row, "filename"))} for row in (first, second)]
     return RawPair(
         id=item,
         pictures=(image(place, files[0], "filename"), image(place, files[1], "filename")),
@@ -81,3 +87,9 @@ def _pair(place: Place, first: Row, second: Row, item: str) -> RawPair:
         kind="other",
         verified="the authors (HallusionBench)",
     )
+
+
+def _file(place: Place, name: str) -> str:
+    """The image's path with the unpacked folder before it, where it lies there."""
+    below = f"{FOLDER}/{name.removeprefix('./')}"
+    return below if any((folder / below).is_file() for folder in place.folders) else name.removeprefix("./")

@@ -21,7 +21,7 @@ from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_lines
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, image, mask, simple, text
+from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, cell, image, mask, simple, text
 
 
 class Plugin(TablePlugin):
@@ -65,5 +65,5 @@ def _pair(place: Place, row: Row, item: str, own: dict[str, str], question: str)
         after=text(place, row, "instruction"),
         kind="other",
         verified="people (MagicBrush)",
-        region=mask(place, row, "mask_img", pictures[0].pixels.shape[:2]) if row.get("mask_img") else None,
+        region=mask(place, row, "mask_img", pictures[0].pixels.shape[:2]) if cell(row, "mask_img") else None,
     )

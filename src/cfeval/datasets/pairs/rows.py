@@ -2,7 +2,8 @@
 
 Tables: CSV, JSONL, JSON (a list of objects), Parquet, and Arrow as `save_to_disk` of the package datasets writes it; a
 folder stands for all Parquet or Arrow files below it. An image cell is a path relative to the table, a path in a folder
-that is given, or the struct `{bytes, path}` of the package datasets.
+that is given, or the struct `{bytes, path}` of the package datasets. What a Parquet or Arrow file holds of images is
+read when a pair is opened, so that a set need not fit into memory.
 """
 
 import csv
@@ -11,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ class Place:
 
     text: str
     folders: tuple[Path, ...]
+    source: str = ""
+    """The name of the file that has the row."""
 
 
 class TablePlugin(plugin.Plugin):
@@ -136,7 +139,7 @@ def rows_of(source: Path, folders: tuple[Path, ...]) -> Iterator[tuple[Place, Ro
         for file in files:
             yield from rows_of(file, folders)
         return
-    readers = {".csv": _csv, ".jsonl": _jsonl, ".json": _json, ".parquet": _arrow, ".arrow": _arrow}
+    readers = {".csv": _csv, ".jsonl": _jsonl, ".json": _json, ".parquet": _binary, ".arrow": _binary}
     if not source.is_file():
         raise InputError(f"{source}: no such file or folder")
     if source.suffix.lower() not in readers:
@@ -144,7 +147,7 @@ def rows_of(source: Path, folders: tuple[Path, ...]) -> Iterator[tuple[Place, Ro
     for number, row in enumerate(readers[source.suffix.lower()](source), start=1):
         if not isinstance(row, dict):
             raise InputError(f"{source}, row {number}: an object is needed, but got {row!r:.40}")
-        yield Place(f"{source}, row {number}", folders), row
+        yield Place(f"{source}, row {number}", folders, source.name), row
 
 
 def _csv(source: Path) -> Iterator[Row]:
@@ -171,19 +174,74 @@ def _parsed(place: str, text: str) -> Any:
         raise InputError(f"{place}: not JSON ({error.msg} at character {error.pos})") from None
 
 
-def _arrow(source: Path) -> Iterator[Row]:
+@dataclass(frozen=True)
+class Held:
+    """A cell that stays in its file until it is read."""
+
+    read: Callable[[], Any]
+
+
+def _binary(source: Path) -> Iterator[Row]:
     require("pyarrow")
     import pyarrow as arrow
-    from pyarrow import parquet
 
     try:
-        if source.suffix == ".parquet":
-            yield from (row for batch in parquet.ParquetFile(source).iter_batches(64) for row in batch.to_pylist())
-            return
-        with arrow.memory_map(str(source)) as stream, arrow.ipc.open_stream(stream) as table:
-            yield from (row for batch in table for row in batch.to_pylist())
+        yield from (_parquet if source.suffix.lower() == ".parquet" else _arrow)(source)
     except (arrow.ArrowInvalid, OSError) as error:
         raise InputError(f"{source}: not a table of this kind ({str(error).splitlines()[0]:.80})") from None
+
+
+def _parquet(source: Path) -> Iterator[Row]:
+    """The rows; of images one row group is in memory at a time, and again when a pair of another is opened."""
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(source)
+    held = _image_columns(file.schema_arrow)
+    light = [name for name in file.schema_arrow.names if name not in held]
+
+    @lru_cache(maxsize=max(1, len(held)))
+    def column(group: int, name: str) -> Any:
+        return file.read_row_group(group, columns=[name]).column(0)
+
+    def value(group: int, name: str, number: int) -> Any:
+        return column(group, name)[number].as_py()
+
+    for group in range(file.num_row_groups):
+        rows = file.read_row_group(group, columns=light).to_pylist() if light else []
+        for number in range(file.metadata.row_group(group).num_rows):
+            cells = {name: Held(partial(value, group, name, number)) for name in held}
+            yield (rows[number] if rows else {}) | cells
+
+
+def _arrow(source: Path) -> Iterator[Row]:
+    """The rows; images stay in the file, which is mapped into memory."""
+    import pyarrow as arrow
+
+    with arrow.memory_map(str(source)) as stream, arrow.ipc.open_stream(stream) as table:
+        held = _image_columns(table.schema)
+        for batch in table:
+            columns = {name: batch.column(name) for name in held}
+            light = batch.drop_columns(held).to_pylist() if len(held) < batch.num_columns else [{}] * batch.num_rows
+            for number, row in enumerate(light):
+                yield row | {name: Held(partial(lambda of, at: of[at].as_py(), columns[name], number)) for name in held}
+
+
+def _image_columns(schema: Any) -> list[str]:
+    """Columns that may hold a file: bytes, or the struct `{bytes, path}`."""
+    import pyarrow as arrow
+
+    def holds(kind: Any) -> bool:
+        if arrow.types.is_struct(kind):
+            return any(kind.field(number).name == "bytes" for number in range(kind.num_fields))
+        return bool(arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind))
+
+    return [one.name for one in schema if holds(one.type)]
+
+
+def cell(row: Row, column: str) -> Any:
+    """What a cell holds, read from its file where it still is there; None where there is none."""
+    value = row.get(column)
+    return value.read() if isinstance(value, Held) else value
 
 
 def text(place: Place, row: Row, column: str, allowed: Collection[str] = ()) -> str:
@@ -207,7 +265,7 @@ def image(place: Place, row: Row, column: str) -> Picture:
     Raises:
         InputError: there is none, or it is no image.
     """
-    value = row.get(column)
+    value = cell(row, column)
     if isinstance(value, Mapping) and value.get("bytes"):
         return import_encoded(value["bytes"], f"{place.text}, {column}")
     if isinstance(value, Mapping):
@@ -236,7 +294,7 @@ def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:
     """The white or transparent region of a mask image, (H, W), brought to a size; InputError where it is no image."""
     import io
 
-    value = row.get(column)
+    value = cell(row, column)
     held = value.get("bytes") if isinstance(value, Mapping) else None
     where = io.BytesIO(held) if held else found_file(place, text(place, row, column))
     try:

@@ -7,24 +7,26 @@
 - Where: data set mgolov/Visual-Counterfact at Hugging Face: `data/color-*.parquet` and `data/size-*.parquet`.
 - Fields: `correct_answer` (in the usual image), `incorrect_answer` (in the counterfactual one), `object`,
   `original_image`, `counterfact_image`.
-  Of colors, `correct_answer` is a list, written as text (`['red', 'green']`).
-- Known faults: the images are generated or edited by models; which objects of a pair of sizes are compared stands in
-  `object` as one text, so that the question repeats it as it is.
+  Of colors, `correct_answer` is a list, written as text (`['red', 'green']`). Of sizes, both answers are objects, and
+  `object` is not read.
+- Known faults: the images are generated or edited by models. A few counterfactual colors are among the usual ones
+  (radish, spider): those pairs are left out.
 
-By rule: the question is the color of the object, or which of the two is larger, by `split`; the biased answer
-is that to the usual image. Where an object has several usual colors, neither is told.
+By rule: the question is the color of the object, or which of the two answers is larger, in the order of the alphabet,
+by `split`; the biased answer is that to the usual image. Where an object has several usual colors, neither is told.
 """
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, image, simple, text
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
 
 QUESTIONS = {
     "color": "What color is the {object} in this image? Answer with one word.",
-    "size": "Which is larger in this image: {object}? Answer with the name alone.",
+    "size": "Which is larger in this image, {object}? Answer with the name alone.",
 }
 
 
@@ -36,23 +38,28 @@ class Plugin(TablePlugin):
 
     def build(self) -> PairSet:
         """The set."""
-        question = QUESTIONS[self.split]
-        return simple(self, partial(_pair, question=question, color=self.split == "color"), _name)
+        return TableSet(self, partial(_openers, color=self.split == "color"))
 
 
-def _name(row: Row) -> str:
-    return "-".join(str(row.get(column)) for column in ("object", "correct_answer", "incorrect_answer"))
+def _openers(rows: Iterator[tuple[Place, Row]], *, color: bool) -> dict[str, Opener]:
+    found: dict[str, Opener] = {}
+    for place, row in rows:
+        usual, other = _answers(text(place, row, "correct_answer")), text(place, row, "incorrect_answer")
+        if other.lower() not in [one.lower() for one in usual]:
+            named = (row.get(column) for column in ("object", "correct_answer", "incorrect_answer"))
+            opener = partial(_pair, place, row, usual=usual, other=other, color=color)
+            add(found, place, safe("-".join(map(str, named))), opener)
+    return found
 
 
-def _pair(place: Place, row: Row, item: str, *, question: str, color: bool) -> RawPair:
-    named = text(place, row, "object")
-    usual, other = _answers(text(place, row, "correct_answer")), text(place, row, "incorrect_answer")
+def _pair(place: Place, row: Row, item: str, *, usual: list[str], other: str, color: bool) -> RawPair:
+    named = text(place, row, "object") if color else " or ".join(sorted([*usual, other], key=str.lower))
     right = usual[0] if len(usual) == 1 else ""
     told = "{value} {object}" if color else "the {value} is larger"
     return RawPair(
         id=item,
         pictures=(image(place, row, "original_image"), image(place, row, "counterfact_image")),
-        question=question.replace("{object}", named),
+        question=QUESTIONS["color" if color else "size"].replace("{object}", named),
         before=told.replace("{value}", " or ".join(usual)).replace("{object}", named),
         after=told.replace("{value}", other).replace("{object}", named),
         references=(right, other),

@@ -6,22 +6,31 @@
 - License: MIT.
 - Where: data set anvo25/vlms-are-biased at Hugging Face: the Parquet files of `original` and `main`, in one folder.
 - Fields: `image`, `ID`, `image_path`, `topic`, `sub_topic`, `prompt`, `ground_truth`, `expected_bias`, `with_title`,
-  `type_of_question`, `pixel`, `metadata` (JSON as text).
-- Known faults: the table does not link a changed image to its original, and most topics have none; a prompt
-  asks for an answer in curly brackets.
+  `type_of_question` (Q1 to Q3), `pixel` (384, 768, 1152), `metadata` (JSON as text). The authors' generators write no
+  `sub_topic`; it is not needed.
+- Known faults: no column links a changed image to its original; only the names of images do, and most topics have none.
+  A prompt asks for an answer in curly brackets.
 
-By rule: a row of `main` is paired with the row of `original` of the same topic, sub-topic and prompt, in the nearest
-size; rows without one are left out. The changed thing is the sub-topic with the number of its parts.
+By rule: a row of `main` is paired with the row of `original` of the same topic and prompt whose image has the name with
+which that of the changed image begins, word by word (elephant.png, elephant_4_5_384.png), in the nearest size; rows
+without one are left out. Files that name no split are told apart by whether the right answer is the biased one. The
+changed thing is the sub-topic, or the topic, with the number of its parts.
 """
 
+import re
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from cfeval.core.errors import InputError
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
 
 Key = tuple[str, ...]
+_SPLIT = re.compile(r"(?<![a-z])(original|main)(?![a-z])")
+_WORDS = re.compile(r"[^\W_]+")
+_NO_NAMES = re.compile(r"0|(?:px)?(?:384|768|1152)|notitle|original")
+"""Words of an image's name that do not tell what it shows."""
 
 
 class Plugin(TablePlugin):
@@ -33,17 +42,16 @@ class Plugin(TablePlugin):
 
 
 def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
-    """The pairs; which split a row is of follows from whether its right answer is the biased one."""
     usual: dict[Key, list[Row]] = {}
     changed: list[tuple[Place, Row]] = []
     for place, row in rows:
-        if text(place, row, "ground_truth") == text(place, row, "expected_bias"):
+        if _is_original(place, row):
             usual.setdefault(_key(place, row), []).append(row)
         else:
             changed.append((place, row))
     found: dict[str, Opener] = {}
     for place, row in changed:
-        if originals := usual.get(_key(place, row)):
+        if originals := _alike(row, usual.get(_key(place, row), [])):
             first = min(originals, key=lambda one: abs(_size(one) - _size(row)))
             add(found, place, safe(text(place, row, "ID")), partial(_pair, place, first, row))
     if changed and not found:
@@ -53,8 +61,31 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
     return found
 
 
+def _is_original(place: Place, row: Row) -> bool:
+    """Which split a row is of: by the name of its file, else by whether its right answer is the biased one."""
+    if split := _SPLIT.search(place.source):
+        return split[1] == "original"
+    return text(place, row, "ground_truth") == text(place, row, "expected_bias")
+
+
 def _key(place: Place, row: Row) -> Key:
-    return tuple(text(place, row, column) for column in ("topic", "sub_topic", "prompt"))
+    return tuple(text(place, row, column) for column in ("topic", "prompt"))
+
+
+def _alike(row: Row, originals: list[Row]) -> list[Row]:
+    """Those of the originals whose image's name begins that of a changed image, with as many words as any."""
+    name = _name(row)
+    starts = [(len(words), one) for one in originals if (words := _name(one)) and name[: len(words)] == words]
+    longest = max((count for count, _ in starts), default=0)
+    return [one for count, one in starts if count == longest]
+
+
+def _name(row: Row) -> list[str]:
+    """The words of an image's name that tell what it shows."""
+    words = _WORDS.findall(Path(str(row.get("image_path") or "")).stem.lower())
+    while words and _NO_NAMES.fullmatch(words[-1]):
+        words.pop()
+    return words
 
 
 def _size(row: Row) -> int:
@@ -62,7 +93,7 @@ def _size(row: Row) -> int:
 
 
 def _pair(place: Place, first: Row, second: Row, item: str) -> RawPair:
-    named = text(place, second, "sub_topic")
+    named = str(second.get("sub_topic") or "").strip() or text(place, second, "topic")
     right, other = text(place, first, "ground_truth"), text(place, second, "ground_truth")
     return RawPair(
         id=item,
