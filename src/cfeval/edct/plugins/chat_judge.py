@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.records import Binary, Status
@@ -18,6 +18,7 @@ from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
 from cfeval.edct.metrics import majority, median_grade
+from cfeval.edct.panels import odd, together, undecided
 from cfeval.edct.protocols import controls, edct_2025
 from cfeval.edct.protocols import edct_bench_2026 as bench
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, RULES
@@ -65,12 +66,7 @@ class JudgePlugin(prompts.ChatPlugin):
     order: Literal["original-first", "edited-first"] = "original-first"
     """Whose answer and explanation it reads first."""
 
-    @field_validator("votes")
-    @classmethod
-    def _odd(cls, value: int) -> int:
-        if value % 2 == 0:
-            raise ValueError("must be odd, so that there can be a majority")
-        return value
+    _odd = odd
 
     def ordered(self, form: PromptTemplate[Any]) -> PromptTemplate[Any]:
         """A form in the order that is wanted."""
@@ -201,14 +197,12 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     members = list(replies.values())
     if len(members) == 1:
         return members[0]
-    raw = named_texts({name: reply.completion for name, reply in replies.items()})
-    calls = tuple(call for reply in members for call in reply.calls)
+    raw, calls = together(replies)
     voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
     scores = _scores(voting, RULES[protocol].scores)
     if scores is None:
-        ends = {reply.status for reply in members}
-        status = ends.pop() if len(ends) == 1 and Status.OK not in ends else Status.UNPARSABLE
-        return JudgeReply(completion=raw, status=status, reason=f"no majority ({_votes(replies)})", calls=calls)
+        reason = f"no majority ({_votes(replies)})"
+        return JudgeReply(completion=raw, status=undecided(replies), reason=reason, calls=calls)
     grade = median_grade([reply.grade for reply in voting])
     missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
     return JudgeReply(scores, grade, missing, completion=raw, calls=calls)

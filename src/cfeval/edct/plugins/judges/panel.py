@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import field_validator
-
-from cfeval.core import plugin, registry
+from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
+from cfeval.edct.panels import distinct, members
 from cfeval.edct.plugins.chat_judge import count_votes
 
 
@@ -17,18 +16,11 @@ class Plugin(plugin.Plugin):
 
     judges: tuple[dict[str, Any], ...] = plugin.component("judges", min_length=1)
     """The judges: the plugin and options of each; none twice, since one answer would count twice."""
-
-    @field_validator("judges")
-    @classmethod
-    def _distinct(cls, judges: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
-        if any(judge in judges[:number] for number, judge in enumerate(judges)):
-            raise ValueError("the same judge stands there twice; for several votes of one judge set its 'votes'")
-        return judges
+    _distinct = distinct
 
     def build(self) -> Judge:
         """The panel."""
-        numbered = enumerate(self.judges, start=1)
-        return Panel({f"judge {n} ({spec.get('plugin')})": registry.build("judges", spec) for n, spec in numbered})
+        return Panel(members("judges", self.judges))
 
 
 class Panel:

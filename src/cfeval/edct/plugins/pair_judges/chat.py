@@ -15,7 +15,8 @@ from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
-from cfeval.edct.pairs.rulings import majority_of, odd
+from cfeval.edct.pairs.rulings import majority_of
+from cfeval.edct.panels import odd
 from cfeval.edct.protocols.controls import COMPARE_SCHEMA, read_comparison
 from cfeval.edct.protocols.pairs_2026 import NAMES_SCHEMA, PAIRS_2026, read_naming
 from cfeval.edct.protocols.rules import NULL_EDIT
