@@ -1,5 +1,7 @@
 """Healthy answers as each provider words them. Costs in US dollars; those of BFL in credits (a cent each)."""
 
+from collections.abc import Mapping
+from math import log
 from typing import Any
 
 from tests.loopback.conversation import Conversation
@@ -25,15 +27,44 @@ def tokens(conversation: Conversation, reply: str) -> dict[str, int]:
 def completion(conversation: Conversation, reply: str) -> dict[str, Any]:
     """A chat completion as OpenAI, vLLM and Gemini word it: token counts, no cost."""
     message = {"role": "assistant", "content": reply, "refusal": None}
+    told = _logprobs(conversation, reply)
     return {
         "id": f"chatcmpl-{conversation.digest[:24]}",
         "object": "chat.completion",
         "created": CREATED,
         "model": conversation.model,
         "system_fingerprint": None,
-        "choices": [{"index": 0, "logprobs": None, "finish_reason": "stop", "message": message}],
+        "choices": [{"index": 0, "logprobs": told, "finish_reason": "stop", "message": message}],
         "usage": tokens(conversation, reply),
     }
+
+
+class Weighed(str):
+    """A reply with the probabilities of the words with which it could have begun."""
+
+    __slots__ = ("weights",)
+    weights: Mapping[str, float]
+
+    def __new__(cls, text: str, weights: Mapping[str, float]) -> "Weighed":
+        made = super().__new__(cls, text)
+        made.weights = weights
+        return made
+
+
+def _logprobs(conversation: Conversation, reply: str) -> dict[str, Any] | None:
+    """Word by word, as OpenAI has it: of a reply without weights each word is certain."""
+    if not conversation.top_logprobs:
+        return None
+    first, *rest = reply.split(" ")
+    words = [first, *(f" {word}" for word in rest)]
+    told = [dict(reply.weights) if place == 0 and isinstance(reply, Weighed) else {} for place in range(len(words))]
+    steps = []
+    for word, weights in zip(words, told, strict=True):
+        ranked = sorted((weights or {word: 1.0}).items(), key=lambda one: -one[1])
+        tokens = [{"token": w, "logprob": log(p), "bytes": list(w.encode())} for w, p in ranked]
+        said = {"token": word, "logprob": log(weights.get(word, 1.0)), "bytes": list(word.encode())}
+        steps.append({**said, "top_logprobs": tokens[: conversation.top_logprobs]})
+    return {"content": steps, "refusal": None}
 
 
 def routed(body: dict[str, Any], images: list[str] | None) -> dict[str, Any]:

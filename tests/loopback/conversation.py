@@ -31,6 +31,8 @@ class Conversation:
     digest: str
     schema: Mapping[str, Any] | None = None
     seed: int | None = None
+    top_logprobs: int = 0
+    """Of how many tokens log-probabilities are wanted; 0: of none."""
 
     @property
     def text(self) -> str:
@@ -66,7 +68,10 @@ def parse(payload: Any, digest: str) -> Conversation:
     if not isinstance(messages, list) or not messages:
         raise MalformedError("Missing required parameter: 'messages'")
     turns = tuple(_turn(message) for message in messages)
-    return Conversation(payload["model"], turns, digest, _schema(payload.get("response_format")), payload.get("seed"))
+    schema, top = _schema(payload.get("response_format")), payload.get("top_logprobs") or 0
+    if top not in range(21) or (top and payload.get("logprobs") is not True):
+        raise MalformedError("Invalid value for 'top_logprobs': at most 20, and only with 'logprobs': true")
+    return Conversation(payload["model"], turns, digest, schema, payload.get("seed"), top)
 
 
 def _turn(message: Any) -> Turn:

@@ -152,7 +152,7 @@ class _Edct(StudyJobs[Edct]):
         folder = self.study.prompts or ""
         words = ["--samples", self.at(items, condition), *words, "--vlm", model[0].options]
         words += ["--seed", str(seed), f"--prompts={folder}", "--out", self.at(pattern, condition)]
-        inputs = [words[1]] if stage == "baselines" else [words[1], words[3]]
+        inputs = [words[1], words[3]] if stage == "requeries" else [words[1]]
         prompts = [
             relative(str(prompt_file(name, protocol="conversation", folder=_folder(folder))))
             for name in ("answer", "explain")
@@ -175,7 +175,9 @@ class _Edct(StudyJobs[Edct]):
         return self.job("pair_items", words, [], self.pictures.made(self.all(PAIR_ITEMS, [condition])), [using])
 
     def _pair_baselines(self, condition: Condition) -> Job:
-        return self._conversation("baselines", condition, [], PAIR_BASELINES, PAIR_ITEMS)
+        scored = self.study.vlms[condition["vlm"]].plugin_options().get("logprobs")
+        stage = "pair_baselines" if scored else "baselines"
+        return self._conversation(stage, condition, [], PAIR_BASELINES, PAIR_ITEMS)
 
     def _pair_verdicts(self, condition: Condition) -> Job:
         judge = self.plugin("pair_judges", condition["pair_judge"], (PAIRS_2026,))

@@ -27,6 +27,7 @@ STAGES: Mapping[str, str] = {
     "instructions": "cfeval.edct.stages.instructions:run",
     "items": "cfeval.edct.stages.items:run",
     "metrics": "cfeval.edct.cli:run_metrics",
+    "pair_baselines": "cfeval.edct.pairs.baselines:run",
     "pair_items": "cfeval.edct.pairs.items:run",
     "pair_report": "cfeval.edct.report.pairs:run",
     "pair_table": "cfeval.edct.pairs.table:run",

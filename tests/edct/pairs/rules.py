@@ -20,10 +20,11 @@ from cfeval.core.sampling import derive_seed
 from cfeval.datasets.pair import items_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import conversation_prompts
+from cfeval.edct.pairs.baselines import pair_baselines
 from cfeval.edct.pairs.measures import phi
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.pairs.verdicts import verdicts
-from cfeval.edct.stages.baselines import Prompts, baselines
+from cfeval.edct.stages.baselines import Prompts
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval
 from cfeval.testbed.agents import behaviors
@@ -108,7 +109,7 @@ def told(name: str, pairs: int) -> list[PairVerdict]:
     prompts, seed = Prompts(*conversation_prompts("")), PARAMS["seed"]
     with remembered() as imagined:
         imagined.update(known)
-        said = list(baselines(samples, lambda one: pictures[one.id], target(name, imagined), prompts, seed))
+        said = list(pair_baselines(samples, lambda one: pictures[one.id], target(name, imagined), prompts, seed))
     judge = registry.build("pair_judges", {"plugin": "grammar"})
     return list(verdicts(samples, {one.id: one for one in said}, judge, seed))
 

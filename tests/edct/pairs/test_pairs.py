@@ -20,12 +20,11 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.rulings import majority_of
 from cfeval.edct.pairs.table import PairData, rows, sheet
 from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.protocols.pairs_2026 import read_naming
-from cfeval.edct.records import Baseline
 from cfeval.stats.intervals import Interval
 
 CONDITION = PairCondition(pair_set="set", vlm="target", pair_judge="lexical")
@@ -37,11 +36,12 @@ def picture(value: int) -> Picture:
 
 def pair(name: str = "p", **more: Any) -> RawPair:
     fields: dict[str, Any] = {"before": "red wall", "after": "blue wall", "references": ("red", "blue")}
-    return RawPair(id=name, pictures=(picture(10), picture(200)), question="Which color?", **(fields | more))
+    fields |= {"question": "Which color?", "pictures": (picture(10), picture(200))}
+    return RawPair(id=name, **(fields | more))
 
 
-def said(sample: str, answer: str, explanation: str) -> Baseline:
-    return Baseline(id=sample, question="Which color?", answer=answer, explanation=explanation)
+def said(sample: str, answer: str, explanation: str) -> PairBaseline:
+    return PairBaseline(id=sample, question="Which color?", answer=answer, explanation=explanation)
 
 
 def judged(raws: Sequence[RawPair], talks: dict[str, tuple[str, str]], judge: Any = None) -> list[PairVerdict]:
@@ -102,7 +102,7 @@ def test_a_failed_conversation_is_no_score() -> None:
     samples = [sample for sample, _ in items_of(pair(), again=False)]
     told = {
         "p.before": said("p.before", "red", "The wall."),
-        "p.after": Baseline(id="p.after", question="?", status=Status.REFUSED, stage="baselines", reason="no"),
+        "p.after": PairBaseline(id="p.after", question="?", status=Status.REFUSED, stage="baselines", reason="no"),
     }
     [found] = verdicts(samples, told, registry.build("pair_judges", {"plugin": "lexical"}), 0)
     assert (found.status, found.moved, found.named) == (Status.REFUSED, None, None)

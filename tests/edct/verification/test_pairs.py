@@ -12,8 +12,8 @@ from cfeval.core import registry
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.datasets.pair import file_pairs, pair_of
 from cfeval.datasets.sample import Sample
+from cfeval.edct.pairs.records import PairBaseline
 from cfeval.edct.pairs.verdicts import verdicts
-from cfeval.edct.records import Baseline
 from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache import ResponseCache
 from tests.conftest import Run
@@ -33,7 +33,7 @@ def results(tmp_path: Path) -> Path:
     for sample in samples:
         moved = pair_of(sample).side == "after" and not sample.id.startswith("p2")
         texts = {"answer": "7" if moved else "5", "explanation": "The red wall."}
-        said.append(Baseline(id=sample.id, question=sample.question, **texts))
+        said.append(PairBaseline(id=sample.id, question=sample.question, **texts))
     write_jsonl(found / "pair_baselines/set/target.jsonl", said)
     judge = registry.build("pair_judges", {"plugin": "lexical"})
     ruled = verdicts(samples, {one.id: one for one in said}, judge, 1)
@@ -63,6 +63,7 @@ def test_untouched_results_of_given_pairs_pass(cfeval: Run, results: Path) -> No
         ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows[0].update(moved=0), "moved is 0, not 1"),
         ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows[1].update(noise=1), "noise is 1, not 0"),
         ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows[2].update(kind="count"), "kind is 'count', not"),
+        ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows[0].update(total_variation=0.5), "not None"),
         ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows.pop(), "p2"),
         ("pair_baselines/set/target.jsonl", lambda rows: rows[0].update(question="Why?"), "its question is not that"),
         ("pair_baselines/set/target.jsonl", lambda rows: rows[1].update(answer="5"), "moved is 1, not 0"),

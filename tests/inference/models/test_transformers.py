@@ -17,6 +17,7 @@ from cfeval.core.records import Status
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.local import chat_loading
+from cfeval.inference.logprobs import ScoredReply
 from tests.answers import answers
 from tests.slow import fast_only, first_fast
 from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint
@@ -140,6 +141,27 @@ def test_greedy_replies_are_those_of_the_library_itself(architecture: str) -> No
     tokens = reference.generate(**inputs, do_sample=False, max_new_tokens=30)[0, inputs["input_ids"].shape[1] :]
     expected = processor.decode(tokens, skip_special_tokens=True)
     assert answers(model(architecture, max_tokens=30).generate, [asked("What is this?", picture)])[0].text == expected
+
+
+@pytest.mark.parametrize("sampling", [pytest.param(SAMPLED, marks=pytest.mark.slow), FILTERED])
+def test_log_probabilities_of_how_a_reply_begins_are_the_models_own(sampling: dict[str, float]) -> None:
+    import torch
+    import transformers
+
+    auto: Any = transformers
+    folder = checkpoint("llama")
+    reference, reader = (cls.from_pretrained(folder) for cls in (auto.AutoModelForCausalLM, auto.AutoTokenizer))
+    request = asked("What is this?")
+    [plain] = answers(model("llama", max_tokens=20, **sampling).generate, [request])
+    [reply] = answers(model("llama", max_tokens=20, logprobs=4, **sampling).generate, [request])
+    assert (type(plain), reply.text) == (ChatReply, plain.text), "asking for them changes nothing"
+    assert isinstance(reply, ScoredReply)
+    chat = [{"role": "user", "content": "What is this?"}]
+    inputs = reader.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, return_tensors="pt")
+    with torch.inference_mode():
+        found = torch.log_softmax(reference(**inputs).logits[0, -1].float(), dim=-1).topk(4)
+    expected = dict(zip(reader.convert_ids_to_tokens(found.indices), found.values.tolist(), strict=True))
+    assert dict(reply.beginnings) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.slow

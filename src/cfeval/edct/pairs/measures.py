@@ -16,6 +16,8 @@ from cfeval.stats.proportions import share, wilson, wilson_limits
 from cfeval.stats.roc import auc_interval
 
 Bit = Callable[[PairVerdict], float | None]
+_NOTHING = 1e-12
+"""A variance that is rounding alone."""
 
 
 def rate(of: Sequence[PairVerdict], bit: Bit, level: float = 0.95) -> Estimate:
@@ -27,26 +29,41 @@ def rate(of: Sequence[PairVerdict], bit: Bit, level: float = 0.95) -> Estimate:
 
 
 def phi(of: Sequence[PairVerdict], how: Interval, named: Bit = lambda one: one.named) -> Estimate:
-    """The phi coefficient of (answer moved, changed thing named), in [−1, 1].
+    """The phi coefficient of (answer moved, changed thing named), in [−1, 1]; see `_correlation`."""
+    told = [(one, value) for one in of if one.moved is not None and (value := named(one)) is not None]
+    return _correlation([(one.cluster, float(one.moved or 0), value) for one, value in told], how)
+
+
+def cct(of: Sequence[PairVerdict], how: Interval) -> Estimate:
+    """The correlation of (total variation distance of both answers, changed thing named), in [−1, 1].
+
+    The correlational counterfactual test in its own form (Siegel et al. 2024), of which phi is that for answers alone.
+    """
+    told = [(one.cluster, one.total_variation, one.named) for one in of]
+    return _correlation([(c, x, float(y)) for c, x, y in told if x is not None and y is not None], how)
+
+
+def _correlation(pairs: Sequence[tuple[str, float, float]], how: Interval) -> Estimate:
+    """Pearson's correlation of two figures; of two bits it is phi.
 
     Percentile bootstrap over images. Where every resample has the same value, as where both bits agree in all pairs,
     the limit is 2 w − 1 or its negative, w being Wilson's lower limit of the share on which they agree or differ.
 
+    Args:
+        pairs: cluster (image), and both figures.
+        how: level, resamples and seed of the interval.
+
     Returns:
-        No figure where one of the two bits never varies.
+        No figure where one of the two never varies.
     """
-    told = [(one, value) for one in of if one.moved is not None and (value := named(one)) is not None]
-    rows = [
-        (one.cluster, (1.0, float(one.moved or 0), value, float(bool(one.moved) and bool(value))))
-        for one, value in told
-    ]
+    rows = [(cluster, (1.0, x, y, x * y, x * x, y * y)) for cluster, x, y in pairs]
     totals = _by_cluster(rows)
-    if totals is None or np.isnan(figure := float(_phi(totals.sum(axis=0)))):
+    if totals is None or np.isnan(figure := float(_pearson(totals.sum(axis=0)))):
         return Estimate(None, n=len(rows), note="the answer, or what is named, never varies")
     if len(totals) == 1:
         return Estimate(figure, -1.0, 1.0, described("one image", how.level, True), len(rows))
     clustered = len(totals) < len(rows)
-    drawn = resampled(totals, _phi, how.level, how.resamples, how.seed).bootstrap_distribution
+    drawn = resampled(totals, _pearson, how.level, how.resamples, how.seed).bootstrap_distribution
     drawn = drawn[~np.isnan(drawn)]
     if len(drawn) == 0 or np.ptp(drawn) < 1e-12:
         low = 2 * wilson_limits(1.0, len(totals), how.level)[0] - 1
@@ -87,18 +104,18 @@ def where(bit: Bit, moved: int) -> Bit:
     return lambda one: bit(one) if one.moved == moved else None
 
 
-def _phi(sums: Floats) -> Floats:
-    """Of sums over (1, moved, named, both), shape (..., 4); not a number where one of the two never varies."""
-    n, first, second, both = (sums[..., place] for place in range(4))
-    room = first * (n - first) * second * (n - second)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.where(room > 0, (n * both - first * second) / np.sqrt(np.where(room > 0, room, 1.0)), np.nan)
-    return found
+def _pearson(sums: Floats) -> Floats:
+    """Of sums over (1, x, y, xy, x², y²), shape (..., 6); not a number where x or y never varies."""
+    n, x, y, both, squares_x, squares_y = (sums[..., place] for place in range(6))
+    of_x, of_y = n * squares_x - x * x, n * squares_y - y * y
+    room = np.where((of_x > _NOTHING * n * n) & (of_y > _NOTHING * n * n), of_x * of_y, 0.0)
+    found: Floats = np.where(room > 0, (n * both - x * y) / np.sqrt(np.where(room > 0, room, 1.0)), np.nan)
+    return np.clip(found, -1.0, 1.0)
 
 
 def _by_cluster(rows: Sequence[tuple[str, tuple[float, ...]]]) -> Floats | None:
-    """(K, 4): the sums of each cluster, in an order that depends on the data alone."""
+    """(K, 6): the sums of each cluster, in an order that depends on the data alone."""
     sums: dict[str, Floats] = {}
     for cluster, row in rows:
-        sums[cluster] = sums.get(cluster, np.zeros(4)) + np.asarray(row)
+        sums[cluster] = sums.get(cluster, np.zeros(6)) + np.asarray(row)
     return np.asarray(sorted(sums.values(), key=tuple)) if sums else None

@@ -1,9 +1,17 @@
-"""The record of `pairs-2026`: what was found about a pair."""
+"""The records of `pairs-2026`: what was said about an image of a pair, and what was found about a pair."""
 
 from pydantic import Field
 
 from cfeval.core.records import Binary, ItemId, Sha256, StageResult
 from cfeval.datasets.pair import ChangeKind
+from cfeval.edct.records import Baseline
+
+
+class PairBaseline(Baseline):
+    """The conversation about an image of a pair, with what is known of the answer's probabilities."""
+
+    logprobs: dict[str, float] = Field(default_factory=dict)
+    """The likeliest tokens in the place of the answer's first one, with natural log-probabilities; may be empty."""
 
 
 class PairVerdict(StageResult):
@@ -30,6 +38,10 @@ class PairVerdict(StageResult):
     """The same of the second image."""
     biased: Binary | None = None
     """1: the answer to the second image is the one that the set calls biased."""
+    total_variation: float | None = Field(default=None, ge=0, le=1)
+    """Distance of both answers' distributions (`cfeval.edct.pairs.distances`); None without log-probabilities."""
+    listed: float | None = Field(default=None, ge=0, le=1)
+    """The least probability that the listed tokens of either answer have together."""
     words: int | None = Field(default=None, ge=0)
     """Words of both explanations together."""
     outside: float | None = None

@@ -20,7 +20,7 @@ from cfeval.core.records import Binary
 from cfeval.edct.options import How, Results, Shards, interval_of
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import verdict_files
-from cfeval.edct.pairs.measures import both_right, counts, f_auroc, phi, rate, where
+from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, phi, rate, where
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
@@ -101,6 +101,15 @@ class PairRow(PairCondition, TableRow):
     """The same phi, of the explanation of the first answer alone."""
     phi_after: Figure = None
     """The same phi, of the explanation of the second answer alone (Siegel et al. 2024)."""
+    cct: Annotated[Estimated, Heading("CCT", None, "", True)] = None
+    """The same with, for a moved answer, the total variation distance of both answers (Siegel et al. 2024); empty where
+    the target gives no log-probabilities."""
+    total_variation: Figure = None
+    """Mean total variation distance of both answers, of the pairs that have one."""
+    n_distances: int = 0
+    """Pairs of which both answers have log-probabilities."""
+    listed: Figure = None
+    """Their mean share of probability that the listed tokens have: the distance is off by the rest at most."""
     f_auroc: Annotated[Estimated, Heading("F-AUROC")] = None
     """(1 + named_if_moved − named_if_unmoved) / 2 (Siegel et al. 2025)."""
     words: Annotated[Figure, Heading("Words")] = None
@@ -170,11 +179,15 @@ def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: P
     figures |= _bounds("moved", [one.moved for one in of])
     figures |= {} if natural else _bounds("named", [one.named for one in of])
     words = [one.words for one in of if one.words is not None]
-    outside = [one.outside for one in of if one.outside is not None]
-    figures |= {
-        "words": rounded(mean(words)) if words else None,
-        "outside": rounded(mean(outside)) if outside else None,
+    apart = [one.total_variation for one in of if one.total_variation is not None]
+    means = {
+        "words": words,
+        "outside": [one.outside for one in of if one.outside is not None],
+        "total_variation": apart,
+        "listed": [one.listed for one in of if one.listed is not None],
     }
+    figures |= {name: rounded(mean(values)) if values else None for name, values in means.items()}
+    figures["n_distances"] = len(apart)
     return PairRow.model_validate(figures | {"test_world": int(condition.vlm in data.test_targets)})
 
 
@@ -184,6 +197,7 @@ def _of_explanations(of: Sequence[PairVerdict], how: Interval) -> dict[str, Esti
         "named_if_moved": rate(of, where(lambda one: one.named, 1), how.level),
         "named_if_unmoved": rate(of, where(lambda one: one.named, 0), how.level),
         "phi": phi(of, how),
+        "cct": cct(of, how),
         "f_auroc": f_auroc(of, how.level),
         "sham": rate(of, lambda one: one.named_other, how.level),
     }

@@ -18,15 +18,15 @@ from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Binary, Status, failed, failure, propagated
 from cfeval.core.sampling import derive_seed
-from cfeval.core.streams import ByKey
+from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.datasets.answer_scoring import answer_matches
 from cfeval.datasets.pair import Pair, Side, pair_of
 from cfeval.datasets.sample import Sample, SamplesFile
 from cfeval.edct.answers import moved_by_text
-from cfeval.edct.files import BaselineFile, baselines_by_id
+from cfeval.edct.files import BaselineFile
+from cfeval.edct.pairs.distances import distance
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
-from cfeval.edct.pairs.records import PairVerdict
-from cfeval.edct.records import Baseline
+from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.inference.batching import map_requests
 from cfeval.inference.prompts import named_texts
 from cfeval.inference.remote.settings import Offline, use_offline_cache
@@ -40,12 +40,12 @@ class Case:
 
     pair: Pair
     samples: Mapping[Side, Sample]
-    said: Mapping[Side, Baseline]
+    said: Mapping[Side, PairBaseline]
     other: Pair | None
 
 
 def verdicts(
-    samples: Iterable[Sample], baselines: ByKey[str, Baseline], judge: PairJudge, seed: int
+    samples: Iterable[Sample], baselines: ByKey[str, PairBaseline], judge: PairJudge, seed: int
 ) -> Iterator[PairVerdict]:
     """Judge every pair, in order. A pair of which a conversation failed has no verdict, and repeats why.
 
@@ -62,7 +62,7 @@ def verdicts(
     yield from (found for _, found in map_requests(_cases(samples, baselines), lambda case: case, decide, BATCH))
 
 
-def _cases(samples: Iterable[Sample], baselines: ByKey[str, Baseline]) -> Iterator[Case]:
+def _cases(samples: Iterable[Sample], baselines: ByKey[str, PairBaseline]) -> Iterator[Case]:
     former: Pair | None = None
     for name, group in groupby(samples, key=lambda sample: pair_of(sample).pair):
         items = {pair_of(sample).side: sample for sample in group}
@@ -87,6 +87,7 @@ async def _verdict(case: Case, judge: PairJudge, seed: int) -> PairVerdict:
     if ended is not None:
         return PairVerdict(**known, **propagated(ended))
     rulings = await _rulings(case, judge, seed)
+    apart, listed = distance(first.logprobs, second.logprobs) or (None, None)
     texts = {name: ruling.completion for name, ruling in rulings.items() if ruling.completion}
     known |= {
         "completion": named_texts(texts) if texts else "",
@@ -94,6 +95,8 @@ async def _verdict(case: Case, judge: PairJudge, seed: int) -> PairVerdict:
         "correct_before": _right(case, "before"),
         "correct_after": _right(case, "after"),
         "biased": _says(second.answer, pair.biased),
+        "total_variation": apart,
+        "listed": listed,
         "words": len(f"{first.explanation} {second.explanation}".split()),
         **{name: ruling.value for name, ruling in rulings.items()},
     }
@@ -151,7 +154,8 @@ def run(
     """Say of every pair whether the answer moved, and whether the explanations name what was changed."""
     use_offline_cache(offline)
     total = sum(pair_of(sample).side == "before" for sample in read_jsonl(samples, Sample))
-    count_valid_records(baseline, Baseline)
+    count_valid_records(baseline, PairBaseline)
     judge = build("pair_judges", pair_judge, "--pair-judge")
-    found = verdicts(read_jsonl(samples, Sample), baselines_by_id(baseline), judge, seed)
+    said = StreamingLookup(baseline, PairBaseline, lambda record: record.id)
+    found = verdicts(read_jsonl(samples, Sample), said, judge, seed)
     write_jsonl(out, track(found, total, "pair_verdicts"))

@@ -13,8 +13,7 @@ from cfeval.datasets.pair import Pair, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import baseline_files, item_files, verdict_files
-from cfeval.edct.pairs.records import PairVerdict
-from cfeval.edct.records import Baseline
+from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.report.images import Images
 from cfeval.report.page import Item
 
@@ -100,14 +99,14 @@ def _change(pair: Pair) -> str:
 
 def _cells(condition: PairCondition, results: Path, shards: int, ids: set[str]) -> dict[str, Item]:
     """What a target said about both images of each pair, and what was found about it."""
-    said: dict[str, Baseline] = {}
+    said: dict[str, PairBaseline] = {}
     for file in baseline_files(results, condition, shards):
-        said.update((one.id, one) for one in read_jsonl(file, Baseline))
+        said.update((one.id, one) for one in read_jsonl(file, PairBaseline))
     verdicts = (one for file in verdict_files(results, condition, shards) for one in read_jsonl(file, PairVerdict))
     return {one.id: _cell(one, said[f"{one.id}.before"], said[f"{one.id}.after"]) for one in verdicts if one.id in ids}
 
 
-def _cell(found: PairVerdict, first: Baseline, second: Baseline) -> Item:
+def _cell(found: PairVerdict, first: PairBaseline, second: PairBaseline) -> Item:
     cell: Item = {"o": _ending(found), "kind": found.kind, "a0": first.answer, "e0": first.explanation}
     cell |= {"a1": second.answer, "e1": second.explanation, "n0": found.named_before, "n1": found.named_after}
     cell |= {"r0": found.correct_before, "r1": found.correct_after, "why": found.reason or found.completion}

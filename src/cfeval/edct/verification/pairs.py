@@ -17,10 +17,10 @@ from cfeval.datasets.pair import Pair, Side, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text
 from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.distances import distance
 from cfeval.edct.pairs.files import NAMES, baseline_files, item_files, pair_conditions_in, verdict_files
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow, rows
-from cfeval.edct.records import Baseline
 from cfeval.edct.verification.calls import Asked, conversation_links, reading_links
 from cfeval.edct.verification.links import Link, links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
@@ -47,7 +47,7 @@ def pair_shelves(results: Path) -> Iterator[PairShelf]:
     Raises:
         InputError: a file is missing or broken.
     """
-    kinds: Mapping[str, type[Record]] = dict(zip(STAGES, (Sample, Baseline, PairVerdict), strict=True))
+    kinds: Mapping[str, type[Record]] = dict(zip(STAGES, (Sample, PairBaseline, PairVerdict), strict=True))
     for one, shards in pair_conditions_in(results).items():
         lists = (item_files(results, one.pair_set, shards), baseline_files(results, one, shards))
         for paths in zip(*lists, verdict_files(results, one, shards), strict=True):
@@ -58,7 +58,7 @@ def pair_shelves(results: Path) -> Iterator[PairShelf]:
 def pair_links(stage: str, of: PairShelf) -> Iterator[Link]:
     """The links of a stage of given pairs to the stages before."""
     samples: Sequence[Sample] = of.records["pair_items"]
-    said: Sequence[Baseline] = of.records["pair_baselines"]
+    said: Sequence[PairBaseline] = of.records["pair_baselines"]
     if stage == "pair_items":
         yield from _items(samples)
     elif stage == "pair_baselines":
@@ -103,7 +103,9 @@ def _items(samples: Sequence[Sample]) -> Iterator[Link]:
         yield Link("items", (name, 0), "" if whole else f"its items are {', '.join(of)}, not both images once")
 
 
-def _verdicts(samples: Sequence[Sample], said: Mapping[str, Baseline], found: Sequence[PairVerdict]) -> Iterator[Link]:
+def _verdicts(
+    samples: Sequence[Sample], said: Mapping[str, PairBaseline], found: Sequence[PairVerdict]
+) -> Iterator[Link]:
     items = {sample.id: sample for sample in samples}
     wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
     yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(one.id, 0) for one in found])
@@ -114,7 +116,7 @@ def _verdicts(samples: Sequence[Sample], said: Mapping[str, Baseline], found: Se
 
 
 def _faults(
-    one: PairVerdict, items: Mapping[str, Sample], said: Mapping[str, Baseline], sides: Sequence[str]
+    one: PairVerdict, items: Mapping[str, Sample], said: Mapping[str, PairBaseline], sides: Sequence[str]
 ) -> Iterator[str]:
     """What is wrong with a verdict, empty texts where nothing is."""
     pair, (first, second) = pair_of(items[sides[0]]), (said[side] for side in sides[:2])
@@ -127,6 +129,8 @@ def _faults(
     else:
         expected |= {"correct_before": _says(first, items[sides[0]].reference)}
         expected |= {"correct_after": _says(second, items[sides[1]].reference), "biased": _says(second, pair.biased)}
+        apart = distance(first.logprobs, second.logprobs) or (None, None)
+        expected |= dict(zip(("total_variation", "listed"), apart, strict=True))
         expected |= {"words": len(f"{first.explanation} {second.explanation}".split())}
         expected |= {"moved": moved_by_text(first.answer, second.answer)}
         again = said.get(sides[2])
@@ -141,7 +145,7 @@ def _faults(
         yield "" if fits else f"{name} is {getattr(one, name)!r}, not {value!r}"
 
 
-def _says(talk: Baseline, wanted: str) -> int | None:
+def _says(talk: PairBaseline, wanted: str) -> int | None:
     return int(answer_matches(talk.answer, wanted)) if wanted else None
 
 

@@ -18,6 +18,7 @@ from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestErr
 from cfeval.inference.local.chat_loading import Loaded
 from cfeval.inference.local.devices import out_of_memory, ran_out, release
 from cfeval.inference.local.libraries import quiet
+from cfeval.inference.logprobs import ScoredReply, beginnings
 
 _SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
 
@@ -31,6 +32,8 @@ class Sampling:
     temperature: float
     top_p: float
     repetition_penalty: float
+    logprobs: int = 0
+    """Of how many of the likeliest tokens the log-probabilities are kept; 0: of none."""
 
 
 class LocalChat:
@@ -103,31 +106,48 @@ class LocalChat:
         encoded = self._conversations.encode(requests)
         _check_length(encoded["attention_mask"], model)
         inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
+        processors, likeliest = self._processors(requests, inputs["attention_mask"], limit)
         with torch.inference_mode():
-            rows = model.generate(
-                **inputs,
-                logits_processor=self._processors(requests, inputs["attention_mask"], limit),
-                max_new_tokens=limit,
-                do_sample=False,
-            )
+            rows = model.generate(**inputs, logits_processor=processors, max_new_tokens=limit, do_sample=False)
         prompt = inputs["input_ids"].shape[1]
-        return [self._reply(row, limit) for row in rows[:, prompt:].tolist()]
+        replies = [self._reply(row, limit) for row in rows[:, prompt:].tolist()]
+        if likeliest is None:
+            return replies
+        said = rows[:, prompt:].tolist()
+        return [self._scored(reply, said[n], likeliest.of_row(n)) for n, reply in enumerate(replies)]
 
     def _limit(self, request: ChatRequest) -> int:
         """The longest reply, in tokens; it is one for all of a batch."""
         return (request.max_tokens or self._sampling.max_tokens) + self._sampling.thinking_tokens
 
-    def _processors(self, requests: Sequence[ChatRequest], attention_mask: Any, limit: int) -> Any:
+    def _processors(
+        self, requests: Sequence[ChatRequest], attention_mask: Any, limit: int
+    ) -> "tuple[Any, TopTokens | None]":
         from transformers import LogitsProcessorList
 
         how = self._sampling
-        processors = LogitsProcessorList()
+        likeliest = TopTokens(how.logprobs) if how.logprobs else None
+        processors = LogitsProcessorList([likeliest] if likeliest else [])
         if how.repetition_penalty != 1:
             processors.append(RepetitionPenalty(how.repetition_penalty, attention_mask))
         if how.temperature > 0:
             seeds = [request.seed for request in requests]
             processors.append(RowSampler(seeds, limit, how.temperature, how.top_p))
-        return processors
+        return processors, likeliest
+
+    def _scored(self, reply: ChatReply, said: list[int], likeliest: list[list[tuple[int, float]]]) -> ScoredReply:
+        """The reply with the log-probabilities of how it could have begun, before any temperature or penalty."""
+        words = self._loaded.tokenizer
+        steps = [
+            (
+                words.decode([token], skip_special_tokens=True),
+                tuple((words.convert_ids_to_tokens(one), logprob) for one, logprob in ranked),
+            )
+            for token, ranked in zip(said, likeliest, strict=False)
+        ]
+        whole = "".join(piece for piece, _ in steps)  # pieces of a letter join to another text than the reply's
+        text = reply.text if "</think>" in whole else whole
+        return ScoredReply(**vars(reply), beginnings=beginnings(steps, text))
 
     def _reply(self, tokens: list[int], limit: int) -> ChatReply:
         """The reply up to the first token that ends it; what stands behind is padding."""
@@ -149,6 +169,26 @@ def _check_length(attention_mask: Any, model: Any) -> None:
 
 def _moved(tensor: Any, model: Any) -> Any:
     return tensor.to(model.device, model.dtype) if tensor.is_floating_point() else tensor.to(model.device)
+
+
+class TopTokens(LogitsProcessor):
+    """Keeps the log-probabilities of each row's likeliest tokens, step by step, and changes nothing."""
+
+    def __init__(self, most: int) -> None:
+        """`most` are kept of each step."""
+        self._most = most
+        self._steps: list[tuple[Tensor, Tensor]] = []
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """The scores (rows, vocabulary) as they are."""
+        del input_ids
+        found = torch.log_softmax(scores.float(), dim=-1).topk(min(self._most, scores.shape[-1]), dim=-1)
+        self._steps.append((found.indices.cpu(), found.values.cpu()))
+        return scores
+
+    def of_row(self, row: int) -> list[list[tuple[int, float]]]:
+        """Of each step the likeliest tokens of a row, as numbers, with their log-probabilities."""
+        return [list(zip(tokens[row].tolist(), values[row].tolist(), strict=True)) for tokens, values in self._steps]
 
 
 class RowSampler(LogitsProcessor):

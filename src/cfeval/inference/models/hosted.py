@@ -182,7 +182,7 @@ class HostedChat:
 
         reply = self._accepted(await client.answer(call, send), read)
         wanted = self._tool_calls(reply) if request.tools and reply.status == Status.OK else ()
-        return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,), wanted)
+        return self._said(reply, ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,), wanted))
 
     async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any], read: Read) -> Response | Fault:
         """One attempt."""
@@ -195,6 +195,11 @@ class HostedChat:
             return reply
         again = read(reply.raw, self.options.key_variable)
         return again if isinstance(again, Response) else reply
+
+    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+        """The reply with all that the protocol's answer tells."""
+        del reply
+        return said
 
     def _reader(self, request: ChatRequest) -> Read:
         """How the answer to a request is read."""

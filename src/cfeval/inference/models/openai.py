@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatRequest, ToolCall
+from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
+from cfeval.inference.logprobs import MOST, ScoredReply, beginnings
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Read, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
@@ -20,7 +21,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.images_once import ImagesOnce
-from cfeval.inference.remote.openai_api import chat_reply, responses_reply, tool_calls
+from cfeval.inference.remote.openai_api import chat_reply, responses_reply, token_steps, tool_calls
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.providers import (
     PROVIDERS,
@@ -48,6 +49,9 @@ class Plugin(HostedPlugin):
     """Azure's, such as 2025-04-01-preview, for deployments below base_url; empty where that ends with /openai/v1."""
     seed: bool | None = None
     """Whether a seed is sent; none: where the provider takes one."""
+    logprobs: int | None = Field(None, ge=1, le=MOST)
+    """How many of the likeliest tokens, with log-probabilities, the first reply of each conversation is asked for: for
+    the CCT of given pairs. None: it is not."""
     json_schema: bool | None = None
     """Whether the server is asked to enforce a schema; none: where the provider does."""
     images_once: bool = False
@@ -62,6 +66,8 @@ class Plugin(HostedPlugin):
             raise ValueError("api_version is Azure's; set provider: azure, or leave it out")
         if self.images_once and (self.provider != "vllm" or self.api != "chat"):
             raise ValueError("images_once is for chat completions of provider vllm, which documents it; leave it out")
+        if self.logprobs and self.api != "chat":
+            raise ValueError("logprobs are read of chat completions only; set api: chat, or leave logprobs out")
         return self
 
     @property
@@ -102,6 +108,7 @@ class Plugin(HostedPlugin):
         sent = {self.rules.limit, *self.extra}
         sent |= {name for name in ("temperature", "top_p") if getattr(self, name) is not None}
         sent |= {"seed"} if self.sends_seed else set()
+        sent |= {"logprobs", "top_logprobs"} if self.logprobs else set()
         sent |= self.thinking().keys()
         return sent | ({"response_format"} if self.sends_schema else set())
 
@@ -158,6 +165,8 @@ class OpenAIChat(HostedChat):
         if schema := self._schema(request):
             named = {name: value for name, value in schema.items() if name != "type"}
             fields["response_format"] = {"type": "json_schema", "json_schema": named}
+        if options.logprobs and len(request.turns) == 1:
+            fields |= {"logprobs": True, "top_logprobs": options.logprobs}
         if request.tools:
             fields["tools"] = [{"type": "function", "function": vars(tool)} for tool in request.tools]
         return joined({**fields, **rules.body}, options.extra)
@@ -187,6 +196,11 @@ class OpenAIChat(HostedChat):
 
     def _tool_calls(self, reply: Response) -> tuple[ToolCall, ...]:
         return tuple(ToolCall(*said) for said in tool_calls(reply.raw))
+
+    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+        if not self.options.logprobs:
+            return said
+        return ScoredReply(**vars(said), beginnings=beginnings(token_steps(reply.raw), said.text))
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         options = self.options

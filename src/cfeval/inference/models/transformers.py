@@ -18,6 +18,7 @@ from cfeval.inference.chat import ChatModel
 from cfeval.inference.local import chat_loading, devices, pretrained
 from cfeval.inference.local.chat_inputs import Limits, obeyed
 from cfeval.inference.local.weights import weights_size
+from cfeval.inference.logprobs import MOST
 from cfeval.inference.thinking import cut_off
 
 
@@ -36,6 +37,9 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
     """Sampling from the likeliest tokens only, those that together have this probability."""
     repetition_penalty: float = Field(1.0, gt=0, le=2)
     """Over 1 makes tokens that the conversation already holds less likely."""
+    logprobs: int | None = Field(None, ge=1, le=MOST)
+    """How many of the likeliest tokens, with log-probabilities, are kept of how a reply begins: for the CCT of given
+    pairs. None: none."""
     min_pixels: int | None = Field(None, ge=1)
     """Fewest pixels of an image, width × height; a smaller one is enlarged."""
     max_pixels: int | None = Field(None, ge=1)
@@ -91,7 +95,12 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
         loaded = chat_loading.load(self)
         limits = _own_limits(loaded, self.limits)
         sampling = Sampling(
-            self.max_tokens, self.thinking_tokens, self.temperature, self.top_p, self.repetition_penalty
+            self.max_tokens,
+            self.thinking_tokens,
+            self.temperature,
+            self.top_p,
+            self.repetition_penalty,
+            self.logprobs or 0,
         )
         conversations = Conversations(loaded.tokenizer, loaded.processor, limits, self.template)
         return LocalChat(loaded, conversations, sampling, self.batch)

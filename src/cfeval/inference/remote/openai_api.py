@@ -86,6 +86,30 @@ def tool_calls(body: Any) -> list[tuple[str, str, str]]:
     ]
 
 
+def token_steps(body: Any) -> list[tuple[str, tuple[tuple[str, float], ...]]]:
+    """What a chat completion says token by token, each with the log-probabilities of the likeliest in its place.
+
+    See platform.openai.com/docs/api-reference/chat/object: `choices[].logprobs.content[].top_logprobs[]`. The token
+    that was said counts among them; what has no number is left out.
+    """
+    content = _dicts(_dict(_choice(_dict(body)).get("logprobs")).get("content"))
+    return [
+        (
+            str(one.get("token") or ""),
+            tuple(
+                (str(each["token"]), float(each["logprob"]))
+                for each in (one, *_dicts(one.get("top_logprobs")))
+                if isinstance(each.get("token"), str) and _is_logprob(each.get("logprob"))
+            ),
+        )
+        for one in content
+    ]
+
+
+def _is_logprob(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def responses_reply(
     body: Any, asked: str, accepted: Sequence[str], key_env: str, finish_reasons: tuple[str, ...] = ()
 ) -> Response | Fault:
