@@ -51,6 +51,8 @@ RECORDS = (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERIES, VERDICTS
 """Stages whose records name the calls that they came from."""
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
+PAIR_REFERENCE = "data/reference/pairs.csv"
+"""Published figures of sets of given pairs."""
 IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration", "pairs")
 OF_KNOWN = ("calibration", "instrument")
 OF_OTHERS = {"instrument": "calibration", "card": "controls", "faithfulness": "controls"}
@@ -265,9 +267,11 @@ class _Edct(StudyJobs[Edct]):
         words = ["--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(self.pairs)]
         words += ["--interval", as_json(self.study.interval.model_dump()), "--test-targets", as_json(sorted(tested))]
         out = self.at(TABLE, {"table": PAIRS}).removesuffix(".csv")
-        words += ["--expected", as_json(known), "--out", out]
+        sets = {name: self.study.pair_sets[name].plugin for name in {one["pair_set"] for one in self.pairs}}
+        reference = brought(PAIR_REFERENCE)
+        words += ["--expected", as_json(known), "--reference", reference, "--sets", as_json(sets), "--out", out]
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
-        return self.job("pair_table", words, self.all(PAIR_VERDICTS, self.pairs), outputs)
+        return self.job("pair_table", words, self.all(PAIR_VERDICTS, self.pairs), outputs, files=[reference])
 
     def _table(self, table: str) -> Job:
         if table == PAIRS:

@@ -15,12 +15,13 @@ from typing import Annotated, Any
 import typer
 
 from cfeval.core.cli_options import TableOut, from_json
-from cfeval.core.jsonl import read_jsonl
+from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.records import Binary
 from cfeval.edct.options import How, Results, Shards, interval_of
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import verdict_files
 from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, phi, rate, where
+from cfeval.edct.pairs.published import PublishedPairs, beside, notes
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
@@ -120,6 +121,10 @@ class PairRow(PairCondition, TableRow):
     """Share of right answers to the second images."""
     pair_accuracy: Annotated[Estimated, Heading("Both right", None, "", True)] = None
     """Share of pairs with right answers to both images."""
+    paper_pair_accuracy: Annotated[Figure, Heading("Both right, published", None, "", True)] = None
+    """What was printed of this model and set (data/reference/pairs.csv), of a task that is another than ours."""
+    paper_accuracy_after: Figure = None
+    """The same of right answers to the second images."""
     bias: Annotated[Estimated, Heading("Biased", None, "", True)] = None
     """Share of answers to the second image that are those which the set calls biased."""
     noise: Annotated[Estimated, Heading("Noise")] = None
@@ -144,6 +149,9 @@ class PairData:
     how: Interval = field(default_factory=Interval)
     test_targets: Collection[str] = ()
     expected: Mapping[str, float] = field(default_factory=dict)
+    published: Sequence[PublishedPairs] = ()
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """The plugin of each set of pairs."""
 
 
 def rows(conditions: Sequence[PairCondition], data: PairData) -> list[PairRow]:
@@ -180,14 +188,15 @@ def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: P
     figures |= {} if natural else _bounds("named", [one.named for one in of])
     words = [one.words for one in of if one.words is not None]
     apart = [one.total_variation for one in of if one.total_variation is not None]
-    means = {
-        "words": words,
+    means: dict[str, list[float]] = {
+        "words": [float(count) for count in words],
         "outside": [one.outside for one in of if one.outside is not None],
         "total_variation": apart,
         "listed": [one.listed for one in of if one.listed is not None],
     }
     figures |= {name: rounded(mean(values)) if values else None for name, values in means.items()}
     figures["n_distances"] = len(apart)
+    figures |= beside(data.published, data.sets.get(condition.pair_set, ""), condition.vlm, kind)
     return PairRow.model_validate(figures | {"test_world": int(condition.vlm in data.test_targets)})
 
 
@@ -225,8 +234,8 @@ def _bounds(name: str, bits: Sequence[float | None]) -> Figures:
     return {f"{name}_min": rounded(ones / len(bits)), f"{name}_max": rounded((ones + unknown) / len(bits))}
 
 
-def sheet(of: Sequence[PairRow]) -> RenderedTable:
-    """The table for readers."""
+def sheet(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable:
+    """The table for readers; `published` are notes on what others printed."""
     names = varying(of, NAMES)
     columns = [(HEADINGS[name], partial(_name, name)) for name in names]
     body = laid_out(PairRow, of, {"": columns})
@@ -234,7 +243,8 @@ def sheet(of: Sequence[PairRow]) -> RenderedTable:
         return RenderedTable("edct_pairs", _TITLE, *body, (NO_PAIRS_NOTE,))
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
-    said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "", *world_note(of))
+    said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "")
+    said = (*said, *published, *world_note(of))
     return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in said if note))
 
 
@@ -253,6 +263,10 @@ def run(
     interval: How = "{}",
     test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
     expected: Annotated[str, typer.Option(help='What phi of test models should be, as JSON: {"grounded": 1}.')] = "{}",
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
+    ] = None,
+    sets: Annotated[str, typer.Option(help='The plugin of each set, as JSON: {"name": "vismin"}.')] = "{}",
 ) -> None:
     """Make the table of given pairs: CSV with every column, Markdown and LaTeX for readers."""
     shown = from_json(conditions, list[PairCondition], "--conditions")
@@ -265,6 +279,9 @@ def run(
         interval_of(interval),
         from_json(test_targets, list[str], "--test-targets"),
         from_json(expected, dict[str, float], "--expected"),
+        [line for file in reference or () for line in read_csv(file, PublishedPairs)],
+        from_json(sets, dict[str, str], "--sets"),
     )
     made = rows(shown, data)
-    write_table(out, PairRow, made, sheet(made))
+    of_shown = {one.pair_set: data.sets[one.pair_set] for one in shown if one.pair_set in data.sets}
+    write_table(out, PairRow, made, sheet(made, notes(data.published, of_shown)))

@@ -19,6 +19,7 @@ from cfeval.edct.answers import moved_by_text
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.distances import distance
 from cfeval.edct.pairs.files import NAMES, baseline_files, item_files, pair_conditions_in, verdict_files
+from cfeval.edct.pairs.published import METRICS
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.verification.calls import Asked, conversation_links, reading_links
@@ -28,8 +29,8 @@ from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval
 
 STAGES = ("pair_items", "pair_baselines", "pair_verdicts")
-_NOT_OF_VERDICTS = ("expected_phi", "within", "test_world")
-"""Columns that say what is known of test models."""
+_NOT_OF_VERDICTS = ("expected_phi", "within", "test_world", *(f"paper_{metric}" for metric in METRICS))
+"""Columns that say what is known of test models, and what others printed."""
 
 
 @dataclass(frozen=True)
