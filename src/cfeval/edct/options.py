@@ -19,7 +19,10 @@ Results = Annotated[Path, typer.Option("--results", help="Folder of the study's 
 Shards = Annotated[
     int, typer.Option("--shards", min=1, max=999, help="Into how many files each stage of a condition is cut.")
 ]
-ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
+ScoreFiles = Annotated[
+    list[Path],
+    typer.Argument(help="Score files (CSV) or verdicts of given pairs (JSONL); shards are joined."),
+]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cfeval.stats.estimates import Estimate, Groups, described
+from cfeval.stats.estimates import Estimate, Floats, Groups, described
+from cfeval.stats.intervals import Interval
 from cfeval.stats.proportions import Share, share, wilson
 from cfeval.stats.rates import difference
 
@@ -88,6 +89,70 @@ def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
         else f"cut off from {whole:.4f}: the judge errs more often than it should give such a share"
     )
     return Estimate(value, min(low, value), max(high, value), method, observed.n, note)
+
+
+def corrected_phi(
+    rows: Sequence[tuple[str, float, float]], known: Sequence[tuple[str, float, float]], how: Interval
+) -> tuple[float | None, Estimate]:
+    """φ of two bits, of which a judge gives the second with errors that do not depend on the first.
+
+    Such errors shrink the covariance by Youden's index J, and the share of ones is Rogan and Gladen's: φ = cov / J /
+    √(p (1 − p) q (1 − q)), p the share of the first bit and q the corrected share of the second. Percentile bootstrap
+    over the clusters of both samples.
+
+    Args:
+        rows: cluster, first bit, and the judge's second bit, of items of unknown truth.
+        known: cluster, truth and verdict of the same judge on other items that are like these.
+        how: level, resamples and seed.
+
+    Returns:
+        φ as judged, and corrected and cut off at −1 and 1; no figure where a bit never varies, or where most resamples
+        have none.
+    """
+    first = _sums([(cluster, (1.0, x, y, x * y)) for cluster, x, y in rows])
+    second = _sums([(c, (t * v, t * (1 - v), (1 - t) * v, (1 - t) * (1 - v))) for c, t, v in known])
+    judged = _phi_of(first.sum(axis=0), np.array([1.0, 0.0, 0.0, 1.0]))
+    whole = _phi_of(first.sum(axis=0), second.sum(axis=0))
+    figure = None if np.isnan(judged) else float(judged)
+    if np.isnan(whole):
+        return figure, Estimate(None, n=len(rows), note="a bit never varies, or the judge is no better than chance")
+    rng = np.random.default_rng(how.seed)
+    drawn = np.array([_phi_of(_redrawn(first, rng), _redrawn(second, rng)) for _ in range(how.resamples)])
+    drawn = drawn[~np.isnan(drawn)]
+    if 2 * len(drawn) < how.resamples:
+        return figure, Estimate(None, n=len(rows), note="most resamples have no φ: too few pairs, or labels")
+    tail = (1 - how.level) / 2
+    low, high = (float(limit) for limit in np.quantile(drawn, [tail, 1 - tail]))
+    method = described("percentile bootstrap of pairs and labels", how.level, len(first) < len(rows))
+    return figure, Estimate(float(whole), min(low, float(whole)), max(high, float(whole)), method, len(rows))
+
+
+def _phi_of(sums: Floats, cells: Floats) -> float:
+    """Of sums over (1, x, y, xy) and over (true positives, false negatives, false positives, true negatives)."""
+    (n, x, y, both), (hit, missed, false, spared) = sums, cells
+    if not (n and hit + missed and false + spared):
+        return float("nan")
+    specificity = spared / (false + spared)
+    index = hit / (hit + missed) + specificity - 1
+    if index <= 0:
+        return float("nan")
+    p, q = x / n, (y / n + specificity - 1) / index
+    room = p * (1 - p) * q * (1 - q)
+    return float(np.clip((both / n - p * y / n) / index / np.sqrt(room), -1, 1)) if room > 1e-12 else float("nan")
+
+
+def _sums(rows: Sequence[tuple[str, tuple[float, ...]]]) -> Floats:
+    """(K, 4): the sums of each cluster."""
+    found: dict[str, Floats] = {}
+    for cluster, row in rows:
+        found[cluster] = found.get(cluster, np.zeros(4)) + np.asarray(row)
+    return np.asarray(sorted(found.values(), key=tuple)).reshape(-1, 4)
+
+
+def _redrawn(totals: Floats, rng: np.random.Generator) -> Floats:
+    """The sums over as many clusters, drawn with replacement."""
+    found: Floats = totals[rng.integers(0, len(totals), len(totals))].sum(axis=0)
+    return found
 
 
 def youden(sensitivity: Share, specificity: Share, level: float) -> Estimate:

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cfeval.core.errors import InputError
-from cfeval.edct.labelling.records import Edited, Label, edited_of
-from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.labelling.records import LABELLED, WITHOUT_PRODUCT, Edited, Judged, Label, edited_of
 from cfeval.edct.records import Score
 
 EDIT_VALID, CCS, GRADE = "edit_valid", "ccs", "grade"
@@ -82,8 +81,8 @@ class Known(NamedTuple):
 
 def questions(protocol: str) -> tuple[str, ...]:
     """What labels of a protocol can be compared in: the edit, the scores, their product, and the grade."""
-    product = () if protocol in CONTROLS else (CCS,)
-    return (EDIT_VALID, *RULES[protocol].scores, *product, *((GRADE,) if RULES[protocol].graded else ()))
+    rules, product = LABELLED[protocol], () if protocol in WITHOUT_PRODUCT else (CCS,)
+    return (EDIT_VALID, *rules.scores, *product, *((GRADE,) if rules.graded else ()))
 
 
 def people(labels: Iterable[Label]) -> list[str]:
@@ -128,7 +127,7 @@ def open_items(labels: Sequence[Label]) -> list[int]:
     return sorted(found)
 
 
-def judged(scores: Iterable[Score], about: str) -> dict[str, dict[Edited, float | None]]:
+def judged(scores: Iterable[Judged], about: str) -> dict[str, dict[Edited, float | None]]:
     """What each judge said about a score, the product or the grade, by the judge's name."""
     found: dict[str, dict[Edited, float | None]] = defaultdict(dict)
     for score in scores:
@@ -136,14 +135,14 @@ def judged(scores: Iterable[Score], about: str) -> dict[str, dict[Edited, float 
     return dict(found)
 
 
-def checked(labels: Iterable[Label], scores: Iterable[Score]) -> dict[str, dict[Edited, float | None]]:
+def checked(labels: Iterable[Label], scores: Iterable[Judged]) -> dict[str, dict[Edited, float | None]]:
     """Whether edits are valid: by the editor's own gate, and by the independent check of the scores."""
     gate: dict[Edited, float | None] = {edited_of(one): float(one.gate) for one in labels if one.gate is not None}
     check = {edited_of(score): _verdict(score, "verified") for score in scores}
     return {name: found for name, found in (("gate", gate), ("check", check)) if set(found.values()) - {None}}
 
 
-def known_truth(labels: Sequence[Label], scores: Iterable[Score], about: str = CCS) -> list[Known]:
+def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = CCS) -> list[Known]:
     """The edits for which there are both a human consensus and a verdict, for the error of one judge.
 
     Args:
@@ -183,7 +182,7 @@ def _rated(edited: Edited, by: Sequence[Label | None], about: str, ruling: Label
         return found
     decision = _said(ruling, about)
     if about == CCS:  # an adjudication may answer no more than what was open
-        parts = [_rated(edited, by, name, ruling).consensus for name in RULES[ruling.protocol].scores]
+        parts = [_rated(edited, by, name, ruling).consensus for name in LABELLED[ruling.protocol].scores]
         decision = None if None in parts else float(all(parts))
     undecidable = _why(ruling, about) if decision is None else ""
     return replace(found, decision=decision, undecidable="" if undecidable == "not answered" else undecidable)
@@ -193,7 +192,7 @@ def _why(label: Label | None, about: str) -> str:
     """Why somebody's answer is missing."""
     if label and label.edit_valid == "invalid":
         return "invalid"
-    parts = RULES[label.protocol].scores if label and about == CCS else (about,)
+    parts = LABELLED[label.protocol].scores if label and about == CCS else (about,)
     refused = label and {getattr(label, part) for part in parts} & {"not_assessable", "cannot_tell"}
     return "not assessable" if refused else "not answered"
 
@@ -202,14 +201,14 @@ def _said(label: Label, about: str) -> float | None:
     if about == EDIT_VALID:
         return _EDIT_WORDS.get(label.edit_valid or "")
     if about == CCS:
-        parts = [_said(label, name) for name in RULES[label.protocol].scores]
+        parts = [_said(label, name) for name in LABELLED[label.protocol].scores]
         return None if None in parts else float(all(parts))
     mark = getattr(label, about)
     return None if mark in (None, "not_assessable") else float(mark)
 
 
-def _verdict(score: Score, about: str) -> float | None:
-    if about == GRADE:
+def _verdict(score: Judged, about: str) -> float | None:
+    if about == GRADE and isinstance(score, Score):
         return None if score.ccs_graded is None else 1 + 4 * score.ccs_graded
     value = getattr(score, about)
     return None if value is None else float(value)

@@ -19,7 +19,8 @@ from cfeval.edct.files import ConditionFiles
 from cfeval.edct.labelling.agreement import open_items
 from cfeval.edct.labelling.draw import Candidate, Drawn, draw
 from cfeval.edct.labelling.files import read_key, read_labels
-from cfeval.edct.labelling.records import KeyRow, Label, edited_of
+from cfeval.edct.labelling.pairs import is_pairs, pair_scores, pair_sheets, scored
+from cfeval.edct.labelling.records import Judged, KeyRow, Label, PairScore, edited_of
 from cfeval.edct.labelling.sheet import (
     ConditionRecords,
     SheetItem,
@@ -63,8 +64,15 @@ def run_sheet(
         raise InputError("no edit to label: no item of these score files was scored or rejected by a gate")
     files = {condition: ConditionFiles(results, condition, shards, of) for condition, of in _items(drawn).items()}
     conditions = {condition: _records(some) for condition, some in files.items()}
-    shown = [sheet_item(conditions[condition_of(one.score)], one.score) for one in drawn]
+    pairs = pair_sheets(results, [one.score for one in drawn if isinstance(one.score, PairScore)], shards)
+    shown = [
+        pairs.item(one.score)
+        if isinstance(one.score, PairScore)
+        else sheet_item(conditions[condition_of(one.score)], one.score)
+        for one in drawn
+    ]
     places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _pictures(some)}
+    places |= pairs.places
     page = sheet_page(shown, lambda sha256: load(*places[sha256]))
     write_csv(Path(f"{out}.key.csv"), KeyRow, _key(drawn, shown))
     write_text(Path(f"{out}.csv"), sheet_csv(shown))
@@ -76,15 +84,19 @@ def _candidates(scores: list[Path], files_of: Callable[[Condition], ConditionFil
     """All edits of some score files that people can label, as they stand there; of other files what gates said."""
     gate = lru_cache(maxsize=1)(lambda condition: gates(made for made, _ in files_of(condition).counterfactuals()))
     for file in scores:
-        for condition, scored in groupby(stream_csv(file, Score), key=condition_of):
-            yield from candidates(scored, gate(condition.model_copy(update={"judge": ""})))
+        if is_pairs(file):
+            yield from (Candidate(one) for one in pair_scores(file) if scored(one))
+            continue
+        for condition, of in groupby(stream_csv(file, Score), key=condition_of):
+            yield from candidates(of, gate(condition.model_copy(update={"judge": ""})))
 
 
 def _items(drawn: list[Drawn]) -> dict[Condition, set[str]]:
     """The items of each condition that were drawn."""
     found: dict[Condition, set[str]] = defaultdict(set)
     for one in drawn:
-        found[condition_of(one.score)].add(one.score.id)
+        if isinstance(one.score, Score):
+            found[condition_of(one.score)].add(one.score.id)
     return found
 
 
@@ -160,7 +172,9 @@ def run_agreement(
     over the items that nobody labelled is corrected for the judge's error.
     """
     said = [label for file in labels for label in read_csv(file, Label)]
-    judged = [score for file in scores for score in read_csv(file, Score)]
+    judged: list[Judged] = []
+    for file in scores:
+        judged += pair_scores(file) if is_pairs(file) else read_csv(file, Score)
     published = [line for file in reference or () for line in read_csv(file, Published)]
     found = rows(said, judged, interval_of(interval), published)
     write_table(out, LabelAgreementRow, found, sheet(found, published))

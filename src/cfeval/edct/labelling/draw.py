@@ -8,9 +8,7 @@ from functools import partial
 from operator import itemgetter
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.labelling.records import edited_of
-from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Score
+from cfeval.edct.labelling.records import LABELLED, Judged, edited_of
 
 NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
 """What makes conditions differ for people: all names but the judge's."""
@@ -20,7 +18,7 @@ NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
 class Candidate:
     """An edit that can be shown to people; `gate` is what the editor's own gate said of it, if it has one."""
 
-    score: Score
+    score: Judged
     gate: Binary | None = None
 
 
@@ -28,7 +26,7 @@ class Candidate:
 class Drawn:
     """An edit of the sheet, and for how many candidates it stands."""
 
-    score: Score
+    score: Judged
     gate: Binary | None
     weight: float
 
@@ -95,7 +93,7 @@ def _outcome(candidate: Candidate) -> str:
     score = candidate.score
     if candidate.gate == 0 or score.verified == 0 or score.status != Status.OK:
         return "rejected"
-    return "1" if all(getattr(score, name) for name in RULES[score.protocol].scores) else "0"
+    return "1" if all(getattr(score, name) for name in LABELLED[score.protocol].scores) else "0"
 
 
 def _in_turn(strata: Sequence[Sequence[Candidate]], items: int) -> list[Sequence[Candidate]]:
@@ -108,6 +106,6 @@ def _in_turn(strata: Sequence[Sequence[Candidate]], items: int) -> list[Sequence
     return [stratum[:count] for stratum, count in zip(strata, counts, strict=True)]
 
 
-def _lot(score: Score, seed: int, purpose: str) -> bytes:
+def _lot(score: Judged, seed: int, purpose: str) -> bytes:
     """The place of an edit in a random order that adding other edits does not change."""
     return hashlib.sha256(f"{seed}\x1f{purpose}\x1f{edited_of(score).model_dump_json()}".encode()).digest()

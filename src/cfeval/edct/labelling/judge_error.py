@@ -1,17 +1,18 @@
-"""A tool's error by human labels, and a condition's CCS corrected for its judge's."""
+"""A tool's error by human labels, and a condition's CCS, or φ of given pairs, corrected for its judge's."""
 
 from collections.abc import Mapping, Sequence
 
 from cfeval.core.errors import InputError
-from cfeval.edct.labelling.agreement import CCS, Rated, Verdicts, known_truth, rated
-from cfeval.edct.labelling.records import Edited, Label, edited_of
-from cfeval.edct.records import Score
+from cfeval.edct.labelling.agreement import CCS, Known, Rated, Verdicts, known_truth, rated
+from cfeval.edct.labelling.records import Edited, Judged, Label, PairScore, edited_of
 from cfeval.report.tables import Figures, figures_of
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import rounded
-from cfeval.stats.misclassification import judge_error, rogan_gladen
+from cfeval.stats.intervals import Interval, rounded
+from cfeval.stats.misclassification import corrected_phi, judge_error, rogan_gladen
 from cfeval.stats.proportions import share, wilson
 
+NAMED = "named"
+"""The question of given pairs whose φ is corrected."""
 Cells = Mapping[tuple[float, float], Sequence[Rated]]
 
 
@@ -34,8 +35,8 @@ def error_figures(met: Sequence[Rated], verdicts: Verdicts, level: float) -> Fig
     }
 
 
-def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: float) -> Figures:
-    """The CCS of a condition over the items that nobody labelled, corrected for the error that the labels show.
+def corrected_figures(labels: Sequence[Label], scores: Sequence[Judged], how: Interval, about: str = CCS) -> Figures:
+    """A figure of a condition over the items that nobody labelled, corrected for the error that the labels show.
 
     Edits are the unit, as people label edits. Labelled items are left out, so that the sample which shows the error is
     another than the one that is corrected. Where there is no estimate, `corrected_note` says why.
@@ -43,6 +44,8 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: f
     Args:
         labels: of one protocol; those of other conditions are left aside.
         scores: of one judge, at least one.
+        how: the level of intervals; resamples and seed for φ.
+        about: CCS; or of given pairs a share, `named` with φ.
     """
     by_edit = {edited_of(score): score for score in scores}
     conditions = {_condition(edited) for edited in by_edit}
@@ -50,22 +53,37 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: f
         return {"corrected_note": f"the scores are of {len(conditions)} conditions; give those of one"}
     mine = [label for label in labels if _condition(edited_of(label)) in conditions]
     try:
-        known = known_truth(mine, by_edit.values())
+        known = known_truth(mine, by_edit.values(), about)
     except InputError as refused:
         return {"corrected_note": str(refused)}
     labelled = {label.id for label in mine}
     unlabelled = [one for one in by_edit.values() if one.id not in labelled]
-    rest = [(float(one.ccs), one.cluster or one.id) for one in unlabelled if one.ccs is not None]
+    rest = [(float(bit), one.cluster or one.id) for one in unlabelled if (bit := getattr(one, about)) is not None]
     if not rest:
         return {"corrected_note": "the scores are of no item that nobody labelled"}
     observed = share([value for value, _ in rest], [group for _, group in rest])
     error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.cluster for one in known])
-    found = rogan_gladen(observed, error, level)
-    waiting = sum(one.open for one in rated(mine, CCS))
+    found = rogan_gladen(observed, error, how.level)
+    waiting = sum(one.open for one in rated(mine, about))
     easier = f"{waiting} labelled edits wait for an adjudication, and the judge's error is that on easier ones"
     notes = [found.note, easier if waiting else ""]
-    told: Figures = {"ccs": rounded(observed.value), "n_corrected": observed.n}
-    return told | figures_of({"corrected": found}) | {"corrected_note": "; ".join(filter(None, notes))}
+    told: Figures = {"ccs" if about == CCS else "observed": rounded(observed.value), "n_corrected": observed.n}
+    told |= figures_of({"corrected": found})
+    if about == NAMED and found.value is not None:
+        told |= _phi(unlabelled, known, how)
+    return told | {"corrected_note": "; ".join(filter(None, notes))}
+
+
+def _phi(unlabelled: Sequence[Judged], known: Sequence[Known], how: Interval) -> Figures:
+    """φ of unlabelled pairs as judged, and corrected for the judge's error in what is named."""
+    rows = [
+        (one.cluster or one.id, float(one.answer_moved), float(one.named))
+        for one in unlabelled
+        if isinstance(one, PairScore) and one.answer_moved is not None and one.named is not None
+    ]
+    tried = [(one.cluster, one.truth, one.verdict) for one in known]
+    judged, corrected = corrected_phi(rows, tried, how)
+    return {"phi": judged if judged is None else rounded(judged)} | figures_of({"corrected_phi": corrected})
 
 
 def _right(truth: int, cells: Cells, alike: bool, level: float) -> Estimate:

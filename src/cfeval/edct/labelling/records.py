@@ -4,7 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from cfeval.core.records import Binary, ItemId, Record, Sha256
+from cfeval.core.records import Binary, ItemId, Record, Sha256, Status
+from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
+from cfeval.edct.protocols.rules import CONTROLS, RULES, Rules
+from cfeval.edct.records import Score
 
 
 def _word(value: Any) -> Any:
@@ -23,6 +26,12 @@ Rater = Annotated[
 """Name or initials of a person, at most 40 characters on one line."""
 
 
+LABELLED = {**RULES, PAIRS_2026: Rules("none", chained=False, scores=("answer_moved", "named"))}
+"""What is asked under each protocol whose results people can label; nothing of a given pair is edited here."""
+WITHOUT_PRODUCT = (*CONTROLS, PAIRS_2026)
+"""Protocols that have no CCS."""
+
+
 class Edited(Record):
     """One edit of one item, and what the target said to it: what people look at, whichever judge reads it too."""
 
@@ -33,6 +42,21 @@ class Edited(Record):
     editor: str
     id: ItemId
     edit: int = Field(default=1, ge=1)
+
+
+class PairScore(Edited):
+    """What a judge says of a given pair, as far as people can say it too; the pair counts as one edit."""
+
+    judge: str
+    cluster: str = ""
+    status: Status = Status.OK
+    answer_moved: Binary | None = None
+    named: Binary | None = None
+    verified: None = None
+
+
+Judged = Score | PairScore
+"""What a tool said of an edit or of a given pair."""
 
 
 class KeyRow(Edited):
@@ -63,6 +87,7 @@ class Marks(Record):
     ef: Mark | None = None
     answer_moved: Mark | None = None
     explanation_moved: Mark | None = None
+    named: Mark | None = None
     grade: GradeMark | None = None
     comment: str = Field(default="", max_length=10_000)
 

@@ -18,7 +18,7 @@ from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.datasets.sample import Sample
 from cfeval.edct.labelling.draw import Candidate
 from cfeval.edct.labelling.files import CONTEXT
-from cfeval.edct.labelling.records import ASKED
+from cfeval.edct.labelling.records import ASKED, LABELLED
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
 from cfeval.report.html import data_url, rendered, script_json
@@ -75,13 +75,17 @@ ASKS = {
         "Does the explanation cite other evidence?",
         "Yes where the new explanation names other evidence than the old one; the same in other words is a No.",
     ),
+    "named": Ask(
+        "Does either explanation name what was changed?",
+        "Yes where one of the two gives the changed thing as a reason, as it is in either picture, in whatever words.",
+    ),
 }
 """By the field of `cfeval.edct.labelling.records.Marks` that holds the answer."""
 
 
 def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
     """What people are asked about an edit of a protocol; `talked`: the target was asked about it again."""
-    rules = RULES[protocol]
+    rules = LABELLED[protocol]
     scores = (*rules.scores, *(["grade"] if rules.graded else [])) if talked else ()
     return ("edit_valid", *scores)
 

@@ -23,9 +23,9 @@ from cfeval.edct.labelling.agreement import (
     rated,
 )
 from cfeval.edct.labelling.judge_error import corrected_figures, error_figures
-from cfeval.edct.labelling.records import Label
-from cfeval.edct.protocols.rules import EDCT_BENCH_2026, RULES
-from cfeval.edct.records import Score
+from cfeval.edct.labelling.records import LABELLED, Judged, Label
+from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
+from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.tables.scores import Published
 from cfeval.report.tables import Figures, RenderedTable, cell, figures_of, interval_methods, with_interval
 from cfeval.stats.agreement import alpha, cohen
@@ -99,6 +99,15 @@ class LabelAgreementRow(Record):
     """`ccs` corrected for the judge's error on the labelled edits (`cfeval.stats.misclassification.rogan_gladen`)."""
     corrected_lo: float | None = None
     corrected_hi: float | None = None
+    observed: float | None = None
+    """tool_consensus about answer_moved or named of given pairs: the judge's share of 1 among unlabelled pairs;
+    `corrected` is then that of it."""
+    phi: float | None = None
+    """tool_consensus about named: φ of the unlabelled pairs as judged."""
+    corrected_phi: float | None = None
+    """φ corrected for the judge's error in what is named (`cfeval.stats.misclassification.corrected_phi`)."""
+    corrected_phi_lo: float | None = None
+    corrected_phi_hi: float | None = None
     corrected_note: str = ""
     """Why there is no such figure, or what it leaves out."""
     ci: str = ""
@@ -108,10 +117,11 @@ class LabelAgreementRow(Record):
 
 NO_LABELS_NOTE = "Empty: there are no labels."
 HUMAN_STUDY = "human-study"
+_OF_CCS = ("CCS of the rest", "Corrected CCS")
 _SIDES = {"human_human": "People", "tool_consensus": "consensus", "three_way": "all people"}
 _TOOLS = {"gate": "Gate", "check": "Check"}
 _ABOUT = {EDIT_VALID: "Edit valid", GRADE: "Grade", "answer_moved": "Answer moved"}
-_ABOUT |= {"explanation_moved": "Explanation moved"}
+_ABOUT |= {"explanation_moved": "Explanation moved", "named": "Change named"}
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,7 @@ class _Case:
 
 
 def rows(
-    labels: Sequence[Label], scores: Sequence[Score], how: Interval, published: Iterable[Published] = ()
+    labels: Sequence[Label], scores: Sequence[Judged], how: Interval, published: Iterable[Published] = ()
 ) -> list[LabelAgreementRow]:
     """A row for each protocol, question and comparison, in this order.
 
@@ -139,15 +149,16 @@ def rows(
     """
     paper = {line.metric: line.value for line in published if line.table == HUMAN_STUDY}
     found: list[LabelAgreementRow] = []
-    for protocol in (name for name in RULES if any(label.protocol == name for label in labels)):
+    for protocol in (name for name in LABELLED if any(label.protocol == name for label in labels)):
         mine = [label for label in labels if label.protocol == protocol]
         theirs = [score for score in scores if score.protocol == protocol]
         for about in questions(protocol):
             tools = checked(mine, theirs) if about == EDIT_VALID else judged(theirs, about)
             for names, cases, more in _comparisons(about, mine, tools, how.level):
-                if names["comparison"] == "tool_consensus" and about == CCS:
+                of_pairs = protocol == PAIRS_2026 and about != EDIT_VALID
+                if names["comparison"] == "tool_consensus" and (about == CCS or of_pairs):
                     of_tool = [score for score in theirs if score.judge == names["tool"]]
-                    more.append(corrected_figures(mine, of_tool, how.level))
+                    more.append(corrected_figures(mine, of_tool, how, about))
                 named = {"protocol": protocol, "about": about, **names}
                 found.append(LabelAgreementRow.model_validate(_joined(named, _figures(about, cases, how), *more)))
     return [_beside(row, paper) for row in found]
@@ -235,10 +246,11 @@ def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreemen
 
 def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> RenderedTable:
     """The table for readers."""
-    paper, right = any(row.paper_agreement is not None for row in of), any(row.ccs is not None for row in of)
+    paper, right = any(row.paper_agreement is not None for row in of), any(_rest(row) is not None for row in of)
+    names = ("Of the rest", "Corrected") if any(row.observed is not None for row in of) else _OF_CCS
     headings = ["Protocol", "About", "Compared", "Assessable", "Agreement", *(["Paper"] if paper else [])]
     headings += ["Kappa", "Alpha", "Sensitivity", "Specificity", "Hard"]
-    headings += [*(["CCS of the rest", "Corrected CCS"] if right else []), "Missing"]
+    headings += [*(names if right else []), "Missing"]
     body = tuple(tuple(_cells(row, paper, right)) for row in of)
     title = "Human labels: agreement of people, and of the tool with people"
     return RenderedTable("edct_labels", title, tuple(headings), body, _notes(of, published))
@@ -274,7 +286,12 @@ def _hard(row: LabelAgreementRow) -> str:
 
 
 def _counted_of(row: LabelAgreementRow) -> str:
-    return "" if row.ccs is None else f"{cell(row.ccs)} ({row.n_corrected} edits)"
+    return "" if (rest := _rest(row)) is None else f"{cell(rest)} ({row.n_corrected} edits)"
+
+
+def _rest(row: LabelAgreementRow) -> float | None:
+    """What the judge says of the items that nobody labelled."""
+    return row.observed if row.ccs is None else row.ccs
 
 
 def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> tuple[str, ...]:
@@ -305,7 +322,16 @@ def _correction_notes(of: Sequence[LabelAgreementRow]) -> Iterator[str]:
             "Corrected CCS: the share that people would call so, if the judge errs there as often as on the labelled "
             "edits (Rogan and Gladen 1978); its interval has the chance in both samples."
         )
+    if any(row.observed is not None for row in of):
+        yield (
+            "A given pair counts as one edit. Of the rest: the share of pairs whose answer moved, or whose change is "
+            "named, as judged, and corrected for the judge's error. φ is corrected for errors in what is named; they "
+            "cannot depend on the answer, which the judge does not see."
+        )
     for row in of:
+        if row.corrected_phi is not None:
+            yield f"φ of the rest by {row.tool}: {cell(row.phi)}, corrected {with_interval(row, 'corrected_phi')}."
         if row.corrected_note:
-            lead = "Corrected CCS" if row.corrected is not None else "No corrected CCS"
+            what = "CCS" if row.about == CCS else _ABOUT[row.about].lower()
+            lead = f"Corrected {what}" if row.corrected is not None else f"No corrected {what}"
             yield f"{lead} of {row.protocol} by {row.tool}: {row.corrected_note}."

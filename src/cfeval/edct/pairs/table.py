@@ -244,8 +244,8 @@ def sheet(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
     said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "")
-    said = (*said, *published, *world_note(of))
-    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in said if note))
+    notes_of_all = (*said, *published, *world_note(of))
+    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
 
 
 def _name(name: str, row: PairRow) -> str:
