@@ -23,7 +23,7 @@ GROUPS: Mapping[str, str] = {
     "edct": edct.HELP,
     "vce": vce.HELP,
     "cvqa": cvqa.HELP,
-    "audit": "The audit bundle: one archive that proves the tables of a study to others.",
+    "audit": "What others get of a study: the audit bundle, documents, results in formats that they read.",
     "cache": "The response cache: the calls to hosted models, their responses and costs.",
     "stage edct": "The stages of edct, each from one kind of record to the next: what its jobs run.",
     "stage vce": "The stages of vce, each from one kind of record to the next: what its jobs run.",
@@ -56,6 +56,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "audit": {
         "build": "cfeval.audit.bundle.cli:run_build",
         "documents": "cfeval.audit.documents:run",
+        "export": "cfeval.audit.interchange.cli:run",
         "sign": "cfeval.audit.bundle.cli:run_sign",
     },
     "cache": {

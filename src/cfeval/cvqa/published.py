@@ -8,14 +8,12 @@ FOLDER/test/{id}.png            its picture, as it was filed
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
 
 from cfeval.core.cli_options import writable
 from cfeval.core.errors import InputError
@@ -24,6 +22,7 @@ from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.cvqa.records import QuestionPair
+from cfeval.datasets import croissant, hub_card
 
 SPLIT, ROWS = "test", "metadata.jsonl"
 FIELDS: Mapping[str, str] = {
@@ -37,29 +36,6 @@ FIELDS: Mapping[str, str] = {
     "img_path": "The picture's name in the layout of C-VQA",
 }
 """The fields of a row and what they mean."""
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "sc": "https://schema.org/",
-    "dct": "http://purl.org/dc/terms/",
-    "conformsTo": "dct:conformsTo",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "includes": "cr:includes",
-    "jsonPath": "cr:jsonPath",
-    "md5": "cr:md5",
-    "recordSet": "cr:recordSet",
-    "source": "cr:source",
-}
-"""The terms of Croissant 1.0 that the description uses: docs.mlcommons.org/croissant/docs/croissant-spec.html."""
 
 
 def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
@@ -92,7 +68,7 @@ def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
     rows = "".join(f"{line}\n" for line in lines.values())
     write_text(out / SPLIT / ROWS, rows)
     described = _croissant(title, licence, len(lines), hashlib.sha256(rows.encode()).hexdigest())
-    write_text(out / "croissant.json", json.dumps(described, indent=2, ensure_ascii=False) + "\n")
+    write_text(out / croissant.NAME, described)
     write_text(out / "README.md", _card(title, licence, kinds))
     return len(lines)
 
@@ -112,62 +88,20 @@ def _row(pair: QuestionPair, name: str) -> dict[str, str]:
 def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
     """The card, as huggingface.co/docs/hub/datasets-cards has it."""
     count = sum(kinds.values())
-    about = {
-        "pretty_name": title,
-        "license": licence.lower(),
-        "language": ["en"],
-        "task_categories": ["visual-question-answering"],
-        "size_categories": [_size(count)],
-        "tags": ["counterfactual", "croissant"],
-        "configs": [{"config_name": "default", "data_files": [{"split": SPLIT, "path": f"{SPLIT}/**"}]}],
-    }
     fields = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in FIELDS.items())
     types = "\n".join(f"| {kind} | {number} |" for kind, number in sorted(kinds.items()))
-    head = yaml.safe_dump(about, sort_keys=False, allow_unicode=True)
+    head = hub_card.head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
     return (
-        f"---\n{head}---\n\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
+        f"{head}\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
         "counterfactual presupposition, in the manner of C-VQA (Zhang et al. 2023). Made by cfeval.\n\n"
         f"| field | meaning |\n|---|---|\n{fields}\n\n| type | pairs |\n|---|---|\n{types}\n"
     )
 
 
-def _size(count: int) -> str:
-    """The Hub's category of a number of rows."""
-    edges = {"n<1K": 1_000, "1K<n<10K": 10_000, "10K<n<100K": 100_000, "100K<n<1M": 1_000_000}
-    return next((name for name, edge in edges.items() if count < edge), "n>1M")
-
-
-def _croissant(title: str, licence: str, count: int, sha256: str) -> dict[str, Any]:
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower() or "questions"
-    rows = {
-        "@type": "cr:FileObject",
-        "@id": "rows",
-        "name": ROWS,
-        "contentUrl": f"{SPLIT}/{ROWS}",
-        "encodingFormat": "application/jsonlines",
-        "sha256": sha256,
-    }
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"pairs/{name}",
-            "name": name,
-            "description": meaning,
-            "dataType": "sc:Text",
-            "source": {"fileObject": {"@id": "rows"}, "extract": {"column": name}},
-        }
-        for name, meaning in FIELDS.items()
-    ]
-    return {
-        "@context": _CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": slug,
-        "description": f"{title}: {count} pairs of questions about images, original and counterfactual.",
-        "license": f"https://spdx.org/licenses/{licence}.html",
-        "distribution": [rows],
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "pairs", "name": "pairs", "field": fields}],
-    }
+def _croissant(title: str, licence: str, count: int, sha256: str) -> str:
+    about = f"{title}: {count} pairs of questions about images, original and counterfactual."
+    files = [croissant.jsonl_file("rows", f"{SPLIT}/{ROWS}", sha256)]
+    return croissant.description(title, about, licence, files, [croissant.record_set("pairs", "rows", FIELDS)])
 
 
 def run(

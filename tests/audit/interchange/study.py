@@ -1,0 +1,59 @@
+"""A small study as a run leaves it, with its tables: seven items under both papers' protocols, with all controls."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from cfeval import cli
+from cfeval.audit.interchange.study import Finished, finished
+from cfeval.config import parse
+from cfeval.core.jsonl import write_csv
+from cfeval.datasets.pair import RawPair, file_pairs
+from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.table import PairData, PairRow
+from cfeval.edct.pairs.table import rows as pair_rows
+from tests.edct.verification.study import BLANK, CHAINED, NULL, PLAIN, UNCITED, Study
+from tests.pictures import picture
+
+BLOCK = {"dataset": ["d"], "vlm": ["m"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
+CONDITIONS = (PLAIN, CHAINED, NULL, UNCITED, BLANK)
+MODEL = {"plugin": "openai", "provider": "openrouter", "model": "lab/model-7b"}
+PARAMS: dict[str, Any] = {
+    "edct": {
+        "items": 7,
+        "datasets": {"d": {"plugin": "world"}},
+        "vlms": {"m": MODEL},
+        "instruction_writers": {"w": {"plugin": "grammar"}},
+        "editors": {"e": {"plugin": "scene"}},
+        "judges": {"j": {"plugin": "chat", "model": MODEL}},
+        "pair_sets": {"d": {"plugin": "world"}},
+        "pair_judges": {"j": {"plugin": "lexical"}},
+        "pairs": [{"pair_set": ["d"], "vlm": ["m"], "pair_judge": ["j"]}],
+        "tables": {
+            "table1": [BLOCK],
+            "bench": [{**BLOCK, "protocol": ["edct-bench-2026"]}],
+            "controls": [BLOCK],
+        },
+    }
+}
+SHOWN = {"table1": [PLAIN], "bench": [CHAINED], "controls": [PLAIN, NULL, UNCITED, BLANK]}
+SHOWN |= {"faithfulness": SHOWN["controls"], "card": SHOWN["controls"]}
+PAIRS = [RawPair(f"p{n}", (picture(n), picture(n + 100)), "What is it?", "a cup", "", ("cup", "none")) for n in (1, 2)]
+OF_PAIRS = PairCondition(pair_set="d", vlm="m", pair_judge="j")
+
+
+def make(place: Path, content: dict[str, Any] = PARAMS) -> Finished:
+    """Write the study into a folder; what its exports see of it."""
+    results = place / "edct"
+    Study(results, CONDITIONS, calls=False)
+    for table, conditions in SHOWN.items():
+        words = ["--conditions", json.dumps([one.model_dump() for one in conditions]), "--results", str(results)]
+        words += ["--interval", '{"resamples": 100}', "--out", str(results / "tables" / f"edct_{table}")]
+        assert cli.run(["stage", "edct", "table", table, *words]) == 0
+    file_pairs(results / "pair_items" / "d.jsonl", PAIRS, seed=1, every=1)
+    bits = {"moved": 1, "named_before": 1, "named_after": 0, "noise": 0}
+    verdicts = [PairVerdict(id=one.id, cluster=one.id, **bits) for one in PAIRS]
+    told = pair_rows([OF_PAIRS], PairData({OF_PAIRS: verdicts}))
+    write_csv(results / "tables" / "edct_pairs.csv", PairRow, told)
+    return finished(parse(content), str(place))
