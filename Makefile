@@ -83,11 +83,17 @@ test-browser: setup .axe/ready ## The report in a real browser (needs chromium).
 test-optional: setup .optional/ready ## Editors with adapters and quantized weights, whose packages the lock has not.
 	$(BIN)/python -m pytest tests/optional
 
-test-formats: setup .formats/ready ## What goes out, before the validators of its formats: RO-Crate, Croissant.
+.optional/ready: tests/optional/packages.txt | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .optional --requirement $<
+	touch $@
+
+test-formats: setup .formats/ready ## What goes out, before the validators and readers of its formats (RO-Crate, Croissant, inspect-ai …).
 	$(BIN)/python -m pytest tests/formats
 
-.formats/ready .optional/ready: .%/ready: tests/%/packages.txt | .venv/ready
-	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .$* --requirement $<
+.formats/ready: tests/formats/packages.txt tests/formats/python312.txt | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .formats --requirement $<
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .formats \
+	  --python-version 3.12 --requirement tests/formats/python312.txt
 	touch $@
 
 test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 from tests.audit.bundle.conftest import bundle
+from tests.audit.interchange.conftest import done
 from tests.cvqa.test_published import published
 
-__all__ = ["bundle", "published"]
+__all__ = ["bundle", "done", "published"]
 
 sys.path.append(str(Path(__file__).parents[2] / ".formats"))
