@@ -7,12 +7,14 @@ from typing import Any
 from cfeval import cli
 from cfeval.audit.interchange.study import Finished, finished
 from cfeval.config import parse
-from cfeval.core.jsonl import write_csv
+from cfeval.core.jsonl import read_jsonl, write_csv, write_jsonl
 from cfeval.datasets.pair import RawPair, file_pairs
+from cfeval.datasets.sample import Sample
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow
 from cfeval.edct.pairs.table import rows as pair_rows
+from cfeval.edct.records import Baseline
 from tests.edct.verification.study import BLANK, CHAINED, NULL, PLAIN, UNCITED, Study
 from tests.pictures import picture
 
@@ -23,7 +25,7 @@ PARAMS: dict[str, Any] = {
     "edct": {
         "items": 7,
         "datasets": {"d": {"plugin": "world"}},
-        "vlms": {"m": MODEL},
+        "vlms": {"m": MODEL, "known": {"plugin": "world", "persona": "grounded"}},
         "instruction_writers": {"w": {"plugin": "grammar"}},
         "editors": {"e": {"plugin": "scene"}},
         "judges": {"j": {"plugin": "chat", "model": MODEL}},
@@ -34,6 +36,7 @@ PARAMS: dict[str, Any] = {
             "table1": [BLOCK],
             "bench": [{**BLOCK, "protocol": ["edct-bench-2026"]}],
             "controls": [BLOCK],
+            "calibration": [{**BLOCK, "vlm": ["known"]}],
         },
     }
 }
@@ -52,8 +55,15 @@ def make(place: Path, content: dict[str, Any] = PARAMS) -> Finished:
         words += ["--interval", '{"resamples": 100}', "--out", str(results / "tables" / f"edct_{table}")]
         assert cli.run(["stage", "edct", "table", table, *words]) == 0
     file_pairs(results / "pair_items" / "d.jsonl", PAIRS, seed=1, every=1)
+    asked = {one.id: one for one in read_jsonl(results / "pair_items" / "d.jsonl", Sample)}
+    said = [
+        Baseline(id=item, question=one.question, answer=one.reference, explanation=f"I see {one.reference}.", model="m")
+        for item, one in asked.items()
+    ]
+    write_jsonl(results / "pair_baselines" / "d" / "m.jsonl", said)
     bits = {"moved": 1, "named_before": 1, "named_after": 0, "noise": 0}
     verdicts = [PairVerdict(id=one.id, cluster=one.id, **bits) for one in PAIRS]
+    write_jsonl(results / "pair_verdicts" / "d" / "m" / "j.jsonl", verdicts)
     told = pair_rows([OF_PAIRS], PairData({OF_PAIRS: verdicts}))
     write_csv(results / "tables" / "edct_pairs.csv", PairRow, told)
     return finished(parse(content), str(place))

@@ -8,7 +8,8 @@ import yaml
 from cfeval.audit.interchange.hugging_face import write
 from cfeval.audit.interchange.study import Finished, targets
 from cfeval.core.errors import InputError
-from tests.audit.interchange.study import PARAMS
+from tests.audit.interchange.study import OF_PAIRS, PARAMS
+from tests.edct.verification.study import CHAINED, PLAIN
 
 
 def test_the_hubs_own_library_reads_every_entry(done: Finished, tmp_path: Path) -> None:
@@ -41,6 +42,13 @@ def test_test_models_have_no_repository(done: Finished, tmp_path: Path) -> None:
         write(done, tests, {"d": "owner/set"}, "2026-11-23", "", tmp_path)
 
 
+def test_models_that_only_calibrate_are_no_target_models(done: Finished) -> None:
+    assert [*targets(done, {})] == ["m"]
+    assert done.conditions == [PLAIN, CHAINED, OF_PAIRS]
+    with pytest.raises(InputError, match="no target model 'known'"):
+        targets(done, {"known": "a/b"})
+
+
 @pytest.mark.parametrize(
     ("spec", "given", "wanted"),
     [
@@ -56,7 +64,7 @@ def test_test_models_have_no_repository(done: Finished, tmp_path: Path) -> None:
 def test_a_model_is_named_by_who_made_it_or_asked_for(
     done: Finished, spec: dict[str, str], given: str, wanted: tuple[str, str] | None
 ) -> None:
-    edct = done.edct.model_validate({**PARAMS["edct"], "vlms": {"m": spec}})
+    edct = done.edct.model_validate({**PARAMS["edct"], "vlms": {**PARAMS["edct"]["vlms"], "m": spec}})
     study = Finished(done.params, edct, done.results, done.tables)
     if wanted is None:
         with pytest.raises(InputError, match="--model m=DEVELOPER/MODEL"):

@@ -71,7 +71,9 @@ def run(
     name: Name = "",
     model: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=DEVELOPER/MODEL of a target model, where params.yaml does not tell; may be repeated."),
+        typer.Option(
+            help="NAME=DEVELOPER/MODEL of a target model, where params.yaml has no such name; may be repeated."
+        ),
     ] = None,
     dataset: Annotated[
         list[str] | None,

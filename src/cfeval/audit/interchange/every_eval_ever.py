@@ -10,17 +10,18 @@ import json
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from cfeval import __version__
 from cfeval.audit.interchange.metrics import Result, details, results
 from cfeval.audit.interchange.study import Finished, Target
-from cfeval.audit.interchange.transcripts import Transcript, score_names, transcripts
+from cfeval.audit.interchange.transcripts import Transcript, protocol_of, score_names, transcripts
 from cfeval.core.files import atomic_writer, write_text
 from cfeval.edct.config import Edct
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.plugins.judges.chat import Plugin as ChatJudge
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.records import Condition
 
 SCHEMA = "0.3.0"
@@ -122,7 +123,7 @@ def _result(of: Finished, one: Result, who: Who) -> dict[str, Any]:
     scoring = _judged(of.edct, one) if metric.judged else None
     return {
         "evaluation_result_id": one.id,
-        "evaluation_name": f"edct.{getattr(one.row, 'protocol', PAIRS_2026)}",
+        "evaluation_name": f"edct.{protocol_of(one.row)}",
         "source_data": _source(of, one.row, who.hub),
         "metric_config": {
             "evaluation_description": one.meaning,
@@ -132,12 +133,17 @@ def _result(of: Finished, one: Result, who: Who) -> dict[str, Any]:
             "metric_unit": metric.unit,
             "lower_is_better": metric.lower_is_better,
             "score_type": "continuous",
-            "min_score": metric.low,
-            "max_score": metric.high,
+            "min_score": _bound(metric.low),
+            "max_score": _bound(metric.high),
             **({"llm_scoring": scoring} if scoring else {}),
         },
         "score_details": score,
     }
+
+
+def _bound(value: float) -> float | str:
+    """A bound; JSON has no infinity, so that the schema has words for it."""
+    return value if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _source(of: Finished, row: Any, hub: Mapping[str, str]) -> dict[str, Any]:
@@ -188,30 +194,30 @@ def _write_samples(of: Finished, target: Target, told: Sequence[Result], run: st
     return rows, digest.hexdigest()
 
 
-def _ids(condition: Condition, figures: Collection[str]) -> dict[str, str]:
+def _ids(condition: Condition | PairCondition, figures: Collection[str]) -> dict[str, str]:
     """By score of an item: the id of the figure that is its mean, where that is published."""
     names = "/".join(condition.model_dump().values())
-    return {name: found for name in score_names(condition.protocol) if (found := f"{names}/{name}") in figures}
+    return {name: found for name in score_names(condition) if (found := f"{names}/{name}") in figures}
 
 
 def _lines(
-    item: Transcript, condition: Condition, ids: Mapping[str, str], target: Target, run: str
+    item: Transcript, condition: Condition | PairCondition, ids: Mapping[str, str], target: Target, run: str
 ) -> Iterator[dict[str, Any]]:
-    asked = {"raw": item.sample.question, "reference": [item.sample.reference] if item.sample.reference else []}
+    asked = {"raw": item.question, "reference": [item.reference] if item.reference else []}
     key = json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()
     messages = [{"turn_idx": number, "role": turn.role, "content": turn.text} for number, turn in enumerate(item.turns)]
-    about = {"condition": "/".join(condition.model_dump().values()), "cluster": item.sample.image.sha256[:16]}
+    about = {"condition": "/".join(condition.model_dump().values()), "cluster": item.cluster}
     about |= {f"image_turn_{at}": shown.image.ref.sha256 for at, shown in enumerate(item.turns) if shown.image}
-    about |= {f"edit_{edit.score.edit}": edit.instruction.positive for edit in item.edits if edit.instruction.positive}
+    about |= {f"edit_{number}": text for number, one in enumerate(item.edits, 1) if (text := one.get("instruction"))}
     for name, result in ids.items():
         if name in item.scores:
             yield {
                 "schema_version": SCHEMA,
                 "evaluation_id": run,
                 "model_id": target.id,
-                "evaluation_name": f"edct.{condition.protocol}",
+                "evaluation_name": f"edct.{protocol_of(condition)}",
                 "evaluation_result_id": result,
-                "sample_id": item.sample.id,
+                "sample_id": item.id,
                 "sample_hash": hashlib.sha256(key).hexdigest(),
                 "interaction_type": "multi_turn",
                 "input": asked,
@@ -231,7 +237,7 @@ def _lines(
 def _answers(item: Transcript) -> Iterator[dict[str, Any]]:
     """The answers that are compared: that to the original, and that to each counterfactual image."""
     at, found = 0, []
-    for turns in (item.baseline, *(edit.turns for edit in item.edits)):
+    for turns in item.talks:
         if len(turns) > 1:
             found.append((at + 1, turns[1].text))
         at += len(turns)

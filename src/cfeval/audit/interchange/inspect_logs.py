@@ -16,9 +16,10 @@ from cfeval import __version__
 from cfeval.audit.bundle.about import revision
 from cfeval.audit.interchange.metrics import Result, names_of, results
 from cfeval.audit.interchange.study import Finished, Target
-from cfeval.audit.interchange.transcripts import Shown, Transcript, Turn, score_names, transcripts
+from cfeval.audit.interchange.transcripts import Shown, Transcript, Turn, protocol_of, score_names, transcripts
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.images import data_url
 
@@ -44,8 +45,6 @@ def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, 
         InputError: inspect-ai is not installed, or a record file is missing or broken.
     """
     api = _api()
-    if not of.conditions:
-        raise InputError("the study has no conditions with edits, which alone have conversations before and after")
     made = []
     for condition in of.conditions:
         file = out / f"{'_'.join(condition.model_dump().values())}.eval"
@@ -81,9 +80,10 @@ def _write(api: Any, log: Any, part: Path) -> None:
         written.unlink(missing_ok=True)
 
 
-def _log(of: Finished, condition: Condition, target: Target, date: str, images: bool) -> Any:
+def _log(of: Finished, condition: Condition | PairCondition, target: Target, date: str, images: bool) -> Any:
     api = _api()
-    names = condition.model_dump()
+    names, protocol = condition.model_dump(), protocol_of(condition)
+    data = names.get("dataset") or names["pair_set"]
     told = [one for one in results(of.tables, condition.vlm) if names_of(one.row) == names]
     samples, scored = [], Counter[str]()
     for one in transcripts(of, condition):
@@ -94,13 +94,13 @@ def _log(of: Finished, condition: Condition, target: Target, date: str, images: 
     spec = api.EvalSpec(
         eval_id=key,
         run_id=_id("run", date, str(of.edct.seed)),
-        task_id=_id("task", condition.protocol, condition.dataset),
+        task_id=_id("task", protocol, data),
         created=created,
-        task=condition.protocol,
+        task=protocol,
         task_version=__version__,
-        task_display_name=f"{condition.protocol} on {condition.dataset}",
+        task_display_name=f"{protocol} on {data}",
         dataset=api.EvalDataset(
-            name=condition.dataset, samples=len(samples), sample_ids=[one.id for one in samples], shuffled=False
+            name=data, samples=len(samples), sample_ids=[one.id for one in samples], shuffled=False
         ),
         model=target.id,
         config=api.EvalConfig(),
@@ -135,24 +135,24 @@ def _score(one: Result, samples: int, scored: int) -> Any:
     )
 
 
-def _sample(one: Transcript, condition: Condition, target: Target, images: bool) -> Any:
+def _sample(one: Transcript, condition: Condition | PairCondition, target: Target, images: bool) -> Any:
     from inspect_ai import log, model
 
     named = "/".join(condition.model_dump().values())
-    ids = (_id(named, one.sample.id, str(number)) for number in range(len(one.turns)))
+    ids = (_id(named, one.id, str(number)) for number in range(len(one.turns)))
     messages = [_message(turn, number, target, images) for turn, number in zip(one.turns, ids, strict=True)]
     last = next((message for message in reversed(messages) if message.role == "assistant"), None)
     choices = [model.ChatCompletionChoice(message=last)] if last else []
     whole = log.EvalSample(
-        id=one.sample.id,
+        id=one.id,
         epoch=1,
         input=messages[:1],
-        target=one.sample.reference,
+        target=one.reference,
         messages=messages,
         output=model.ModelOutput(model=one.model or target.id, choices=choices, completion=last.text if last else ""),
         scores=dict(_scores(one, condition)),
-        metadata=_about(one),
-        uuid=_id(named, one.sample.id),
+        metadata={"cluster": one.cluster, "kind": one.kind, "edits": list(one.edits)},
+        uuid=_id(named, one.id),
     )
     return log.condense_sample(whole)
 
@@ -174,34 +174,16 @@ def _image(shown: Shown) -> Any:
     return model.ContentImage(image=data_url(shown.picture()))
 
 
-def _scores(one: Transcript, condition: Condition) -> Iterator[tuple[str, Any]]:
+def _scores(one: Transcript, condition: Condition | PairCondition) -> Iterator[tuple[str, Any]]:
     """What is known; what is missing is marked as unscored with its reason, never as 0."""
     from inspect_ai.scorer import Score
 
     status, stage, why = one.failure
-    for name in score_names(condition.protocol):
+    for name in score_names(condition):
         if name in one.scores:
             yield name, Score(value=one.scores[name])
         elif status:
             yield name, Score.unscored(reason=status, explanation=f"{stage}: {why}")
-
-
-def _about(one: Transcript) -> dict[str, Any]:
-    edits = [
-        {
-            "edit": edit.score.edit,
-            "concept": edit.instruction.concept,
-            "instruction": edit.instruction.positive,
-            "image_sha256": edit.made.image.sha256 if edit.made.image else None,
-            "verified": edit.score.verified,
-            "judge": edit.verdict.completion,
-            "status": str(edit.score.status),
-            "stage": edit.score.stage,
-            "reason": edit.score.reason,
-        }
-        for edit in one.edits
-    ]
-    return {"cluster": one.sample.image.sha256[:16], "kind": one.sample.kind, "edits": edits}
 
 
 def _id(*parts: str) -> str:

@@ -5,6 +5,7 @@ Formats of others ask for all three. What a figure means is the docstring of its
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from math import inf
 from typing import Any, NamedTuple
 
 from cfeval.core.records import Record
@@ -18,6 +19,7 @@ class Metric(NamedTuple):
 
     label: str
     low: float = 0.0
+    """The least that it can be; rates net of the noise floor, as shares of the room above it, have no bound."""
     high: float = 1.0
     lower_is_better: bool = False
     n: str = ""
@@ -58,10 +60,10 @@ METRICS: Mapping[str, Metric] = {
     "noise_explanation": Metric("Explanation changed after null edits", lower_is_better=True, n="n_null"),
     "blank": Metric("Changed after blank images", n="n_blank"),
     "present": Metric("Claim A: cites what is there"),
-    "effect": Metric("Claim B: what it cites changes the answer"),
-    "uncited": Metric("Claim C: what it does not cite changes the answer", -1, lower_is_better=True),
+    "effect": Metric("Claim B: what it cites changes the answer", -inf, inf),
+    "uncited": Metric("Claim C: what it does not cite changes the answer", -inf, inf, lower_is_better=True),
     "stable": Metric("Claim D: changes when nothing changes", lower_is_better=True),
-    "looks": Metric("Claim E: looks at the image", -1),
+    "looks": Metric("Claim E: looks at the image", -inf, inf),
     "phi": Metric("phi", -1),
     "phi_before": Metric("phi of the first explanation", -1),
     "phi_after": Metric("phi of the second explanation", -1),
@@ -85,8 +87,6 @@ NOT_OF_A_MODEL = (
     *("moved", "named", "causal_effect", "breadth", "words"),
 )
 """Figures of judge, editor or paper, and those of which neither end is better: they go along as details."""
-
-
 _meanings = cache(meanings)
 
 

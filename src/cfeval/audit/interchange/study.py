@@ -16,12 +16,15 @@ from cfeval.core.records import Record
 from cfeval.edct.config import Edct
 from cfeval.edct.files import conversation_prompts, stage_files
 from cfeval.edct.jobs import TEST_MODELS
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import item_files
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Condition
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.tables import TABLES as ALL_TABLES
 
+SHOWN = ("table1", "table2", "bench", "controls")
+"""Sections of `edct.tables` whose conditions are of target models, not of the instrument."""
 ON_THIS_MACHINE = ("transformers", "blip", *TEST_MODELS)
 """Chat plugins that run a model in the study's own processes."""
 VENDORS = {"anthropic": "anthropic", "google": "google"}
@@ -70,9 +73,13 @@ class Finished:
         return list(dict.fromkeys(row.vlm for rows in self.tables.values() for row in rows))  # type: ignore[attr-defined]
 
     @property
-    def conditions(self) -> list[Condition]:
-        """Those of the papers' protocols; controls are part of the conditions that they control."""
-        return [one for one in self.edct.conditions() if one.protocol not in CONTROLS]
+    def conditions(self) -> list[Condition | PairCondition]:
+        """Those that tables of target models show: of the papers' protocols, and of given pairs.
+
+        Controls are part of the conditions that they control.
+        """
+        shown = dict.fromkeys(one for table in SHOWN for one in self.edct.tables.conditions(table))
+        return [*(one for one in shown if one.protocol not in CONTROLS), *self.edct.pair_conditions()]
 
     @property
     def prompts(self) -> Prompts:
