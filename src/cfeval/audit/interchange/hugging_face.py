@@ -66,7 +66,7 @@ def checked(of: Finished, hub: Mapping[str, str]) -> Mapping[str, str]:
 def _files(of: Finished, target: Target, hub: Mapping[str, str], date: str, source: str) -> Iterator[tuple[Path, str]]:
     by_condition: dict[str, list[Result]] = {}
     for one in results(of.tables, target.name):
-        if not getattr(one.row, "kind", ""):  # kinds of change are parts of the same figure
+        if one.whole:
             names = names_of(one.row)
             by_condition.setdefault("_".join(v for key, v in names.items() if key != "vlm"), []).append(one)
     for name, told in by_condition.items():

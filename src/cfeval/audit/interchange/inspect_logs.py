@@ -54,6 +54,9 @@ def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, 
     return made
 
 
+_revision = cache(revision)
+
+
 @cache
 def _api() -> Any:
     """The package's module of logs."""
@@ -84,7 +87,7 @@ def _log(of: Finished, condition: Condition | PairCondition, target: Target, dat
     api = _api()
     names, protocol = condition.model_dump(), protocol_of(condition)
     data = names.get("dataset") or names["pair_set"]
-    told = [one for one in results(of.tables, condition.vlm) if names_of(one.row) == names]
+    told = [one for one in results(of.tables, condition.vlm) if one.whole and names_of(one.row) == names]
     samples, scored = [], Counter[str]()
     for one in transcripts(of, condition):
         samples.append(_sample(one, condition, target, images))
@@ -105,7 +108,7 @@ def _log(of: Finished, condition: Condition | PairCondition, target: Target, dat
         model=target.id,
         config=api.EvalConfig(),
         packages={"cfeval": __version__},
-        metadata={"condition": names, "seed": of.edct.seed, "code": revision(), "test_model": target.test},
+        metadata={"condition": names, "seed": of.edct.seed, "code": _revision(), "test_model": target.test},
     )
     return api.EvalLog(
         status="success",

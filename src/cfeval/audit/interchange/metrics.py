@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from cfeval.core.records import Record
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.records import Condition
+from cfeval.edct.tables import TABLES as ALL_TABLES
 from cfeval.report.columns import limits, meanings
 
 
@@ -87,7 +88,6 @@ NOT_OF_A_MODEL = (
     *("moved", "named", "causal_effect", "breadth", "words"),
 )
 """Figures of judge, editor or paper, and those of which neither end is better: they go along as details."""
-_meanings = cache(meanings)
 
 
 class Result(NamedTuple):
@@ -105,6 +105,11 @@ class Result(NamedTuple):
     n: int | None
     """Items that it rests on, where the table says it."""
     meaning: str
+
+    @property
+    def whole(self) -> bool:
+        """It is of all items of its condition, not of one kind of change."""
+        return not getattr(self.row, "kind", "")
 
     @property
     def id(self) -> str:
@@ -129,12 +134,17 @@ def results(tables: Mapping[str, Sequence[Record]], vlm: str) -> Iterator[Result
     seen: set[str] = set()
     for table in TABLES:
         rows: Sequence[Any] = [row for row in tables.get(table, ()) if getattr(row, "vlm", "") == vlm]
-        said = _meanings(type(rows[0])) if rows else {}
+        said = _meanings(table)
         for row in rows:
             for found in _of_row(table, row, said):
                 if found.id not in seen:
                     seen.add(found.id)
                     yield found
+
+
+@cache
+def _meanings(table: str) -> Mapping[str, str]:
+    return meanings(ALL_TABLES[table].row())
 
 
 def _of_row(table: str, row: Any, said: Mapping[str, str]) -> Iterator[Result]:
