@@ -1,11 +1,13 @@
 """`cfeval audit export`: what it refuses, in one line and before anything is written."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from cfeval.audit.interchange import inspect_logs
 from cfeval.audit.interchange.study import Finished
 from tests.audit.interchange.study import PARAMS
 from tests.conftest import Run
@@ -31,7 +33,7 @@ def here(done: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
         (["inspect", "--date", "tomorrow"], "is no date as YYYY-MM-DD"),
         (["inspect", "--model", "m"], "is not of the form NAME=DEVELOPER/MODEL"),
         (["every-eval-ever", "--organization", "x", "--relationship", "friend"], "--relationship: 'friend'"),
-        (["inspect"], "run the study first"),
+        (["every-eval-ever", "--organization", "x"], "run the study first"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(cfeval: Run, here: Path, words: list[str], said: str) -> None:
@@ -41,5 +43,14 @@ def test_what_cannot_be_is_refused_in_one_line(cfeval: Run, here: Path, words: l
 
 def test_a_table_that_is_not_made_and_a_folder_in_use_are_named(cfeval: Run, here: Path) -> None:
     (here / "results" / "edct" / "tables" / "edct_card.csv").unlink()
-    assert "edct_card.csv: not made yet" in cfeval("audit", "export", "inspect", "--out", "out")[2]
-    assert "there is something already" in cfeval("audit", "export", "inspect", "--out", ".")[2]
+    assert (
+        "edct_card.csv: not made yet" in cfeval("audit", "export", "croissant", "--license", "MIT", "--out", "out")[2]
+    )
+    assert "there is something already" in cfeval("audit", "export", "croissant", "--license", "MIT", "--out", ".")[2]
+
+
+def test_logs_need_the_package_that_writes_them(cfeval: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    inspect_logs.package.cache_clear()
+    status, _, err = cfeval("audit", "export", "inspect", "--out", "out")
+    assert (status, "pip install inspect-ai" in err, (here / "out").exists()) == (2, True, False)

@@ -116,6 +116,8 @@ def run(
     ensure_writable(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out}: there is something already; remove it or choose another folder")
+    if form == "inspect":
+        inspect_logs.package()
     study = whole(overlay, name)
     of = finished(study.params, study.root)
     sound(study, ["edct"])

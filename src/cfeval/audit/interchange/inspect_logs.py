@@ -44,8 +44,7 @@ def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, 
     Raises:
         InputError: inspect-ai is not installed, or a record file is missing or broken.
     """
-    api = _api()
-    made = []
+    api, made = package(), []
     for condition in of.conditions:
         file = out / f"{'_'.join(condition.model_dump().values())}.eval"
         log = _log(of, condition, targets[condition.vlm], date, images)
@@ -58,8 +57,8 @@ _revision = cache(revision)
 
 
 @cache
-def _api() -> Any:
-    """The package's module of logs."""
+def package() -> Any:
+    """The package's module of logs; InputError where it is not installed."""
     try:
         from inspect_ai import log
     except ModuleNotFoundError as error:
@@ -84,7 +83,7 @@ def _write(api: Any, log: Any, part: Path) -> None:
 
 
 def _log(of: Finished, condition: Condition | PairCondition, target: Target, date: str, images: bool) -> Any:
-    api = _api()
+    api = package()
     names, protocol = condition.model_dump(), protocol_of(condition)
     data = names.get("dataset") or names["pair_set"]
     told = [one for one in results(of.tables, condition.vlm) if one.whole and names_of(one.row) == names]
@@ -125,7 +124,7 @@ def _log(of: Finished, condition: Condition | PairCondition, target: Target, dat
 
 def _score(one: Result, samples: int, scored: int) -> Any:
     """A published figure with its interval, and how many of the samples have a score of their own that it is of."""
-    api = _api()
+    api = package()
     ends = {"lower": one.low, "upper": one.high}
     metrics = {"mean": one.value} | {name: value for name, value in ends.items() if value is not None}
     return api.EvalScore(
