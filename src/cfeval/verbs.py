@@ -55,7 +55,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "cvqa": cvqa.VERBS,
     "audit": {
         "build": "cfeval.audit.bundle.cli:run_build",
-        "documents": "cfeval.audit.documents:run",
+        "documents": "cfeval.audit.documents.cli:run",
         "export": "cfeval.audit.interchange.cli:run",
         "sign": "cfeval.audit.bundle.cli:run_sign",
     },

@@ -1,13 +1,15 @@
 """Documents for regulators and registries: figures are those of the tables, the rest is a marked place."""
 
 import csv
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from cfeval.audit.documents import DOCUMENTS, documents, facts
+from cfeval.audit.documents.cli import DOCUMENTS, documents
+from cfeval.audit.documents.facts import facts
 from cfeval.config import load
 from cfeval.core.errors import InputError
 from tests.conftest import Run
@@ -69,6 +71,40 @@ def test_what_only_a_person_can_say_is_a_marked_place_and_nothing_claims_that_a_
         assert not re.search(r"\b(compl(y|ies|iant)|conform(s|ity)?|certif\w+)\b", text, re.IGNORECASE)
     assert "signature of the responsible persons" in made["annex-iv-2g"]
     assert "stand for no real one" in made["model-card"]
+
+
+PRACTICES = ("1.1", "1.2", "2.1", "2.2", "2.3", "2.4", "3.1", "3.2", "3.3")
+FIELDS = """Title Description Authors Code Paper Date|Purpose|Capabilities Tested|Model Properties Evaluated
+|Input Modality|Output Modality|Input Data Source|Output Reference/Ground Truth Source|Size|Evaluation Splits
+|Evaluation Data Type|Judge Type|Evaluation Protocol|Model Access Level Required|Held-out Test Details
+|Measurement Validation|Baselines|Robustness Measures Applied|Known Sensitivities & Limitations|Similar Evaluations"""
+
+
+def test_each_practice_of_nist_ai_800_2_has_its_part(made: dict[str, str]) -> None:
+    parts = dict(re.findall(r"^## (\d\.\d) .*?$\n\n(.*?)(?=^## |\Z)", made["nist-ai-800-2"], re.DOTALL | re.MULTILINE))
+    assert tuple(parts) == PRACTICES
+    assert all(parts.values())
+    study = load(PROJECT / "params.yaml").edct
+    assert study is not None
+    for card in rows(NAMES[0]):
+        assert (
+            f"- Target model `{card['vlm']}`: `{json.dumps(study.vlms[card['vlm']].plugin_options(), sort_keys=True)}`"
+            in (parts["2.1"])
+        )
+    assert "no exam of it is named" in parts["2.4"]
+    assert "not over runs" in parts["3.1"]  # the study defines a model that repeats another, and asks it nothing
+
+
+def test_the_factsheet_has_every_field_of_the_questionnaire(made: dict[str, str]) -> None:
+    told = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", made["eval-factsheet"], re.MULTILINE))
+    first, *others = FIELDS.replace("\n", "").split("|")
+    assert {*first.split(), *others} <= told.keys()
+    items = {row["dataset"]: int(row["n"]) for row in rows(NAMES[0])}
+    assert told["Size"] == f"Small (< 1K samples): {sum(items.values())}"
+    assert told["Input Data Source"] == "Procedurally generated"
+    assert told["Judge Type"] == "Automatic (Reference-free): `grammar` (plugin `grammar`)"
+    assert told["Robustness Measures Applied"] == "Negative controls; Confidence intervals"
+    assert told["Purpose"].startswith("**[TO BE STATED: ")
 
 
 def test_without_trust_cards_there_is_nothing_to_write(root: str) -> None:
