@@ -1,29 +1,24 @@
 """A study of very many items that share a few images, written as a stream."""
 
-import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cfeval import cli
 from cfeval.audit.bundle.build import Study
 from cfeval.config import parse, read
 from cfeval.core.images import folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
-from cfeval.core.provenance.hashes import Hashes
 from cfeval.core.records import ImageRef
 from cfeval.core.shards import shard_files
 from cfeval.datasets.sample import Sample
-from cfeval.edct.files import STAGES, condition_path, stage_files
+from cfeval.edct.files import STAGES, condition_path
 from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
-from tests.audit.bundle.study import DEFAULT, EDCT
+from cfeval.jobs import jobs
+from tests.audit.bundle.study import EDCT, recorded
 from tests.edct.verification.study import PLAIN
 from tests.pictures import picture
 
 ONE, OTHER = picture(1, (8, 8)), picture(2, (8, 8))
 NAMES = {"image": ImageRef(path="image.png", sha256=ONE.sha256)}
-TABLE = f"{EDCT}/tables/edct_table1"
 
 
 def make(items: int, shards: int) -> None:
@@ -38,32 +33,16 @@ def make(items: int, shards: int) -> None:
             if stage in ("items", "counterfactuals"):
                 folder_of(file).mkdir(parents=True)
                 (folder_of(file) / "image.png").write_bytes((ONE if stage == "items" else OTHER).png)
-    words = ["--conditions", json.dumps([PLAIN.model_dump()]), "--results", EDCT, "--shards", str(shards)]
-    command = ["table", "table1", *words, "--interval", '{"resamples": 100}', "--out", TABLE]
-    assert cli.run(["stage", "edct", *command]) == 0
-    for made, inputs in jobs(shards):
-        stage = "edct.table" if made[0].startswith(TABLE) else "edct.other"
-        plan: dict[str, Any] = {"stage": stage, "command": ["edct", *command], "code": {}, "files": {}, "versions": {}}
-        hashed = [{path: Hashes().path(path) for path in paths} for paths in (inputs, made)]
-        Path(f"{made[0]}.made.json").write_text(json.dumps({"plan": plan, "inputs": hashed[0], "outputs": hashed[1]}))
-    shutil.copy(DEFAULT, "params.yaml")
-
-
-def jobs(shards: int) -> Iterator[tuple[list[str], list[str]]]:
-    """What each job makes, and from what."""
-    for stage in STAGES:
-        for file in stage_files(Path(EDCT), stage, PLAIN, shards):
-            yield [str(file), *([f"{folder_of(file)}/"] if stage in ("items", "counterfactuals") else [])], []
-    scores = [str(file) for file in stage_files(Path(EDCT), "scores", PLAIN, shards)]
-    yield [f"{TABLE}.{ending}" for ending in ("csv", "md", "tex")], scores
+    recorded(shards)
 
 
 def study(shards: int) -> Study:
     """What a bundle of it is built from."""
-    made = [paths for paths, _ in jobs(shards)]
-    outputs = [path for paths in made for path in paths]
-    records = [f"{paths[0]}.made.json" for paths in made]
-    return Study(parse(read(DEFAULT)), {EDCT: "edct"}, outputs, records, {"params.yaml": DEFAULT}, "2026-11-23")
+    params = parse(read(Path("params.yaml")))
+    made = list(jobs(params, "results", "edct"))
+    outputs = [path for job in made for path in job.outputs]
+    records = [job.sidecar for job in made]
+    return Study(params, {EDCT: "edct"}, outputs, records, {"params.yaml": Path("params.yaml")}, "2026-11-23")
 
 
 def record(stage: str, number: int) -> Any:

@@ -1,7 +1,6 @@
 """A small study as a run leaves it, with a provenance record for each job, and ways to forge a bundle of it."""
 
 import json
-import shutil
 import zlib
 from collections.abc import Callable
 from contextlib import chdir
@@ -12,58 +11,65 @@ from cfeval.audit.bundle import manifest
 from cfeval.audit.bundle.build import Study, build
 from cfeval.audit.bundle.stored_zip import Reader, Source, write
 from cfeval.config import parse, read
-from cfeval.core.images import folder_of
 from cfeval.core.provenance.hashes import Hashes, digest
-from cfeval.edct.files import STAGES
+from cfeval.core.provenance.plans import named
+from cfeval.jobs import jobs
 from tests.edct.verification.study import PLAIN
 from tests.edct.verification.study import Study as Records
-from tests.edct.verification.tamper import Results
 
-DEFAULT = Path(__file__).parents[3] / "params.yaml"
 EDCT = "results/edct"
 TABLE = f"{EDCT}/tables/edct_table1"
-PICTURED = ("items", "counterfactuals", "checks")
+PARAMS = """
+shards: {shards}
+edct:
+  items: 7
+  seed: 1
+  edits: 1
+  datasets: {{d: {{plugin: world}}}}
+  vlms: {{m: {{plugin: openai, model: m, base_url: "http://h/v1"}}}}
+  instruction_writers: {{w: {{plugin: grammar}}}}
+  editors: {{e: {{plugin: scene}}}}
+  judges: {{j: {{plugin: lexical}}}}
+  interval: {{resamples: 100}}
+  tables: {{table1: [{{dataset: [d], vlm: [m], writer: [w], editor: [e], judge: [j]}}]}}
+"""
+"""Of a study with one condition."""
 
 
 def make(place: Path, shards: int = 1) -> Study:
     """Write a study of seven items into a folder, with its table; what a bundle is built from."""
     Records(place / EDCT, [PLAIN], shards=shards)
-    outputs, records = [], []
-    results = Results(Path(EDCT))
     with chdir(place):
-        jobs = [(f"edct.{stage}", _stage(results, stage), [], ()) for stage in STAGES]
-        jobs.append(("edct.calls", [f"{EDCT}/calls/calls.zip"], [], ()))
-        words = (
-            "--conditions",
-            json.dumps([PLAIN.model_dump()]),
-            "--results",
-            EDCT,
-            "--interval",
-            '{"resamples": 100}',
-        )
-        command = ("table", "table1", *words, "--out", TABLE)
-        assert cli.run(["stage", "edct", *command]) == 0
-        tables = [f"{TABLE}.{ending}" for ending in ("csv", "md", "tex")]
-        jobs.append(("edct.table", tables, [str(results.file("scores"))], ("edct", *command)))
-        for stage, made, inputs, words in jobs:
-            record = {
-                "plan": {"stage": stage, "command": words, "code": {}, "files": {}, "versions": {"numpy": "2.0"}},
-                "inputs": {path: Hashes().path(path) for path in inputs},
-                "outputs": {path: Hashes().path(path) for path in made},
-            }
-            Path(f"{made[0]}.made.json").write_text(json.dumps(record, sort_keys=True))
-            outputs += made
-            records.append(f"{made[0]}.made.json")
-        shutil.copy(DEFAULT, "params.yaml")
-    return Study(
-        parse(read(DEFAULT)), {EDCT: "edct"}, outputs, records, {"params.yaml": Path("params.yaml")}, "2026-11-23"
-    )
+        return recorded(shards)
 
 
-def _stage(results: Results, stage: str) -> list[str]:
-    file = results.file(stage)
-    pictures = f"{folder_of(file)}/"
-    return [str(file), *([pictures] if stage in PICTURED and Path(pictures).is_dir() else [])]
+def recorded(shards: int) -> Study:
+    """Write the parameters beside the records of a study in the working folder, tables, and provenance records of all.
+
+    The pages and figures that the parameters ask for are drawn by nobody here.
+    """
+    Path("params.yaml").write_text(PARAMS.format(shards=shards))
+    params = parse(read(Path("params.yaml")))
+    asked = list(jobs(params, "results", "edct"))
+    for job in asked:
+        if job.stage in ("edct.table", "edct.metrics"):
+            assert cli.run(["stage", *job.command]) == 0
+        for path in job.outputs:
+            if not path.endswith("/") and not Path(path).exists():
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                Path(path).write_bytes(b"drawn")
+        command = [named(word) if word in job.files else word for word in job.command]
+        files = {named(file): Hashes().path(file) for file in job.files if job.stage == "edct.table"}
+        plan = {"stage": job.stage, "command": command, "code": {}, "files": files, "versions": {"numpy": "2.0"}}
+        record = {
+            "plan": plan,
+            "inputs": {path: Hashes().path(path) for path in job.inputs},
+            "outputs": {path: Hashes().path(path) or digest(b"") for path in job.outputs},
+        }
+        Path(job.sidecar).write_text(json.dumps(record, sort_keys=True))
+    outputs = [path for job in asked for path in job.outputs]
+    records = [job.sidecar for job in asked]
+    return Study(params, {EDCT: "edct"}, outputs, records, {"params.yaml": Path("params.yaml")}, "2026-11-23")
 
 
 def bundled(place: Path, out: Path, redact: bool = False) -> Path:

@@ -1,7 +1,7 @@
 """Check a bundle offline: every byte of it, every link between its files, and every table made again.
 
 What is checked comes first where others rest on it, so that the first thing that does not fit is the one that is named:
-the archive and its manifest, the signature, provenance records, records of items and their calls, tables.
+the archive and its manifest, provenance records, parameters, records of items and their calls, tables.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cfeval.audit.bundle import crate, manifest
+from cfeval.audit.bundle import crate, manifest, parameters
 from cfeval.audit.bundle.build import CHAIN
 from cfeval.audit.bundle.contents import FULL, place_of
 from cfeval.audit.bundle.recompute import Made, differences, lacking, makes_tables
@@ -73,6 +73,8 @@ def check(bundle: Path, limit: int = 20) -> str:
         print(f"{bundle}: {len(unpacked.files):,} files, each with the hash that the manifest names")
         records = _provenance(unpacked)
         print(f"{len(records):,} provenance records, each about the files that are there")
+        for line in parameters.check(unpacked.folder, unpacked.files, unpacked.results, records):
+            print(line)
         _records(unpacked, limit)
         _tables(unpacked, records, Path(place, "again"))
         print(f"fine; the bundle's head is {unpacked.head}")
