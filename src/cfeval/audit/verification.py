@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from cfeval.audit.bundle import signature as signatures
+from cfeval.audit.bundle import timestamp
 from cfeval.audit.bundle.check import check
 from cfeval.core.errors import InputError
 from cfeval.cvqa import verification as cvqa
@@ -14,7 +15,8 @@ from cfeval.edct.verification import cli as edct
 
 def run(
     bundle: Annotated[
-        Path | None, typer.Argument(help="An audit bundle (ZIP), with --key, --signature and --limit alone.")
+        Path | None,
+        typer.Argument(help="An audit bundle (ZIP), with --key, --signature, --tsa-root and --limit alone."),
     ] = None,
     results: Annotated[
         Path | None,
@@ -25,6 +27,9 @@ def run(
     ] = None,
     signature: Annotated[
         Path | None, typer.Option(help="The bundle's signature; empty: next to it, with `.dsse.json`.")
+    ] = None,
+    tsa_root: Annotated[
+        Path | None, typer.Option(help="Root certificate (PEM) of the authority that must have stamped the signature.")
     ] = None,
     conditions: Annotated[
         str, typer.Option(help="edct: the conditions to check, a JSON list of objects of names; empty: all.")
@@ -65,11 +70,11 @@ def run(
         others = (results, conditions, calls, cache, table, interval, failed_edits, kept, out)
         if any(others) or exams != "{}":
             raise InputError(
-                f"{bundle}: of a bundle only --key, --signature and --limit are asked; leave the others out"
+                f"{bundle}: of a bundle only --key, --signature, --tsa-root and --limit are asked; leave the others out"
             )
-        verify_bundle(bundle, key, signature, limit)
+        verify_bundle(bundle, key, signature, tsa_root, limit)
         return
-    if results is None or key or signature:
+    if results is None or key or signature or tsa_root:
         raise InputError("name what to check: BUNDLE [--key KEY.pub], or --results results/edct")
     if (results / "answers").is_dir() or results.name == "cvqa":
         if conditions or table or interval or kept or out or exams != "{}" or failed_edits:
@@ -81,11 +86,24 @@ def run(
     edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit)
 
 
-def verify_bundle(bundle: Path, key: Path | None, envelope: Path | None, limit: int) -> None:
-    """Check a bundle, and its signature where a key is named; InputError where something does not fit."""
-    if envelope is not None and key is None:
-        raise InputError("--signature: name the public key that must have signed the bundle by --key")
+def verify_bundle(bundle: Path, key: Path | None, envelope: Path | None, root: Path | None, limit: int) -> None:
+    """Check a bundle, its signature where a key is named, and the signature's time stamp where a root is.
+
+    Raises:
+        InputError: something does not fit.
+    """
+    if key is None and (envelope is not None or root is not None):
+        option = "--tsa-root" if envelope is None else "--signature"
+        raise InputError(f"{option}: name the public key that must have signed the bundle by --key")
     head = check(bundle, limit)
-    if key is not None:
-        place = envelope or bundle.with_name(f"{bundle.name}{signatures.ENDING}")
-        print(f"signed by {signatures.check(place, key, head)}")
+    if key is None:
+        return
+    place = envelope or bundle.with_name(f"{bundle.name}{signatures.ENDING}")
+    stamp = place.with_name(f"{place.name}{timestamp.ENDING}")
+    signer = signatures.check(place, key, head)
+    seen = timestamp.check(stamp, place.read_bytes(), root) if root is not None else None
+    print(f"signed by {signer}")
+    if seen is not None:
+        print(f"signed before {seen:%Y-%m-%d %H:%M:%S %Z}, by the clock of an authority of {root}")
+    elif stamp.exists():
+        print(f"could not be checked: {stamp} (name the authority's root certificate by --tsa-root)")

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from cfeval.audit.bundle import signature
+from cfeval.audit.bundle import signature, timestamp
 from cfeval.audit.bundle.build import NO_LICENCE, Study, build
 from cfeval.audit.bundle.check import unpack
 from cfeval.audit.plan import Name, Overlays, Studies, Whole, whole
 from cfeval.core.errors import InputError
-from cfeval.core.files import ensure_writable, write_text
+from cfeval.core.files import ensure_writable, write_bytes, write_text
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.roots import PARAMS
 
@@ -75,10 +75,14 @@ def run_sign(
     out: Annotated[
         Path | None, typer.Option(help="Where to write the signature; empty: next to the bundle, with `.dsse.json`.")
     ] = None,
+    stamp_by: Annotated[
+        str, typer.Option("--timestamp", help="URL of a time-stamping authority (RFC 3161) that stamps the signature.")
+    ] = "",
 ) -> None:
     """Sign an audit bundle with your SSH key: an in-toto statement about its manifest, in a DSSE envelope.
 
-    Every file is compared with the manifest first; whether the files fit together is what `cfeval verify` says.
+    Every file is compared with the manifest first; whether the files fit together is what `cfeval verify` says. A time
+    stamp is a file next to the signature, with `.tsr`; the authority is sent the signature's hash alone.
     """
     to = out or bundle.with_name(f"{bundle.name}{signature.ENDING}")
     ensure_writable(to)
@@ -87,5 +91,11 @@ def run_sign(
     tables = {name: sha256 for name, sha256 in unpacked.files.items() if "/tables/" in name and name.endswith(".csv")}
     stated = {"bundle": bundle.name, "redacted": unpacked.redacted, "tables": tables}
     payload = signature.statement(unpacked.head, stated)
-    write_text(to, signature.signed(payload, key.expanduser(), lambda: getpass.getpass(f"{key}: ").encode()))
+    envelope = signature.signed(payload, key.expanduser(), lambda: getpass.getpass(f"{key}: ").encode())
+    beside = to.with_name(f"{to.name}{timestamp.ENDING}")
+    stamp = timestamp.stamped(envelope.encode(), stamp_by) if stamp_by else b""
+    write_text(to, envelope)
     print(f"{to}: signs the bundle with the head {unpacked.head}")
+    if stamp:
+        write_bytes(beside, stamp)
+        print(f"{beside}: the time stamp of {stamp_by}")
