@@ -9,7 +9,7 @@ WORKERS ?= $(shell expr $(CORES) + 1)
 APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats optional)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional test-inspect peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -96,6 +96,15 @@ test-formats: setup .formats/ready ## What goes out, before the validators and r
 	  --python-version 3.12 --requirement tests/formats/python312.txt
 	touch $@
 
+test-inspect: .venv-inspect/ready ## The tasks for inspect-ai, against its mock model.
+	cd packages/cfeval_inspect && ../../.venv-inspect/bin/python -m pytest && ../../.venv-inspect/bin/python -m mypy
+
+.venv-inspect/ready: packages/cfeval_inspect/requirements.lock packages/cfeval_inspect/pyproject.toml | .venv/ready
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-inspect
+	$(BIN)/uv pip sync --quiet --python .venv-inspect/bin/python --require-hashes $<
+	$(BIN)/uv pip install --quiet --python .venv-inspect/bin/python --no-deps --editable . --editable packages/cfeval_inspect
+	touch $@
+
 test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).
 	$(BIN)/python -m pytest -rP tests/installed
 
@@ -123,6 +132,8 @@ lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 lock: ## Resolve requirements.lock anew.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra all --extra dev \
 	  pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra test \
+	  --no-emit-package cfeval packages/cfeval_inspect/pyproject.toml --output-file packages/cfeval_inspect/requirements.lock
 	printf 'snakemake-executor-plugin-slurm\nsnakemake-executor-plugin-slurm-jobstep' | $(BIN)/uv pip compile --quiet \
 	  --universal --generate-hashes --no-annotate --no-header --no-deps - --output-file profiles/slurm/requirements.lock
 
