@@ -6,7 +6,7 @@ counts, caches, retries and logs it as any other call.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from anyio import from_thread, to_thread
 from inspect_ai.model import (
@@ -26,7 +26,6 @@ from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.remote.images import data_url
 
 T = TypeVar("T")
-Role = Literal["", "judge"]
 ENDS: Mapping[StopReason, Status] = {
     "stop": Status.OK,
     "max_tokens": Status.TRUNCATED,
@@ -78,6 +77,12 @@ def message(turn: ChatMessage) -> ChatMessageUser | ChatMessageAssistant:
 async def beside(work: Callable[[], T]) -> T:
     """Run work that calls cfeval's stages in a thread, beside inspect's event loop."""
     return await to_thread.run_sync(work)
+
+
+def require_judge(judge: str) -> None:
+    """PrerequisiteError, before anything is asked, where the judge `chat` has no model."""
+    if judge == "chat":
+        get_model(role="judge", required=True)
 
 
 def judge_spec(judge: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from cfeval.edct.tables.conditions import condition_rows
 from cfeval.edct.tables.scores import material
 from cfeval.stats.intervals import Interval
 from cfeval_inspect import assets
-from cfeval_inspect.chat import InspectChat, beside, judge_spec
+from cfeval_inspect.chat import InspectChat, beside, judge_spec, require_judge
 from cfeval_inspect.items import (
     RECORDS,
     SEED,
@@ -79,6 +79,7 @@ def edct(
     table = {"plugin": "given", "path": edits, "images": images}
     registry.build("instruction_writers", table | {"unnamed": unnamed})
     registry.build("editors", table)
+    require_judge(judge)
     pinned = assets.checked({**assets.CONVERSATION, **(assets.EDCT if judge == "chat" else {})})
     dataset = registry.build("datasets", {"plugin": "files", "path": path})
     return Task(

@@ -28,7 +28,7 @@ from cfeval.edct.records import Baseline
 from cfeval.edct.stages.baselines import baselines
 from cfeval.stats.intervals import Interval
 from cfeval_inspect import assets
-from cfeval_inspect.chat import InspectChat, beside, judge_spec
+from cfeval_inspect.chat import InspectChat, beside, judge_spec, require_judge
 from cfeval_inspect.items import (
     RECORDS,
     SEED,
@@ -83,6 +83,7 @@ def pairs(
         seed: of the draw.
     """
     spec = {"plugin": reader, "path": path} | ({"images": images} if images else {})
+    require_judge(judge)
     pinned = assets.checked({**assets.CONVERSATION, **(assets.PAIRS if judge == "chat" else {})})
     return Task(
         dataset=MemoryDataset(list(samples(registry.build("pair_sets", spec).pairs(items, seed), seed, every)), path),

@@ -2,15 +2,18 @@
 
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cfeval_inspect.items import SEED, prompts
+from cfeval_inspect.items import SEED, prompts, refuse_epochs
 from inspect_ai import eval as inspect_eval
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog
 from scripted import Alone, Reply, blind, confabulating, cut, grounded, mocked, muddled, yes
 
 from cfeval.core import registry
+from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
 from cfeval.datasets.sample import Sample, originals
@@ -28,13 +31,12 @@ def ran(path: Path, model: Reply, judge: Reply | None = None) -> EvalLog:
     return evaluated(path, model, {"judge": mocked(judge)} if judge else {}, judge="chat" if judge else "lexical")
 
 
-def evaluated(path: Path, model: Reply, roles: dict[str, Any], epochs: int = 1, **settings: Any) -> EvalLog:
+def evaluated(path: Path, model: Reply, roles: dict[str, Any], **settings: Any) -> EvalLog:
     [log] = inspect_eval(
         "cfeval_inspect/pairs",
         task_args={"path": str(path)} | settings,
         model=mocked(model),
         model_roles=roles,
-        epochs=epochs,
         log_dir=str(path.parent / "logs"),
         display="none",
     )
@@ -112,7 +114,12 @@ def test_a_failure_is_no_score(pairs_csv: Path) -> None:
     assert ends == {"None", "truncated"}
 
 
-def test_a_judge_that_is_not_named_and_a_second_epoch_are_refused(pairs_csv: Path) -> None:
-    log = evaluated(pairs_csv, grounded, {}, judge="chat")
-    assert (log.status, "Model role 'judge' is required" in str(log.error)) == ("error", True)
-    assert "--epochs: only 1" in str(evaluated(pairs_csv, grounded, {}, epochs=2).error)
+def test_a_judge_that_is_not_named_is_refused_before_anything_is_asked(pairs_csv: Path) -> None:
+    with pytest.raises(PrerequisiteError, match="Model role 'judge' is required"):
+        evaluated(pairs_csv, grounded, {}, judge="chat")
+
+
+def test_a_second_epoch_is_refused() -> None:
+    refuse_epochs(SimpleNamespace(epoch=1))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="--epochs: only 1"):
+        refuse_epochs(SimpleNamespace(epoch=2))  # type: ignore[arg-type]
