@@ -45,6 +45,10 @@ def parsed(**changes: Any) -> Vce:
         ({"dime_perceptual": "p"}, "dime_perceptual names 'p', which vce.perceptual_metrics does not define"),
         ({"methods": GOOD["methods"] | {"base": {"preset": "dime"}}}, "name its distance in `dime_perceptual`"),
         ({"methods": GOOD["methods"] | {"base": {"preset": "dvbce"}}}, "vce.methods.base"),
+        (
+            {"methods": GOOD["methods"] | {"base": {"preset": "region-constrained", "region_cell": 5}}},
+            "cells of 5 pixels, which do not divide the size 32; set its region_cell to a divisor",
+        ),
         ({"classifiers": GOOD["classifiers"] | {"r": WORLD | {"repeat": 2}}}, "classifiers.r: nothing is repeated"),
         ({"groups": [{"source": "a", "ideal": "a"}]}, "'a' is its own target; name another class"),
         ({"groups": [{"source": "a", "ideal": "b", "others": ["b"]}]}, "a target of 'a' is named twice"),

@@ -35,7 +35,11 @@ def test_the_modes_of_dbvce_differ_where_paper_and_code_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "steps"), [("unguided", 100), ("dbvce", 100), ("dime", 60), ("fastdime", 60), ("maskdime", 60)]
+    ("preset", "steps"),
+    [
+        *(("unguided", 100), ("dbvce", 100), ("dime", 60), ("fastdime", 60), ("maskdime", 60)),
+        *(("stabilized-guidance", 100), ("region-constrained", 120)),
+    ],
 )
 def test_the_presets_denoise_as_many_steps_as_their_papers(preset: Any, steps: int) -> None:
     assert Method(preset=preset).steps == steps
@@ -63,6 +67,10 @@ def test_kept_steps_are_those_of_the_respacing(respacing: str, steps: int) -> No
         ({"preset": "maskdime", "clean": "nested"}, "clean must be 'one-step'"),
         ({"preset": "fastdime", "mask_dilation": 4}, "must be odd"),
         ({"preset": "dbvce", "perceptual_weight": 3}, "'perceptual_weight' has no effect unless guidance is 'clean'"),
+        ({"preset": "dbvce", "decay": 0.5}, "'decay' has no effect unless stabilization is 'ema' or 'adam'"),
+        ({"preset": "dbvce", "region_share": 0.5}, "'region_share' has no effect unless mask is 'attribution'"),
+        ({"preset": "unguided", "stabilization": "ema"}, "'stabilization' has no effect unless guidance is"),
+        ({"preset": "region-constrained", "mask": "given"}, "name their folder in region_folder"),
         ({"preset": "dbvce", "respacing": "ten"}, "should match pattern"),
         ({"preset": "dbvce", "scales": []}, "at least 1 item"),
         ({"preset": "dbvce", "angle": 90}, "less than 90"),
@@ -77,16 +85,21 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
 
 DOCS = Path(__file__).parents[2] / "docs" / "concepts" / "vce-methods.md"
 PUBLISHED: dict[str, tuple[Any, ...]] = {
-    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3),
-    "guidance": ("none", "noisy", "x0", "x0", "clean", "clean", "clean"),
-    "norm": (None, "none", "noise", "mean", "none", "none", "none"),
-    "scales": (None, (10,), (0.1,), (0.1,), (8, 10, 15), (8, 10, 15), (64, 80, 120)),
-    "augmentations": (None, 1, 16, 1, 1, 1, 1),
-    "distance": ("none", "none", "denoiser", "x0", "noisy", "noisy", "noisy"),
-    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4),
-    "perceptual_weight": (None, None, None, None, 30, 30, 240),
-    "mask": (None, "none", "none", "none", "none", "difference", "gradient"),
-    "output": ("sample", "sample", "x0", "sample", "sample", "sample", "sample"),
+    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6),
+    "guidance": ("none", "noisy", "x0", "x0", "clean", "clean", "clean", "x0", "x0"),
+    "loss": (None, None, None, None, "logit", "logit", "logit", "logit", "log-probability"),
+    "norm": (None, "none", "noise", "mean", "none", "none", "none", "none", None),
+    "scales": (None, (10,), (0.1,), (0.1,), (8, 10, 15), (8, 10, 15), (64, 80, 120), (1,), None),
+    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1),
+    "stabilization": (None, "none", "none", "none", "none", "none", "none", "ema", "adam"),
+    "decay": (None, None, None, None, None, None, None, 0.9, 0.9),
+    "distance": ("none", "none", "denoiser", "x0", "noisy", "noisy", "noisy", "none", "none"),
+    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None),
+    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None),
+    "mask": (None, "none", "none", "none", "none", "difference", "gradient", "none", "attribution"),
+    "region_share": (None, None, None, None, None, None, None, None, 0.3),
+    "region_cell": (None, None, None, None, None, None, None, None, 16),
+    "output": ("sample", "sample", "x0", "sample", "sample", "sample", "sample", "sample", "sample"),
 }
 """Of papers and their code, in the order of the presets; None: it has no effect there."""
 
@@ -101,7 +114,7 @@ def test_the_methods_in_the_docs_can_be_used() -> None:
     block = DOCS.read_text().split("```text\n")[1].split("```")[0]
     methods = {name: Method(**said) for name, said in yaml.safe_load(block)["methods"].items()}
     assert methods["dvce-wide"].scales == (0.1, 0.2)
-    assert len(methods) == 5
+    assert len(methods) == 6
 
 
 def test_every_setting_has_a_description() -> None:

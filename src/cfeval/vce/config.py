@@ -206,6 +206,11 @@ class Vce(Section):
                     f"the method '{condition.method}' has a perceptual term; name its distance in `dime_perceptual`, "
                     "or set perceptual_weight: 0"
                 )
+            if method and method.mask == "attribution" and self.size % method.region_cell:
+                raise ValueError(
+                    f"the method '{condition.method}' has cells of {method.region_cell} pixels, which do not divide "
+                    f"the size {self.size}; set its region_cell to a divisor"
+                )
             for field in VceCondition.model_fields:
                 self._find(f"{field}s", getattr(condition, field), "conditions name")
         for name in (*self.oracles, *([self.robust] if self.robust else [])):

@@ -95,7 +95,8 @@ class _Vce(StudyJobs[Vce]):
         made_of = [*using, *robust, *perceptual]
         inputs = [self.at(IMAGES, condition), *self.pictures.beside(self.at(IMAGES, condition))]
         made = self.pictures.made([out])
-        return self.job("counterfactuals", [*words, "--out", out], inputs, made, made_of, aside=aside)
+        masks = [f"{method.region_folder.rstrip('/')}/"] if method.mask == "given" else []
+        return self.job("counterfactuals", [*words, "--out", out], inputs, made, made_of, files=masks, aside=aside)
 
     def _scores(self, condition: Condition) -> Job:
         study = self.study

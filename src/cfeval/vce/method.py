@@ -5,8 +5,9 @@ so `method.angle` is the angle that runs, and `Method.resolved()` is all of them
 figures of the papers and of their code (docs/concepts/vce-methods.md).
 
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
-Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026. The perceptual weights of the last three
-are for the mean squared difference of VGG19 features.
+Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026; stabilized guidance, Vaeth et al. 2025;
+region-constrained counterfactuals, Sobieski et al. 2025 (RCSB). The perceptual weights of DiME and its descendants are
+for the mean squared difference of VGG19 features.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,17 @@ from pydantic import Field, StringConstraints, model_validator
 
 from cfeval.core.config import Section, Share
 
-Preset = Literal["unguided", "classifier-guidance", "dvce", "dbvce", "dime", "fastdime", "maskdime"]
+Preset = Literal[
+    "unguided",
+    "classifier-guidance",
+    "dvce",
+    "dbvce",
+    "dime",
+    "fastdime",
+    "maskdime",
+    "stabilized-guidance",
+    "region-constrained",
+]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
 Positive = Annotated[float, Field(gt=0)]
@@ -74,6 +85,27 @@ _MASKDIME = {
     "mask_inner": 0.5,
     "mask_dilation": 5,
 }
+_STABILIZED = {
+    "guidance": "x0",
+    "loss": "logit",
+    "norm": "none",
+    "scales": (1.0,),
+    "stabilization": "ema",
+    "decay": 0.9,
+    "distance": "none",
+}
+_REGION = {
+    "start": 0.6,
+    "guidance": "x0",
+    "norm": "mean",
+    "scales": (0.1,),
+    "stabilization": "adam",
+    "decay": 0.9,
+    "distance": "none",
+    "mask": "attribution",
+    "region_share": 0.3,
+    "region_cell": 16,
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
@@ -82,6 +114,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "dime": _DIME,
     "fastdime": _FASTDIME,
     "maskdime": _MASKDIME,
+    "stabilized-guidance": _STABILIZED,
+    "region-constrained": _REGION,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -89,9 +123,11 @@ MODES: Mapping[str, Mapping[str, Any]] = {
     "reference": {"prepared": False, "classifier_time": "step", "in_cone": "classifier"},
 }
 """By mode of dbvce, where paper and code of the sampler part ways."""
+PATH_POINTS = 50
+"""Points at which an attribution takes the gradient (captum's default, which RCSB keeps)."""
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("scales", "loss", "prepared", "augmentations", "projection", "mask"),
+        ("scales", "loss", "prepared", "augmentations", "projection", "mask", "stabilization"),
         ("guidance", ("noisy", "x0", "straight", "clean")),
     ),
     "classifier_time": ("guidance", ("x0", "straight", "clean")),
@@ -102,6 +138,9 @@ _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("mask_warmup", "mask_threshold"), ("mask", ("difference",))),
     **dict.fromkeys(("mask_share", "mask_inner"), ("mask", ("gradient",))),
     "mask_dilation": ("mask", ("difference", "gradient")),
+    **dict.fromkeys(("region_share", "region_cell"), ("mask", ("attribution",))),
+    "region_folder": ("mask", ("given",)),
+    "decay": ("stabilization", ("ema", "adam")),
 }
 """Which part each setting belongs to: without it, the setting would silently have no effect."""
 
@@ -143,6 +182,12 @@ class Parts(Section):
     augmentations: int = Field(
         1, ge=1, le=64, description="Copies of an image that the classifier sees, all but one moved (DVCE); 1: none."
     )
+    stabilization: Literal["none", "ema", "adam"] = Field(
+        "none",
+        description="What of the classifier's gradients counts at a step: its own; their exponential mean over the "
+        "steps; that mean divided by the root of the squares' (Adam).",
+    )
+    decay: float = Field(0.9, ge=0, lt=1, description="Share of the past in the exponential mean.")
     projection: Literal["none", "cone", "consensus"] = Field(
         "none",
         description="The robust classifier's gradient projected onto the cone around the classifier's (DVCE), or the "
@@ -164,14 +209,21 @@ class Parts(Section):
         "one-step", description="The clean estimate: denoised to the end in a loop of its own, or predicted at once."
     )
     chain_rule: bool = Field(True, description="Divide gradients on the clean estimate by the root of alpha bar.")
-    mask: Literal["none", "difference", "gradient"] = Field(
-        "none", description="Where the image may change: all over; where the estimate differs; where the gradient is."
+    mask: Literal["none", "difference", "gradient", "attribution", "given"] = Field(
+        "none",
+        description="Where the image may change: all over; where the estimate differs; where the gradient is; from the "
+        "start, where the classifier's prediction comes from; where your own masks say.",
     )
     mask_warmup: Share = Field(0.5, description="Share of the steps before a difference mask sets in.")
     mask_threshold: Share = Field(0.15, description="Share of the largest difference from which a pixel may change.")
     mask_share: float = Field(0.05, gt=0, le=1, description="Share of pixels in the gradient mask.")
     mask_inner: float = Field(0.5, gt=0, le=1, description="Share of those in the inner mask of the clean estimate.")
     mask_dilation: int = Field(5, ge=1, le=99, description="Side, in pixels, by which a mask grows; odd.")
+    region_share: float = Field(0.3, gt=0, le=1, description="Largest share of the image in a mask by attribution.")
+    region_cell: int = Field(16, ge=1, description="Side, in pixels, of the cells that make up such a mask.")
+    region_folder: str = Field(
+        "", description="Folder of your own masks, `ID.png` for each source image; what is white may change."
+    )
 
     @property
     def kept_steps(self) -> int:
@@ -187,6 +239,12 @@ class Parts(Section):
     def nested(self) -> bool:
         """Whether the clean estimate is denoised in a loop of its own."""
         return self.guidance == "clean" and self.clean == "nested"
+
+    @property
+    def one_pull_back(self) -> bool:
+        """Whether class term and distance go through the denoiser as one gradient."""
+        bare = self.norm == "none" and self.stabilization == "none"
+        return bare and self.guidance == "x0" and self.distance == "denoiser"
 
     @property
     def denoiser_calls(self) -> int:
@@ -205,6 +263,8 @@ class Parts(Section):
             raise ValueError("perceptual_weight acts on the clean estimate of guidance 'clean'; set it to 0")
         if self.mask_dilation % 2 == 0:
             raise ValueError("mask_dilation must be odd")
+        if self.mask == "given" and not self.region_folder:
+            raise ValueError("mask 'given' needs your masks; name their folder in region_folder")
         if self.mask == "gradient" and self.nested:
             raise ValueError("mask 'gradient' blends the one-step estimate, so clean must be 'one-step'")
         return self

@@ -4,7 +4,7 @@ A pass is an image that goes through a network forwards or a gradient that goes 
 denoiser dominate: DBVCE's has 554 M parameters, its largest classifier 198 M.
 """
 
-from cfeval.vce.method import Method
+from cfeval.vce.method import PATH_POINTS, Method
 
 
 def passes_of(method: Method) -> dict[str, float]:
@@ -12,14 +12,14 @@ def passes_of(method: Method) -> dict[str, float]:
 
     `denoiser_calls` are forward passes of the denoiser, `denoiser_gradients` its backward passes: one for each gradient
     at x̂0 that is pulled back to x_t. `classifier_gradients` are forward and backward passes of classifiers together,
-    one for each copy of the image that is shown. Where the robust classifier explains itself, its cone adds none.
+    one for each copy of the image that is shown and each point of an attribution's path. Where the robust classifier
+    explains itself, its cone adds none.
     """
     cone = method.projection == "cone"
     pulled = (1 + cone) * (method.guidance == "x0") + (method.distance == "denoiser")
-    together = method.norm == "none" and method.guidance == "x0" and method.distance == "denoiser"
     shown = method.augmentations * (1 + cone) * (method.guidance != "none")
     return {
         "denoiser_calls": float(method.denoiser_calls + method.steps * (method.projection == "consensus")),
-        "denoiser_gradients": float(method.steps * (1 if together else pulled)),
-        "classifier_gradients": float(method.steps * shown),
+        "denoiser_gradients": float(method.steps * (1 if method.one_pull_back else pulled)),
+        "classifier_gradients": float(method.steps * shown + PATH_POINTS * (method.mask == "attribution")),
     }

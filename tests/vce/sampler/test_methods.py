@@ -14,9 +14,13 @@ from cfeval.vce.sampler.networks import BatchBudget, Models
 from cfeval.vce.sampler.sampler import Counterfactuals, accepted, counterfactuals
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser, ToyPerceptual, red_images
 
-GUIDED = ("classifier-guidance", "dvce", "dbvce", "dime", "fastdime", "maskdime")
+GUIDED = (
+    *("classifier-guidance", "dvce", "dbvce", "dime", "fastdime", "maskdime"),
+    *("stabilized-guidance", "region-constrained"),
+)
 COUNT = 4
 STRONG = {"dvce": {"scales": (6.0,)}, "dbvce": {"scales": (6.0,)}, "classifier-guidance": {"scales": (30.0,)}}
+STRONG |= {"stabilized-guidance": {"scales": (600.0,)}, "region-constrained": {"scales": (6.0,), "region_share": 1.0}}
 
 
 def models(**changed: Any) -> Models:
@@ -32,7 +36,8 @@ def models(**changed: Any) -> Models:
 
 def method(preset: str, **changed: Any) -> Method:
     """A method of 10 kept steps."""
-    return Method(**{"preset": preset, "respacing": "10", **changed})
+    small = {"region_cell": 2} if preset == "region-constrained" else {}
+    return Method(**{"preset": preset, "respacing": "10", **small, **changed})
 
 
 def made(chosen: Method, toys: Models, count: int = COUNT, **how: Any) -> Counterfactuals:
@@ -103,6 +108,7 @@ def test_a_method_calls_the_denoiser_as_often_as_its_paper_says(preset: str, cal
         (method("dime"), False),
         (method("fastdime"), False),
         (method("maskdime"), False),
+        (method("stabilized-guidance"), True),
     ],
     ids=str,
 )

@@ -77,6 +77,9 @@ def test_readers_see_a_line_a_method_without_random_classifiers() -> None:
         {"preset": "dime", "perceptual_weight": 0, "scales": [1.0]},
         {"preset": "fastdime", "perceptual_weight": 0, "scales": [1.0]},
         {"preset": "maskdime", "perceptual_weight": 0, "scales": [1.0]},
+        {"preset": "stabilized-guidance"},
+        {"preset": "stabilized-guidance", "distance": "denoiser", "lp_weight": 0.1},
+        {"preset": "region-constrained", "region_cell": 2},
     ],
 )
 def test_passes_are_those_that_a_run_makes(said: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """A batch of images with what is wanted of each, and where its denoising stands; one line where it does not fit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Self
 
 import torch
@@ -11,6 +11,7 @@ from cfeval.core.errors import InputError, ParamsError, nearest
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.networks import Models
+from cfeval.vce.sampler.stabilization import Past
 
 Indices = Sequence[int]
 
@@ -29,6 +30,7 @@ class Batch(_Rows):
     """What does not change: originals (N, 3, H, W) on the denoiser's device, classes (N,), a seed each.
 
     `labels` are the target in the denoiser's own classes and `other_labels` the source, None where it has no classes.
+    `region` is where an image may change from the start, (N, 1, H, W); None: all over.
     """
 
     original: Tensor
@@ -37,6 +39,7 @@ class Batch(_Rows):
     robust_targets: Tensor | None = None
     labels: Tensor | None = None
     other_labels: Tensor | None = None
+    region: Tensor | None = None
 
     @property
     def size(self) -> int:
@@ -46,17 +49,24 @@ class Batch(_Rows):
 
 @dataclass(frozen=True)
 class State(_Rows):
-    """What a step changes: x_t, the last x̂₀, the clean estimate, MaskDiME's inner mask (N, 1, H, W)."""
+    """What a step changes: x_t, the last x̂₀, the clean estimate, MaskDiME's inner mask (N, 1, H, W), past gradients."""
 
     noisy: Tensor
     x0: Tensor
     clean: Tensor
     inner: Tensor | None = None
+    past: Past = field(default_factory=Past)
 
 
-def _chosen(value: Tensor | tuple[int, ...] | None, chosen: slice | Tensor) -> Tensor | tuple[int, ...] | None:
+Value = Tensor | tuple[int, ...] | Past | None
+
+
+def _chosen(value: Value, chosen: slice | Tensor) -> Value:
     if value is None:
         return None
+    if isinstance(value, Past):
+        rows = [None if part is None else _chosen(part, chosen) for part in (value.mean, value.square)]
+        return Past(*rows, value.steps)  # type: ignore[arg-type]
     if isinstance(value, Tensor):
         return value[chosen if isinstance(chosen, slice) else chosen.to(value.device)]
     return value[chosen] if isinstance(chosen, slice) else tuple(value[int(row)] for row in torch.as_tensor(chosen))

@@ -7,7 +7,7 @@ treated by itself.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -21,6 +21,7 @@ from cfeval.vce.sampler.batch import Batch
 from cfeval.vce.sampler.networks import Asked, Networks
 from cfeval.vce.sampler.prediction import Look
 from cfeval.vce.sampler.schedule import Schedule
+from cfeval.vce.sampler.stabilization import Past, stabilized
 
 TINY = 1e-22
 """What the reference code adds to a norm that is smaller."""
@@ -28,7 +29,10 @@ TINY = 1e-22
 
 @dataclass(frozen=True)
 class StepState:
-    """One step of a batch: its place in the schedule, x_t, the clean estimate and the denoiser's word on x_t."""
+    """One step of a batch: its place in the schedule, x_t, the clean estimate and the denoiser's word on x_t.
+
+    `past` is what its class gradients were before.
+    """
 
     schedule: Schedule
     index: int
@@ -36,6 +40,7 @@ class StepState:
     noisy: Tensor
     clean: Tensor
     look: Look
+    past: Past = field(default_factory=Past)
 
     @property
     def timestep(self) -> int:
@@ -45,10 +50,14 @@ class StepState:
 
 @dataclass(frozen=True)
 class Guided:
-    """`direction` (N, 3, H, W) is what Σ_θ multiplies; `of_class` is the class term before weight and norm."""
+    """`direction` (N, 3, H, W) is what Σ_θ multiplies; `of_class` is the class term before weight and norm.
+
+    `past` is what the class gradients were up to this step.
+    """
 
     direction: Tensor | None
     of_class: Tensor | None = None
+    past: Past = field(default_factory=Past)
 
 
 def needs_graph(parts: Parts) -> bool:
@@ -59,17 +68,20 @@ def needs_graph(parts: Parts) -> bool:
 def guide(parts: Parts, networks: Networks, batch: Batch, moment: StepState, scale: float) -> Guided:
     """The guidance of one step; its direction is None where there is none."""
     raw = _raw_gradients(parts, networks, batch, moment)
-    if parts.norm == "none" and parts.guidance == "x0" and parts.distance == "denoiser":
+    if parts.one_pull_back:
         together = scale * raw["explained"] - parts.lp_weight * raw["distance"]
         return Guided(moment.look.through(together)[0], raw["explained"])
     found = _pulled_back(parts, moment.look, raw)
+    past = moment.past
+    if "explained" in found:
+        found["explained"], past = stabilized(parts, found["explained"], past)
     of_class = _projected(parts, networks, batch, moment, found)
     terms = [(scale, of_class), (-parts.lp_weight, found.get("distance")), (-1.0, found.get("perceptual"))]
     weighted = [weight * (term if parts.norm == "none" else unit(term)) for weight, term in terms if term is not None]
     if not weighted:
         return Guided(None)
     total = torch.stack(weighted).sum(0) if len(weighted) > 1 else weighted[0]
-    return Guided(total * _size(parts, moment.look), of_class)
+    return Guided(total * _size(parts, moment.look), of_class, past)
 
 
 def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: StepState) -> dict[str, Tensor]:

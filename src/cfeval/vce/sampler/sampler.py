@@ -16,6 +16,7 @@ from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
 from cfeval.vce.sampler.prediction import Look, blended, of_difference, of_gradient, predict_x0
+from cfeval.vce.sampler.regions import region_of
 from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
 
 
@@ -54,6 +55,7 @@ def counterfactuals(
     compute: Compute = Compute(),  # noqa: B008 (frozen)
     draws: Draws = seeded,
     progress: Callable[[int], None] | None = None,
+    regions: Tensor | None = None,
 ) -> Counterfactuals:
     """Make a counterfactual of each image.
 
@@ -67,6 +69,7 @@ def counterfactuals(
         compute: how many images at once, in which precision.
         draws: where noise comes from.
         progress: called with how many images were done since it was last called.
+        regions: of mask `given`, (N, 1, H, W): 1 where an image may change, else 0.
 
     Raises:
         InputError, ParamsError: images, classes, networks and method do not fit together.
@@ -75,10 +78,11 @@ def counterfactuals(
     everything = batch_of(images, seeds, parts, models, classes)
     schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)
     sampler = Sampler(parts, Networks(models, compute), schedule, draws)
+    allowance = BatchBudget(compute.batch)
+    everything = replace(everything, region=region_of(parts, sampler.networks, everything, regions, allowance))
     made, x0 = torch.empty_like(everything.original), torch.empty_like(everything.original)
     attempts = torch.zeros(everything.size, dtype=torch.long)
     waiting = torch.arange(everything.size)
-    allowance = BatchBudget(compute.batch)
     for attempt, scale in enumerate(parts.scales if parts.guidance != "none" else (0.0,)):
         attempts[waiting] = attempt
         for state, rows in _finished(sampler, everything, waiting, attempt, scale, allowance):
@@ -188,7 +192,7 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
     parts = sampler.parts
     seen = _look(sampler, batch.labels, state.noisy, index, needs_graph(parts))
     clean = state.clean if state.inner is None else blended(state.inner, seen.x0, batch.original)
-    moment = StepState(sampler.schedule, index, attempt, state.noisy, clean, seen)
+    moment = StepState(sampler.schedule, index, attempt, state.noisy, clean, seen, state.past)
     guided = guide(parts, sampler.networks, batch, moment, scale)
     mean = seen.mean if guided.direction is None else seen.mean + seen.variance * guided.direction
     noisy = _sampled(sampler, batch, seen, mean, "step", attempt, index)
@@ -196,7 +200,7 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
     if mask is not None:
         kept = _kept(sampler, batch, index, attempt)
         noisy = blended(mask, noisy, kept)
-    return State(noisy, seen.x0, _clean(sampler, batch, noisy, seen, mask, index, attempt), inner)
+    return State(noisy, seen.x0, _clean(sampler, batch, noisy, seen, mask, index, attempt), inner, guided.past)
 
 
 def _look(sampler: Sampler, labels: Tensor | None, noisy: Tensor, index: int, graph: bool = False) -> Look:
@@ -212,6 +216,8 @@ def _sampled(sampler: Sampler, batch: Batch, seen: Look, mean: Tensor, *purpose:
 
 def _masks(parts: Parts, batch: Batch, seen: Look, guided: Guided, index: int) -> tuple[Tensor | None, Tensor | None]:
     """Where the image may change at this step, and for MaskDiME where the next clean estimate may; None: everywhere."""
+    if batch.region is not None:
+        return batch.region, None
     done = parts.steps - 1 - index
     if parts.mask == "difference" and done >= round(parts.mask_warmup * parts.steps):
         return of_difference(seen.x0, batch.original, parts.mask_threshold, parts.mask_dilation), None

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -22,6 +23,7 @@ from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import batched
 from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, npy, pixels_of
 from cfeval.vce.interfaces import Classifier
+from cfeval.vce.masks import Mask, masks_in
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 
@@ -98,6 +100,7 @@ def counterfactuals(
     models: "Models",
     method: Method,
     compute: Compute,
+    mask_of: Callable[[SourceImage], Mask] | None = None,
 ) -> Iterator[Made]:
     """Make what is wanted, in order.
 
@@ -107,6 +110,7 @@ def counterfactuals(
         models: the networks.
         method: how.
         compute: with which precision, and how many at once; halved where memory runs out.
+        mask_of: opens the mask of an original, for methods with mask `given`.
 
     Raises:
         InputError: a class that the classifier does not have, an original of another size than the denoiser's.
@@ -124,6 +128,7 @@ def counterfactuals(
             models,
             _classes(some, models.classifier),
             compute.model_copy(update={"batch": allowance.batch}),
+            regions=to_regions([mask_of(task.image) for task in some]) if mask_of else None,
         )
         allowance.batch = min(allowance.batch, made.batch)
         kept = _kept(some, made.images, models.classifier, method, allowance)
@@ -137,6 +142,13 @@ def to_images(pixels: Sequence[Pixels]) -> "Tensor":
 
     stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
     return stacked.float() / 127.5 - 1
+
+
+def to_regions(masks: Sequence[Mask]) -> "Tensor":
+    """Masks (H, W) of 0 and 1 as one tensor (N, 1, H, W), float32."""
+    import torch
+
+    return torch.from_numpy(np.stack(masks)).unsqueeze(1).float()
 
 
 def to_pixels(image: "Tensor") -> Pixels:
@@ -226,7 +238,8 @@ def run(
     used = from_json(compute, Compute, "--compute")
     if precision:
         used = from_json(json.dumps(used.model_dump() | {"precision": precision}), Compute, "--precision")
-    made = counterfactuals(tasks, pixels_of(images), models, how, used)
+    mask_of = masks_in(Path(how.region_folder), models.denoiser.image_size) if how.mask == "given" else None
+    made = counterfactuals(tasks, pixels_of(images), models, how, used, mask_of)
     with atomic_records_with_images(out, archive=archive) as add:
         for one in track(made, total, "counterfactuals"):
             sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}

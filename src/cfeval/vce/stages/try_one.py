@@ -14,11 +14,12 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Picture, center_crop
 from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
 from cfeval.vce.interfaces import Classifier
+from cfeval.vce.masks import Mask, as_mask, check_fits
 from cfeval.vce.metrics.proximity import lp_distance
 from cfeval.vce.plugins.image_folders import opened
 from cfeval.vce.predictions import Images, check_knows, from_bytes, pixels_of, probabilities, said
 from cfeval.vce.stages.class_match import suggested, the_class, wordnet_if_there
-from cfeval.vce.stages.counterfactuals import to_images, to_pixels
+from cfeval.vce.stages.counterfactuals import to_images, to_pixels, to_regions
 
 if TYPE_CHECKING:
     from cfeval.vce.method import Method
@@ -57,6 +58,10 @@ def run(
         list[str] | None, typer.Option(help="Another classifier that is asked what it sees; may be repeated.")
     ] = None,
     method: Annotated[str, typer.Option(help="Another method than DBVCE's, as JSON.")] = "",
+    mask: Annotated[
+        Path | None,
+        typer.Option(help="Image as large as the photo; only what is white in it may change, by --method."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the noise.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for counterfactual.png, sheet.png and figures.json.")] = Path(
         "vce-try"
@@ -96,9 +101,10 @@ def run(
         raise InputError(f"--target: the classifier sees '{wanted}' in the image already; name another class")
     if denoiser == "spectral":
         typer.echo(NULL_MODEL, err=True)
-    how = _method(method, cone=models.robust is not None)
+    how = _method(method, models.robust is not None, mask)
+    region = _region(mask, photo, models.denoiser.image_size) if mask else None
     start = time.perf_counter()
-    made, attempts = _made(picture, (source, wanted), models, how, seed)
+    made, attempts = _made(picture, (source, wanted), models, how, seed, region)
     figures = _figures(picture, made, (source, wanted), explained, oracles)
     figures |= {"attempts": attempts, "seconds": round(time.perf_counter() - start, 1)}
     _write(out, picture, made, figures)
@@ -124,11 +130,23 @@ def spec_of(text: str) -> str:
     return json.dumps({"plugin": plugin, **({NAMED_BY[plugin]: name} if colon else {})})
 
 
-def _method(text: str, cone: bool) -> "Method":
+def _method(text: str, cone: bool, mask: Path | None) -> "Method":
     from cfeval.vce.method import Method
 
     standard = METHOD if cone else METHOD | {"projection": "none"}
-    return from_json(text or json.dumps(standard), Method, "--method")
+    told = from_json(text, dict[str, Any], "--method") if text else standard
+    if mask:
+        told = {**told, "mask": "given", "region_folder": str(mask.parent)}
+    elif told.get("mask") == "given":
+        raise InputError("--method: mask 'given' needs an image that says where; name it by --mask")
+    return from_json(json.dumps(told), Method, "--method")
+
+
+def _region(mask: Path, photo: Path, size: int) -> Mask:
+    """The middle of the mask, cut out as that of the photo is."""
+    found = opened(mask, gray=True)
+    check_fits(found, opened(photo, gray=True), "--mask")
+    return as_mask(center_crop(found, size, 1.0, mask, enlarge=True), mask)
 
 
 def _choices(source: str, classes: Sequence[str], found: Sequence[float], nouns: Any) -> str:
@@ -141,7 +159,7 @@ def _choices(source: str, classes: Sequence[str], found: Sequence[float], nouns:
 
 
 def _made(
-    picture: Picture, classes: tuple[str, str], models: "Models", how: "Method", seed: int
+    picture: Picture, classes: tuple[str, str], models: "Models", how: "Method", seed: int, region: Mask | None
 ) -> tuple[Picture, int]:
     """The counterfactual, and how many weights were tried."""
     from cfeval.vce.sampler.batch import Classes
@@ -150,7 +168,8 @@ def _made(
     assert models.classifier is not None
     source, target = (models.classifier.classes.index(name) for name in classes)
     images = to_images([picture.pixels]).to(models.denoiser.dtype)
-    found = counterfactuals(images, [seed], how, models, Classes([target], [source]))
+    regions = None if region is None else to_regions([region])
+    found = counterfactuals(images, [seed], how, models, Classes([target], [source]), regions=regions)
     if not bool(found.finite[0]):
         raise InputError("it diverged: values that are not finite; lower the scales of --method")
     return Picture.from_pixels(to_pixels(found.images[0])), int(found.attempts[0]) + 1

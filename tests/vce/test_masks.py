@@ -1,0 +1,92 @@
+"""A user's masks: opened by an image's id, kept to by the stage and by `vce try`, named where they are wrong."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cfeval.core.errors import InputError
+from cfeval.testbed.scenes import draw_cells
+from cfeval.vce.config import Vce
+from cfeval.vce.masks import masks_in
+from cfeval.vce.method import Compute, Method
+from cfeval.vce.sampler.networks import Models
+from cfeval.vce.stages.counterfactuals import counterfactuals, wanted
+from tests.conftest import Run
+from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser
+from tests.vce.stages.test_counterfactuals import GROUPS, SIDE, SOURCES, pixels_of
+
+
+def drawn(path: Path, size: tuple[int, int] = (SIDE, SIDE), top: int = 2, mode: str = "L") -> None:
+    """A mask whose upper rows are white."""
+    pixels = np.zeros(size[::-1], np.uint8)
+    pixels[:top] = 255
+    Image.fromarray(pixels).convert(mode).save(path)
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "RGB", "P"])
+def test_a_counterfactual_differs_where_its_mask_is_white_alone(mode: str, tmp_path: Path) -> None:
+    for number, image in enumerate(SOURCES):
+        drawn(tmp_path / f"{image.id}.png", top=1 + number % 3, mode=mode)
+    how = {"preset": "region-constrained", "respacing": "6", "mask": "given", "region_folder": str(tmp_path)}
+    tasks = list(wanted(SOURCES, GROUPS, 1, 1, same_noise=True))
+    models = Models(ToyDenoiser(), ToyClassifier())
+    masks = masks_in(tmp_path, SIDE)
+    found = list(counterfactuals(tasks, pixels_of, models, Method.model_validate(how), Compute(batch=4), masks))
+    for task, one in zip(tasks, found, strict=True):
+        (picture,) = one.pictures.values()
+        changed = (picture.pixels != pixels_of(task.image)).any(2)
+        rows = 1 + SOURCES.index(task.image) % 3
+        assert changed[:rows].any()
+        assert not changed[rows:].any()
+
+
+def test_a_mask_that_is_absent_of_another_size_or_empty_is_named(tmp_path: Path) -> None:
+    masks, image = masks_in(tmp_path, SIDE), SOURCES[0]
+    path = tmp_path / f"{image.id}.png"
+    with pytest.raises(InputError, match=f"{image.id}.png: no mask for this image"):
+        masks(image)
+    drawn(path, (SIDE, 2 * SIDE))
+    with pytest.raises(InputError, match="the mask is 4×8, but its image is 4×4"):
+        masks(image)
+    drawn(path, top=0)
+    with pytest.raises(InputError, match="nothing in the mask is white"):
+        masks(image)
+
+
+def test_results_depend_on_the_files_of_the_masks() -> None:
+    from cfeval.core.jobs import Filing
+    from cfeval.vce.jobs import jobs
+    from tests.vce.test_config import GOOD
+
+    method = {"preset": "region-constrained", "mask": "given", "region_folder": "own/masks"}
+    study = Vce.model_validate({**GOOD, "methods": {"base": method, "plain": {"preset": "unguided"}}})
+    files = {
+        job.name: job.files for job in jobs(study, Filing("results", 1, False)) if job.stage == "vce.counterfactuals"
+    }
+    assert {"own/masks/" in of for name, of in files.items() if name.endswith("/base.jsonl")} == {True}
+    assert {"own/masks/" in of for name, of in files.items() if name.endswith("/plain.jsonl")} == {False}
+
+
+@pytest.mark.slow
+def test_one_photo_with_a_mask(cfeval: Run, tmp_path: Path) -> None:
+    photo, mask, out = tmp_path / "photo.png", tmp_path / "mask.png", tmp_path / "out"
+    Image.fromarray(draw_cells(["red circle"], random.Random(5))[0]).save(photo)
+    drawn(mask, (32, 32), top=16)
+    method = '{"preset": "region-constrained", "respacing": "10", "scales": [1.0]}'
+    words = ["--classifier", "world:robust", "--target", "red square", "--denoiser", "world", "--method", method]
+    status, _, err = cfeval("vce", "try", photo, *words, "--mask", mask, "--out", out)
+    assert (status, err) == (0, "")
+    with Image.open(photo) as before, Image.open(out / "counterfactual.png") as after:
+        changed = (np.asarray(before.convert("RGB")) != np.asarray(after)).any(2)
+    assert changed[:16].any()
+    assert not changed[16:].any()
+    drawn(mask, (16, 32))
+    status, _, err = cfeval("vce", "try", photo, *words, "--mask", mask, "--out", out)
+    assert (status, "the mask is 16×32, but the photo is 32×32" in err) == (2, True)
+    given = json.dumps({"preset": "region-constrained", "mask": "given", "region_folder": "x"})
+    status, _, err = cfeval("vce", "try", photo, *words[:6], "--method", given, "--out", out)
+    assert (status, "name it by --mask" in err) == (2, True)
