@@ -1,6 +1,7 @@
 """Checkpoints of denoisers with random weights, small enough to run in a test.
 
-`pipeline(FOLDER, …)` writes one of diffusers, `guided(FOLDER, VARIANT)` one of guided-diffusion.
+`pipeline(FOLDER, …)` writes one of diffusers, `latent_pipeline(FOLDER, …)` one that works on latents,
+`guided(FOLDER, VARIANT)` one of guided-diffusion.
 """
 
 import json
@@ -43,6 +44,44 @@ def pipeline(folder: Path, kind: str = "UNet2DModel", scheduler: dict[str, Any] 
     index = {"_class_name": "DDPMPipeline", "unet": ["diffusers", kind], "scheduler": ["diffusers", name]}
     (folder / "model_index.json").write_text(json.dumps(index))
     return network.eval()
+
+
+LATENT: dict[str, dict[str, Any]] = {
+    "UNet2DModel": {**SMALL, "in_channels": 4, "out_channels": 4, "sample_size": 8, "num_class_embeds": 3},
+    "DiTTransformer2DModel": {
+        **{"in_channels": 4, "out_channels": 8, "sample_size": 8, "num_embeds_ada_norm": 3, "num_layers": 1},
+        **{"num_attention_heads": 2, "attention_head_dim": 8},
+    },
+    "AutoencoderKL": {"latent_channels": 4, "scaling_factor": 0.5},
+    "VQModel": {"latent_channels": 4, "num_vq_embeddings": 64, "scaling_factor": 0.7},
+}
+_CODEC = {
+    **{"block_out_channels": (8, 16), "norm_num_groups": 4, "layers_per_block": 1},
+    "down_block_types": ("DownEncoderBlock2D",) * 2,
+    "up_block_types": ("UpDecoderBlock2D",) * 2,
+}
+
+
+def latent_pipeline(
+    folder: Path, network: str = "UNet2DModel", codec: str = "AutoencoderKL", **changes: Any
+) -> tuple[Any, Any]:
+    """Write a checkpoint of diffusers that works on latents of 8 × 8 for images of 16 × 16; returns both networks."""
+    import diffusers
+    import torch
+
+    torch.manual_seed(0)
+    finder = getattr(diffusers, network)(**{**LATENT[network], **changes})
+    # A new transformer predicts 0 whatever it sees
+    for weight in (weight for weight in finder.parameters() if not weight.any()):
+        torch.nn.init.normal_(weight, std=0.1)
+    autoencoder = getattr(diffusers, codec)(**LATENT[codec], **_CODEC)
+    names = ("transformer" if "Transformer" in network else "unet", "vqvae" if codec == "VQModel" else "vae")
+    finder.save_pretrained(folder / names[0])
+    autoencoder.save_pretrained(folder / names[1])
+    diffusers.DDIMScheduler().save_pretrained(folder / "scheduler")
+    index = {names[0]: ["diffusers", network], names[1]: ["diffusers", codec], "scheduler": ["diffusers", "DDIM"]}
+    (folder / "model_index.json").write_text(json.dumps({"_class_name": "LDMPipeline", **index}))
+    return finder.eval(), autoencoder.eval()
 
 
 def original(variant: str) -> UNet:

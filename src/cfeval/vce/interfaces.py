@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cfeval.core.images import Picture
 
@@ -69,6 +69,22 @@ class Denoiser(Protocol):
 
         The arguments are on the denoiser's device and of its `dtype`; so is the prediction.
         """
+        ...
+
+
+@runtime_checkable
+class Autoencoder(Protocol):
+    """What a denoiser offers beside, whose x_t are latents (N, C, h, w): the way from images to them and back.
+
+    Its `image_size` is that of images. Rombach et al. 2022.
+    """
+
+    def encode(self, images: "Tensor") -> "Tensor":
+        """The latents of images (N, 3, H, W) in [−1, 1], of unit variance about, as they were trained on."""
+        ...
+
+    def decode(self, latents: "Tensor") -> "Tensor":
+        """The images (N, 3, H, W) of latents, about in [−1, 1]; gradients flow from them to the latents."""
         ...
 
 

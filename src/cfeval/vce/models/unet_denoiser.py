@@ -40,8 +40,9 @@ class UNetDenoiser:
         self.unet = unet.eval().requires_grad_(False)
         self.alphas_cumprod = alphas_cumprod
         self.image_size, self.classes = image_size, classes
-        self.device, self.dtype, self._precision = unet.device, torch.float32, unet.conv_in.weight.dtype
-        quick = unet.conv_in.weight.is_contiguous(memory_format=torch.channels_last)
+        first = next(weight for weight in unet.parameters() if weight.ndim == 4)
+        self.device, self.dtype, self._precision = unet.device, torch.float32, first.dtype
+        quick = first.is_contiguous(memory_format=torch.channels_last)
         self._layout = torch.channels_last if quick else torch.preserve_format
         self._target = target
         self._learned = unet.config.out_channels == 2 * unet.config.in_channels

@@ -30,7 +30,8 @@ class Batch(_Rows):
     """What does not change: originals (N, 3, H, W) on the denoiser's device, classes (N,), a seed each.
 
     `labels` are the target in the denoiser's own classes and `other_labels` the source, None where it has no classes.
-    `region` is where an image may change from the start, (N, 1, H, W); None: all over.
+    `region` is where an image may change from the start, (N, 1, H, W); None: all over. `latents` are the originals as
+    a denoiser of latents takes them; None: it takes pixels.
     """
 
     original: Tensor
@@ -40,6 +41,12 @@ class Batch(_Rows):
     labels: Tensor | None = None
     other_labels: Tensor | None = None
     region: Tensor | None = None
+    latents: Tensor | None = None
+
+    @property
+    def start(self) -> Tensor:
+        """The originals as the denoiser takes them, pixels or latents."""
+        return self.original if self.latents is None else self.latents
 
     @property
     def size(self) -> int:

@@ -97,8 +97,12 @@ def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: StepS
             assert batch.robust_targets is not None
             found["robust"] = _of_class(parts, networks, models.robust, batch.robust_targets, batch, moment)
     if parts.distance != "none":
-        image = moment.noisy if parts.distance == "noisy" else moment.look.x0
-        found["distance"] = lp_gradient(image - batch.original, parts.lp)
+        if parts.distance == "noisy":
+            found["distance"] = lp_gradient(moment.noisy - batch.start, parts.lp)
+        else:
+            found["distance"] = networks.pulled_to_latents(
+                moment.look.x0, lambda images: lp_gradient(images - batch.original, parts.lp)
+            )
     if parts.perceptual_weight:
         gradient = networks.perceptual_gradient(moment.clean, batch.original)
         found["perceptual"] = parts.perceptual_weight * gradient * _chain(parts, moment)
@@ -122,7 +126,9 @@ def _of_class(
     asked = Asked(targets, told, parts.prepared, parts.loss)
     role = "explained" if classifier is networks.models.classifier else "robust"
     moved = partial(_moved, parts.augmentations, batch.seeds, role, moment) if parts.augmentations > 1 else None
-    gradient = networks.class_gradient(classifier, seen, asked, moved)
+    gradient = networks.pulled_to_latents(
+        seen, lambda images: networks.class_gradient(classifier, images, asked, moved)
+    )
     return gradient * _chain(parts, moment) if parts.guidance == "clean" else gradient
 
 

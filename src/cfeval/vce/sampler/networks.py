@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import log_softmax
 
 from cfeval.core.errors import PluginError
-from cfeval.vce.interfaces import Classifier, Denoiser, PerceptualDistance, Prediction
+from cfeval.vce.interfaces import Autoencoder, Classifier, Denoiser, PerceptualDistance, Prediction
 from cfeval.vce.method import Compute
 
 Call = Callable[..., Tensor]
@@ -60,6 +60,28 @@ class Networks:
         assert isinstance(said, Prediction)
         return Prediction(said.noise.to(noisy), None if said.variance is None else said.variance.to(noisy))
 
+    def encode(self, images: Tensor) -> Tensor:
+        """The latents of images, without a graph; the images themselves where the denoiser works on pixels."""
+        denoiser = self.models.denoiser
+        if not isinstance(denoiser, Autoencoder):
+            return images
+        with torch.no_grad():
+            return denoiser.encode(images).to(images)
+
+    def decode(self, latents: Tensor) -> Tensor:
+        """The images of latents; the latents themselves where the denoiser works on pixels."""
+        denoiser = self.models.denoiser
+        return denoiser.decode(latents).to(latents) if isinstance(denoiser, Autoencoder) else latents
+
+    def pulled_to_latents(self, latents: Tensor, gradient_of: Call) -> Tensor:
+        """`gradient_of(images)` of the decoded images, pulled back through the decoder."""
+        if not isinstance(self.models.denoiser, Autoencoder):
+            return gradient_of(latents)
+        with torch.enable_grad():
+            leaf = latents.detach().requires_grad_()
+            images = self.decode(leaf)
+        return torch.autograd.grad(images, leaf, gradient_of(images.detach()))[0]
+
     def logits(self, classifier: Classifier, images: Tensor, timestep: int, prepared: bool) -> Tensor:
         """The logits, of the dtype of the images, for images that are on the classifier's device."""
         timesteps = torch.full((len(images),), timestep, device=images.device) if classifier.timed else None
@@ -89,7 +111,7 @@ class Networks:
         assert self.models.perceptual is not None
         with torch.enable_grad():
             leaf = images.detach().requires_grad_()
-            total = self.models.perceptual.distance(leaf, original).sum()
+            total = self.models.perceptual.distance(self.decode(leaf), original).sum()
         if not total.requires_grad:
             raise PluginError(
                 "the perceptual distance passes no gradient on; name another, or set perceptual_weight: 0"

@@ -9,8 +9,9 @@ from typing import Self
 
 import torch
 from torch import Tensor
+from torch.nn.functional import adaptive_max_pool2d
 
-from cfeval.vce.interfaces import Classifier
+from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
@@ -79,15 +80,15 @@ def counterfactuals(
     schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)
     sampler = Sampler(parts, Networks(models, compute), schedule, draws)
     allowance = BatchBudget(compute.batch)
-    everything = replace(everything, region=region_of(parts, sampler.networks, everything, regions, allowance))
+    everything = _prepared(sampler, everything, regions, allowance)
     made, x0 = torch.empty_like(everything.original), torch.empty_like(everything.original)
     attempts = torch.zeros(everything.size, dtype=torch.long)
     waiting = torch.arange(everything.size)
     for attempt, scale in enumerate(parts.scales if parts.guidance != "none" else (0.0,)):
         attempts[waiting] = attempt
         for state, rows in _finished(sampler, everything, waiting, attempt, scale, allowance):
-            made[rows.to(made.device)] = state.x0 if parts.output == "x0" else state.noisy
-            x0[rows.to(made.device)] = state.x0
+            places = rows.to(made.device)
+            made[places], x0[places] = _images(sampler, everything.rows(rows), state)
             if progress and attempt == 0:
                 progress(len(rows))
         if attempt + 1 < len(parts.scales) and len(waiting):
@@ -95,6 +96,24 @@ def counterfactuals(
     finite = torch.isfinite(made).flatten(1).all(1)
     there = images.device
     return Counterfactuals(made.to(there), x0.to(there), attempts.to(there), finite.to(there), allowance.batch)
+
+
+def _prepared(sampler: Sampler, batch: Batch, regions: Tensor | None, allowance: BatchBudget) -> Batch:
+    """The batch with its region, and with latents where the denoiser takes those."""
+    networks = sampler.networks
+    region = region_of(sampler.parts, networks, batch, regions, allowance)
+    if not isinstance(networks.models.denoiser, Autoencoder):
+        return replace(batch, region=region)
+    latents = mapped(lambda start, end: networks.encode(batch.original[start:end]), batch.size, allowance, "encoding")
+    return replace(batch, region=region, latents=latents)
+
+
+@torch.no_grad()
+def _images(sampler: Sampler, batch: Batch, state: State) -> tuple[Tensor, Tensor]:
+    """The counterfactuals and the last predicted clean images; outside a region the originals, to the last bit."""
+    x0 = sampler.networks.decode(state.x0)
+    made = x0 if sampler.parts.output == "x0" else sampler.networks.decode(state.noisy)
+    return (made if batch.region is None else blended(batch.region, made, batch.original)), x0
 
 
 def _finished(
@@ -183,15 +202,15 @@ def begin(sampler: Sampler, batch: Batch) -> State:
     """The noised images: x_t at the first step, or one step ahead of it."""
     parts = sampler.parts
     noise = _drawn(sampler, batch, "start")
-    noisy = sampler.schedule.noised(batch.original, parts.steps - 1 + parts.noise_ahead, noise)
-    return State(noisy, batch.original, batch.original)
+    noisy = sampler.schedule.noised(batch.start, parts.steps - 1 + parts.noise_ahead, noise)
+    return State(noisy, batch.start, batch.start)
 
 
 def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int, scale: float) -> State:
     """x_{t−1} for a batch at step `index` of the schedule, guided with the class weight `scale`."""
     parts = sampler.parts
     seen = _look(sampler, batch.labels, state.noisy, index, needs_graph(parts))
-    clean = state.clean if state.inner is None else blended(state.inner, seen.x0, batch.original)
+    clean = state.clean if state.inner is None else blended(state.inner, seen.x0, batch.start)
     moment = StepState(sampler.schedule, index, attempt, state.noisy, clean, seen, state.past)
     guided = guide(parts, sampler.networks, batch, moment, scale)
     mean = seen.mean if guided.direction is None else seen.mean + seen.variance * guided.direction
@@ -217,10 +236,10 @@ def _sampled(sampler: Sampler, batch: Batch, seen: Look, mean: Tensor, *purpose:
 def _masks(parts: Parts, batch: Batch, seen: Look, guided: Guided, index: int) -> tuple[Tensor | None, Tensor | None]:
     """Where the image may change at this step, and for MaskDiME where the next clean estimate may; None: everywhere."""
     if batch.region is not None:
-        return batch.region, None
+        return adaptive_max_pool2d(batch.region, batch.start.shape[2:]), None
     done = parts.steps - 1 - index
     if parts.mask == "difference" and done >= round(parts.mask_warmup * parts.steps):
-        return of_difference(seen.x0, batch.original, parts.mask_threshold, parts.mask_dilation), None
+        return of_difference(seen.x0, batch.start, parts.mask_threshold, parts.mask_dilation), None
     if parts.mask == "gradient" and guided.of_class is not None:
         return of_gradient(guided.of_class, parts.mask_share, parts.mask_inner, parts.mask_dilation)
     return None, None
@@ -229,8 +248,8 @@ def _masks(parts: Parts, batch: Batch, seen: Look, guided: Guided, index: int) -
 def _kept(sampler: Sampler, batch: Batch, index: int, attempt: int) -> Tensor:
     """What stands outside a mask: the original, noised as the step was; at the end, itself."""
     if index == 0:
-        return batch.original
-    return sampler.schedule.noised(batch.original, index, _drawn(sampler, batch, "keep", attempt, index))
+        return batch.start
+    return sampler.schedule.noised(batch.start, index, _drawn(sampler, batch, "keep", attempt, index))
 
 
 def _clean(
@@ -239,10 +258,10 @@ def _clean(
     """The clean estimate for the next step; the original where no part looks at it."""
     parts = sampler.parts
     if parts.guidance != "clean" or index == 0 or parts.mask == "gradient":
-        return batch.original
+        return batch.start
     if parts.nested:
         return _denoised(sampler, batch, noisy, index, attempt)
-    return seen.x0 if mask is None else blended(mask, seen.x0, batch.original)
+    return seen.x0 if mask is None else blended(mask, seen.x0, batch.start)
 
 
 @torch.no_grad()
@@ -256,5 +275,5 @@ def _denoised(sampler: Sampler, batch: Batch, noisy: Tensor, index: int, attempt
 
 def _drawn(sampler: Sampler, batch: Batch, *purpose: str | int) -> Tensor:
     """Noise for the batch, on its device and of its dtype."""
-    drawn = sampler.draws(batch.seeds, batch.original.shape[1:], *purpose)
-    return drawn.to(batch.original.device, batch.original.dtype)
+    drawn = sampler.draws(batch.seeds, batch.start.shape[1:], *purpose)
+    return drawn.to(batch.start.device, batch.start.dtype)

@@ -1,7 +1,8 @@
-"""Pixel-space diffusion models of the diffusers library: a folder or hub name of a DDPM or DDIM pipeline.
+"""Diffusion models of the diffusers library, on pixels or latents: a folder or hub name of a DDPM, DDIM, LDM or DiT
+pipeline.
 
-Its UNet finds the noise; its scheduler's configuration says how much noise each step has and what the UNet predicts.
-Models that work on latents or want a text are none of these.
+Its UNet or transformer finds the noise; its scheduler's configuration says how much noise each step has and what is
+predicted; an autoencoder, where it has one, makes images of latents. Models that want a text are none of these.
 """
 
 from collections.abc import Iterator
@@ -16,10 +17,12 @@ from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import first_line, quiet
 from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 from cfeval.vce.interfaces import Denoiser
+from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser
 from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
 
-PARTS = ("unet", "scheduler")
-KINDS = ("UNet2DModel", "UNet2DConditionModel")
+INDEX = "model_index.json"
+KINDS = ("UNet2DModel", "UNet2DConditionModel", "DiTTransformer2DModel", "Transformer2DModel")
+"""Those of diffusers that find noise alone; the last is what older checkpoints call a DiTTransformer2DModel."""
 
 
 class Plugin(pretrained.LocalPlugin):
@@ -40,7 +43,9 @@ class Plugin(pretrained.LocalPlugin):
             return pretrained.Room(device, device, devices.memory(device), SMALLER)
 
         def size(folder: Path) -> int:
-            return weights_size(folder / "unet", dtype_on(devices.chosen(self.device), self.dtype))
+            network, _, *autoencoder = _parts(_index(folder))
+            held = weights_size(folder / network, dtype_on(devices.chosen(self.device), self.dtype))
+            return held + sum(weights_size(folder / part, "float32") for part in autoencoder)
 
         yield from pretrained.findings(self._checkpoint(), (), room, size)
 
@@ -48,63 +53,80 @@ class Plugin(pretrained.LocalPlugin):
         """The denoiser, its weights loaded.
 
         Raises:
-            PluginError: checkpoint, device or memory do not suffice, or it is no pixel-space model without text.
+            PluginError: checkpoint, device or memory do not suffice, or it wants a text.
         """
         device = devices.chosen(self.device)
         checkpoint = self._checkpoint()
         folder = checkpoint.whole()
         model = checkpoint.name(folder)
-        kind = _checked(folder, model)
+        _check(folder, model)
         with memory_errors(f"loading model '{model}'", SMALLER):
-            unet, scheduler = _loaded(folder, model, kind)
-            unet = placed(unet, device, self.dtype)
-        classes = unet.config.num_class_embeds or 0
-        steps = of_scheduler(scheduler, model)
-        return UNetDenoiser(unet, steps, unet.config.sample_size, classes, scheduler.config.prediction_type)
+            network, scheduler, *autoencoder = (_loaded(folder, part, model) for part in _parts(_index(folder)))
+            network = placed(network, device, self.dtype)
+        told = network.config
+        classes = told.get("num_class_embeds") or told.get("num_embeds_ada_norm") or 0
+        levels, target = of_scheduler(scheduler, model), scheduler.config.prediction_type
+        if autoencoder:
+            return LatentDenoiser(network, autoencoder[0], levels, classes, target)
+        return UNetDenoiser(network, levels, told.sample_size, classes, target)
 
     def _checkpoint(self) -> Checkpoint:
-        return Checkpoint(self.model, self.revision, "model_index.json", _fault, lambda _: PARTS)
+        return Checkpoint(self.model, self.revision, INDEX, _fault, _parts)
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    return read_json(folder / INDEX)
+
+
+def _parts(index: dict[str, Any]) -> tuple[str, ...]:
+    """The folders that are read: network, scheduler and, of latents, autoencoder."""
+    network = "unet" if index.get("unet") or not index.get("transformer") else "transformer"
+    return (network, "scheduler", *[name for name in ("vae", "vqvae") if index.get(name)][:1])
 
 
 def _fault(folder: Path) -> str:
     """What a folder lacks: one line, or empty."""
-    named = {"unet": "config.json", "scheduler": "scheduler_config.json"}
+    parts = _parts(_index(folder))
+    named = {part: "scheduler_config.json" if part == "scheduler" else "config.json" for part in parts}
     absent = [f"{part}/{name}" for part, name in named.items() if not (folder / part / name).is_file()]
     if absent:
         return f"{absent[0]} is missing"
-    fault = weights_fault(folder / "unet")
-    return fault and f"unet: {fault}"
+    faults = ((part, weights_fault(folder / part)) for part in parts if part != "scheduler")
+    return next((f"{part}: {fault}" for part, fault in faults if fault), "")
 
 
-def _checked(folder: Path, model: str) -> str:
-    """The class of its UNet.
+def _check(folder: Path, model: str) -> None:
+    """Check that a checkpoint finds noise in RGB images, or in latents of them, alone.
 
     Raises:
-        PluginError: it is none that finds noise in an RGB image by itself.
+        PluginError: it does not.
     """
-    config, scheduler = (
-        read_json(folder / "unet" / "config.json"),
-        read_json(folder / "scheduler/scheduler_config.json"),
-    )
-    kind = str(config.get("_class_name"))
-    fault = _unfit(kind, config) or _untold(scheduler)
+    network, _, *autoencoder = _parts(_index(folder))
+    config = read_json(folder / network / "config.json")
+    codec = read_json(folder / autoencoder[0] / "config.json") if autoencoder else {}
+    scheduler = read_json(folder / "scheduler/scheduler_config.json")
+    fault = _unfit(config, codec) or _untold(scheduler)
     if fault:
         raise PluginError(
-            f"model '{model}' cannot serve as a denoiser: {fault}; give a pixel-space DDPM or DDIM checkpoint"
+            f"model '{model}' cannot serve as a denoiser: {fault}; give a DDPM, DDIM, LDM or DiT checkpoint"
         )
-    return kind
 
 
-def _unfit(kind: str, config: dict[str, Any]) -> str:
-    """What a UNet has that a denoiser of RGB images has not: one phrase, or empty."""
+def _unfit(config: dict[str, Any], codec: dict[str, Any]) -> str:
+    """What a network has that a denoiser of RGB images or latents has not: one phrase, or empty."""
+    kind = str(config.get("_class_name"))
     if kind not in KINDS:
-        return f"its UNet is a {kind}, not one of {', '.join(KINDS)}"
+        return f"its network is a {kind}, not one of {', '.join(KINDS)}"
+    if codec and (named := codec.get("_class_name")) not in AUTOENCODERS:
+        return f"its autoencoder is a {named}, not one of {', '.join(AUTOENCODERS)}"
     blocks = (*config.get("down_block_types", ()), *config.get("up_block_types", ()), config.get("mid_block_type"))
     if kind == "UNet2DConditionModel" and any("Cross" in str(block) for block in blocks):
         return "it wants a text"
-    channels = config.get("in_channels", 3), config.get("out_channels", 3)
-    if channels not in ((3, 3), (3, 6)):
-        return f"it takes {channels[0]} channels and gives {channels[1]}, not 3 and 3 (or 6, with the variance)"
+    wanted = int(codec.get("latent_channels", 4)) if codec else 3
+    channels = config.get("in_channels", wanted), config.get("out_channels") or wanted
+    if channels not in ((wanted, wanted), (wanted, 2 * wanted)):
+        right = f"{wanted} and {wanted} (or {2 * wanted}, with the variance)"
+        return f"it takes {channels[0]} channels and gives {channels[1]}, not {right}"
     if config.get("class_embed_type") is not None:
         return f"its classes are embedded as '{config['class_embed_type']}'"
     return "" if isinstance(config.get("sample_size"), int) else "it names no image size (sample_size)"
@@ -119,17 +141,17 @@ def _untold(config: dict[str, Any]) -> str:
     return "its variance is learned outright (variance_type: learned)" if variance == "learned" else ""
 
 
-def _loaded(folder: Path, model: str, kind: str) -> tuple[Any, Any]:
-    """UNet and scheduler."""
+def _loaded(folder: Path, part: str, model: str) -> Any:
+    """One part of the checkpoint: network, scheduler or autoencoder."""
     import diffusers
 
-    scheduler = read_json(folder / "scheduler" / "scheduler_config.json").get("_class_name", "DDPMScheduler")
+    scheduler = part == "scheduler"
+    told = read_json(folder / part / ("scheduler_config.json" if scheduler else "config.json"))
+    kind = getattr(diffusers, told.get("_class_name", "DDPMScheduler"))
+    how = {} if scheduler else {"use_safetensors": True}
     try:
         with quiet("diffusers"):
-            unet = getattr(diffusers, kind).from_pretrained(
-                folder / "unet", local_files_only=True, use_safetensors=True
-            )
-            return unet, getattr(diffusers, scheduler).from_pretrained(folder / "scheduler", local_files_only=True)
+            return kind.from_pretrained(folder / part, local_files_only=True, **how)
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error
         if out_of_memory(error):
             raise
