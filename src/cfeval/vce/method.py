@@ -27,6 +27,7 @@ Preset = Literal[
     "maskdime",
     "stabilized-guidance",
     "region-constrained",
+    "black-box",
 ]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
@@ -116,6 +117,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "maskdime": _MASKDIME,
     "stabilized-guidance": _STABILIZED,
     "region-constrained": _REGION,
+    "black-box": {"guidance": "black-box", "norm": "mean", "scales": (0.1,), "distance": "x0", "lp_weight": 0.15},
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -127,10 +129,12 @@ PATH_POINTS = 50
 """Points at which an attribution takes the gradient (captum's default, which RCSB keeps)."""
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("scales", "loss", "prepared", "augmentations", "projection", "mask", "stabilization"),
-        ("guidance", ("noisy", "x0", "straight", "clean")),
+        ("scales", "loss", "prepared", "mask", "stabilization"),
+        ("guidance", ("noisy", "x0", "straight", "clean", "black-box")),
     ),
-    "classifier_time": ("guidance", ("x0", "straight", "clean")),
+    **dict.fromkeys(("augmentations", "projection"), ("guidance", ("noisy", "x0", "straight", "clean"))),
+    **dict.fromkeys(("particles", "particle_spread"), ("guidance", ("black-box",))),
+    "classifier_time": ("guidance", ("x0", "straight", "clean", "black-box")),
     "angle": ("projection", ("cone", "consensus")),
     "in_cone": ("projection", ("cone",)),
     **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy"))),
@@ -156,12 +160,14 @@ class Parts(Section):
     stochastic: bool = Field(True, description="Add noise at each step; off, a step goes to its mean.")
     clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
     output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
-    guidance: Literal["none", "noisy", "x0", "straight", "clean"] = Field(
+    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box"] = Field(
         "x0",
         description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
         "predicted clean image, through the denoiser; the same, straight to it (DBVCE's code without x0-prediction); "
-        "a clean estimate of its own (DiME).",
+        "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient.",
     )
+    particles: int = Field(32, ge=2, multiple_of=2, description="Images drawn around the noisy one for a black box.")
+    particle_spread: float = Field(0.5, gt=0, le=2, description="How far they lie, as a share of the noise.")
     loss: Literal["log-probability", "logit"] = Field("log-probability", description="What of the target class rises.")
     scales: tuple[Positive, ...] = Field(
         (0.1,),
@@ -249,6 +255,8 @@ class Parts(Section):
     @property
     def denoiser_calls(self) -> int:
         """How often the denoiser is asked about an image with the first of the scales."""
+        if self.guidance == "black-box":
+            return self.steps * (1 + self.particles)
         return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
 
     @model_validator(mode="after")
@@ -256,6 +264,11 @@ class Parts(Section):
         if self.projection != "none" and self.norm == "none":
             raise ValueError(
                 f"projection '{self.projection}' keeps a direction only, so norm must be 'mean' or 'noise'"
+            )
+        if self.guidance == "black-box" and (self.norm == "none" or self.mask in ("attribution", "gradient")):
+            raise ValueError(
+                "guidance 'black-box' gives a direction and no gradient: norm must be 'mean' or 'noise', and mask "
+                "'none', 'difference' or 'given'"
             )
         if self.steps + self.noise_ahead > self.kept_steps:
             raise ValueError("noise_ahead 1 asks for noise beyond the last step; start must be below 1")

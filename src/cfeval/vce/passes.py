@@ -13,11 +13,11 @@ def passes_of(method: Method) -> dict[str, float]:
     `denoiser_calls` are forward passes of the denoiser, `denoiser_gradients` its backward passes: one for each gradient
     at x̂0 that is pulled back to x_t. `classifier_gradients` are forward and backward passes of classifiers together,
     one for each copy of the image that is shown and each point of an attribution's path. Where the robust classifier
-    explains itself, its cone adds none.
+    explains itself, its cone adds none. A black box is asked once for each particle, which is a call of the denoiser.
     """
     cone = method.projection == "cone"
     pulled = (1 + cone) * (method.guidance == "x0") + (method.distance == "denoiser")
-    shown = method.augmentations * (1 + cone) * (method.guidance != "none")
+    shown = method.augmentations * (1 + cone) * (method.guidance not in ("none", "black-box"))
     return {
         "denoiser_calls": float(method.denoiser_calls + method.steps * (method.projection == "consensus")),
         "denoiser_gradients": float(method.steps * (1 if method.one_pull_back else pulled)),

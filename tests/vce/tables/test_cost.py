@@ -80,6 +80,7 @@ def test_readers_see_a_line_a_method_without_random_classifiers() -> None:
         {"preset": "stabilized-guidance"},
         {"preset": "stabilized-guidance", "distance": "denoiser", "lp_weight": 0.1},
         {"preset": "region-constrained", "region_cell": 2},
+        {"preset": "black-box", "particles": 6},
     ],
 )
 def test_passes_are_those_that_a_run_makes(said: dict[str, Any]) -> None:

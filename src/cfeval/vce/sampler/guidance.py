@@ -18,6 +18,7 @@ from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch
+from cfeval.vce.sampler.black_box import covariance
 from cfeval.vce.sampler.networks import Asked, Networks
 from cfeval.vce.sampler.prediction import Look
 from cfeval.vce.sampler.schedule import Schedule
@@ -124,6 +125,11 @@ def _of_class(
     seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.look.x0)
     told = moment.timestep if parts.guidance == "noisy" or parts.classifier_time == "step" else 0
     asked = Asked(targets, told, parts.prepared, parts.loss)
+    if parts.guidance == "black-box":
+        return covariance(
+            *(networks, classifier, asked, moment.schedule, moment.index, moment.noisy, batch.labels, batch.seeds),
+            *(moment.attempt, parts.particles, parts.particle_spread),
+        )
     role = "explained" if classifier is networks.models.classifier else "robust"
     moved = partial(_moved, parts.augmentations, batch.seeds, role, moment) if parts.augmentations > 1 else None
     gradient = networks.pulled_to_latents(
