@@ -1,7 +1,7 @@
 """What a counterfactual costs by its method, in passes of the networks: no clock, so the same on every machine.
 
 A pass is an image that goes through a network forwards or a gradient that goes through it backwards. Passes of the
-denoiser dominate: DBVCE's has 554 M parameters, its largest classifier 198 M.
+denoiser dominate: DBVCE's has 554 M parameters, its largest classifier 198 M. A decoder of latents is not counted.
 """
 
 from cfeval.vce.method import PATH_POINTS, Method

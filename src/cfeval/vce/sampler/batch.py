@@ -72,11 +72,15 @@ def _chosen(value: Value, chosen: slice | Tensor) -> Value:
     if value is None:
         return None
     if isinstance(value, Past):
-        rows = [None if part is None else _chosen(part, chosen) for part in (value.mean, value.square)]
-        return Past(*rows, value.steps)  # type: ignore[arg-type]
+        mean, square = (None if part is None else _of(part, chosen) for part in (value.mean, value.square))
+        return Past(mean, square, value.steps)
     if isinstance(value, Tensor):
-        return value[chosen if isinstance(chosen, slice) else chosen.to(value.device)]
+        return _of(value, chosen)
     return value[chosen] if isinstance(chosen, slice) else tuple(value[int(row)] for row in torch.as_tensor(chosen))
+
+
+def _of(value: Tensor, chosen: slice | Tensor) -> Tensor:
+    return value[chosen if isinstance(chosen, slice) else chosen.to(value.device)]
 
 
 @dataclass(frozen=True)
