@@ -72,6 +72,13 @@ def test_a_broken_download_is_one_line(cache: Path) -> None:
         build("torchvision", model=ARCHITECTURE)
 
 
+def test_weights_for_features_alone_are_refused_with_those_that_name_classes() -> None:
+    features = "IMAGENET1K_FEATURES"
+    with pytest.raises(PluginError, match=f"'{features}' for 'vgg16' are of features .*; take IMAGENET1K_V1"):
+        build("torchvision", model="vgg16", weights=features)
+    assert not findings("torchvision", model="vgg16", weights=features)[1][0]
+
+
 def test_names_that_a_library_does_not_have_are_named_with_the_nearest() -> None:
     with pytest.raises(PluginError, match="torchvision has no classifier 'resnet5'; did you mean 'resnet50'"):
         build("torchvision", model="resnet5")

@@ -95,6 +95,8 @@ def test_what_was_put_in_is_found() -> None:
         "bad targets fail": "supported",
         "never valid": "undecided",
         "robust unchanged": "undecided",
+        "of those kept": "undecided",
+        "less than the cone": "supported",
     }
     assert {row.hypothesis: row.overall for row in found.values()}["H4"] == "supported"
     assert found["cone projection"].effect == pytest.approx(0.85)
@@ -110,6 +112,54 @@ def test_an_effect_the_other_way_round_is_not_supported() -> None:
     found = verdicts_on(study(agreed=worse))
     assert (found["cone projection"].verdict, found["cone projection"].overall) == ("not supported", "not supported")
     assert found["no adversarial example"].overall == "not supported"
+
+
+def test_rejection_buys_what_the_oracles_see_more_of_in_those_that_the_classifier_sees() -> None:
+    """Worked out by hand: of 60 images the classifier sees 30, of which the oracles see 24, and 6 of the others."""
+
+    def seen(net: str, method: str, pair: str) -> float:
+        return 0.5 if method == "no-cone" and net != "rand" else as_in_the_paper(net, method, pair)
+
+    of = study(seen=seen)
+    for one, rows in of.items():
+        if one.method == "no-cone":
+            said = [n % 60 < 24 or 30 <= n % 60 < 36 for n in range(len(rows))]
+            of[one] = [
+                row.model_copy(update={"oracles": dict.fromkeys(row.oracles, row.target if valid else "red")})
+                for row, valid in zip(rows, said, strict=True)
+            ]
+    found = verdicts_on(of)
+    kept, cone = found["of those kept"], found["less than the cone"]
+    assert (kept.effect, kept.verdict) == (pytest.approx(24 / 30 - 30 / 60), "supported")
+    assert cone.effect == pytest.approx(1 - 24 / 30)  # the cone's are the first 54 images
+    assert (kept.n_scored, cone.n_scored) == (180, 90)
+
+
+def test_rejection_buys_nothing_where_the_oracles_see_as_much_in_what_it_drops() -> None:
+    of = study(seen=lambda net, method, pair: 0.5, agreed=lambda *_: 1.0)
+    row = verdicts_on(of)["of those kept"]
+    assert (row.effect, row.verdict) == (0, "undecided")
+
+
+def test_the_error_of_rejections_gain_is_that_of_drawing_images_anew() -> None:
+    import numpy as np
+
+    from cfeval.vce.tables.evidence import Reading, gain_of_part
+    from cfeval.vce.tables.group_scores import Cell
+
+    random = np.random.default_rng(1)
+    seen, valid = random.random(400) < 0.4, random.random(400) < 0.5
+    valid |= seen  # the oracles follow the classifier
+    cells = [Cell(f"i{n}", "near") for n in range(400)]
+    values = gain_of_part(
+        Reading(dict(zip(cells, valid.astype(float), strict=True))),
+        Reading({cell: float(valid[n]) for n, cell in enumerate(cells) if seen[n]}),
+    ).values
+    of = np.array(list(values.values()))
+    drawn = random.integers(0, 400, (2000, 400))
+    gains = [valid[some][seen[some]].mean() - valid[some].mean() for some in drawn]
+    assert of.mean() == pytest.approx(valid[seen].mean() - valid.mean())
+    assert of.std() / 20 == pytest.approx(np.std(gains), rel=0.1)
 
 
 def test_no_effect_is_undecided() -> None:

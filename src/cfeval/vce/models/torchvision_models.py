@@ -39,17 +39,22 @@ def weights_of(name: str, entry: str) -> Any:
     """The library's trained weights for an architecture: the entry of that name, or if it is empty the default one.
 
     Raises:
-        PluginError: there is no such entry.
+        PluginError: there is no such entry, or it names no classes, as of weights for features alone.
     """
     from torchvision import models
 
     known = models.get_model_weights(name)
     if not entry:
         return known.DEFAULT
-    if entry not in known.__members__:
-        hint = nearest(entry, [*known.__members__, NONE])
-        raise PluginError(f"torchvision has no weights '{entry}' for '{name}'; {hint}")
-    return known[entry]
+    classify = [one for one in known.__members__ if known[one].meta.get("categories")]
+    if entry in classify:
+        return known[entry]
+    if entry in known.__members__:
+        raise PluginError(
+            f"torchvision's weights '{entry}' for '{name}' are of features and name no classes; "
+            f"take {' or '.join(classify)}"
+        )
+    raise PluginError(f"torchvision has no weights '{entry}' for '{name}'; {nearest(entry, [*classify, NONE])}")
 
 
 def preprocessing(weights: Any) -> Preprocessing:

@@ -1,4 +1,4 @@
-"""The paper's five hypotheses (DBVCE, Section 5.2) as claims about a mean, and two controls beside them.
+"""The paper's five hypotheses (DBVCE, Section 5.2) as claims about a mean; controls, rejection and planted defects.
 
 Every claim says that an effect lies above or below a bar that was fixed beforehand. Oracles are the witnesses of
 `Evidence.witnesses`: trained, not the classifier itself, and not the robust one, whose gradient the cone follows.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 
 from cfeval.vce.records import Pair
-from cfeval.vce.tables.evidence import Evidence, Reading, by_unit, combined, each_once, minus
+from cfeval.vce.tables.evidence import Evidence, Reading, by_unit, combined, each_once, gain_of_part, minus
 
 _OF_VALID = ", where the classifier sees it"
 _FURTHER: dict[Pair, str] = {"middle": "one at a middle distance", "other": "another"}
@@ -44,6 +44,7 @@ def claims(of: Evidence) -> Iterator[Claim]:
     yield from _bad_targets(of)
     yield _random_is_never_valid(of)
     yield _robust_unchanged(of)
+    yield from _rejection(of)
     yield from _planted(of)
 
 
@@ -153,6 +154,34 @@ def _cone(of: Evidence) -> Iterator[Claim]:
 def _gain(of: Evidence, name: str, figure: Callable[[str, str | None], Reading]) -> Reading:
     """What the cone adds to a figure of one classifier."""
     return minus(figure(name, of.roles.base), figure(name, of.roles.no_cone))
+
+
+def _rejection(of: Evidence) -> Iterator[Claim]:
+    """What dropping the counterfactuals buys that the classifier itself does not see as the target, without the cone.
+
+    It needs no condition of its own: what would be kept is seen in the scores.
+    """
+    names = _paired(of, _fragile(of, "random"), of.roles.no_cone)
+    if not of.by_image or not names:
+        return
+    kept = {name: of.conditional_validity(name, of.roles.no_cone) for name in names}
+    all_of = {name: of.oracle_accuracy(name, of.roles.no_cone) for name in names}
+    yield Claim(
+        *("Rejection", "of those kept", "without the cone the oracles see the target more often in them than in all"),
+        paper="proposed, not measured",
+        classifiers=names,
+        readings=[gain_of_part(all_of[name], kept[name]) for name in names],
+        bounds=(-inf, inf),
+        unit=of.unit,
+    )
+    yield Claim(
+        *("Rejection", "less than the cone", "with the cone they see it more often in the same images"),
+        paper="not reported",
+        classifiers=names,
+        readings=[minus(of.oracle_accuracy(name, of.roles.base), kept[name]) for name in names],
+        bounds=(-1.0, 1.0),
+        unit=of.unit,
+    )
 
 
 def _planted(of: Evidence) -> Iterator[Claim]:

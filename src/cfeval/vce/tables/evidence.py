@@ -141,6 +141,24 @@ def minus(one: Reading, other: Reading, absolute: bool = False) -> Reading:
     return _joined({cell: abs(value) if absolute else value for cell, value in values.items()}, [one, other])
 
 
+def gain_of_part(of_all: Reading, part: Reading) -> Reading:
+    """The mean of a part less the mean of all, as values by cell whose mean it is.
+
+    With y a value, k 1 in the part and 0 elsewhere, R the mean of the part and K its share, a cell has
+    k (y − R) / K + R − y: their mean is R − mean(y), and their spread that of this difference of dependent means
+    (linearization of a ratio; Cochran 1977, Section 2.11), also of resampled units.
+    """
+    inside = [part.values[cell] for cell in of_all.values if cell in part.values]
+    if not inside:
+        return _joined({}, [of_all])
+    mean_inside, share = sum(inside) / len(inside), len(inside) / len(of_all.values)
+    values = {
+        cell: mean_inside - value + (part.values.get(cell, mean_inside) - mean_inside) / share
+        for cell, value in of_all.values.items()
+    }
+    return _joined(values, [of_all])
+
+
 def each_once(readings: Iterable[Reading]) -> Reading:
     """The mean over classifiers at each cell, over those that have it: a classifier counts once, an image once."""
     of = list(readings)

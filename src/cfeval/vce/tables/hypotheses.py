@@ -1,4 +1,4 @@
-"""The paper's five hypotheses (DBVCE, Section 5.2), each part with a test, and two controls.
+"""The paper's five hypotheses (DBVCE, Section 5.2), each part with a test; controls, rejection, planted defects.
 
 A part claims that a mean lies above or below a bar. It is `supported` where the adjusted p-value is below 1 − level and
 the mean lies on the claimed side, `not supported` where it lies on the other, else `undecided`; a hypothesis is
