@@ -18,6 +18,7 @@ EXAMPLES: dict[str, dict[str, Callable[[], Spec]]] = {
         "efficientnet_lite": lambda: {"size": 64},
         "inception": lambda: {"weights": str(measure_weights.inception()), "width": 64},
         "simsiam": lambda: {"weights": str(measure_weights.simsiam())},
+        "vggface2": lambda: {"weights": str(measure_weights.vggface2())},
     },
 }
 """For every plugin the options with which it is put to the test."""

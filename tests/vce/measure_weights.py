@@ -1,5 +1,6 @@
 """Weight files of the networks whose real weights no package carries: random ones, drawn from a seed."""
 
+import pickle
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,6 +55,18 @@ def simsiam() -> Path:
     return _saved(
         "simsiam.pth.tar", {"epoch": 100, "arch": "resnet50", "state_dict": state, "optimizer": {"state": {}}}
     )
+
+
+@cache
+def vggface2() -> Path:
+    """VGGFace2's ResNet-50 as a pickle of arrays, with its last layer, which an embedding leaves out."""
+    from cfeval.vce.models import vggface2 as module
+
+    torch.manual_seed(4)
+    path = Path(_folder().name) / "resnet50_ft_weight.pkl"
+    arrays = {name: tensor.numpy() for name, tensor in module.untrained(5).state_dict().items()}
+    path.write_bytes(pickle.dumps(arrays, protocol=2))
+    return path
 
 
 def _saved(name: str, content: object) -> Path:

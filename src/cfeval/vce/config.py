@@ -19,12 +19,13 @@ FAMILIES = {
     "perceptual_metrics": "perceptual_metrics",
     "feature_extractors": "feature_extractors",
     "embeddings": "feature_extractors",
+    "attribute_classifiers": "attribute_classifiers",
 }
 """Which plugin family each section of the study's plugins draws on."""
-_MEASURES = ("perceptual_metrics", "feature_extractors")
+_MEASURES = ("perceptual_metrics", "feature_extractors", "attribute_classifiers")
 Specs = Mapping[str, Mapping[str, Any]]
 """Plugins by the names of their figures: each its `plugin` and options."""
-KEPT = {"lpips": "lpips", "fid": "inception", "sfid": "inception", "s3": "simsiam"}
+KEPT = {"lpips": "lpips", "fid": "inception", "sfid": "inception", "s3": "simsiam", "fs": "vggface2"}
 """The first word of a name, and the only plugin whose figures may bear it."""
 TAKEN = frozenset(
     (
@@ -47,6 +48,8 @@ TAKEN = frozenset(
     )
 )
 """Names that other figures have."""
+BEGUN = frozenset(("fva", "mnac", "cd"))
+"""First words of such names."""
 PaperName = Literal["Madry", "AlexNet", "UnetE", "ConvNeXt", "SwinTFL", "SIMCLR", "RandomNet"]
 """The classifiers of DBVCE, Table 1."""
 
@@ -181,6 +184,9 @@ class Vce(Section):
         0, ge=0, description="Images of each target class that Fréchet distances are also measured to; 0: none."
     )
     embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
+    attribute_classifiers: dict[Name, Spec] = Field(
+        default_factory=dict, description="Oracles of attributes: MNAC, and CD where they have labels of a data set."
+    )
     cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
     conditions: tuple[VceBlock, ...] = Field(
         (), min_length=1, description="Which combinations are run; left out: all of what is defined."
@@ -277,7 +283,7 @@ def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
     """
     named = [*distances.items(), *features.items(), *embeddings.items()]
     for name, spec in named:
-        if name in TAKEN:
+        if name in TAKEN or name.split("_")[0] in BEGUN:
             raise ValueError(f"'{name}' is the name of another figure; give what is measured by it another name")
         if sum(name == other for other, _ in named) > 1:
             raise ValueError(f"two figures are called '{name}'; give one of them another name")
@@ -287,12 +293,12 @@ def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
 def _check_kept(name: str, spec: Mapping[str, Any]) -> None:
     word, _, rest = name.partition("_")
     wanted = KEPT.get(word)
-    if word == "s3" and rest:
+    if word in ("s3", "fs") and rest:
         return
     if wanted and spec.get("plugin") != wanted:
         raise ValueError(
             f"'{name}' is kept for the plugin {wanted}, and this is {spec.get('plugin')}; give it a name of its own, "
-            "such as st_lpips, fd_enl0_40 or s3_enl0"
+            "such as st_lpips, fd_enl0_40, s3_enl0 or fs_enl0"
         )
     if wanted == "inception" and rest != str(spec.get("width", 2048)):
         raise ValueError(f"'{name}' has {spec.get('width', 2048)} features; call it {word}_{spec.get('width', 2048)}")

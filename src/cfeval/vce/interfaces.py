@@ -1,4 +1,4 @@
-"""What the plugins of the study's families offer: image sets, denoisers, classifiers, distances, features."""
+"""What the plugins of the study offer: image sets, denoisers, classifiers, distances, features, attributes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from cfeval.core.images import Picture
 
 if TYPE_CHECKING:
+    from numpy import bool_
+    from numpy.typing import NDArray
     from torch import Tensor, device, dtype
 
 
@@ -129,4 +131,26 @@ class FeatureExtractor(Protocol):
 
     def features(self, images: "Tensor") -> "Tensor":
         """The features (N, width), float64; images (N, 3, H, W), uint8 RGB."""
+        ...
+
+
+class AttributeClassifier(Protocol):
+    """An oracle that sees many attributes of one image, each there or not (DiME, Section 4: 40 of faces).
+
+    `attributes` are their names. `labels` are those of the data that it was trained on, (M, A), for correlations
+    between attributes; None where they are not at hand.
+    """
+
+    attributes: tuple[str, ...]
+    labels: "NDArray[bool_] | None"
+
+    def decisions(self, images: "Tensor") -> "Tensor":
+        """Which attributes it sees, bool (N, A) on the CPU; images (N, 3, H, W), uint8 RGB."""
+        ...
+
+    def of_class(self, name: str) -> frozenset[str] | None:
+        """The attributes that set a class apart; None of a class it does not know.
+
+        Two classes differ in those that only one of them has: `Smiling` and `not Smiling` in the one of that name.
+        """
         ...

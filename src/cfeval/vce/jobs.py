@@ -132,6 +132,8 @@ class _Vce(StudyJobs[Vce]):
             "--features",
             self.alloptions_of("feature_extractors"),
         ]
+        if study.attribute_classifiers:
+            words += ["--attributes", self.alloptions_of("attribute_classifiers")]
         if study.target_images:
             words += ["--image-set", self.said("image_sets", condition["image_set"])]
             words += ["--count", str(study.target_images), "--size", str(study.size)]
@@ -140,6 +142,7 @@ class _Vce(StudyJobs[Vce]):
         using = [
             *self.every("feature_extractors"),
             *self.every("perceptual_metrics"),
+            *self.every("attribute_classifiers"),
             self.plugin("image_sets", condition["image_set"]),
         ]
         return self.job("group-scores", words, inputs, (self.at(GROUPS, condition),), using)

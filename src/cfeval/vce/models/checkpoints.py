@@ -60,8 +60,15 @@ def stored(path: Path, network: "Module") -> Stored:
     found = read(path)
     prefix = prefix_of(found, list(network.state_dict()))
     weights = {name.removeprefix(prefix): tensor for name, tensor in found.items() if name.startswith(prefix)}
+    weights |= _apart(found, [name for name in network.state_dict() if name not in weights])
     own = {name: tensor for name, tensor in weights.items() if not _of_a_normalizer(name)}
     return Stored(own, _channels(found, "new_mean"), _channels(found, "new_std"))
+
+
+def _apart(found: "Mapping[str, Tensor]", lacking: Sequence[str]) -> "dict[str, Tensor]":
+    """The layers that a wrapper holds apart from the others, such as its last: where one name alone ends so."""
+    ends = {name: [held for held in found if held == name or held.endswith(f".{name}")] for name in lacking}
+    return {name: found[held[0]] for name, held in ends.items() if len(held) == 1}
 
 
 def prefix_of(names: Mapping[str, object], wanted: Sequence[str]) -> str:

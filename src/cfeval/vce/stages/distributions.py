@@ -70,6 +70,16 @@ class Distributions:
             found[f"{name}_target"] = _distance(wanted[name], made[name]) if wanted else None
         return {name: value for name, value in found.items() if value is not None}
 
+    def of_both(self, group: Sequence[Shown], ok: Sequence[Shown], seed: int) -> dict[str, float]:
+        """The Fréchet distances of both directions between two classes together, as papers on two classes report them.
+
+        Args:
+            group, ok, seed: as for `figures`, of both groups.
+        """
+        alone = Distributions(self.views, self.extractors, None, self.splits, self.batch)
+        found = alone.figures(group, ok, "", seed)
+        return {f"{name}_both": found[name] for each in self.extractors for name in (each, f"s{each}") if name in found}
+
     def _originals(self, sources: Sequence[Shown]) -> Iterator[Images]:
         return (self.views.originals(some) for some in batched(sources, self.batch))
 

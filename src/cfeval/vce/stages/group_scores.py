@@ -14,6 +14,9 @@
 | `<features>` | Fréchet distance to the originals; left out of a group with no more images than features |
 | `s<features>`, `<features>_floor` | that across halves (sFID), and of halves of the originals: equal distributions |
 | `<features>_target` | Fréchet distance to images of the target class |
+| `<features>_both`, `s<features>_both` | those of a group and the one from target to source together |
+| `fva`, `fva_<rest>` | face verification accuracy, of the similarities `fs` and `fs_<rest>` |
+| `mnac_<oracle>`, `cd_<oracle>` | mean number of attributes changed, correlation difference |
 | `k…`, `k…_se` | kernel distance (KID) to images of the target class, else to the originals, and its standard error |
 """
 
@@ -37,7 +40,8 @@ from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import batched
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.files import AllImages, Named, PerceptualSpecs, Reference, build_all, views_of
-from cfeval.vce.interfaces import PerceptualDistance
+from cfeval.vce.interfaces import AttributeClassifier, PerceptualDistance
+from cfeval.vce.metrics.attributes import verification_accuracy
 from cfeval.vce.metrics.proximity import batch_lp_distance, diversity, repeat_pairs
 from cfeval.vce.metrics.validity import (
     committee_majority,
@@ -52,6 +56,7 @@ from cfeval.vce.metrics.validity import (
 )
 from cfeval.vce.predictions import perceptual
 from cfeval.vce.records import COMMITTEE, Group, GroupScore, VceCondition, VceScore
+from cfeval.vce.stages.attributes import Attributes
 from cfeval.vce.stages.distributions import Distributions
 from cfeval.vce.stages.scores import DECIMALS, NORMS
 
@@ -85,6 +90,7 @@ def group_scores(
     distributions: Distributions,
     distances: Mapping[str, PerceptualDistance],
     seed: int,
+    oracles: Mapping[str, AttributeClassifier] | None = None,
 ) -> Iterator[GroupScore]:
     """Score the groups of a condition, source by source, the ideal target first.
 
@@ -93,16 +99,21 @@ def group_scores(
         kept. condition: what made them. distributions: feature extractors by the names of their figures, and where the
         images come from. distances: perceptual distances by name, for the diversity of counterfactuals of one image.
         seed: of the study.
+        oracles: of attributes, by name.
 
     Raises:
         InputError: an oracle has the name of a committee's figure, or sizes of images differ.
         PluginError: memory ran out.
     """
-    groups = _members(scores)
-    for source, pair, target in sorted(groups):
+    groups = {
+        key: sorted(members, key=lambda one: (one.source_image, one.repeat))
+        for key, members in sorted(_members(scores).items())
+    }
+    sound = {key: [one for one in members if one.status == Status.OK] for key, members in groups.items()}
+    attributes = Attributes(distributions.views, oracles or {}, distributions.batch)
+    for (source, pair, target), members in groups.items():
         group = Group(source=source, target=target, pair=pair)
-        members = sorted(groups[source, pair, target], key=lambda one: (one.source_image, one.repeat))
-        ok = [one for one in members if one.status == Status.OK]
+        ok = sound[source, pair, target]
         drawn = derive_seed(seed, group.source, group.target, "halves")
         figures: dict[str, float] = {}
         if ok:
@@ -111,6 +122,12 @@ def group_scores(
                 figures |= batch_figures(ok) if distributions.views.reference else {}
                 figures |= diversity_figures(ok, distances, distributions)
                 figures |= distributions.figures(members, ok, group.target, drawn)
+                figures |= attributes.figures((source, pair, target), sound)
+                if (target, pair, source) in groups:
+                    back, good = groups[target, pair, source], sound[target, pair, source]
+                    both = sorted((source, target))
+                    drawn = derive_seed(seed, *both, "halves")
+                    figures |= distributions.of_both([*members, *back], [*ok, *good], drawn)
         yield GroupScore(
             condition=condition,
             group=group,
@@ -180,7 +197,12 @@ def mean_figures(ok: Sequence[Member]) -> dict[str, float]:
     for one in ok:
         for name, value in zip(one.names, one.values, strict=True):
             measured.setdefault(name, []).append(value)
-    return {name: fmean(values) for name, values in measured.items()}
+    same = {
+        f"fva{name.removeprefix('fs')}": verification_accuracy(values)
+        for name, values in measured.items()
+        if name.split("_")[0] == "fs"
+    }
+    return {name: fmean(values) for name, values in measured.items()} | same
 
 
 def batch_figures(ok: Sequence[Member]) -> dict[str, float]:
@@ -226,10 +248,11 @@ def run(
     ] = "",
     count: Annotated[int, typer.Option(min=2, help="Images of each target class.")] = 50,
     size: Annotated[int, typer.Option(min=8, help="Height and width of the images, pixels.")] = 256,
+    attributes: Annotated[str, typer.Option(help=f"Oracles of attributes. {Named}")] = "{}",
     reference: Reference = False,
     cut: Cut = None,
 ) -> None:
-    """Score the groups of a condition: shares, means, diversity, distances of distributions."""
+    """Score the groups of a condition: shares, means, diversity, distances of distributions, attributes."""
     real = build("image_sets", image_set, "--image-set") if image_set else None
 
     def targets(label: str) -> Iterable[Picture]:
@@ -243,6 +266,6 @@ def run(
     )
     distances = build_all("perceptual_metrics", perceptual, "--perceptual")
     rows = (row for file in whole_or_shards_of_all(scores, cut) for row in read_jsonl(file, VceScore))
-    write_jsonl(
-        out, group_scores(rows, from_json(condition, VceCondition, "--condition"), distributions, distances, seed)
-    )
+    oracles = build_all("attribute_classifiers", attributes, "--attributes")
+    named = from_json(condition, VceCondition, "--condition")
+    write_jsonl(out, group_scores(rows, named, distributions, distances, seed, oracles))

@@ -5,13 +5,16 @@ the multi-norm fine-tuned one of DVCE and DBVCE (`l2_improved_3_ep.pt`; mean 0 a
 names in them count: `cfeval.vce.models.checkpoints`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import Field, PositiveFloat
+from pydantic import Field, PositiveFloat, model_validator
 
 from cfeval.core import plugin
+from cfeval.core.errors import InputError, nearest
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models.architectures import check_name, untrained
+from cfeval.vce.models.attributes import NOT, one_attribute
 from cfeval.vce.models.checkpoints import fit, stored
 from cfeval.vce.models.class_names import named
 from cfeval.vce.models.classifier import ArchitecturePlugin, Channels, Interpolation, NetworkClassifier
@@ -32,6 +35,15 @@ class Plugin(ArchitecturePlugin):
     """Mean of red, green and blue, for values in [0, 1]; none: the file's normalizer, else as the library declares."""
     std: Spread | None = None
     """Their standard deviation, likewise."""
+    attribute: str = ""
+    """Of a network with an output for each of the attributes that `classes` names: the one that is explained. The
+    classes are then it and `not` it, such as `Smiling` and `not Smiling`."""
+
+    @model_validator(mode="after")
+    def _attribute_is_named(self) -> "Plugin":
+        if self.attribute and not self.classes:
+            raise ValueError("attribute is one of those in `classes`; name the file with the names of the outputs")
+        return self
 
     def dependencies(self) -> tuple[str, ...]:
         """The weights, then the names of the classes."""
@@ -43,8 +55,9 @@ class Plugin(ArchitecturePlugin):
         return self._architecture(len(named(self.classes, self.num_classes)))
 
     def class_names(self) -> tuple[str, ...]:
-        """Those of the file, else ImageNet's or numbers."""
-        return named(self.classes, self.num_classes)
+        """Those of the file, else ImageNet's or numbers; of one attribute it and its absence."""
+        names = named(self.classes, self.num_classes)
+        return (self.attribute, f"{NOT}{self.attribute}") if self._place(names) is not None else names
 
     def build(self) -> Classifier:
         """The classifier, loaded.
@@ -54,6 +67,7 @@ class Plugin(ArchitecturePlugin):
             PluginError: no such architecture, or the weights do not fit it.
         """
         path, classes = Path(self.path), named(self.classes, self.num_classes)
+        place = self._place(classes)
         network, declared = untrained(self.library, self.architecture, len(classes), self.seed)
         found = stored(path, network)
         fit(network, found.weights, path.name, self._architecture(len(classes)))
@@ -63,7 +77,17 @@ class Plugin(ArchitecturePlugin):
             mean=self.mean or found.mean,
             std=self.std or found.std,
         )
-        return NetworkClassifier(network, preprocessing, classes, self, path.name)
+        if place is not None:
+            network = one_attribute(network, place)
+        return NetworkClassifier(network, preprocessing, self.class_names(), self, path.name)
+
+    def _place(self, names: Sequence[str]) -> int | None:
+        """The output of the attribute; None where all outputs are classes."""
+        if not self.attribute:
+            return None
+        if self.attribute not in names:
+            raise InputError(f"{self.classes}: no attribute '{self.attribute}'; {nearest(self.attribute, names)}")
+        return names.index(self.attribute)
 
     def _architecture(self, classes: int) -> str:
         return f"{self.library}'s {self.architecture} with {classes} classes"

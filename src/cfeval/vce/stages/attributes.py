@@ -1,0 +1,84 @@
+"""What oracles of attributes say of a condition's groups: MNAC and CD (DiVE, STEEX, DiME)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cfeval.core.streams import batched
+from cfeval.vce.interfaces import AttributeClassifier
+from cfeval.vce.metrics.attributes import attributes_changed, correlation_difference
+from cfeval.vce.models.attributes import Bools
+from cfeval.vce.predictions import Shown, Views, nearest_bytes
+
+Key = tuple[str, str, str]
+"""Source, pair and target of a group."""
+
+
+@dataclass
+class Attributes:
+    """Looks each image of a condition up once; what is seen of it is kept, a byte an attribute."""
+
+    views: Views
+    oracles: Mapping[str, AttributeClassifier]
+    batch: int = 64
+    _kept: dict[tuple[str, Key], tuple[Bools, Bools]] = field(default_factory=dict, init=False)
+
+    def figures(self, key: Key, groups: Mapping[Key, Sequence[Shown]]) -> dict[str, float]:
+        """`mnac_<oracle>` and `cd_<oracle>` of a group; what cannot be computed is left out.
+
+        CD needs an attribute that changes in both directions, so it is that of all groups of the same pair in whose
+        classes the same attribute differs, as `Smiling` to `not Smiling` and back; the mean over such attributes.
+
+        Args:
+            key: the group.
+            groups: the counterfactuals that have a result, of all groups of the condition.
+        """
+        found: dict[str, float] = {}
+        for name, oracle in self.oracles.items() if groups[key] else ():
+            found[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
+            differences = [self._difference(name, one, key[1], groups) for one in _queries(oracle, key[0], key[2])]
+            known = [value for value in differences if value is not None]
+            if known:
+                found[f"cd_{name}"] = sum(known) / len(known)
+        return found
+
+    def _difference(self, name: str, query: str, pair: str, groups: Mapping[Key, Sequence[Shown]]) -> float | None:
+        oracle = self.oracles[name]
+        shared = [
+            key for key in groups if key[1] == pair and groups[key] and query in _differing(oracle, key[0], key[2])
+        ]
+        if oracle.labels is None:
+            return None
+        seen = [self._seen(name, key, groups) for key in shared]
+        before, after = (np.concatenate([sides[place] for sides in seen]) for place in (0, 1))
+        return correlation_difference(before, after, oracle.labels, oracle.attributes.index(query))
+
+    def _seen(self, name: str, key: Key, groups: Mapping[Key, Sequence[Shown]]) -> tuple[Bools, Bools]:
+        if (name, key) not in self._kept:
+            sides: list[list[Bools]] = [[], []]
+            for some in batched(groups[key], self.batch):
+                for side, images in zip(sides, self.views.pairs(some), strict=True):
+                    side.append(_decided(self.oracles[name], nearest_bytes(images)))
+            self._kept[name, key] = (np.concatenate(sides[0]), np.concatenate(sides[1]))
+        return self._kept[name, key]
+
+
+def _decided(oracle: AttributeClassifier, images: "np.typing.NDArray[np.uint8]") -> Bools:
+    import torch
+
+    found: Bools = oracle.decisions(torch.from_numpy(images)).numpy()
+    return found
+
+
+def _differing(oracle: AttributeClassifier, source: str, target: str) -> frozenset[str]:
+    """The attributes that only one of two classes has; none where the oracle does not know both."""
+    one, other = oracle.of_class(source), oracle.of_class(target)
+    return frozenset() if one is None or other is None else one ^ other
+
+
+def _queries(oracle: AttributeClassifier, source: str, target: str) -> list[str]:
+    """The attributes that a target adds to a source; where it adds none, those that it takes away."""
+    differing = _differing(oracle, source, target)
+    added = differing & (oracle.of_class(target) or frozenset())
+    return sorted(added or differing)
