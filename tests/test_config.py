@@ -28,6 +28,8 @@ from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.plugins.image_sets import photographs
+from cfeval.vce.tables.field import classes_of
+from cfeval.vce.tables.group_scores import PublishedFigure
 from tests.edct.tables.study import made_of, score
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +138,7 @@ def test_the_shipped_parameters_are_sound() -> None:
 
 
 OVERLAYS = sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.yaml"))
-UNDER = {"vce-imagenet-reference": ("vce-imagenet",)}
+UNDER = {"vce-imagenet-reference": ("vce-imagenet",), "vce-celebahq-age": ("vce-celebahq",)}
 """What an overlay is to be laid over, beside params.yaml."""
 
 
@@ -247,6 +249,19 @@ def test_the_four_methods_of_the_paper_are_its_preset_and_what_is_left_out(name:
         assert how.prepared == (mode == "paper")
     used = {condition.method for condition in vce.all_conditions()}
     assert {getattr(roles, part) for part in found} <= used
+
+
+@pytest.mark.parametrize("name", ["vce-celebahq", "vce-celebahq-age", "vce-imagenet-pairs"])
+def test_the_overlays_of_the_fields_tables_run_both_directions_of_classes_with_published_figures(name: str) -> None:
+    vce = vce_of(name)
+    groups = {(one.source, one.ideal) for one in vce.groups}
+    assert groups == {(target, source) for source, target in groups}
+    published = {figure.classes for figure in read_csv(ROOT / "data/reference/vce-published.csv", PublishedFigure)}
+    assert {classes_of(*pair) for pair in groups} <= published
+    explained = vce.classifiers[vce.all_conditions()[0].classifier].plugin_options()
+    known = imagenet() if "attribute" not in explained else (explained["attribute"], f"not {explained['attribute']}")
+    assert {source for source, _ in groups} <= set(known)
+    assert {vce.methods[condition.method].reject for condition in vce.all_conditions()} == {True}
 
 
 def test_the_overlay_of_photographs_names_classes_that_are_there_and_needs_no_network() -> None:

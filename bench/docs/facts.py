@@ -19,9 +19,11 @@ SHOWN = {
     "vce/tables/vce_hypotheses": "docs/guides/vce.md",
 }
 """The tables that a page shows, and the page."""
-ROWS = {
+ROWS: Mapping[str, str | tuple[str, ...]] = {
     "calibration/edct/tables/edct_instrument": "| edct-2025 | scene |",
     "calibration/edct/tables/edct_gate": "| flawed-gated-read |",
+    "vce/tables/vce_table3": ("| TA ", "| P(oracles", "| OTA mean "),
+    "vce/tables/vce_hypotheses": ("| H3 | cone", "| Rejection | of those"),
 }
 """Of a long table, how the rows begin that a page shows."""
 _WIDTH = 120

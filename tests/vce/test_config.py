@@ -66,6 +66,8 @@ def parsed(**changes: Any) -> Vce:
             "two figures are called 'x'",
         ),
         ({"embeddings": {"s3": {"plugin": "efficientnet_lite"}}}, "'s3' is kept for the plugin simsiam"),
+        ({"embeddings": {"fs": {"plugin": "efficientnet_lite"}}}, "'fs' is kept for the plugin vggface2"),
+        ({"embeddings": {"mnac_x": {"plugin": "efficientnet_lite"}}}, "'mnac_x' is the name of another figure"),
         ({"roles": {"base": "bse"}}, "roles name the method 'bse', which vce.methods does not define"),
         ({"roles": {"robust": ["q"]}}, "roles name the classifier 'q', which vce.classifiers does not define"),
         ({"roles": {"paper": {"q": "Madry"}}}, "roles name the classifier 'q'"),

@@ -33,7 +33,7 @@ VCE: dict[str, Any] = {
     "roles": {"base": "base", "no_cone": "no-cone", "robust": ["robust"], "random": ["random"]},
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
-TABLES = {"table": 10, "figure": 2, "metrics": 1, "report": 1}
+TABLES = {"table": 11, "figure": 2, "metrics": 1, "report": 1}
 EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4, "contact-sheet": 2} | TABLES
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 

@@ -16,7 +16,7 @@ from cfeval.vce.figures import FIGURES
 from cfeval.vce.records import GroupScore, VceCondition, VceScore
 from cfeval.vce.tables import TABLES
 from cfeval.vce.tables.checks import failed
-from cfeval.vce.tables.group_scores import PublishedCell, group_material
+from cfeval.vce.tables.group_scores import PublishedCell, PublishedFigure, group_material
 from cfeval.vce.tables.headline import metrics
 
 
@@ -52,6 +52,9 @@ def run_table(
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published cells (CSV); may be repeated.")
     ] = None,
+    others: Annotated[
+        list[Path] | None, typer.Option("--others", help="Published figures about two classes (CSV); may be repeated.")
+    ] = None,
     cost: Annotated[
         str, typer.Option(help='Calls of networks by method, as JSON: {"dbvce": {"denoiser_calls": 50}}.')
     ] = "{}",
@@ -69,6 +72,7 @@ def run_table(
         {condition: records_of(scores, _names(condition), VceScore, shards) for condition in named if scores},
         roles=from_json(roles, Roles, "--roles"),
         published=[cell for file in reference or () for cell in read_csv(file, PublishedCell)],
+        others=[figure for file in others or () for figure in read_csv(file, PublishedFigure)],
         cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
     )
     rows = table.rows(material)

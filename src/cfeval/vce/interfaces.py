@@ -149,7 +149,7 @@ class AttributeClassifier(Protocol):
         ...
 
     def of_class(self, name: str) -> frozenset[str] | None:
-        """The attributes that set a class apart; None of a class it does not know.
+        """The attributes that set a class apart; None of a class that is none of its data: then it is not asked.
 
         Two classes differ in those that only one of them has: `Smiling` and `not Smiling` in the one of that name.
         """

@@ -26,6 +26,8 @@ METRICS = "vce/tables/vce_metrics.json"
 REPORT = "vce/report/index.html"
 REFERENCE = "data/reference/dbvce.csv"
 """The paper's published figures."""
+OTHERS = "data/reference/vce-published.csv"
+"""Those of other papers, for the table `field`."""
 IN_METRICS = ("table3", "hypotheses")
 ON_SHEET = 8
 """Images side by side on a contact sheet, at most."""
@@ -154,7 +156,8 @@ class _Vce(StudyJobs[Vce]):
         words += ["--shards", self.cut, "--conditions", as_json(self.conditions)]
         words += ["--roles", as_json(study.roles.model_dump()), "--cost", as_json(cost), "--reference", reference]
         inputs = self.all(GROUPS, self.conditions) + (self.all(SCORES, self.conditions) if scores else [])
-        return self.table_job(table, words, inputs, [reference])
+        others = [brought(OTHERS)] if table == "field" else []
+        return self.table_job(table, [*words, *each("--others", others)], inputs, [reference, *others])
 
     def _sheet(self, condition: Condition) -> Job:
         named = ("image_set", "denoiser", "classifier")

@@ -93,6 +93,16 @@ def test_without_the_other_direction_or_labels_or_a_known_class_there_is_no_cd()
             assert "cd_bright" not in group.figures
 
 
+def test_an_oracle_that_does_not_know_the_classes_is_not_asked() -> None:
+    class Elsewhere(Bright):
+        def of_class(self, name: str) -> frozenset[str] | None:
+            return None
+
+    oracle = Elsewhere()
+    assert not [name for group in grouped(BOTH, oracle) for name in group.figures if "bright" in name]
+    assert oracle.shown == 0
+
+
 def test_distances_of_both_directions_are_of_their_images_together() -> None:
     one, other = (group.figures for group in grouped(BOTH, Bright()))
     means = [

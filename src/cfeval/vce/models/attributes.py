@@ -64,7 +64,7 @@ class NetworkAttributes:
         with torch.inference_mode():
             return torch.cat([self._of_piece(piece) for piece in torch.split(images, size)])
 
-    def of_class(self, name: str) -> frozenset[str] | None:
+    def of_class(self, name: str) -> frozenset[str]:
         """See `AttributeClassifier.of_class`."""
         return of_class(name, self.attributes)
 
@@ -98,16 +98,12 @@ def one_attribute(network: "Module", place: int) -> "Module":
     return OneAttribute()
 
 
-def of_class(name: str, attributes: Sequence[str]) -> frozenset[str] | None:
-    """The attribute that a class is named after, none of a class `not …`, None where no attribute has the name.
+def of_class(name: str, attributes: Sequence[str]) -> frozenset[str]:
+    """The attribute that a class is named after; none of a class `not …`, or of another name.
 
     Case, spaces and `_` do not count.
     """
-    plain = _plain(name)
-    known = {_plain(attribute): attribute for attribute in attributes}
-    if plain in known:
-        return frozenset((known[plain],))
-    return frozenset() if plain.startswith(NOT) and plain.removeprefix(NOT) in known else None
+    return frozenset(attribute for attribute in attributes if _plain(attribute) == _plain(name))
 
 
 def read_labels(path: Path, attributes: Sequence[str]) -> Bools:

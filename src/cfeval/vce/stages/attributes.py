@@ -36,6 +36,8 @@ class Attributes:
         """
         found: dict[str, float] = {}
         for name, oracle in self.oracles.items() if groups[key] else ():
+            if oracle.of_class(key[0]) is None or oracle.of_class(key[2]) is None:
+                continue
             found[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
             differences = [self._difference(name, one, key[1], groups) for one in _queries(oracle, key[0], key[2])]
             known = [value for value in differences if value is not None]

@@ -12,6 +12,7 @@ TABLES: Mapping[str, Listed] = {
     "table5": Listed("cfeval.vce.tables.paper:TABLE5", "cfeval.vce.tables.difference:DifferenceRow"),
     "table6": Listed("cfeval.vce.tables.paper:TABLE6", "cfeval.vce.tables.difference:DifferenceRow"),
     "methods": Listed("cfeval.vce.tables.methods:TABLE", "cfeval.vce.tables.summary:SummaryRow"),
+    "field": Listed("cfeval.vce.tables.field:TABLE", "cfeval.vce.tables.field:FieldRow"),
     "cost": Listed("cfeval.vce.tables.cost:TABLE", "cfeval.vce.tables.cost:CostRow"),
     "unguided": Listed("cfeval.vce.tables.paper:UNGUIDED", "cfeval.vce.tables.summary:SummaryRow"),
     "hypotheses": Listed("cfeval.vce.tables.hypotheses:TABLE", "cfeval.vce.tables.hypotheses:HypothesisRow"),

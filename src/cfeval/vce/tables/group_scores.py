@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, NamedTuple, TypeVar, cast
+from typing import Annotated, Literal, NamedTuple, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
@@ -34,6 +34,20 @@ class PublishedCell(Record):
     oracle: str = ""
     mean: float
     sd: float
+
+
+class PublishedFigure(Record):
+    """A figure that a paper printed about two classes (data/reference/vce-published.csv).
+
+    `classes` are the two in the order of their names; `metric` is a column of the table `field`.
+    """
+
+    source: str
+    dataset: str
+    classes: str
+    method: str
+    metric: Literal["fid", "sfid", "fva", "fs", "s3", "mnac", "cd", "cout", "fr"]
+    value: float
 
 
 class Cell(NamedTuple):
@@ -71,13 +85,15 @@ class GroupMaterial:
     """Scores by condition, and the settings.
 
     `scores` are those of single counterfactuals, for the tests of the hypotheses; `published` the paper's cells that
-    may stand beside; `cost` figures of a method, by its name, that no image is needed for (calls to networks).
+    may stand beside, `others` those of other papers; `cost` figures of a method, by its name, that no image is needed
+    for (calls to networks).
     """
 
     conditions: Mapping[VceCondition, Sequence[GroupScore]]
     roles: Roles = field(default_factory=Roles)
     scores: Mapping[VceCondition, Sequence[Row]] = field(default_factory=dict)
     published: Sequence[PublishedCell] = ()
+    others: Sequence[PublishedFigure] = ()
     cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def settings(self) -> list[SettingNames]:

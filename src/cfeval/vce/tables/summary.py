@@ -20,13 +20,22 @@ _LABELS = {
     **{"fid_64": "FID (64)", "fid_2048": "FID (2048)", "sfid_64": "sFID (64)", "sfid_2048": "sFID (2048)"},
     **{"fd_enl0_40": "FD-ENL0 (40)", "sfd_enl0_40": "sFD-ENL0 (40)"},
     **{"p_target": "P(target)", "p_source": "P(source)"},
-    **{"cout": "COUT", "s3": "S3", "attempts": "Attempts", "denoiser_calls": "Denoiser calls each"},
+    **{
+        "cout": "COUT",
+        "s3": "S3",
+        "fs": "FS",
+        "fva": "FVA",
+        "mnac": "MNAC",
+        "cd": "CD",
+        "attempts": "Attempts",
+        "denoiser_calls": "Denoiser calls each",
+    },
 }
-_RISING = ("ta", "fr", "cv", "os", "ota", "diversity", "cout", "s3", "p_target")
+_RISING = ("ta", "fr", "cv", "os", "ota", "diversity", "cout", "s3", "fs", "fva", "p_target")
 _FALLING = (
     *("oa", "d1", "d2", "lpips", "st_lpips", "fid", "sfid", "fd", "sfd", "kid", "kd", "misread"),
     "p_source",
-    *("attempts", "denoiser_calls", "seconds"),
+    *("mnac", "cd", "attempts", "denoiser_calls", "seconds"),
 )
 _FAMILIES = (
     ("ta",),
@@ -41,10 +50,11 @@ _FAMILIES = (
     ("lpips", "st_lpips"),
     ("fid", "sfid", "fd", "sfd", "kid", "kd"),
     ("diversity",),
+    ("fva", "fs", "mnac", "cd"),
     (),
     ("attempts", "denoiser_calls", "seconds"),
 )
-_UNSORTED = 12
+_UNSORTED = 13
 """The place of what no family knows."""
 READING = (
     "Mean ± standard deviation over groups (source and target class); the standard deviation is the population's "
@@ -238,16 +248,21 @@ def _family(metric: str) -> int:
 def label(metric: str, random: Sequence[str] = ()) -> str:
     """A figure's name with an arrow to where it is better: `OTA vit ↑`. Agreement with a random oracle is no good."""
     kind, oracle = split(metric)
-    plain = kind.removesuffix("_floor").removesuffix("_batch").removesuffix("_target").removeprefix("diversity_")
+    ends = ("_floor", "_batch", "_both", "_target")
+    plain = next((kind.removesuffix(end) for end in ends if kind.endswith(end)), kind).removeprefix("diversity_")
     plain = kind if kind in _LABELS else plain
     text = _LABELS.get(plain, plain)
     text = f"Diversity, {text}" if kind.startswith("diversity_") else text
     text += " of the batch" if kind.endswith("_batch") else ""
+    text += " of both directions" if kind.endswith("_both") else ""
     if kind.endswith("_se"):
         return f"{label(kind.removesuffix('_se'))[:-2]}, standard error"
     text += " to the target class" if kind.endswith("_target") and kind not in _LABELS else ""
     if kind.endswith("_floor"):
         return f"{text}, floor"
+    word, _, rest = kind.partition("_")
+    if word in ("mnac", "cd") and rest:
+        text = f"{_LABELS[word]} {rest}"
     return f"{text} {oracle}".strip() + _arrow(kind, oracle in random)
 
 
