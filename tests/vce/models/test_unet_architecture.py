@@ -143,3 +143,10 @@ def test_what_is_said_before_anything_is_spent_names_the_missing_file(checkpoint
 def test_a_gpu_is_needed_unless_the_processor_is_asked_for(checkpoint: Path) -> None:
     spec = options("as 256, unconditional", checkpoint)
     assert [registry.resources("denoisers", spec | {"device": d}).gpu for d in ("cpu", "auto", "cuda:1")] == [0, 1, 1]
+
+
+def test_the_benchmark_of_cost_makes_a_checkpoint_of_two_million_weights(tmp_path: Path) -> None:
+    from bench import vce_cost
+
+    weights = torch.load(vce_cost._weights(tmp_path, vce_cost.SMALL), weights_only=True)
+    assert sum(tensor.numel() for tensor in weights.values()) == pytest.approx(1.97e6, rel=0.01), "as its docstring says"
