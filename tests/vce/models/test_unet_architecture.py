@@ -149,4 +149,6 @@ def test_the_benchmark_of_cost_makes_a_checkpoint_of_two_million_weights(tmp_pat
     from bench import vce_cost
 
     weights = torch.load(vce_cost._weights(tmp_path, vce_cost.SMALL), weights_only=True)
-    assert sum(tensor.numel() for tensor in weights.values()) == pytest.approx(1.97e6, rel=0.01), "as its docstring says"
+    assert sum(tensor.numel() for tensor in weights.values()) == pytest.approx(1.97e6, rel=0.01), (
+        "as its docstring says"
+    )
