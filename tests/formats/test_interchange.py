@@ -143,7 +143,7 @@ def viewer(folder: Path) -> Iterator[str]:
         subprocess.Popen([sys.executable, "-c", start, *words], stdout=said, stderr=said) as server,
     ):
         try:
-            address, until = f"http://127.0.0.1:{port}", time.monotonic() + 120
+            address, until = f"http://127.0.0.1:{port}", time.monotonic() + 300
             while not answers(address):
                 assert server.poll() is None, log.read_text()
                 assert time.monotonic() < until, log.read_text()
