@@ -66,6 +66,7 @@ METRICS: Mapping[str, Metric] = {
     "stable": Metric("Claim D: changes when nothing changes", lower_is_better=True),
     "looks": Metric("Claim E: looks at the image", -inf, inf),
     "phi": Metric("phi", -1),
+    "cct": Metric("CCT", -1),
     "phi_before": Metric("phi of the first explanation", -1),
     "phi_after": Metric("phi of the second explanation", -1),
     "phi_cct": Metric("phi-CCT", -1),
@@ -85,6 +86,7 @@ TABLES = ("table1", "table2", "bench", "faithfulness", "card", "controls", "pair
 NOT_OF_A_MODEL = (
     *("sham", "noise_sham", "swapped", "exam_sensitivity", "exam_specificity", "edit_verified", "edits_checked"),
     *("outside", "expected_phi", "paper_pcs", "paper_ncc", "paper_ccs", "paper_ccs_graded"),
+    *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed"),
     *("moved", "named", "causal_effect", "breadth", "words"),
 )
 """Figures of judge, editor or paper, and those of which neither end is better: they go along as details."""
