@@ -19,7 +19,7 @@ KLEIN, KONTEXT, QWEN = "Flux2KleinPipeline", "FluxKontextPipeline", "QwenImageEd
 LAYERS = dict.fromkeys((KLEIN, KONTEXT, QWEN), "transformer_blocks.0.attn.to_out.0")
 
 
-def adapter(pipeline: str, folder: Path, prefix: str = "transformer", strength: float = 30.0) -> Path:
+def adapter(pipeline: str, folder: Path, prefix: str = "transformer", strength: float = 100.0) -> Path:
     """A random adapter of rank 2 on one layer of a pipeline's network."""
     import torch
 
