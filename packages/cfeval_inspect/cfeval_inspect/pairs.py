@@ -21,10 +21,9 @@ from cfeval.core.sampling import derive_seed
 from cfeval.datasets.pair import RawPair, items_of, pair_of
 from cfeval.datasets.sample import Sample as Item
 from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.table import PairData, rows
 from cfeval.edct.pairs.verdicts import verdicts
-from cfeval.edct.records import Baseline
 from cfeval.edct.stages.baselines import baselines
 from cfeval.stats.intervals import Interval
 from cfeval_inspect import assets
@@ -152,10 +151,10 @@ def judged(state: TaskState, judge: str, seed: int) -> PairVerdict:
     of which another thing was changed.
     """
     former = [Item.model_validate(item) for item in state.metadata["former"]]
-    said = [Baseline.model_validate(one) for one in state.store.get(RECORDS)["baselines"]]
+    said = [PairBaseline.model_validate(one) for one in state.store.get(RECORDS)["baselines"]]
     lost: dict[str, Any] = failure(Status.REJECTED, "baselines", "not asked")
     known = {one.id: one for one in said} | {
-        one.id: Baseline(id=one.id, question=one.question, **lost) for one in former
+        one.id: PairBaseline(id=one.id, question=one.question, **lost) for one in former
     }
     asked = registry.build("pair_judges", judge_spec(judge))
     *_, own = verdicts([*former, *items_in(state.metadata)], known, asked, seed)

@@ -18,7 +18,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
 from cfeval.datasets.sample import Sample, originals
 from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.plugins.pair_judges.chat import ChatPairJudge, Plugin
@@ -56,7 +56,8 @@ def alone(path: Path, model: Reply, judge: Reply | None = None) -> tuple[PairRow
     raws = registry.build("pair_sets", {"plugin": "files", "path": str(path)}).pairs(1000, SEED)
     file_pairs(file, raws, SEED, every=2)
     items = list(read_jsonl(file, Sample))
-    said = {one.id: one for one in baselines(items, originals(file), Alone(model), prompts(), SEED)}
+    asked = baselines(items, originals(file), Alone(model), prompts(), SEED)
+    said = {one.id: PairBaseline.model_validate(one.model_dump()) for one in asked}
     options = Plugin(model={"plugin": "mock"})
     asked = ChatPairJudge(Alone(judge), options) if judge else registry.build("pair_judges", {"plugin": "lexical"})
     found = list(verdicts(items, said, asked, SEED))
