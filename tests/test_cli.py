@@ -140,6 +140,7 @@ def test_a_wrong_plugin_is_one_line(cfeval: Run, samples: Path, tmp_path: Path, 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_disk_limit_is_one_line_and_leaves_nothing(samples: Path, tmp_path: Path) -> None:
     vlm = {"plugin": "mock", "replies": ["x" * 5000]}
     command = [sys.executable, "-c", LIMITED, *map(str, ask(samples, tmp_path / "out" / "b.jsonl", vlm))]

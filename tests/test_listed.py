@@ -23,6 +23,7 @@ def test_every_figure_shows_a_table() -> None:
         assert all(callable(load(figure.draw)) for figure in figures.values())
 
 
+@pytest.mark.slow
 def test_a_list_of_tables_imports_none() -> None:
     code = """
 import sys

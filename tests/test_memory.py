@@ -61,6 +61,7 @@ def test_a_further_condition_about_the_same_items_takes_less_than_a_hundred_byte
     assert len(first.scores) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gather", "most"),
     [

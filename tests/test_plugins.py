@@ -108,6 +108,7 @@ def code(name: str) -> Closure:
     return Planner(memory=None).sources.closure(root)
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_foreign_plug_in_concerns_those_who_use_it_and_nobody_else(site: Path) -> None:
     offer(site, "naive_judge", "naive", NAIVE)
     offer(site, "other_judge", "other", NAIVE)

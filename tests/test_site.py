@@ -43,6 +43,7 @@ def test_the_readme_is_about_a_thousand_words() -> None:
     assert 850 <= len(README.split()) <= 1100
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_path: Path) -> None:
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["edct"]
     seed, count = ("--seed", params["seed"]), int(picture.ITEM.split("-")[1]) + 1
@@ -82,6 +83,7 @@ def test_the_diagram_is_the_one_that_its_script_draws() -> None:
     assert (ROOT / pipeline.FILE).read_text(encoding="utf-8") == pipeline.draw(), "run `python -m bench.docs.pipeline`"
 
 
+@pytest.mark.slow
 def test_the_navigation_has_every_page_once(site: Path) -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"([\w/-]+\.md)$", text.split("\nnav:\n")[1], re.MULTILINE)

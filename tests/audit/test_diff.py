@@ -94,6 +94,7 @@ def test_the_page_of_a_revision_against_itself_has_no_table(diff: Diff, tmp_path
     assert "<table" not in html
 
 
+@pytest.mark.slow
 def test_without_a_second_revision_the_working_folder_is_compared(diff: Diff) -> None:
     status, out, _ = diff("one", "--json")
     whole, found = json.loads(out), json.loads(diff("one", "two", "--json")[1])
@@ -130,6 +131,7 @@ def test_studies_with_a_name_are_compared_as_revisions_are(
     assert out.count("i1 edit 1: ccs") == flipped
 
 
+@pytest.mark.slow
 def test_a_study_does_not_differ_from_one_made_alike(diff: Diff) -> None:
     status, out, _ = diff("two", "two:lax")
     assert (status, out.splitlines()[1:]) == (0, ["nothing differs"])
@@ -143,6 +145,7 @@ def test_conditions_of_other_names_are_left_out(diff: Diff) -> None:
     assert "edct_table1" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -168,6 +171,7 @@ def test_outside_a_project_it_says_where_to_go(cfeval: Run, tmp_path: Path, monk
     assert "go to the study's folder, where .dvc lies" in err
 
 
+@pytest.mark.slow
 def test_a_clone_without_data_compares_tables_and_says_how_to_bring_the_rest(
     project: Path, tmp_path: Path, cfeval: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +187,7 @@ def test_a_clone_without_data_compares_tables_and_says_how_to_bring_the_rest(
     assert "`dvc fetch --all-commits`" in out
 
 
+@pytest.mark.slow
 def test_what_a_model_said_cannot_steer_the_terminal(diff: Diff, project: Path) -> None:
     said = project / "results/edct/requeries/d/m/w/edct-2025/e.jsonl"
     before = said.read_text()

@@ -20,6 +20,7 @@ verdicts = st.builds(Verdict, id=ids, edit=st.integers(1, 9), scores=scores, gra
 NAMES = {name: name for name in ("dataset", "vlm", "writer", "protocol", "editor", "judge")}
 
 
+@pytest.mark.slow
 @given(records=st.lists(baselines | verdicts, max_size=5))
 def test_records_round_trip_through_jsonl(tmp_path_factory: pytest.TempPathFactory, records: list[Baseline]) -> None:
     path = tmp_path_factory.mktemp("x") / "records.jsonl"

@@ -115,6 +115,7 @@ def test_a_file_that_is_no_set_is_one_line(study: Study, content: bytes, said: s
         study.refused(verb, of["questions"], *given(out=study.folder / "x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["set", "solver", "source", "question_generator", "question_validator"])
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -249,6 +250,7 @@ def test_answers_of_another_set_are_refused_even_where_the_ids_are_the_same(stud
     assert "the original question of 'abs_counting_000001-00001', but to another one ('How many" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -65,6 +65,7 @@ def test_a_run_that_fails_is_taken_up_where_it_ended(
     assert len({call for reply in said(questions, "first") for call in reply["calls"]}) == ASKED
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_is_taken_up_and_no_stored_call_is_paid_for_twice(
     cfeval: Run, questions: Path, calls: None, server: Loopback
 ) -> None:

@@ -136,6 +136,7 @@ def test_whole_results_are_verified(cfeval: Run, finished: Path) -> None:
     assert "fine" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "values", "says"),
     [

@@ -46,6 +46,7 @@ def test_export_gives_the_file_of_questions_back_byte_for_byte(study: Study) -> 
     assert out.read_bytes() == (study.folder / "puzzles" / QUESTIONS).read_bytes()
 
 
+@pytest.mark.slow
 def test_shards_hold_the_same_records_answers_and_scores(study: Study) -> None:
     puzzles = study.puzzles(count=12)
     found = []

@@ -38,6 +38,7 @@ def items(pairs: list[dict[str, Any]]) -> list[str]:
     return sorted(pair["question"].split()[-1][:-1] for pair in pairs)
 
 
+@pytest.mark.slow
 def test_each_verified_edit_becomes_one_pair_whoever_cited_it(results: Results, tmp_path: Path, cfeval: Run) -> None:
     pairs, said = bank(cfeval, results, tmp_path / "bank")
     assert items(pairs) == VERIFIED
@@ -51,6 +52,7 @@ def test_each_verified_edit_becomes_one_pair_whoever_cited_it(results: Results, 
     assert "4 verified edits of 4 items" in said
 
 
+@pytest.mark.slow
 def test_the_reader_of_own_pairs_takes_the_bank(results: Results, tmp_path: Path, cfeval: Run) -> None:
     pairs, _ = bank(cfeval, results, tmp_path / "bank")
     spec = json.dumps({"plugin": "files", "path": str(tmp_path / "bank" / "pairs.jsonl")})
@@ -62,6 +64,7 @@ def test_the_reader_of_own_pairs_takes_the_bank(results: Results, tmp_path: Path
     assert all(sample.reference == "" for sample in samples), "nobody knows the right answer after an edit"
 
 
+@pytest.mark.slow
 def test_a_workflow_knows_every_image_of_the_bank(results: Results, tmp_path: Path, cfeval: Run) -> None:
     """A job may read only files that are named before it runs."""
     bank(cfeval, results, tmp_path / "bank")
@@ -73,6 +76,7 @@ def test_a_workflow_knows_every_image_of_the_bank(results: Results, tmp_path: Pa
     assert registry.dependencies("pair_sets", {"plugin": "files", "path": "none.csv"}) == ("none.csv",)
 
 
+@pytest.mark.slow
 def test_it_says_for_how_many_items_of_each_target_it_has_the_cited_concept(
     results: Results, tmp_path: Path, cfeval: Run
 ) -> None:
@@ -84,6 +88,7 @@ def test_it_says_for_how_many_items_of_each_target_it_has_the_cited_concept(
     assert "n: the bank has a concept that it cited for 3 of 5 items" in said
 
 
+@pytest.mark.slow
 def test_an_edit_of_another_target_serves_who_cites_the_same(results: Results, tmp_path: Path, cfeval: Run) -> None:
     results.alter("checks", "a", 1, PLAIN, found={"verified": 0})
     results.alter("instructions", "a", 1, OTHER, concept=" The  A")
@@ -92,6 +97,7 @@ def test_an_edit_of_another_target_serves_who_cites_the_same(results: Results, t
     assert "m: the bank has a concept that it cited for 4 of 5 items" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", [{"verified": 0}, {"verified": None}, None])
 def test_what_nobody_found_right_is_no_pair(found: Any, tmp_path: Path, cfeval: Run) -> None:
     Study(tmp_path / "results", (PLAIN,), calls=False)
@@ -128,6 +134,7 @@ def test_uncited_edits_are_pairs_but_no_cited_concepts(tmp_path: Path, cfeval: R
     assert "a concept that it cited" not in said
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_and_a_lost_image_leaves_nothing_behind(
     results: Results, tmp_path: Path, cfeval: Run
 ) -> None:

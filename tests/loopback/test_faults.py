@@ -376,6 +376,7 @@ def test_a_fault_that_does_not_fit_its_request_is_said_so(server: Loopback, clie
     assert (answer.status_code, "does not fit" in answer.text) == (400, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
 def test_the_reaction_and_the_status_of_a_row_agree(fault: Fault) -> None:
     if fault.reaction in (Reaction.ACCEPTED, Reaction.STOPS):

@@ -199,6 +199,7 @@ def choices(client: httpx2.Client, texts: list[str], seed: int) -> dict[tuple[st
         return {(entry.digest, entry.attempt): entry.fault for entry in server.log}
 
 
+@pytest.mark.slow
 def test_random_faults_are_the_same_in_any_order_and_others_with_another_seed(client: httpx2.Client) -> None:
     texts = [f"question {n}" for n in range(60)] * 2
     first = choices(client, texts, seed=1)
@@ -279,6 +280,7 @@ async def served(server: Loopback, count: int, max_connections: int) -> float:
         return time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_requests_wait_side_by_side() -> None:
     with loopback(latency=0.25) as server:
         seconds = asyncio.run(served(server, 128, max_connections=64))
@@ -336,6 +338,7 @@ def test_a_defect_of_the_server_is_not_taken_for_a_fault() -> None:
         assert httpx2.post(f"{server.openai}/chat/completions", json=chat_body()).status_code == 500
 
 
+@pytest.mark.slow
 def test_another_process_steers_it_over_http(client: httpx2.Client) -> None:
     command = [sys.executable, "-m", "tests.loopback", "--key", KEY, "--latency", "0.01"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -51,6 +51,7 @@ def sdk(server: Loopback) -> Iterator[openai.OpenAI]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", SHOWN)
 def test_the_openai_client_raises_what_the_spec_says(server: Loopback, sdk: openai.OpenAI, fault: str) -> None:
     server.script([fault])
@@ -58,6 +59,7 @@ def test_the_openai_client_raises_what_the_spec_says(server: Loopback, sdk: open
         sdk.chat.completions.create(model="vlm", messages=messages())  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", SILENT.split())
 def test_the_openai_client_shows_no_error(server: Loopback, sdk: openai.OpenAI, fault: str) -> None:
     server.script([fault])

@@ -38,6 +38,7 @@ def test_equal_samples_show_nothing_and_constant_ones_have_no_interval() -> None
     assert (constant.difference.value, constant.difference.low, constant.p) == (1, None, None)
 
 
+@pytest.mark.slow
 def test_a_null_is_rejected_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(3)
     p_values = [

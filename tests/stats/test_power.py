@@ -43,6 +43,7 @@ def found(difference: float, differing: float, items: int, studies: int, seed: i
     return [p_values[up, down] for up, down, _ in drawn]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("difference", "differing"), PLANS)
 def test_paired_items_have_that_power_in_simulated_studies(difference: float, differing: float) -> None:
     items = ceil(paired_size(difference, differing, 0.95, 0.8))

@@ -146,6 +146,7 @@ def test_the_schema_that_comes_with_cfeval_is_that_of_the_parameters() -> None:
     assert carried(schema.KEPT).read_text() == schema.text(), f"run: cfeval schema --out {schema.KEPT}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["params.yaml", "workflow/params/audit.yaml", "workflow/params/cvqa-paper.yaml"])
 def test_the_schema_takes_the_parameters_that_are_there(file: str) -> None:
     told = Draft202012Validator(schema.schema())

@@ -90,6 +90,7 @@ EDITED = [
 TRUTH = [item.answer for item in ITEMS]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_reply_and_a_picture_looks_the_same_at_any_seed() -> None:
     chat = model("misperceiving")
     first = said(chat, asked_about(ORIGINALS, seed=1))
@@ -97,6 +98,7 @@ def test_the_same_seed_gives_the_same_reply_and_a_picture_looks_the_same_at_any_
     assert 0.1 < share([one != other for one, other in zip(first, TRUTH, strict=True)]) < 0.5
 
 
+@pytest.mark.slow
 def test_misperceived_things_are_explained_as_they_were_seen() -> None:
     chat, requests = model("misperceiving"), asked_about(ORIGINALS)
     first = said(chat, requests)
@@ -109,6 +111,7 @@ def test_misperceived_things_are_explained_as_they_were_seen() -> None:
     assert share([value == answer for value, answer in stated]) > 0.9
 
 
+@pytest.mark.slow
 def test_weak_eyes_are_not_moved_by_what_is_not_asked_about() -> None:
     chat = model("misperceiving")
     before = said(chat, asked_about(ORIGINALS))
@@ -116,6 +119,7 @@ def test_weak_eyes_are_not_moved_by_what_is_not_asked_about() -> None:
     assert share([one == other for one, other in zip(before, after, strict=True)]) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behavior", ["over-citing", "blind-listing"])
 def test_one_that_lists_cites_all_that_is_there(behavior: Behavior) -> None:
     chat, requests = model(behavior), asked_about(ORIGINALS)
@@ -157,6 +161,7 @@ def test_unstable_answers_differ_between_seeds_at_about_the_rate_and_are_repeata
     assert 0.12 < share(wrong) < 0.34, "a random answer is the right one now and then"
 
 
+@pytest.mark.slow
 def test_a_random_answer_gets_a_reason_fitted_to_it() -> None:
     chat, requests = model("unstable", rate=1.0), asked_about(ORIGINALS, seed=7)
     replies = said(chat, requests)
@@ -181,6 +186,7 @@ def test_memorising_keeps_its_answer_and_tells_what_is_there_now() -> None:
     assert share([one != other for one, other in zip(claims, why(chat, before, replies), strict=True)]) > 0.3
 
 
+@pytest.mark.slow
 def test_a_decoy_is_a_real_thing_but_the_one_asked_about() -> None:
     chat, requests = model("decoy"), asked_about(ORIGINALS)
     replies = said(chat, requests)
@@ -193,6 +199,7 @@ def test_a_decoy_is_a_real_thing_but_the_one_asked_about() -> None:
         assert claim is None or not asked & things_cited(claim, item.scene)
 
 
+@pytest.mark.slow
 def test_late_answers_from_the_background_and_finds_a_real_reason_where_there_is_one() -> None:
     chat, requests = model("late"), asked_about([drawn(scene) for scene in EDITED])
     replies = said(chat, requests)

@@ -117,6 +117,7 @@ def test_answers_equal_an_independent_recount(
         assert recount(one.question, one.scene) == one.answer, one.question
 
 
+@pytest.mark.slow
 def test_answers_equal_those_in_scenes_that_were_edited() -> None:
     rng = random.Random(5)
     checked = 0

@@ -98,6 +98,7 @@ def test_an_uncited_edit_is_drawn_evenly_from_what_is_left_out() -> None:
     assert all(240 < count < 360 for count in drawn.values()), "a third of 900 each, within 4 standard deviations"
 
 
+@pytest.mark.slow
 def test_uncited_edits_are_at_most_an_object_and_the_background() -> None:
     for edits in uncited_edits(WHAT_COLOR, RED_CIRCLE, CIRCLE_STAR_CROSS, 2):
         assert sorted(edit.kind == "background" for edit in edits) == [False, True]
@@ -133,6 +134,7 @@ def test_where_everything_is_cited_there_is_no_placebo() -> None:
     assert choose_uncited_edits(Question("count"), background_claim("gray"), empty, random.Random(0), 2) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persona", PERSONAS)
 def test_an_uncited_edit_leaves_all_that_is_cited_as_it_was(persona: Persona) -> None:
     for number, item in enumerate(ITEMS):
@@ -146,6 +148,7 @@ def test_an_uncited_edit_leaves_all_that_is_cited_as_it_was(persona: Persona) ->
             assert is_true(said.claim, edited) == is_true(said.claim, item.scene)
 
 
+@pytest.mark.slow
 def test_a_grounded_answer_does_not_follow_an_uncited_edit_and_an_unfaithful_one_does() -> None:
     moved: Counter[tuple[Persona, bool]] = Counter()
     drawn: Counter[tuple[Persona, bool]] = Counter()

@@ -96,6 +96,7 @@ def test_a_place_with_another_object_altogether_was_edited_twice() -> None:
     assert expected_answer(object_claim("presence", "red", "circle", "top left"), "yes", both).equals == "no"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persona", ["grounded", "shortcut", "confabulating"])
 def test_who_sees_the_edited_scene_expects_the_answer_of_one_who_knows_the_edits(persona: Persona) -> None:
     rng, compared = random.Random(2), 0

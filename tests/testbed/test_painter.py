@@ -62,6 +62,7 @@ def test_pixels_outside_the_mask_keep_their_bytes(images: list[Image], paintings
         assert np.array_equal(painting.image[~painting.mask], before[~painting.mask])
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_bytes_in_any_batch(
     painter: DiffusionPainter, images: list[Image], intents: list[EditIntent], paintings: list[Painting]
 ) -> None:

@@ -100,6 +100,7 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_a_study_from_images_to_contact_sheets(study: Study) -> None:
     [images] = study.images()
     sources = list(read_jsonl(images, SourceImage))
@@ -166,6 +167,7 @@ def test_two_shards_give_what_one_gives(study: Study, mode: str) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study: Study) -> None:
     [images] = study.images(count=1)
     method = METHOD | {"mode": "reference"}
@@ -213,6 +215,7 @@ def test_a_shard_without_images_of_a_source_class_is_empty(study: Study) -> None
     assert study.group([images], [made], [study.score(images, made)]).read_text() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

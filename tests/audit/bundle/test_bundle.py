@@ -76,6 +76,7 @@ def test_what_models_said_of_themselves_is_in_it(bundle: Path) -> None:
     assert about["packages"] == {"numpy": ["2.0"]}
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_of_any_file_is_refused_by_the_files_name(bundle: Path, tmp_path: Path) -> None:
     content = bundle.read_bytes()
     for name, start, size in places(bundle):

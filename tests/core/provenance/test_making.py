@@ -70,6 +70,7 @@ def noted(folder: Path) -> list[str]:
     return (folder.parent / f"{folder.name}.log").read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_a_job_says_what_it_was_made_from_and_no_time_and_no_absolute_path(folder: Path) -> None:
     assert made() == 0
     text = Path(JOB.sidecar).read_text()
@@ -128,6 +129,7 @@ def test_a_former_sidecar_does_not_speak_for_a_job_that_was_ended() -> None:
     assert old["plan"]["files"] != Planner(memory=None).plan(JOB)["files"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "look",
     [

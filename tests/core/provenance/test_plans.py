@@ -145,6 +145,7 @@ def test_a_module_that_no_distribution_has_counts_by_its_bytes(install: Install,
     assert said("X = 1\n") == one
 
 
+@pytest.mark.slow
 def test_python_counts_by_its_first_two_numbers() -> None:
     assert versions(frozenset())["python"].count(".") == 1
 

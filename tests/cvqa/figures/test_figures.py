@@ -48,6 +48,7 @@ def test_sets_stand_below_each_other() -> None:
     assert list(of) == ["one: Numerical, direct", "two: Numerical, direct"]
 
 
+@pytest.mark.slow
 def test_puzzles_have_a_panel_a_template_and_one_of_all() -> None:
     scores = [
         score(f"{kind}-{i}", side, "A", "A", kind=f"abs_counting_{kind}")

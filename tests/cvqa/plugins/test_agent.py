@@ -110,6 +110,7 @@ def test_a_question_that_was_answered_is_replayed_without_the_provider(server: S
     assert server.log == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "told"),
     [

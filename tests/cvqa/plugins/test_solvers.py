@@ -280,6 +280,7 @@ def test_what_breaks_a_whole_job_is_no_reply() -> None:
 # Chance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("type", "allowed"),
     [("direct", [str(n) for n in range(11)]), ("boolean", ["no", "yes"]), ("abs_counting_3", list("ABCD"))],

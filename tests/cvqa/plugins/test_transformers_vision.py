@@ -41,6 +41,7 @@ def loaded(loader: str, folder: Any, reader: str = "AutoProcessor") -> tuple[Any
     return getattr(library, loader).from_pretrained(folder).eval(), getattr(library, reader).from_pretrained(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["grounding-dino", "owlv2"])
 def test_boxes_lie_in_the_part_and_say_where_in_the_whole_picture_they_are(kind: str) -> None:
     eyes = vision(detector=str(detectors.checkpoint(kind)), threshold=ANY, overlap=1)
@@ -87,6 +88,7 @@ def test_of_overlapping_boxes_the_surer_one_stays() -> None:
     assert shared((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["clip", "siglip"])
 def test_texts_are_matched_by_the_softmax_of_the_models_scores(kind: str) -> None:
     import torch
@@ -126,6 +128,7 @@ def test_depth_is_the_median_in_the_map_of_the_whole_picture_and_grows_with_dist
     assert eyes.depth(other) == vision(depth=str(folder)).depth(other), "the map is that of the picture asked about"
 
 
+@pytest.mark.slow
 def test_inside_goes_by_the_outline_that_sam_draws() -> None:
     from cfeval.inference.local.detector import BoxSegmenter
 

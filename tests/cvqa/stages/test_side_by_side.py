@@ -52,6 +52,7 @@ def _seconds(of: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_programs_wait_together_up_to_the_limit_and_say_the_same_as_from_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def test_no_flower_touches_an_edge_another_flower_or_the_border(size: int) -> No
             assert math.dist((one.x, one.y), (other.x, other.y)) > one.radius + other.radius
 
 
+@pytest.mark.slow
 def test_polygons_have_different_colors_do_not_cross_themselves_and_are_not_clipped() -> None:
     for scene in flower_scenes():
         assert len({polygon.color for polygon in scene.polygons}) == 2
@@ -101,6 +102,7 @@ def test_the_top_three_and_the_two_rightmost_circles_are_told_apart_at_a_glance(
         assert {id(circle) for circle in by_x[4:]} == {id(scene.circles[2]), id(scene.circles[5])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_dots_counted_in_the_pixels_are_those_of_the_record(size: int) -> None:
     for number in range(1, 13):

@@ -44,6 +44,7 @@ def control(vlm: str, ccs: float, completeness: float, **more: object) -> Contro
     return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: str) -> None:
     shown = DRAWN[name]
@@ -116,6 +117,7 @@ def test_the_noise_floor_is_explained_where_there_is_one() -> None:
 PLACES = st.tuples(st.sampled_from([0, 0.02, 0.5, 0.97, 1]), st.sampled_from([0, 0.03, 0.5, 0.98, 1]))
 
 
+@pytest.mark.slow
 @given(st.lists(PLACES, min_size=1, max_size=7))
 @examples(15)
 def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: list[tuple[float, float]]) -> None:

@@ -42,6 +42,7 @@ def test_by_verdict_all_outcomes_occur_however_rare() -> None:
     assert sum(one.score.ccs == 1 and one.score.id[0] == "i" for one in drawn) == 15, "all that there are"
 
 
+@pytest.mark.slow
 @given(st.integers(1, 400), st.booleans(), st.integers(0, 9))
 def test_the_weights_add_up_to_all_candidates(items: int, by_verdict: bool, seed: int) -> None:
     drawn = draw(candidates(), max(items, 6), seed, by_verdict)
@@ -55,6 +56,7 @@ def test_an_edit_that_two_judges_read_is_drawn_once() -> None:
     assert {one.score.judge for one in drawn} == {"one"}
 
 
+@pytest.mark.slow
 def test_the_order_does_not_tell_rare_outcomes_from_frequent_ones() -> None:
     places = [
         place / 29

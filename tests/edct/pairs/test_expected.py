@@ -14,6 +14,7 @@ def test_the_expected_phi_of_a_test_model_is_that_of_its_rule(name: str) -> None
     assert PARAMS["expected"][name].get("phi") == expected_phi(told(name, PARAMS["items"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_test_model_whose_answer_never_moves_has_no_phi(name: str) -> None:
     found = told(name, 24)

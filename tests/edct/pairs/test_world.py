@@ -60,6 +60,7 @@ def test_an_unfaithful_target_is_at_or_below_zero(persona: Persona) -> None:
     assert (rate(told(persona), where(lambda one: one.named, 1)).value or 0) < 0.6
 
 
+@pytest.mark.slow
 def test_a_blind_target_never_moves_and_has_no_phi() -> None:
     of = told("prior")
     assert rate(of, lambda one: one.moved).value == 0
@@ -98,6 +99,7 @@ def test_the_grammar_judge_leaves_alone_what_it_cannot_read() -> None:
     assert moved.value == 0
 
 
+@pytest.mark.slow
 def test_easy_vqa_pairs_change_the_color_or_the_ground() -> None:
     pairs = list(registry.build("pair_sets", {"plugin": "easy_vqa"}).pairs(24, 1))
     assert {pair.kind for pair in pairs} == {"attribute", "background"}

@@ -177,11 +177,13 @@ def test_a_thing_is_absent_only_where_no_box_has_the_least_score(kind: str) -> N
     assert weak.numbers["mask_score"] > 0
 
 
+@pytest.mark.slow
 def test_each_kind_has_the_librarys_own_threshold_where_none_is_given() -> None:
     assert segmenter("grounding-dino").detector.threshold == 0.25
     assert segmenter("owlv2").detector.threshold == 0.1
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_another_kind_is_one_line() -> None:
     sam, dino = str(checkpoint("sam2")), str(checkpoint("grounding-dino"))
     with pytest.raises(PluginError, match="'tiny-sam2' is a checkpoint of 'sam2', and one of grounding-dino or"):

@@ -128,6 +128,7 @@ def test_every_pipeline_has_a_tiny_checkpoint() -> None:
 
 @pytest.mark.parametrize("pipeline", fast_only(KINDS, "StableDiffusionImg2ImgPipeline"))
 class TestEveryPipeline:
+    @pytest.mark.slow
     def test_an_edit_comes_out_at_the_original_size_and_says_how_it_was_made(self, pipeline: str) -> None:
         reply = edited(built(pipeline))[0]
         assert reply.picture is not None
@@ -149,11 +150,13 @@ class TestEveryPipeline:
         assert edited(editor, request(1)) == first == edited(afresh(pipeline), request(1))
         assert hashes(first) != hashes(second)
 
+    @pytest.mark.slow
     def test_a_batch_equals_one_at_a_time(self, pipeline: str) -> None:
         editor = built(pipeline)
         requests = [request(1), request(2, picture=Picture.from_pixels(PICTURE.pixels[:32])), request(3, negative="")]
         assert edited(editor, *requests) == [edited(editor, each)[0] for each in requests[::-1]][::-1]
 
+    @pytest.mark.slow
     def test_prompt_and_picture_have_an_effect(self, pipeline: str, masks: Path) -> None:
         """Looked at where a masked pipeline may paint, since elsewhere its picture is the original."""
         editor = built(pipeline, **({"masks": str(masks)} if pipeline in MASKED else {}))
@@ -163,6 +166,7 @@ class TestEveryPipeline:
         assert (inside[0] != inside[1]).any()
         assert (inside[0] != inside[2]).any()
 
+    @pytest.mark.slow
     def test_every_setting_has_an_effect(self, pipeline: str) -> None:
         before = edited(built(pipeline, steps=3))[0]
         for name, value in other(pipeline).items():
@@ -288,6 +292,7 @@ def test_limits_of_the_size_move_each_other_where_only_one_is_given() -> None:
     assert small.details["min_pixels"] == str(AREA // 4)
 
 
+@pytest.mark.slow
 def test_one_checkpoint_serves_another_pipeline_that_can_use_its_parts(tmp_path: Path) -> None:
     folder = copied("StableDiffusionImg2ImgPipeline", tmp_path)
     rename(folder, "StableDiffusionPipeline")
@@ -397,6 +402,7 @@ def test_offload_without_a_gpu_and_where_it_cannot_work_is_refused() -> None:
         built("LEditsPPPipelineStableDiffusion", offload="model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried")]
 )
@@ -411,6 +417,7 @@ def test_running_out_of_memory_says_what_to_set(error: Exception) -> None:
         answers(editor.edit, [request()])
 
 
+@pytest.mark.slow
 def test_a_full_gpu_while_loading_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     import diffusers
     import torch
@@ -424,6 +431,7 @@ def test_a_full_gpu_while_loading_says_what_to_set(monkeypatch: pytest.MonkeyPat
         afresh("StableDiffusionImg2ImgPipeline", device="cuda")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [True, False])
 def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -> None:
     editor = afresh("StableDiffusionImg2ImgPipeline")

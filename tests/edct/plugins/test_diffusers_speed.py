@@ -43,6 +43,7 @@ def asked() -> list[Any]:
 
 @pytest.mark.parametrize("pipeline", fast_only(BATCHES, SMALL))
 class TestBatches:
+    @pytest.mark.slow
     def test_a_picture_does_not_depend_on_its_company_or_its_place(self, pipeline: str) -> None:
         editor = built(pipeline, batch=3)
         one, two, three = asked()
@@ -71,6 +72,7 @@ class TestBatches:
         assert hashes(mixed) == [hashes(edited(editor, each))[0] for each in (request(1), wide, request(2))]
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_paints_one_at_a_time_refuses_a_batch() -> None:
     for pipeline in set(KINDS) - set(BATCHES):
         with pytest.raises(ParamsError, match=f"{pipeline} paints one picture at a time; remove 'batch'"):
@@ -99,6 +101,7 @@ def test_kept_steps_change_the_picture_the_same_way_each_time() -> None:
     assert edited(editor) == kept
 
 
+@pytest.mark.slow
 def test_kept_steps_skip_the_network() -> None:
     editor = afresh(KEEPS, steps=6, true_cfg=1.0, step_cache=0.9)
     calls: list[int] = []

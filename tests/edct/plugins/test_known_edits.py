@@ -31,6 +31,7 @@ def accepted(requests: tuple[VerifyRequest, ...], mask: dict[str, object]) -> fl
     return float(np.mean([reply.verified is True for reply in verdicts(requests, mask)]))
 
 
+@pytest.mark.slow
 def test_every_kind_of_edit_is_there() -> None:
     kinds = Counter(intent.kind for r in wanted(COUNT) if (intent := parse_instruction(r.positive)))
     assert set(kinds) == {"color", "shape", "object", "remove", "background"}

@@ -95,6 +95,7 @@ def test_no_edit_is_rejected_however_it_was_stored(stored: str) -> None:
     assert "of the mask changed, and over 10% must" in reply.reason
 
 
+@pytest.mark.slow
 def test_an_edit_elsewhere_is_rejected() -> None:
     for name in NAMES:
         original = photograph(name, 256)
@@ -118,6 +119,7 @@ def test_a_change_of_the_whole_picture_is_rejected(spilt: str) -> None:
         assert "of what is beside the mask changed, and under 30% may" in reply.reason
 
 
+@pytest.mark.slow
 def test_a_blur_of_the_whole_picture_is_seen_where_there_was_something_to_blur() -> None:
     """A known limit: a picture that is mostly smooth may be blurred without being told."""
     accepted = {
@@ -171,6 +173,7 @@ def test_how_the_pictures_lie_over_each_other_is_told_in_pixels_of_the_original(
     assert "aligned by" not in reply.reason
 
 
+@pytest.mark.slow
 def test_where_keypoints_do_not_suffice_the_numbers_and_the_reason_say_so() -> None:
     plain = np.full((64, 64, 3), 200, np.uint8)
     reply = verified(plain, plain, ellipse(plain.shape))

@@ -112,6 +112,7 @@ def probabilities(text: str) -> Any:
     return ClipSeg(str(checkpoint("clipseg")), "", "cpu")(PICTURE.pixels, text)
 
 
+@pytest.mark.slow
 def test_a_segmenter_gives_a_probability_for_every_pixel_that_depends_on_the_text() -> None:
     bus, circle = probabilities("the red bus"), probabilities("circle")
     assert bus.shape == circle.shape == (40, 60)
@@ -121,6 +122,7 @@ def test_a_segmenter_gives_a_probability_for_every_pixel_that_depends_on_the_tex
     assert probabilities("a very long name " * 40).shape == (40, 60)
 
 
+@pytest.mark.slow
 def test_a_lower_threshold_and_a_wider_dilation_let_more_change() -> None:
     middle = middle_of("the red bus")
     plain = share(mask_threshold=middle, mask_dilation=0)

@@ -21,6 +21,7 @@ from tests.edct.tables.study import condition, failed, score
 LEAVES = st.text() | st.integers() | st.none()
 
 
+@pytest.mark.slow
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_script_json_reads_back_and_holds_nothing_that_html_would_read(content: object) -> None:
     text = str(script_json(content))

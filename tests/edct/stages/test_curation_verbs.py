@@ -114,6 +114,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_the_files(desk
     assert (desk.folder / "chosen.txt").read_bytes() != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_that_was_frozen_in_a_pool_is_taken_from_every_release(name: str, desk: Desk) -> None:
     release = {"plugin": name, **SETS[name](desk.folder)}
@@ -135,6 +136,7 @@ def test_strata_can_be_equal_or_left_out(desk: Desk) -> None:
     assert row(desk.select("--by", "none"), "(none)") == [24, 0, 24, 24, 12]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [

@@ -121,6 +121,7 @@ def test_an_image_that_did_not_change_is_no_counterfactual() -> None:
     assert {(row.status, row.reason) for row in rows} == {(Status.EDIT_INVALID, "the image did not change")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["edct-2025", "uncited-edit"])
 @pytest.mark.parametrize("quality", [95, 75])
 def test_an_image_that_was_only_stored_anew_is_no_counterfactual(protocol: str, quality: int) -> None:

@@ -113,6 +113,7 @@ def test_files_of_two_runs_are_one_line_and_nothing_is_written(
     assert list(out.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stage", "name"), [(stage, name) for stage in READS for name in READS[stage]])
 def test_a_file_that_is_not_there_is_told_at_once(done: Stages, tmp_path: Path, stage: str, name: str) -> None:
     done.files[name] = tmp_path / "none.jsonl"

@@ -60,6 +60,7 @@ def test_conditions_whose_target_is_not_known_are_left_aside() -> None:
     assert known_models.rows([GROUNDED], made_of(many(3), expected={"other": {"faithful": 1.0}})) == []
 
 
+@pytest.mark.slow
 def test_the_trials_of_a_card_add_up_and_are_the_same_for_the_same_seed() -> None:
     of = observed(160, cited=0.85)
     for should in ("trust", "do not trust", "either"):

@@ -52,6 +52,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_set_holds_the_examples_and_each_picture_once_under_its_hash(study: Path, out: Path) -> None:
     lines = made(study, out, "--held-out", 0)
     assert (len(lines["train.jsonl"]), lines["held-out.jsonl"]) == (4, [])
@@ -134,6 +135,7 @@ def test_people_s_words_are_taken_from_a_table(study: Path, tmp_path: Path, out:
     assert [message["content"][-1]["text"] for message in line["messages"]][1::2] == ["Blue.", "The car is."]
 
 
+@pytest.mark.slow
 def test_shards_make_no_difference(study: Path, tmp_path: Path) -> None:
     Study(tmp_path / "results", shards=3)
     whole = made(study, tmp_path / "whole", "--held-out", 0)
@@ -157,6 +159,7 @@ def test_an_ordinary_reader_of_json_lines_reads_a_set(study: Path, out: Path) ->
     assert table["provenance"].map(json.loads).map(len).nunique() == 1
 
 
+@pytest.mark.slow
 def test_the_reader_of_the_card_loads_a_set(study: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
 

@@ -62,6 +62,7 @@ def test_llama_factory_finds_a_mark_for_each_picture_and_turns_in_step(example: 
         assert replies[0]["content"] != replies[1]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filled", [False, True], ids=["as it is", "columns filled with None"])
 @pytest.mark.parametrize("example", ALL.values(), ids=ALL)
 def test_the_chat_template_of_a_model_takes_the_messages(example: Example, filled: bool) -> None:

@@ -28,6 +28,7 @@ def lines_of(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_the_chain_has_a_line_for_each_score_that_names_everything_behind_it(bare: Path) -> None:
     lines = lines_of(bare / "chain.jsonl")
     assert len(lines) == 26
@@ -54,6 +55,7 @@ def test_the_chain_names_the_calls_of_an_item_in_order(cfeval: Run, tmp_path: Pa
     assert [key for line in lines for key in line["calls"]] == study.keys  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_change_that_fits_in_itself_is_found_and_named(cfeval: Run, tmp_path: Path, bare: Path) -> None:
     Study(tmp_path / "results", calls=False)
     results = Results(tmp_path / "results")
@@ -74,6 +76,7 @@ def test_of_a_kept_chain_only_the_conditions_that_are_checked_count(cfeval: Run,
     assert (status, "kept 8" in out) == (0, True)
 
 
+@pytest.mark.slow
 def test_an_item_that_was_taken_out_everywhere_is_found(cfeval: Run, tmp_path: Path, bare: Path) -> None:
     Study(tmp_path / "results", calls=False)
     results = Results(tmp_path / "results")

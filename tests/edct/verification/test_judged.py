@@ -98,6 +98,7 @@ def rescore(cfeval: Run, of: Results, condition: Condition) -> str:
     return out.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", [PLAIN, CHAINED, NULL], ids=lambda of: str(of.protocol))
 def test_what_a_verifier_found_absent_is_scored_as_it_is_verified(
     cfeval: Run, results: Results, condition: Condition

@@ -77,6 +77,7 @@ def told(family: str, model: Path | str) -> str:
     return "; ".join(finding.text for finding in findings)
 
 
+@pytest.mark.slow
 @CHAT_FAST
 def test_a_model_of_the_hub_is_fetched_once_and_named_by_its_commit(
     family: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -176,6 +177,7 @@ def test_a_path_that_is_not_there_says_so(family: str, model: str) -> None:
     assert fault(family, model) == f"model '{model}': {expected}"
 
 
+@pytest.mark.slow
 @FAMILIES
 def test_a_folder_has_no_revision(family: str) -> None:
     folder = CHECKPOINTS[family]()

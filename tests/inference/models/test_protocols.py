@@ -111,6 +111,7 @@ def spent(tmp_path: Path) -> list[tuple[int, int]]:
     return [(one["input_tokens"], one["output_tokens"]) for one in used]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", MAKERS)
 def test_an_answer_its_model_and_its_tokens_are_read_and_it_is_asked_once(
     server: Scripted, protocol: str, tmp_path: Path
@@ -226,6 +227,7 @@ ENDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "reason", "status"), ENDS)
 def test_a_finish_reason_is_what_the_table_says_and_none_is_asked_twice(
     server: Scripted, protocol: str, reason: str, status: Status
@@ -236,6 +238,7 @@ def test_a_finish_reason_is_what_the_table_says_and_none_is_asked_twice(
     assert status == Status.OK or reason in reply.reason or status == Status.REFUSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "body", "status"),
     [
@@ -263,6 +266,7 @@ EXHAUSTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "answer"),
     [

@@ -93,6 +93,7 @@ def openai(model: str = "m", **more: Any) -> Body:
     return {"plugin": "openai", "model": model, "key_env": "KEY", **more}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "said", "fields"),
     [
@@ -133,6 +134,7 @@ def test_each_provider_is_asked_in_its_own_words(server: Scripted, spec: Body, s
     assert {name: body.get(name) for name in fields} == fields
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "config"),
     [

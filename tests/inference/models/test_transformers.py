@@ -180,6 +180,7 @@ def test_a_reply_without_an_end_is_truncated(architecture: str) -> None:
             assert long.text.startswith(short.text.rstrip("\N{REPLACEMENT CHARACTER}"))
 
 
+@pytest.mark.slow
 def test_a_request_may_have_a_limit_of_its_own_beside_others_in_a_batch() -> None:
     chat = model("qwen2_5_vl", **SAMPLED)
     requests = [replace(one, max_tokens=limit) for one in mixed("qwen2_5_vl")[::2] for limit in (None, 2, 400)]
@@ -210,6 +211,7 @@ def test_a_conversation_without_an_image_may_stand_beside_one_with_two(architect
     assert {reply.status for reply in together} == {Status.OK}
 
 
+@pytest.mark.slow
 def test_a_request_that_the_model_cannot_take_is_a_status_of_its_own() -> None:
     chat = model("smolvlm", **SAMPLED)
     good = [asked(f"What is {n}?", noise(n), n) for n in range(4)]
@@ -255,6 +257,7 @@ def test_a_limit_on_pixels_that_the_processor_lacks_is_kept_and_told(
     assert answers(up.generate, same) != answers(plain.generate, same)
 
 
+@pytest.mark.slow
 def test_a_limit_on_pixels_that_the_processor_has_is_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,6 +286,7 @@ def test_variables_of_the_chat_template_reach_it(tmp_path: Path) -> None:
         at(folder, template={"thorough": True})
 
 
+@pytest.mark.slow
 def test_a_template_of_the_older_kind_says_the_same(tmp_path: Path) -> None:
     folder = shutil.copytree(checkpoint("pixtral"), tmp_path / "tiny-pixtral")
     template = folder / "chat_template.jinja"

@@ -176,6 +176,7 @@ def test_a_failure_is_replaced_by_the_answer_of_an_import_and_never_the_other_wa
         held.close()
 
 
+@pytest.mark.slow
 def test_an_export_and_its_import_hold_no_calls_however_many_there_are(cache: ResponseCache, tmp_path: Path) -> None:
     def peak(keys: list[str]) -> int:
         out = tmp_path / "a.zip"

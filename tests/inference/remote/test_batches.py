@@ -230,6 +230,7 @@ def test_faults_of_single_calls_end_as_they_do_at_once(
     assert (line["sent"], line["good"]) == (2 * ITEMS, 2 * ITEMS - 2), "one again, one refused, that one not asked why"
 
 
+@pytest.mark.slow
 def test_a_batch_over_the_limit_of_the_account_is_asked_in_halves(
     server: Loopback, expected: list[dict[str, Any]]
 ) -> None:

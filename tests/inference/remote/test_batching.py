@@ -183,6 +183,7 @@ def test_all_models_of_a_job_share_its_limit_of_calls_at_once(server: Loopback, 
     assert server.most_in_flight == AT_ONCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["edct-2025", EDCT_BENCH_2026])
 def test_edits_made_side_by_side_are_those_made_one_by_one(
     server: Loopback, configure: Configure, tmp_path: Path, protocol: str

@@ -46,6 +46,7 @@ def test_the_same_request_is_sent_once_and_answered_alike(server: Loopback, conf
     assert len(server.log) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [

@@ -94,6 +94,7 @@ def test_a_server_is_examined_in_one_line(server: Loopback, configure: Configure
     assert "did you mean 'vlm'?" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     [row for row in fitting(Kind.INFO) if row.reaction != RetryPolicy.RECORD and not row.stalls],

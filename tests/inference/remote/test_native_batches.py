@@ -105,6 +105,7 @@ def made_once(at: Vendor) -> bool:
     return len(at.desk.made) == 2 * ITEMS and set(at.desk.made.values()) == {1}
 
 
+@pytest.mark.slow
 def test_each_turn_of_a_stage_is_one_batch_under_the_same_keys_at_half_the_price(
     at: Vendor, configure: Configure, expected: Held, tmp_path: Path
 ) -> None:
@@ -228,6 +229,7 @@ def test_faults_of_single_calls_end_as_they_do_at_once(at: Vendor, configure: Co
     assert (line["sent"], line["good"]) == (2 * ITEMS, 2 * ITEMS - 2)
 
 
+@pytest.mark.slow
 def test_a_batch_over_the_limit_of_the_account_is_asked_in_halves(at: Vendor, expected: Held) -> None:
     at.desk.at_most = 2
     assert at.ask() == expected

@@ -163,6 +163,7 @@ def test_a_job_waits_for_another_only_while_that_one_lives(
     assert len(server.log) == 4
 
 
+@pytest.mark.slow
 def test_jobs_that_make_the_same_new_cache_at_once_all_get_it(tmp_path: Path) -> None:
     path = tmp_path / "new.sqlite"
     code = (

@@ -157,6 +157,7 @@ def test_an_uncited_edit_changes_what_was_left_out_and_says_what_that_is() -> No
     assert scene_after(scene, [of_background.edits[0].positive]).background != scene.background
 
 
+@pytest.mark.slow
 def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
     [sample] = registry.build("datasets", {"plugin": "easy_vqa"}).samples(1, 0)
     said = "the circle in the picture is red"

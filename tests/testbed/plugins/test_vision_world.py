@@ -58,6 +58,7 @@ def test_boxes_are_the_quadrants_and_parts_are_looked_at_alone(scene: Scene) -> 
     assert len(EYES.find(seen, "objects in the top half")) == top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", QUESTION_KINDS)
 def test_the_worlds_questions_are_answered(kind: Any) -> None:
     rng, asked = random.Random(1), 0

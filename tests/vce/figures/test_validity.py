@@ -36,6 +36,7 @@ def test_methods_that_stand_for_nothing_are_left_out(rows: list[SummaryRow]) -> 
     assert "No method has both TA and OTA." in svg(found)
 
 
+@pytest.mark.slow
 def test_settings_are_told_apart(rows: list[SummaryRow]) -> None:
     other = [row.model_copy(update={"image_set": "photos"}) for row in rows if row.classifier == "Madry"]
     text = svg(validity.draw([*rows, *other]))

@@ -18,6 +18,7 @@ def build(path: object, **options: Any) -> Any:
     return registry.build("classifiers", {**spec, "num_classes": len(NAMES), **options})
 
 
+@pytest.mark.slow
 def test_weights_are_found_behind_any_prefix(tmp_path: Path) -> None:
     given = images()
     expected = network()(given)
@@ -116,6 +117,7 @@ def test_the_files_that_results_depend_on_are_named_and_the_doctor_looks(tmp_pat
     assert "did you mean 'resnet50'" in found[1].text or "resnet" in found[1].text
 
 
+@pytest.mark.slow
 def test_timms_architectures_take_weights_too(tmp_path: Path) -> None:
     import timm
 

@@ -43,6 +43,7 @@ def test_a_checkpoint_finds_the_same_noise_as_the_network_it_is_of(variant: str,
         assert found.variance is None
 
 
+@pytest.mark.slow
 def test_gradients_reach_the_image_as_in_the_network_and_no_weight(checkpoint: Path) -> None:
     denoiser, network = built("as 256, unconditional", checkpoint), original("as 256, unconditional")
     pulled = []
@@ -54,6 +55,7 @@ def test_gradients_reach_the_image_as_in_the_network_and_no_weight(checkpoint: P
     assert not any(weight.requires_grad for weight in denoiser.unet.parameters())
 
 
+@pytest.mark.slow
 def test_weights_in_half_precision_are_read_as_published(checkpoint: Path, tmp_path: Path) -> None:
     half = {name: value.half() for name, value in torch.load(checkpoint, weights_only=True).items()}
     torch.save(half, tmp_path / "half.pt")
@@ -62,6 +64,7 @@ def test_weights_in_half_precision_are_read_as_published(checkpoint: Path, tmp_p
     assert (found - built("as 256, unconditional", checkpoint).predict(NOISY, STEPS).noise).abs().max() < 0.01
 
 
+@pytest.mark.slow
 def test_bfloat16_says_nearly_the_same(checkpoint: Path) -> None:
     fine, coarse = (built("as 256, unconditional", checkpoint, dtype=kind) for kind in ("float32", "bfloat16"))
     wanted, found = (denoiser.predict(NOISY, STEPS).noise for denoiser in (fine, coarse))
@@ -82,6 +85,7 @@ def test_the_schedule_is_linear_or_cosine(checkpoint: Path) -> None:
     assert cosine[499].item() == pytest.approx((squared_cosine(0.5) / squared_cosine(0)).item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -124,6 +128,7 @@ def test_a_file_with_code_in_it_a_cut_one_and_none_are_one_line_each(checkpoint:
             built("as 256, unconditional", tmp_path / f"{name}.pt")
 
 
+@pytest.mark.slow
 def test_a_conditional_one_without_labels_is_one_line(tmp_path: Path) -> None:
     denoiser = built("as 256, conditional", guided(tmp_path, "as 256, conditional"))
     with pytest.raises(PluginError, match="conditional on 10 classes"):

@@ -29,6 +29,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path / "classifier.pt"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_checkpoint_gives_the_logits_of_the_network_it_is_of(kind: str, tmp_path: Path) -> None:
     told = KINDS[kind]

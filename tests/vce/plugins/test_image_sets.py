@@ -166,6 +166,7 @@ def test_synset_ids_stand_in_the_order_of_the_classes() -> None:
     assert list(order) == sorted(order)
 
 
+@pytest.mark.slow
 def test_a_photograph_comes_whole_first_and_then_in_views_that_the_seed_draws() -> None:
     photographs = registry.build("image_sets", {"plugin": "photographs"})
     first, second = (list(photographs.images(["espresso"], 3, 200, seed)) for seed in (1, 2))

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from cfeval.vce.config import FAMILIES
 
 CODE = """
@@ -15,5 +17,6 @@ for family in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_no_plugin_imports_torch() -> None:
     subprocess.run([sys.executable, "-c", CODE, *sorted(set(FAMILIES.values()))], check=True)

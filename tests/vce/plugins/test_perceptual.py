@@ -46,6 +46,7 @@ def _slope(distance: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> to
     return torch.autograd.grad(distance(first, drawn(2)).sum(), first)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("net", "expected"),
     [("alex", [0.440565, 0.065181]), ("vgg", [0.280006, 0.214305])],

@@ -6,6 +6,7 @@ import torch
 from cfeval.core import registry
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [50, 300, 700])
 def test_its_error_on_images_of_its_own_spectrum_is_the_least_there_can_be(step: int) -> None:
     denoiser = registry.build("denoisers", {"plugin": "spectral", "image_size": 32, "dtype": "float64"})

@@ -28,6 +28,7 @@ def by_hand(folder: Path, pixels: Any) -> Any:
         return AutoModelForImageClassification.from_pretrained(folder)(**given).logits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "side", "far"), [(vit, 32, 1e-5), (vit, 64, 0.1), (resnet, 32, 1e-5), (resnet, 64, 0.1)]
 )

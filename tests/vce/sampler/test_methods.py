@@ -66,6 +66,7 @@ def test_unguided_needs_no_classifier_and_no_classes() -> None:
     assert [timestep for _, timestep, _ in denoiser.calls] == [444, 333, 222, 111, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["unguided", *GUIDED])
 def test_the_result_does_not_depend_on_batch_or_order(preset: str) -> None:
     # MaskDiME takes the largest gradients, so that two of almost the same size may swap; none do here.
@@ -86,6 +87,7 @@ def test_equal_seeds_give_equal_noise_and_other_seeds_other_images() -> None:
     assert not torch.allclose(found[0], found[2], atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "calls"), [("dime", 6 + 6 * 5 // 2), ("fastdime", 6), ("maskdime", 6), ("dbvce", 10), ("dvce", 10)]
 )

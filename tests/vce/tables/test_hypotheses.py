@@ -105,6 +105,7 @@ def test_what_was_put_in_is_found() -> None:
     assert (found["valid"].unit, found["valid"].n_units, found["valid"].n_scored) == ("source image", 60, 180)
 
 
+@pytest.mark.slow
 def test_an_effect_the_other_way_round_is_not_supported() -> None:
     def worse(net: str, method: str, pair: str) -> float:
         return 0.9 if method == "no-cone" else 0.1

@@ -61,6 +61,7 @@ def test_a_table_is_the_same_whatever_the_sharding(
         assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()
 
 
+@pytest.mark.slow
 def test_metrics_and_figures_follow_from_tables_under_their_own_names(
     cfeval: Run, paper: list[object], tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_hypotheses_are_tested_on_images_where_their_scores_are_given(cfeval: Ru
     assert found["cone projection"].verdict == "supported"
 
 
+@pytest.mark.slow
 def test_costs_stand_beside(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
     cost = ["--cost", '{"base": {"denoiser_calls": 100}}']
     assert cfeval("stage", "vce", "table", "methods", *paper, *cost, "--out", tmp_path / "t") == (0, "", "")
