@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from anyio import from_thread, to_thread
+from inspect_ai.model import ChatMessage as InspectMessage
 from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageUser,
@@ -35,7 +36,7 @@ ENDS: Mapping[StopReason, Status] = {
 """How a reply ended; any other way is no reply."""
 
 
-class Plugin(plugin.Plugin):
+class Plugin(plugin.Plugin):  # type: ignore[misc]
     """Which of inspect's models."""
 
     role: str = ""
@@ -55,7 +56,7 @@ class InspectChat:
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer a request; a call that fails for good is inspect's to end the sample with."""
         config = GenerateConfig(max_tokens=request.max_tokens)
-        turns = [message(turn) for turn in request.turns]
+        turns: list[InspectMessage] = [message(turn) for turn in request.turns]
         output = from_thread.run(partial(self.model.generate, turns, config=config))
         if output.empty:
             return ChatReply(model=output.model, status=Status.REJECTED, reason=output.error or "no choice came back")
@@ -65,7 +66,7 @@ class InspectChat:
         return ChatReply(output.completion, output.model)
 
 
-def message(turn: ChatMessage) -> ChatMessageUser | ChatMessageAssistant:
+def message(turn: ChatMessage) -> InspectMessage:
     """A turn as inspect-ai has it; the image, a PNG, comes before the text, as in cfeval's own calls."""
     if turn.role == "assistant":
         return ChatMessageAssistant(content=turn.text)

@@ -141,8 +141,8 @@ def _edited(made: Mapping[int, Mapping[str, Picture]]) -> Callable[[Counterfactu
 def edct_table(level: float = 0.95) -> Metric:
     """CCS and the other figures of cfeval's Table 1, over all items."""
 
-    def table(found: list[SampleScore]) -> dict[str, float]:
-        data = material({CONDITION: records_of(found, Scored)}, how=Interval(level=level))
+    def table(scores: list[SampleScore]) -> dict[str, float]:
+        data = material({CONDITION: records_of(scores, Scored)}, how=Interval(level=level))
         [row] = condition_rows("table1", [CONDITION], data)
         return figures(row, FIGURES)
 

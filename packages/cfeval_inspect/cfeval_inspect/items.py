@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import SampleScore, Score
 from inspect_ai.solver import TaskState
 
@@ -55,7 +55,7 @@ def prompts() -> Prompts:
     return Prompts(*conversation_prompts(""))
 
 
-def shown(item: Item, metadata: Mapping[str, Any]) -> list[ChatMessageUser]:
+def shown(item: Item, metadata: Mapping[str, Any]) -> list[ChatMessage]:
     """An item as the input that inspect-ai shows."""
     image = ContentImage(image=metadata["pictures"][item.image.sha256])
     return [ChatMessageUser(content=[ContentText(text=item.question), image])]
