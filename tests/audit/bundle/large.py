@@ -12,6 +12,8 @@ from cfeval.core.shards import shard_files
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import STAGES, condition_path
 from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.inference.remote.archive import export
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.jobs import jobs
 from tests.audit.bundle.study import EDCT, recorded
 from tests.edct.verification.study import PLAIN
@@ -33,6 +35,10 @@ def make(items: int, shards: int) -> None:
             if stage in ("items", "counterfactuals"):
                 folder_of(file).mkdir(parents=True)
                 (folder_of(file) / "image.png").write_bytes((ONE if stage == "items" else OTHER).png)
+    (results / "calls").mkdir()
+    cache = ResponseCache(Path("calls.sqlite"))
+    export(cache, (), results / "calls/calls.zip")
+    cache.close()
     recorded(shards)
 
 

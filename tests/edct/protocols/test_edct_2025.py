@@ -97,7 +97,7 @@ def test_no_verdict_is_read_where_there_is_none(text: str) -> None:
     found = read_verdict(text)
     squeezed = [re.sub(r"[-\s*_`•#+\x22()\[\]]", "", line).lower() for line in text.split("\n") if line.strip()]
     runs = [squeezed[n : n + 3] for n in range(len(squeezed))]
-    forms = [rf"(?:[0-9]+[.)])?(?:final)?{label}[:=：→][01](?:/1)?[.,;]?" for label in ("pcs", "ncc", "ccs")]
+    forms = [rf"[.,;]?(?:[0-9]+[.)])?(?:final)?{label}[:=：→][01](?:/1)?[.,;]?" for label in ("pcs", "ncc", "ccs")]
     there = any(len(run) == 3 and all(map(re.fullmatch, forms, run)) for run in runs)
     assert found is None or there or '{"pcs": 1' in text
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatRequest
+from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.inference.models.hosted import HostedPlugin
 from cfeval.inference.models.openai import OpenAIChat
 from cfeval.inference.remote import sdks
@@ -73,6 +73,10 @@ class LiteLLM(OpenAIChat):
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.litellm(attempts, where, body)
+
+    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+        del reply  # log-probabilities are not asked for
+        return said
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         del tools  # none are sent
