@@ -11,8 +11,6 @@ from tests.audit.bundle.authority import Authority
 from tests.audit.bundle.test_signature import envelope, new_key, public
 from tests.conftest import Run
 
-pytest.importorskip("rfc3161_client")
-
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
