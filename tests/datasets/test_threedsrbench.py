@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from PIL import Image
 
@@ -85,6 +86,7 @@ def test_a_table_with_a_fault_is_one_line(tmp_path: Path, rows: list[dict[str, s
     with pytest.raises(InputError, match=complaint) as error:
         taken(write_threedsrbench(tmp_path, rows))
     assert "\n" not in str(error.value)
+    assert not [file for file in psutil.Process().open_files() if Path(file.path).is_relative_to(tmp_path)]
 
 
 def test_a_row_that_is_cut_off_is_one_line(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
             yield parse_line(path, number, line, kind)
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Generator[str, None, None]:
     """Stream the lines of a UTF-8 text file; InputError where it is missing or not text."""
     try:
         with path.open(encoding="utf-8-sig", newline="\n") as stream:

@@ -5,11 +5,11 @@ Columns: `image` (a path, relative to the file), `question`; optional: `id` (els
 images themselves, and after a change to one of them the samples are made again.
 """
 
-import contextlib
 import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class Plugin(plugin.Plugin):
 
     def _images(self) -> Iterator[str]:
         """The images of all rows; of a file that cannot be read none: it is told as such."""
-        with contextlib.suppress(InputError):
+        with suppress(InputError):
             yield from dict.fromkeys(str(row.image) for row in read_rows(Path(self.path), self.question))
 
 
@@ -155,9 +155,10 @@ def _folder(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _csv(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = csv.DictReader(read_lines(source), restkey="surplus cells")
-    for number, row in enumerate(rows, start=1):
-        yield f"{source}, line {rows.line_num}", {"id": f"{number:06d}"} | {k: v for k, v in row.items() if v}
+    with closing(read_lines(source)) as lines:
+        rows = csv.DictReader(lines, restkey="surplus cells")
+        for number, row in enumerate(rows, start=1):
+            yield f"{source}, line {rows.line_num}", {"id": f"{number:06d}"} | {k: v for k, v in row.items() if v}
 
 
 def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:

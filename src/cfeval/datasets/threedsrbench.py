@@ -18,7 +18,8 @@ import base64
 import binascii
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -79,7 +80,8 @@ class ThreeDSRBench:
             InputError: one line: the table is no such table, or an image is missing.
         """
         source, ids = Path(self.options.path), self.options.ids
-        known = {item: _item(place, row) for item, place, row in _rows(source)}
+        with closing(_rows(source)) as rows:
+            known = {item: _item(place, row) for item, place, row in rows}
         wanted = chosen(known, items, seed, Path(ids) if ids else None, source)
         held = {} if self.options.images else _images(source, frozenset(wanted))
         yield from as_frozen((self._sample(item, known[item], held.get(item)) for item in wanted), ids)
@@ -111,17 +113,18 @@ def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:
     return {item: row.get("image") or "" for item, _, row in _rows(source) if item in wanted}
 
 
-def _rows(source: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _rows(source: Path) -> Generator[tuple[str, str, dict[str, str]], None, None]:
     """Every question as it was written: its id, where it stands, and its row."""
     limit = csv.field_size_limit(sys.maxsize)  # a cell holds a whole image
     try:
-        yield from _checked_rows(source)
+        with closing(read_lines(source)) as lines:
+            yield from _checked_rows(source, lines)
     finally:
         csv.field_size_limit(limit)
 
 
-def _checked_rows(source: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
-    rows = csv.DictReader(read_lines(source), delimiter="," if source.suffix.lower() == ".csv" else "\t")
+def _checked_rows(source: Path, lines: Iterable[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    rows = csv.DictReader(lines, delimiter="," if source.suffix.lower() == ".csv" else "\t")
     names = rows.fieldnames or ()
     key = "qid" if "qid" in names else "index"
     missing = [column for column in (key, *COLUMNS) if column not in names]
