@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -206,9 +207,13 @@ def test_edits_made_side_by_side_are_those_made_one_by_one(
     assert set(server.sent().values()) == {2}
 
 
-def test_a_gate_verifies_one_edit_while_another_is_made(server: Loopback, configure: Configure) -> None:
-    """The first edit takes far longer than all others, and none of these waits for it."""
+def test_a_gate_verifies_one_edit_while_another_is_made(
+    server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One edit takes far longer than all others, and none of these waits for it."""
     configure(max_connections=AT_ONCE)
+    seconds = chain([2.0], repeat(0.0))
+    monkeypatch.setattr(server, "seconds_of", lambda _: next(seconds))
     verified: list[tuple[str, int]] = []
 
     class Local:
@@ -225,11 +230,10 @@ def test_a_gate_verifies_one_edit_while_another_is_made(server: Loopback, config
     gate = Gated(editor(server, Kind.IMAGE), Local(), Plugin(editor={}, verifier={}))
     samples = {f"i{n}": Sample(id=f"i{n}", image=PHOTO.ref("i.png"), question="What?") for n in range(12)}
     written = [Instruction(id=name, concept="color", positive=f"Make {name} blue.") for name in samples]
-    server.latency = 0.05
     made = list(counterfactuals(written, samples, lambda _: PHOTO, gate, "edct-2025", 1))
     assert [record.id for record, _ in made] == list(samples)
     assert {record.status for record, _ in made} == {"ok"}
-    assert any(in_flight for _, in_flight in verified)
+    assert sum(in_flight > 0 for _, in_flight in verified) > len(samples) / 2
 
 
 @pytest.mark.parametrize("end", ["a broken record", "nobody reads on"])
