@@ -5,9 +5,10 @@ run (`outside`): none of them changes a result.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from cfeval.core.provenance import outside
 from cfeval.core.provenance.hashes import digest
@@ -15,6 +16,12 @@ from cfeval.core.provenance.hashes import digest
 EFFECTS = "(statements)"
 """What stands for the statements of a module that define nothing: they run when it is imported."""
 _NOTATION = frozenset({"kind", "type_comment", "type_ignores", "ctx"})
+_SHAPES = {
+    kind: (f"{kind.__name__}(", [(name, f"{name}=") for name in kind._fields if name not in _NOTATION])
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+"""How the text of each kind of node begins, and its fields with their labels."""
 
 
 @dataclass(frozen=True)
@@ -46,113 +53,122 @@ def parsed(content: bytes, module: str, path: str) -> Module:
             continue
         for name in _defined(node) or (EFFECTS,):
             statements.setdefault(name, []).append(node)
-    definitions = {
-        name: _definition(of, package, _Normal(outside.fatal(module, name))) for name, of in statements.items()
-    }
+    definitions = {name: _definition(of, package, outside.fatal(module, name)) for name, of in statements.items()}
     return Module(definitions, imports)
 
 
-def serialized(node: object) -> str:
-    """A text of a tree that no Python version changes: without fields that are empty or about notation."""
-    parts: list[str] = []
-    _serialize(node, parts.append)
-    return "".join(parts)
+class _Text:
+    """A text of a tree that no Python version changes, without what changes no result, and the names that are used.
 
-
-def _serialize(node: object, add: Callable[[str], None]) -> None:
-    if isinstance(node, ast.AST):
-        add(f"{type(node).__name__}(")
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if value is not None and value != [] and name not in _NOTATION:
-                add(f"{name}=")
-                _serialize(value, add)
-        add(")")
-    elif isinstance(node, list):
-        add("[")
-        for part in node:
-            _serialize(part, add)
-            add(",")
-        add("]")
-    else:
-        add(repr(node))
-
-
-class _Normal(ast.NodeTransformer):
-    """A tree without what changes no result, such as the wording of fatal errors."""
+    Written in one walk: before a first run some 300 modules are read, and everything else waits for it.
+    """
 
     def __init__(self, fatal: frozenset[str]) -> None:
+        self.parts: list[str] = []
+        self.uses: set[str] = set()
         self._fatal = fatal
+        self._named = 0  # how many names around this one are noted already
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Without annotations: they are for readers, type question validators and help texts."""
-        return self._function(node)
+    def add(self, node: object) -> None:
+        """Add a node, a list of nodes, or a value."""
+        if isinstance(node, ast.AST):
+            kind = type(node)
+            self._of_kind.get(kind, _Text._plain)(self, node)
+        elif isinstance(node, list):
+            self._list(node)
+        else:
+            self.parts.append(repr(node))
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """The same."""
-        return self._function(node)
+    def _list(self, nodes: list[Any]) -> None:
+        self.parts.append("[")
+        for node in nodes:
+            self.add(node)
+            self.parts.append(",")
+        self.parts.append("]")
 
-    def _function(self, node: Any) -> ast.AST:
-        node.returns = None
-        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            argument.annotation = None
-        for argument in (node.args.vararg, node.args.kwarg):
+    def _plain(self, node: ast.AST) -> None:
+        self._fields(node, {})
+
+    def _fields(self, node: ast.AST, instead: Mapping[str, Any]) -> None:
+        """The fields that say something: not those that are empty or about notation."""
+        start, names = _SHAPES[type(node)]
+        self.parts.append(start)
+        for name, label in names:
+            value = instead[name] if name in instead else getattr(node, name, None)
+            if value is not None and value != []:
+                self.parts.append(label)
+                self.add(value)
+        self.parts.append(")")
+
+    def _name(self, node: ast.Attribute | ast.Name) -> None:
+        dotted = "" if self._named else _dotted(node)
+        if dotted:
+            self.uses.add(dotted)
+            self._named += 1
+        self._plain(node)
+        self._named -= bool(dotted)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Without annotations: they are for readers, type checkers and help texts."""
+        its = node.args
+        for argument in (*its.posonlyargs, *its.args, *its.kwonlyargs, its.vararg, its.kwarg):
             if argument is not None:
                 argument.annotation = None
-        return self._body(node)
+        self._fields(node, {"returns": None, "body": _body(node.body)})
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+    def _class(self, node: ast.ClassDef) -> None:
         """With annotations: they are the fields of records. Without what only planning asks of a plugin."""
-        if node.name.endswith("Plugin"):
-            node.body = [line for line in node.body if getattr(line, "name", "") not in outside.HOOKS]
-        return self._body(node)
+        hooks = outside.HOOKS if node.name.endswith("Plugin") else ()
+        self._fields(node, {"body": _body([line for line in node.body if getattr(line, "name", "") not in hooks])})
 
-    def _body(self, node: Any) -> ast.AST:
-        node.body = [line for line in node.body if not _is_text(line)]
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node  # type: ignore[no-any-return]
-
-    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: ARG002
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:  # noqa: ARG002
         """What is imported counts by what it means."""
-        return ast.Pass()
+        self.parts.append("Pass()")
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: ARG002
-        """The same."""
-        return ast.Pass()
-
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+    def _raise(self, node: ast.Raise) -> None:
         """Without the wording of an error that ends the run."""
         its = node.exc
-        if isinstance(its, ast.Call) and _last(its.func) in self._fatal:
-            node.exc = its.func
-        self.generic_visit(node)
-        return node
+        ends = isinstance(its, ast.Call) and _last(its.func) in self._fatal
+        self._fields(node, {"exc": its.func} if ends and isinstance(its, ast.Call) else {})
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def _call(self, node: ast.Call) -> None:
         """Without what only says what something means."""
         wording = outside.WORDING.get(_last(node.func), ())
-        node.keywords = [one for one in node.keywords if one.arg not in wording]
-        self.generic_visit(node)
-        return node
+        self._fields(node, {"keywords": [one for one in node.keywords if one.arg not in wording]})
+
+    _of_kind: ClassVar[Mapping[type[ast.AST], Callable[[Any, Any], None]]] = {
+        ast.Attribute: _name,
+        ast.Name: _name,
+        ast.FunctionDef: _function,
+        ast.AsyncFunctionDef: _function,
+        ast.ClassDef: _class,
+        ast.Import: _import,
+        ast.ImportFrom: _import,
+        ast.Raise: _raise,
+        ast.Call: _call,
+    }
 
 
-def _definition(statements: list[ast.stmt], package: str, normal: _Normal) -> Definition:
-    imports = _imports([node for statement in statements for node in ast.walk(statement)], package)
-    trees = [normal.visit(statement) for statement in statements]
-    uses: set[str] = set()
-    for tree in trees:
-        _use(tree, uses)
-    return Definition(digest(serialized(trees).encode())[:16], tuple(sorted(uses)), imports)
+def _body(lines: list[ast.stmt]) -> list[ast.stmt]:
+    return [line for line in lines if not _is_text(line)] or [ast.Pass()]
 
 
-def _use(node: ast.AST, uses: set[str]) -> None:
-    """Add the dotted names in a tree, as far as they are spelled there."""
-    if isinstance(node, ast.Attribute | ast.Name) and (dotted := _dotted(node)):
-        uses.add(dotted)
-        return
-    for child in ast.iter_child_nodes(node):
-        _use(child, uses)
+def _definition(statements: list[ast.stmt], package: str, fatal: frozenset[str]) -> Definition:
+    imports = _imports(_statements(statements), package)
+    text = _Text(fatal)
+    text.add(statements)
+    return Definition(digest("".join(text.parts).encode())[:16], tuple(sorted(text.uses)), imports)
+
+
+def _statements(some: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Some statements and those within them, level by level."""
+    waiting = deque(some)
+    while waiting:
+        yield (node := waiting.popleft())
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            within = getattr(node, name, None)
+            if isinstance(within, list):  # the body of a lambda or conditional is no list
+                waiting.extend(within)
 
 
 def _dotted(node: ast.expr) -> str:

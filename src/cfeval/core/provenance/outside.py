@@ -4,6 +4,8 @@ Whoever adds a line here claims that equal inputs give equal outputs whatever th
 test_outside.py runs stages with such code changed and compares bytes.
 """
 
+from functools import cache
+
 MODULES = (
     "cfeval.core.errors",  # how a run ends that gives no result
     "cfeval.core.environment",  # keys
@@ -110,6 +112,7 @@ WORDING = {"Field": ("description", "title"), "Option": ("help",), "Argument": (
 """Arguments of calls that only say what something means."""
 
 
+@cache
 def is_outside(module: str) -> bool:
     """Whether no result rests on a module."""
     return _within(module, MODULES)
