@@ -1,14 +1,17 @@
 """The studies that tests start from, made once for all workers; each test changes only a copy."""
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from tests.workflow.study import Study
+from tests.workflow import preloaded
+from tests.workflow.study import PROGRAMS, PROJECT, Study, wait
 from tests.workflow.watched import watched
 
 Copy = Callable[..., Study]
@@ -31,6 +34,26 @@ def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands of studies are forks of a process that has imported what is not the project's own."""
+    folder = tmp_path_factory.mktemp("programs")
+    address = folder / "server"
+    preloaded.write_programs(folder, str(address))
+    command = [sys.executable, "-m", "tests.workflow.preloaded", str(address)]
+    with subprocess.Popen(command, cwd=PROJECT) as server, pytest.MonkeyPatch.context() as patch:
+        wait(address.exists, server)
+        patch.setenv(PROGRAMS, str(folder))
+        yield
+        server.kill()
+
+
+@pytest.fixture
+def plain_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of studies are started as users start them."""
+    monkeypatch.delenv(PROGRAMS)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ from PIL import Image
 PROJECT = Path(__file__).resolve().parents[2]
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
+PROGRAMS = "STUDY_PROGRAMS"
+"""The variable that names a folder of programs that come before the installed ones."""
 ITEMS = 12
 _SHARD = re.compile(r"/\d{3}(?=[./])")
 
@@ -73,7 +75,9 @@ class Study:
         users = ("SNAKEMAKE", "DVC", "GIT", "CFEVAL", "PYTHONDONTWRITEBYTECODE")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(users)}
         return kept | {
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "PATH": os.pathsep.join(
+                [*filter(None, [os.environ.get(PROGRAMS)]), str(Path(sys.executable).parent), os.environ["PATH"]]
+            ),
             "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.home / "lib")]),
             "CFEVAL_JOBS_LOG": str(self.log),
             "OMP_NUM_THREADS": "1",

@@ -3,9 +3,13 @@
 import sys
 import time
 
+import pytest
+
 from tests.workflow.conftest import Copy
 from tests.workflow.study import CONDITION, Study, wait
 from tests.workflow.watched import EVERYTHING, JUDGED, VERDICT, VERDICTS, hold, let_go, waiting
+
+pytestmark = pytest.mark.usefixtures("plain_programs")
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(fresh: Study, finished: Study, copy: Copy) -> None:

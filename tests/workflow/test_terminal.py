@@ -16,6 +16,8 @@ import pytest
 from tests.loopback.server import loopback
 from tests.workflow.study import CONDITION, ITEMS, PARAMS, Study, lay_out
 
+pytestmark = pytest.mark.usefixtures("plain_programs")
+
 KEY = "canary-5f1c"
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
