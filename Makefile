@@ -5,6 +5,7 @@ BIN := .venv/bin
 CORES ?= 2
 # Tests wait for servers and processes a third of their time, so one process more than there are cores runs them.
 WORKERS ?= $(shell expr $(CORES) + 1)
+PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 # Folders of tests that have targets of their own.
 APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats optional)
 
@@ -53,42 +54,42 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
+	PYTHONDONTWRITEBYTECODE= $(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
 
 test-slow: setup ## What the fast tests check on few cases, on many.
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
 
 test-sealed: setup ## One condition of each kind, made anew: the bytes from which the sealed tables were made.
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/sealed
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -n $(CORES) --dist loadgroup tests/workflow
 
 test-slurm: slurm ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/slurm
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/slurm
 
 test-storage: setup ## A study whose results a storage provider keeps, and jobs that start in empty folders (needs rsync).
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/storage
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/storage
 
 test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/serve
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/serve
 
 test-browser: setup .axe/ready ## The report in a real browser (needs chromium).
-	$(BIN)/python -m pytest tests/browser
+	$(PYTEST) tests/browser
 
 .axe/ready: tests/browser/axe.txt | .venv/ready
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .axe --requirement $<
 	touch $@
 
 test-optional: setup .optional/ready ## Editors with adapters and quantized weights, whose packages the lock has not.
-	$(BIN)/python -m pytest tests/optional
+	$(PYTEST) tests/optional
 
 .optional/ready: tests/optional/packages.txt | .venv/ready
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .optional --requirement $<
 	touch $@
 
 test-formats: setup .formats/ready ## What goes out, before the validators and readers of its formats (RO-Crate, Croissant, inspect-ai …).
-	$(BIN)/python -m pytest tests/formats
+	$(PYTEST) tests/formats
 
 .formats/ready: tests/formats/packages.txt tests/formats/python312.txt | .venv/ready
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .formats --requirement $<
@@ -97,7 +98,7 @@ test-formats: setup .formats/ready ## What goes out, before the validators and r
 	touch $@
 
 test-inspect: .venv-inspect/ready ## The tasks for inspect-ai, against its mock model.
-	cd packages/cfeval_inspect && ../../.venv-inspect/bin/python -m pytest && ../../.venv-inspect/bin/python -m mypy
+	cd packages/cfeval_inspect && ../../.venv-inspect/bin/python -m pytest $(ARGS) && ../../.venv-inspect/bin/python -m mypy
 
 .venv-inspect/ready: packages/cfeval_inspect/requirements.lock packages/cfeval_inspect/pyproject.toml | .venv/ready
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-inspect
@@ -106,7 +107,7 @@ test-inspect: .venv-inspect/ready ## The tasks for inspect-ai, against its mock 
 	touch $@
 
 test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).
-	$(BIN)/python -m pytest -rP tests/installed
+	$(PYTEST) -rP tests/installed
 
 peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .venv-peers.
 
