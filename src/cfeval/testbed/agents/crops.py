@@ -88,3 +88,13 @@ def box_blur(plane: Floats, radius: int) -> Floats:
 def halve(image: Floats) -> Floats:
     """Means of 2×2 pixels; (H, W, …) to (H/2, W/2, …)."""
     return np.asarray((image[::2, ::2] + image[1::2, ::2] + image[::2, 1::2] + image[1::2, 1::2]) / 4)
+
+
+def check_size(image: npt.NDArray[np.uint8]) -> None:
+    """Refuses what is not an RGB picture of 64×64 pixels.
+
+    Raises:
+        ValueError: the shape or type is another.
+    """
+    if image.shape != (64, 64, 3) or image.dtype != np.uint8:
+        raise ValueError(f"image must be uint8 (64, 64, 3), but got {image.dtype} {image.shape}")

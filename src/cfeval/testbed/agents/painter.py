@@ -12,7 +12,7 @@ import torch
 from scipy import ndimage
 from torch import Tensor
 
-from cfeval.testbed.agents.crops import WINDOW, Floats, box_around, box_blur, halve, light_of
+from cfeval.testbed.agents.crops import WINDOW, Floats, box_around, box_blur, check_size, halve, light_of
 from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode_prompts, paint
 from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases, knows
 from cfeval.testbed.models.precision import load_precise, precise, to_precise
@@ -33,16 +33,6 @@ class Painting:
     image: npt.NDArray[np.uint8] | None = None
     mask: npt.NDArray[np.bool_] | None = None
     failure: str | None = None
-
-
-def check_size(image: npt.NDArray[np.uint8]) -> None:
-    """Refuses what is not an RGB picture of 64×64 pixels.
-
-    Raises:
-        ValueError: the shape or type is another.
-    """
-    if image.shape != (64, 64, 3) or image.dtype != np.uint8:
-        raise ValueError(f"image must be uint8 (64, 64, 3), but got {image.dtype} {image.shape}")
 
 
 _BATCH = 16

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cfeval.testbed.agents.painter import check_size
+from cfeval.testbed.agents.crops import check_size
 from cfeval.testbed.models.precision import load_precise, to_precise
 from cfeval.testbed.models.vision import SceneReader as Network
 from cfeval.testbed.models.vision import SlotLogits

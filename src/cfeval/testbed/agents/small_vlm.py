@@ -6,7 +6,7 @@ from copy import copy
 import torch
 from torch import Tensor
 
-from cfeval.testbed.agents.painter import check_size
+from cfeval.testbed.agents.crops import check_size
 from cfeval.testbed.language.questions import PERSONAS, Persona
 from cfeval.testbed.models.precision import load_precise, to_precise
 from cfeval.testbed.models.vlm import (
