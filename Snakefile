@@ -72,6 +72,9 @@ onsuccess:
 
 onstart:
     if not workflow.non_local_exec:  # a process that has imported the libraries once; each job is a fork of it
-        warm.start(Path("logs/warm.log"))
+        _to_run = [
+            JOBS[job.output[0]] for job in workflow.dag.needrun_jobs() if job.output and job.output[0] in JOBS
+        ]
+        warm.start(Path("logs/warm.log"), libraries=warm_libraries(STATE.plan(job) for job in _to_run))
     # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
     workflow.scheduler.job_rate_limiter = None

@@ -28,6 +28,7 @@ from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.plans import Planner, plan_hash
 from cfeval.core.provenance.state import State
 from cfeval.warm import start as warm
+from cfeval.warm.preload import libraries as warm_libraries
 
 STALE_FILE = ".cfeval/stale"
 """An input of what is stale: always new and of a content that no record knows, whatever profile or option is used."""

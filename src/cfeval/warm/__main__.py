@@ -1,4 +1,4 @@
-"""`python -m cfeval.warm LISTENER LIFE FOLDER [MODULE…]`: the parent, as `cfeval.warm.start` starts it.
+"""`python -m cfeval.warm LISTENER LIFE FOLDER LIBRARIES [MODULE…]`: the parent, as `cfeval.warm.start` starts it.
 
 LISTENER and LIFE are open files: the socket, and the end of a pipe whose other end only the starter has.
 """
@@ -13,8 +13,9 @@ from cfeval.warm.request import answer
 
 def main() -> None:
     """Serve until the run has ended, and in each fork run a command."""
-    listener, life, folder, *modules = sys.argv[1:]
+    listener, life, folder, libraries, *modules = sys.argv[1:]
     held = parent.prepare(socket.socket(fileno=int(listener)), int(life), modules)
+    parent.want(held, filter(None, libraries.split(",")))
     request = parent.serve(held)
     if request is not None:
         answer(request, held.tell)

@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -40,6 +40,7 @@ class Parent:
         jobs: the client of each fork, by process id.
         wanted: modules still to import.
         asked: all modules that were ever wanted.
+        told: those that one fork has loaded.
     """
 
     listener: socket.socket
@@ -51,6 +52,7 @@ class Parent:
     jobs: dict[int, socket.socket] = field(default_factory=dict)
     wanted: deque[str] = field(default_factory=deque)
     asked: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
 
 
 def prepare(listener: socket.socket, life: int, modules: Sequence[str]) -> Parent:
@@ -69,6 +71,13 @@ def prepare(listener: socket.socket, life: int, modules: Sequence[str]) -> Paren
         parent.events.register(source, selectors.EVENT_READ)
     _settle(parent)
     return parent
+
+
+def want(parent: Parent, modules: Iterable[str]) -> None:
+    """Import some modules when no client waits."""
+    new = [module for module in modules if module not in parent.asked]
+    parent.asked.update(new)
+    parent.wanted.extend(new)
 
 
 def serve(parent: Parent) -> Command | None:
@@ -198,8 +207,8 @@ def _reap(parent: Parent) -> None:
 
 
 def _learn(parent: Parent) -> None:
-    """Import what a command has loaded; the next of its kind will want it too."""
+    """Import what two commands have loaded; more of their kind will want it too, while one may be the only one."""
     for module in os.read(parent.learnt, 1 << 16).decode().split():
-        if module not in parent.asked:
-            parent.asked.add(module)
-            parent.wanted.append(module)
+        if module in parent.told:
+            want(parent, [module])
+        parent.told.add(module)

@@ -1,8 +1,8 @@
 """What the parent imports, and whether it may still fork.
 
 It begins with the modules of all verbs, which takes as long as one command takes to start and loads no network library.
-What else is wanted depends on the study, so that the parent learns it from the jobs: the modules of the project that a
-job loaded are imported here after it has ended, and with them torch, diffusers or matplotlib.
+What else is wanted depends on the study. Libraries that many of its jobs may use, by their plans, come next; the rest
+the parent learns from the jobs: what two of them have loaded is imported here.
 """
 
 import atexit
@@ -11,9 +11,12 @@ import logging
 import multiprocessing.util
 import sys
 import weakref
+from collections import Counter
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
+from cfeval.core.provenance.plans import Plan
 from cfeval.verbs import VERBS
 
 LATE = {
@@ -21,6 +24,8 @@ LATE = {
     *("scipy.ndimage", "scipy.optimize", "scipy.special", "scipy.stats"),
 }
 """Libraries that functions of the project import. statsmodels is left out: pandas, with pyarrow, starts a thread."""
+MANY = 4
+"""Jobs from which on it is worth to import a library before one of them has."""
 _THREADS = Path("/proc/self/task")
 _MAPS = Path("/proc/self/maps")
 
@@ -34,6 +39,12 @@ def verbs() -> list[str]:
 def loaded() -> set[str]:
     """Those modules of this process that are worth importing once for all jobs."""
     return {name for name in sys.modules.copy() if name in LATE or name.startswith("cfeval.")}
+
+
+def libraries(plans: Iterable[Plan]) -> list[str]:
+    """Those libraries that many of some jobs may use."""
+    users = Counter(name for plan in plans for name in plan["versions"])
+    return sorted(name for name in LATE if users[name] >= MANY)
 
 
 def load(module: str) -> None:

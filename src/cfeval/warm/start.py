@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -53,7 +53,12 @@ class Warm:
         self.environment["PATH"] = os.pathsep.join(path for path in paths if path != str(self.folder))
 
 
-def start(log: Path, modules: Sequence[str] = (), environment: MutableMapping[str, str] = os.environ) -> Warm | None:
+def start(
+    log: Path,
+    modules: Sequence[str] = (),
+    environment: MutableMapping[str, str] = os.environ,
+    libraries: Iterable[str] = (),
+) -> Warm | None:
     """Start a parent that ends with this process, however that ends, and let `cfeval` be its client.
 
     It returns at once: the first clients wait for the parent's imports, as they would for their own.
@@ -63,6 +68,7 @@ def start(log: Path, modules: Sequence[str] = (), environment: MutableMapping[st
         modules: what it imports at first; empty: all verbs.
         environment: the environment of the jobs; PATH and CFEVAL_WARM are set in it. Where CFEVAL_WARM is empty
             already, no parent is wanted.
+        libraries: what it imports as soon as the first clients are served.
 
     Returns:
         The parent; None where there can be none, and commands run cold as ever.
@@ -80,8 +86,9 @@ def start(log: Path, modules: Sequence[str] = (), environment: MutableMapping[st
             listener.listen(128)
             _write_client(folder)
             own = {client.VARIABLE: f"{folder}/s", "PATH": f"{folder}{os.pathsep}{environment.get('PATH', os.defpath)}"}
+            command = [sys.executable, "-P", "-m", "cfeval.warm"]
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "cfeval.warm", str(listener.fileno()), str(life), str(folder), *modules],
+                [*command, str(listener.fileno()), str(life), str(folder), ",".join(libraries), *modules],
                 env={**environment, **own, **_ONE_THREAD},
                 stdin=subprocess.DEVNULL,
                 stdout=written,
