@@ -42,7 +42,7 @@ KINDS = {
         [],
         [
             f"results/vce/groups/world/world/{condition}.jsonl"
-            for condition in ("brittle/base", "standard/fastdime", "random/no-cone")
+            for condition in ("brittle/base", "standard/fastdime")
         ],
     ),
 }

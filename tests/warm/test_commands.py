@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cfeval.warm import request
+from cfeval.warm.preload import libraries
 from tests.warm.conftest import STAND_IN, Jobs, until
 
 
@@ -101,6 +102,11 @@ def test_the_parent_learns_what_two_commands_load(jobs: Jobs) -> None:
     ask = ["was-loaded", "cfeval.testbed.render"]
     assert [jobs.run(*ask).stdout for _ in range(2)] == ["False\n", "False\n"]
     until(lambda: jobs.run(*ask).stdout == "True\n")
+
+
+def test_libraries_that_many_jobs_may_use_are_imported_before_a_job_has() -> None:
+    plans = [{"versions": {"python": "3.11", "torch": "2", "scipy": "1"}}] * 4 + [{"versions": {"diffusers": "1"}}]
+    assert libraries(plans) == ["torch"]
 
 
 def test_another_environment_runs_cold(jobs: Jobs, cold: dict[str, str]) -> None:
