@@ -20,6 +20,8 @@ from tests.edct.verification.study import PLAIN
 from tests.pictures import picture
 
 ONE, OTHER = picture(1, (8, 8)), picture(2, (8, 8))
+NUMBER = f"{0:07d}"
+"""Of the first item, wherever its records have it."""
 NAMES = {"image": ImageRef(path="image.png", sha256=ONE.sha256)}
 
 
@@ -30,8 +32,11 @@ def make(items: int, shards: int) -> None:
         ending = "csv" if stage == "scores" else "jsonl"
         path = results / stage / f"{condition_path(PLAIN, names)}.{ending}"
         for shard, file in enumerate(shard_files(path, shards)):
-            records = (record(stage, number) for number in range(shard, items, shards))
-            write_csv(file, kind, records) if ending == "csv" else write_jsonl(file, records)
+            write_csv(file, kind, [record(stage)]) if ending == "csv" else write_jsonl(file, [record(stage)])
+            *head, line = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            with file.open("w", encoding="utf-8") as out:
+                out.writelines(head)
+                out.writelines(line.replace(NUMBER, f"{number:07d}") for number in range(shard, items, shards))
             if stage in ("items", "counterfactuals"):
                 folder_of(file).mkdir(parents=True)
                 (folder_of(file) / "image.png").write_bytes((ONE if stage == "items" else OTHER).png)
@@ -51,10 +56,10 @@ def study(shards: int) -> Study:
     return Study(params, {EDCT: "edct"}, outputs, records, {"params.yaml": Path("params.yaml")}, "2026-11-23")
 
 
-def record(stage: str, number: int) -> Any:
-    """A record of a stage about an item; all are scored."""
-    item = f"item-{number:07d}"
-    said = {"answer": "It is red.", "explanation": f"I see a red ball at place {number}.", "model": "m"}
+def record(stage: str) -> Any:
+    """The record of a stage about the first item; those about the others differ in its number. All are scored."""
+    item = f"item-{NUMBER}"
+    said = {"answer": "It is red.", "explanation": f"I see a red ball at place {NUMBER}.", "model": "m"}
     moved = {"answer_moved": 1, "names_edited": 1}
     if stage == "items":
         return Sample(id=item, question="What color is the ball?", reference="red", **NAMES)

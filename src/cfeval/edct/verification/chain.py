@@ -13,6 +13,7 @@ from cfeval.edct.records import Baseline, Condition, Score
 from cfeval.edct.verification.calls import calls_of, pictures_of
 from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link, key_of
 
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 START = hashlib.sha256(b"").hexdigest()
 """What stands for the head before the first line."""
 _BY_EDIT = {
@@ -70,7 +71,7 @@ def hash_of(record: Record) -> str:
 
 def head_after(before: str, line: ChainLine) -> str:
     """The head of a line: SHA-256 of the former head and the line without its own."""
-    text = json.dumps(line.model_dump(mode="json", exclude={"head"}), ensure_ascii=False, sort_keys=True)
+    text = _JSON.encode(line.model_dump(mode="json", exclude={"head"}))
     return hashlib.sha256(f"{before}\n{text}\n".encode()).hexdigest()
 
 

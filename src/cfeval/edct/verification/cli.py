@@ -70,10 +70,13 @@ class Tally:
 
     def add(self, kind: str, where: object, found: Iterable[Link]) -> None:
         """Count some links."""
+        number = 0
         for link in found:
-            self.links[kind] += 1
+            number += 1
             if link.fault:
                 self._fault(kind, where, link)
+        if number:
+            self.links[kind] += number
 
     def _fault(self, kind: str, where: object, link: Link) -> None:
         self.faults += 1
@@ -194,7 +197,7 @@ def _check_pairs(
 def _pictures(stage: str, file: Path, records: Sequence[Any]) -> Iterator[Link]:
     folder = folder_of(file)
     there = [name for name in _names(folder) if name.endswith(".png")]
-    return picture_links(stage, records, partial(fault_of, folder), there)
+    return picture_links(stage, records, functools.cache(partial(fault_of, folder)), there)
 
 
 def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pairs: bool) -> Iterator[Shelf]:

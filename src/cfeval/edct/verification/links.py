@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfeval.core.records import ItemId, Record, Sha256, Status
 from cfeval.datasets.sample import Sample
@@ -12,8 +12,7 @@ Key = tuple[str, int]
 """An item and the number of its edit; 0 before there are edits."""
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A link that was looked at; `fault` says what is wrong with it, empty where nothing is."""
 
     stage: str
@@ -43,7 +42,8 @@ def key_of(record: Any) -> Key:
 
 def links(stage: str, record: Record, *faults: str) -> Iterator[Link]:
     """A link for each of the faults, empty texts included."""
-    return (Link(stage, key_of(record), fault) for fault in faults)
+    key = key_of(record)
+    return (Link(stage, key, fault) for fault in faults)
 
 
 class ChainLine(Condition):
