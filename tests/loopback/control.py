@@ -4,7 +4,7 @@ import hashlib
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -59,11 +59,14 @@ class Control:
             self.log: list[Request] = []
             self.in_flight = 0
             self.most_in_flight = 0
+            self.held: Callable[[int], bool] = lambda _: False
+            """Whether a request is not answered yet, by its place (1, 2, …) among those that a provider charges for."""
             self.usd = 0.0
             """What OpenRouter charged: what its answers say, whether or not they arrived; in US dollars."""
             self.credits = 0.0
             """What BFL charged, in credits."""
             self._attempts: Counter[str] = Counter()
+            self._charged = 0
             self._scripts: dict[Kind | None, deque[str | None]] = {}
             self._random: _Random | None = None
             self._start = time.monotonic()
@@ -130,8 +133,8 @@ class Control:
         return [{k: v for k, v in asdict(request).items() if k != "payload"} for request in self._logged()]
 
     @contextmanager
-    def serving(self, request: Request, *, aimed: str | None, healthy: bool) -> Iterator[None]:
-        """Log a request, count it as in flight, and choose its fault.
+    def serving(self, request: Request, *, aimed: str | None, healthy: bool) -> Iterator[int]:
+        """Log a request, count it as in flight, and choose its fault; yields its place among those charged for, or 0.
 
         `aimed` is the fault its own header asks for; a `healthy` request gets none and uses up nothing.
         """
@@ -142,9 +145,11 @@ class Control:
             request.began = time.monotonic() - self._start
             self.log.append(request)
             self.in_flight += 1
+            self._charged += request.kind in CALLS
+            place = self._charged if request.kind in CALLS else 0
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            yield
+            yield place
         finally:
             with self._lock:
                 self.in_flight = max(0, self.in_flight - 1)  # a reset may have come in between

@@ -86,6 +86,7 @@ def loopback(
         thread.wait()
         yield server
     finally:
+        server.held = lambda _: False
         thread.stop()
     if server.defects:
         raise server.defects[0]

@@ -16,6 +16,8 @@ from tests.loopback.fault import Kind
 from tests.loopback.faults import FAULTS
 from tests.loopback.personas import PERSONAS, Persona
 
+HELD_SECONDS = 0.005
+"""A request that is held looks so often whether it still is."""
 OWN_HEADERS = ("x-key", "x-goog-api-key", "x-api-key")
 """What carries the key at BFL, Google and Anthropic."""
 BFL_MODELS = ("flux-kontext-max", "flux-kontext-pro", "flux-2-max", "flux-2-pro", "flux-2-flex")
@@ -128,8 +130,10 @@ async def serve(
     server, key = request.app[LOOPBACK], key_of(request)
     barred = server.settings.key is not None and kind != Kind.DOWNLOAD and key != server.settings.key
     entry = Request(route, kind, request.path, model, digest, bool(key), payload)
-    with server.serving(entry, aimed=request.headers.get("X-Fault"), healthy=barred):
+    with server.serving(entry, aimed=request.headers.get("X-Fault"), healthy=barred) as place:
         await asyncio.sleep(server.seconds_of(digest))
+        while place and server.held(place):
+            await asyncio.sleep(HELD_SECONDS)
         try:
             if barred:
                 raise denial(route, missing=not key)

@@ -15,7 +15,7 @@ from tests.inference.remote.asking import chat, request
 from tests.inference.remote.conftest import Configure
 from tests.loopback.site import Loopback
 
-HELD = 1.5
+HELD = 4.0
 """Seconds for which the other writer holds the lock: longer than an attempt may take."""
 
 

@@ -265,8 +265,8 @@ def test_a_budget_of_money_holds_where_the_price_list_is_too_low(
 def test_while_the_first_call_shows_what_a_model_costs_the_others_lose_no_time(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:
-    server.latency = 1.0
-    configure(max_cost_usd=1, max_connections=4, deadline=1.8, prices=prices(tmp_path))
+    server.latency = 2.0
+    configure(max_cost_usd=1, max_connections=4, deadline=3.9, prices=prices(tmp_path))
     replies = chat(server, [request(seed=n) for n in range(4)])
     assert [reply.status for reply in replies] == [Status.OK] * 4
     first, *others = sorted(server.log, key=lambda sent: sent.began)

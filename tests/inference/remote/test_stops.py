@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import product
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from tests.loopback.fault import Kind
 from tests.loopback.faults import CALLS
 from tests.loopback.site import Loopback
 from tests.pictures import picture
-from tests.slow import fast_only
 
 FLYING = 16
 ITEMS = 40
@@ -44,6 +43,7 @@ class Job:
 
     def __init__(self, server: Loopback, kind: Kind, folder: Path) -> None:
         self.server, self.cache, self.out = server, folder / "calls.sqlite", folder / "out.jsonl"
+        self.stderr = folder / "stderr.txt"
         samples, wanted = folder / "samples.jsonl", folder / "wanted.jsonl"
         file_samples(samples, [RawSample(f"s{n}", picture(n, (8, 8)), f"What is {n}?") for n in range(ITEMS)])
         write_jsonl(wanted, [Instruction(id=f"s{n}", concept="hue", positive=f"Make {n} blue.") for n in range(ITEMS)])
@@ -55,14 +55,33 @@ class Job:
     def start(self, **calls: Any) -> "subprocess.Popen[str]":
         settings = Calls(cache=str(self.cache), max_connections=FLYING, **calls).model_dump_json()
         command = [sys.executable, "-m", "cfeval.cli", "stage", "edct", *map(str, self.stage)]
-        pipe, environment = subprocess.PIPE, {**os.environ, VARIABLE: settings, KEY_ENV: KEY}
-        return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env=environment)
+        environment = {**os.environ, VARIABLE: settings, KEY_ENV: KEY}
+        with self.stderr.open("w") as said:
+            return subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=said, text=True, cwd=ROOT, env=environment
+            )
 
     def flying(self, **calls: Any) -> "subprocess.Popen[str]":
-        """The job, once so many of its calls are in flight."""
+        """The job, once so many of its calls are in flight; none is answered before `release`."""
+        self.server.held = lambda _: True
         process = self.start(**calls)
         until(lambda: process.poll() is not None or self.sent() >= FLYING)
         return process
+
+    def stopping(self, number: signal.Signals, **calls: Any) -> "subprocess.Popen[str]":
+        """The job, once it has said that it got a signal; its calls are still in flight."""
+        process = self.flying(**calls)
+        process.send_signal(number)
+        until(lambda: process.poll() is not None or "nothing more is sent" in self.stderr.read_text())
+        return process
+
+    def release(self) -> None:
+        """Have all calls answered."""
+        self.server.held = lambda _: False
+
+    def ended(self, process: "subprocess.Popen[str]") -> tuple[int, str]:
+        """How the job ended and what it said."""
+        return ended(process)[0], self.stderr.read_text()
 
     def sent(self) -> int:
         return sum(self.server.sent().values())
@@ -91,15 +110,14 @@ def _editor(server: Loopback, kind: Kind) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "number"), fast_only(product(KINDS, STATUS), (Kind.SUBMIT, signal.SIGTERM)))
+@pytest.mark.parametrize(("kind", "number"), list(zip(KINDS, cycle(STATUS), strict=False)))
 def test_nothing_more_is_sent_and_all_that_is_in_flight_is_stored(
     server: Loopback, tmp_path: Path, kind: Kind, number: signal.Signals
 ) -> None:
     job = Job(server, kind, tmp_path)
-    server.latency = 1.0
-    process = job.flying()
-    process.send_signal(number)
-    status, _, err = ended(process)
+    process = job.stopping(number)
+    job.release()
+    status, err = job.ended(process)
     assert (status, job.sent()) == (STATUS[number], FLYING), err
     assert job.stored() == (FLYING, 0)
     assert "Traceback" not in err
@@ -107,8 +125,7 @@ def test_nothing_more_is_sent_and_all_that_is_in_flight_is_stored(
     assert err.splitlines()[-1].startswith(f"cfeval: stopped by {name}; ")
     assert "nothing more is sent, 16 in flight have 30 s to end" in err
     assert not job.out.exists()
-    server.latency = 0.0
-    status, _, err = ended(job.start())
+    status, err = job.ended(job.start())
     assert status == 0, err
     assert set(server.sent().values()) == {1}, "nothing was paid twice"
 
@@ -117,26 +134,23 @@ def test_a_second_signal_ends_the_job_at_once_and_the_ledger_knows_what_was_in_f
     server: Loopback, tmp_path: Path
 ) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
-    server.script(["hang"] * FLYING)
-    process = job.flying()
-    process.send_signal(signal.SIGTERM)
+    process = job.stopping(signal.SIGTERM)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(2 * stops.SAME)
-    start = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    assert ended(process)[0] == -signal.SIGTERM
-    assert time.monotonic() - start < 2
+    assert ended(process)[0] == -signal.SIGTERM, "not by the grace period's end"
     assert (job.sent(), job.stored()) == (FLYING, (0, FLYING))
 
 
 @pytest.mark.slow
 def test_the_same_signal_from_a_terminal_and_from_a_parent_counts_once(server: Loopback, tmp_path: Path) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
-    server.latency = 1.0
     process = job.flying()
     for _ in range(3):
         process.send_signal(signal.SIGINT)
         time.sleep(0.02)
+    until(lambda: process.poll() is not None or "nothing more is sent" in job.stderr.read_text())
+    job.release()
     assert ended(process)[0] == -signal.SIGINT
     assert job.stored() == (FLYING, 0)
 
@@ -145,13 +159,10 @@ def test_the_same_signal_from_a_terminal_and_from_a_parent_counts_once(server: L
 def test_after_the_grace_period_calls_are_broken_off(server: Loopback, tmp_path: Path) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
     server.script([None] * (FLYING - 1) + ["hang"])
-    server.latency = 0.3
-    process = job.flying(grace=1.5)
-    start = time.monotonic()
-    process.send_signal(signal.SIGTERM)
-    status, _, err = ended(process)
+    process = job.stopping(signal.SIGTERM, grace=3)
+    job.release()
+    status, err = job.ended(process)
     assert status == STATUS[signal.SIGTERM], err
-    assert 1.4 < time.monotonic() - start < 5
     assert "Traceback" not in err
     assert (job.sent(), job.stored()) == (FLYING, (FLYING - 1, 1))
 
@@ -160,9 +171,8 @@ def test_after_the_grace_period_calls_are_broken_off(server: Loopback, tmp_path:
 def test_a_call_that_waits_for_another_attempt_is_not_sent_again(server: Loopback, tmp_path: Path) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
     server.script(["http_500"] * FLYING)
-    server.latency = 0.5
-    process = job.flying()
-    process.send_signal(signal.SIGTERM)
+    process = job.stopping(signal.SIGTERM)
+    job.release()
     assert ended(process)[0] == STATUS[signal.SIGTERM]
     assert (job.sent(), job.stored()) == (FLYING, (0, 0))
 
