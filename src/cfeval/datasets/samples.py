@@ -1,6 +1,7 @@
 """Samples that `cfeval edct import` filed: own images and questions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -46,8 +47,12 @@ class Filed:
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
         """At most `items` samples: the listed ones, else the first of the file, in its order."""
         del seed
-        taken = islice(self.known(), items)
-        yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
+        with closing(self._each()) as each:
+            taken = islice(each, items)
+            yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
+
+    def _each(self) -> Generator[Sample, None, None]:
+        yield from self.known()
 
     def known(self) -> Iterable[Sample]:
         """The records of all that can be taken, in order; InputError where they or the ids cannot be read."""

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator
-from itertools import chain as joined
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from cfeval.core.jsonl import parse_line
@@ -39,24 +39,29 @@ def score_faults(results: Path, chain: Path) -> Iterator[str | None]:
     """
     head = START
     rows: dict[str, Iterator[Score]] = {}
-    with chain.open(encoding="utf-8") as lines:
+    with chain.open(encoding="utf-8") as lines, ExitStack() as opened:
         for number, text in enumerate(lines, start=1):
             line = parse_line(chain, number, text, ChainLine)
             head = head_after(head, line)
             if line.head != head:
                 yield f"{chain.name}, line {number}: its head is not that of its lines"
-            yield _score_fault(line, rows, results)
-    for condition, rest in rows.items():
-        if next(rest, None) is not None:
-            yield f"scores/{condition}: a score of which {chain.name} has no line"
+            yield _score_fault(line, rows, results, opened)
+        for condition, rest in rows.items():
+            if next(rest, None) is not None:
+                yield f"scores/{condition}: a score of which {chain.name} has no line"
 
 
-def _score_fault(line: ChainLine, rows: dict[str, Iterator[Score]], results: Path) -> str | None:
+def _scores(files: Sequence[Path]) -> Generator[Score, None, None]:
+    for file in files:
+        yield from stage_records("scores", file)
+
+
+def _score_fault(line: ChainLine, rows: dict[str, Iterator[Score]], results: Path, opened: ExitStack) -> str | None:
     condition = condition_path(line)
     if condition not in rows:
         shards = conditions_in(results).get(Condition(**{name: getattr(line, name) for name in Condition.model_fields}))
         files = stage_files(results, "scores", line, shards) if shards else []
-        rows[condition] = joined.from_iterable(stage_records("scores", file) for file in files)
+        rows[condition] = opened.enter_context(closing(_scores(files)))
     score = next(rows[condition], None)
     place = f"scores/{condition}, item '{line.id}', edit {line.edit}"
     if score is None or (score.id, score.edit, score.status) != (line.id, line.edit, line.status):
