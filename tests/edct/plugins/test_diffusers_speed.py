@@ -44,25 +44,24 @@ def asked() -> list[Any]:
 @pytest.mark.parametrize("pipeline", fast_only(BATCHES, SMALL))
 class TestBatches:
     @pytest.mark.slow
-    def test_a_picture_does_not_depend_on_its_company_or_its_place(self, pipeline: str) -> None:
+    def test_a_picture_depends_neither_on_its_company_nor_on_its_place_and_is_that_painted_alone_but_for_rounding(
+        self, pipeline: str
+    ) -> None:
+        """At most two of 256 levels in float32, in few pixels; another prompt, picture or seed is far more."""
         editor = built(pipeline, batch=3)
         one, two, three = asked()
-        together = hashes(edited(editor, one, two, three))
-        assert len(set(together)) == 3
-        assert hashes(edited(editor, one)) == together[:1]
-        assert hashes(edited(editor, three, one, two)) == [together[2], *together[:2]]
-
-    @pytest.mark.slow
-    def test_a_batch_paints_what_is_painted_alone_but_for_rounding(self, pipeline: str) -> None:
-        """At most two of 256 levels in float32, in few pixels; another prompt, picture or seed is far more."""
-        alone, together = edited(built(pipeline), *asked()), edited(built(pipeline, batch=3), *asked())
-        for one, other in zip(alone, together, strict=True):
-            assert one.picture is not None
+        together = edited(editor, one, two, three)
+        named = hashes(together)
+        assert len(set(named)) == 3
+        assert hashes(edited(editor, one)) == named[:1]
+        assert hashes(edited(editor, three, one, two)) == [named[2], *named[:2]]
+        for alone, other in zip(edited(built(pipeline), one, two, three), together, strict=True):
+            assert alone.picture is not None
             assert other.picture is not None
-            far = np.abs(one.picture.pixels.astype(int) - other.picture.pixels)
+            far = np.abs(alone.picture.pixels.astype(int) - other.picture.pixels)
             assert far.max() <= 2
             assert (far > 0).mean() < 0.05
-            assert other.details == {**one.details, "batch": "3"}
+            assert other.details == {**alone.details, "batch": "3"}
 
     @pytest.mark.slow
     def test_pictures_of_several_sizes_go_in_batches_of_their_own(self, pipeline: str) -> None:
@@ -211,7 +210,10 @@ def test_a_changed_scheduler_changes_the_picture() -> None:
 
 
 @pytest.mark.slow
-def test_compiled_blocks_paint_the_same_but_for_rounding() -> None:
+def test_compiled_blocks_paint_the_same_but_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import config
+
+    monkeypatch.setattr(config, "compile_threads", 1)  # a pool of processes that import torch takes longer
     [compiled], [plain] = edited(afresh(SMALL, torch_compile=True)), edited(built(SMALL))
     assert compiled.picture is not None
     assert plain.picture is not None

@@ -54,7 +54,7 @@ def test_with_exact_masks_bad_edits_are_rejected(fault: str, count: int) -> None
 @pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
 def test_a_shift_hides_nothing(fault: str, least: float, most: float) -> None:
     """Moved by another amount than the editor's own shift, with black borders instead of repeated ones."""
-    moved = tuple(replace(r, edited=_moved(r.edited, 4, -2)) for r in drawn(COUNT, fault)[:FEWER])
+    moved = tuple(replace(r, edited=_moved(r.edited, 4, -2)) for r in drawn(FEWER, fault))
     assert least <= accepted(moved, SCENE) <= most
 
 
@@ -68,20 +68,20 @@ def _moved(picture: Picture, across: int, down: int) -> Picture:
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
 def test_the_learned_locator_does_as_well(fault: str, least: float, most: float) -> None:
-    assert least <= accepted(drawn(COUNT, fault)[:FEWER], {"plugin": "locator"}) <= most
+    assert least <= accepted(drawn(FEWER, fault), {"plugin": "locator"}) <= most
 
 
 @pytest.mark.slow
 def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
     """Of an edit of the background or of everything, without a detector, there is no telling."""
     mask = {"plugin": "difference"}
-    found = {fault: verdicts(drawn(COUNT, fault)[:FEWER], mask) for fault in (*GOOD, *BAD)}
+    found = {fault: verdicts(drawn(FEWER, fault), mask) for fault in (*GOOD, *BAD)}
     told = {fault: Counter(reply.verified for reply in replies) for fault, replies in found.items()}
     assert told["spill"] == {None: FEWER}
     assert told["none_made"] == {False: FEWER}
     assert told["wrong_object"][True] > 0.95 * FEWER, "blind to what was edited"
     for fault in GOOD:
-        backgrounds = sum("background" in r.concept for r in wanted(COUNT)[:FEWER])
+        backgrounds = sum("background" in r.concept for r in wanted(FEWER))
         assert told[fault] == {True: FEWER - backgrounds, None: backgrounds}
 
 
@@ -91,7 +91,7 @@ def test_known_limits_with_exact_masks() -> None:
 
     A second verifier that reads what is there sees both: `test_gated`.
     """
-    objects = [n for n, r in enumerate(wanted(COUNT)[:FEWER]) if "background" not in r.concept]
+    objects = [n for n, r in enumerate(wanted(FEWER)) if "background" not in r.concept]
     for fault in ("extra_object", "wrong_value"):
-        requests = tuple(drawn(COUNT, fault)[n] for n in objects)
+        requests = tuple(drawn(FEWER, fault)[n] for n in objects)
         assert accepted(requests, SCENE) > 0.95
