@@ -211,9 +211,7 @@ def test_a_changed_scheduler_changes_the_picture() -> None:
 
 @pytest.mark.slow
 def test_compiled_blocks_paint_the_same_but_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    from torch._inductor import config
-
-    monkeypatch.setattr(config, "compile_threads", 1)  # a pool of processes that import torch takes longer
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # a pool of processes that import torch takes longer
     [compiled], [plain] = edited(afresh(SMALL, torch_compile=True)), edited(built(SMALL))
     assert compiled.picture is not None
     assert plain.picture is not None
