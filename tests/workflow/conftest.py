@@ -52,7 +52,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def plain_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands of studies are started as users start them."""
+    """Commands of studies are started as users start them: with plugins, mounts and signals of their own."""
     monkeypatch.delenv(PROGRAMS)
 
 

@@ -162,6 +162,7 @@ def queued(study: Study, *targets: str) -> "tuple[object, Callable[[], int]]":
     return run, go
 
 
+@pytest.mark.usefixtures("plain_programs")
 def test_case_c_a_job_in_a_queue_does_not_read_the_parameters_again(study: Study, truth: Study) -> None:
     study.set_threshold(0.8)
     _, go = queued(study, *VERDICTS)
@@ -175,6 +176,7 @@ def test_case_c_a_job_in_a_queue_does_not_read_the_parameters_again(study: Study
     assert not set(VERDICTS) & set(study.stale())
 
 
+@pytest.mark.usefixtures("plain_programs")
 def test_case_c_code_edited_while_a_job_waits_in_a_queue_is_refused(study: Study) -> None:
     study.set_threshold(0.8)
     _, go = queued(study, VERDICT)

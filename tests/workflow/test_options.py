@@ -141,6 +141,7 @@ def test_bad_parameters_are_one_line_and_status_2(study: Study, params: str, com
     assert study.results() == before
 
 
+@pytest.mark.usefixtures("plain_programs")
 def test_read_only_results_are_named_and_left_alone(study: Study, finished: Study) -> None:
     study.set_threshold(0.8)
     folder = "results/edct/verdicts"
