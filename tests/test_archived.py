@@ -187,6 +187,7 @@ def equal_pictures(made: dict[str, Path]) -> None:
             assert not path.with_suffix("").exists()
 
 
+@pytest.mark.slow
 def test_the_report_needs_no_other_file(made: dict[str, Path]) -> None:
     page = (made["archive"] / "results/edct/report/index.html").read_text()
     assert page.count("data:image/png;base64,") > 10
@@ -194,6 +195,7 @@ def test_the_report_needs_no_other_file(made: dict[str, Path]) -> None:
     assert "../items" in (made["folder"] / "results/edct/report/index.html").read_text()
 
 
+@pytest.mark.slow
 def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_path: Path) -> None:
     results = made["archive"] / "results/edct"
     status, said, _ = cfeval("verify", "--results", results)
@@ -214,6 +216,7 @@ def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_pat
         archive.write_bytes(sound)
 
 
+@pytest.mark.slow
 def test_a_picture_that_no_line_names_is_told(made: dict[str, Path], cfeval: Run) -> None:
     results = made["archive"] / "results/edct"
     file = next((results / "items").rglob("000.jsonl"))

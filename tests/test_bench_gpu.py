@@ -46,6 +46,7 @@ def test_the_operations_of_a_step_are_those_counted_by_hand(edits: list[dict[str
     assert float(edits[0]["transformer"][4]) == pytest.approx(2 * flux_step(places, 512) / TERA, rel=0.01)
 
 
+@pytest.mark.slow
 def test_an_edit_is_told_part_by_part(edits: list[dict[str, list[str]]]) -> None:
     calls = {name: row[1] for name, row in edits[0].items()}
     once = {"CLIP": "1", "T5": "1", "VAE, encoding": "1", "VAE, decoding": "1"}
@@ -53,12 +54,14 @@ def test_an_edit_is_told_part_by_part(edits: list[dict[str, list[str]]]) -> None
     assert sum(float(row[3].rstrip("%")) for row in edits[0].values() if row[3]) == pytest.approx(100, abs=0.5)
 
 
+@pytest.mark.slow
 def test_two_pictures_at_once_are_twice_the_work(edits: list[dict[str, list[str]]]) -> None:
     assert set(edits[1]) == {"1", "2"}
     assert float(edits[1]["2"][2]) <= float(edits[1]["1"][2])  # weights are read once for both
     assert float(edits[1]["2"][2]) == pytest.approx(float(edits[1]["1"][2]), rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_step_counted_without_numbers_is_the_step_that_is_run(edits: list[dict[str, list[str]]]) -> None:
     flops, moved = floors.step(KONTEXT_TINY)
     assert KONTEXT_TINY.steps * flops / TERA == pytest.approx(float(edits[0]["transformer"][4]), rel=0.005)

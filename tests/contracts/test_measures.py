@@ -73,7 +73,7 @@ def test_a_distance_is_nothing_for_equal_images_and_grows_with_the_change(name: 
     assert not much.requires_grad
 
 
-@pytest.mark.parametrize("name", fast_only(cases("feature_extractors"), "efficientnet_lite", "simsiam"))
+@pytest.mark.parametrize("name", fast_only(cases("feature_extractors"), "efficientnet_lite"))
 def test_an_extractor_gives_each_image_the_features_of_its_own(name: str, images: torch.Tensor) -> None:
     extractor = registry.build("feature_extractors", specified("feature_extractors", name))
     together = extractor.features(images)

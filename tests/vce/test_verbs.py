@@ -134,6 +134,7 @@ def test_a_study_from_images_to_contact_sheets(study: Study) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_counterfactuals_are_the_same_bytes_whatever_the_batch(study: Study) -> None:
     [images] = study.images(count=1)
     made = [

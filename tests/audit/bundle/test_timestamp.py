@@ -55,6 +55,7 @@ def test_a_stamp_that_nobody_asks_about_is_told(stamped: Path, key: Path, cfeval
     assert (status, f"could not be checked: {stamp(stamped)}" in out) == (0, True)
 
 
+@pytest.mark.slow
 def test_another_signature_or_authority_and_a_changed_or_lost_stamp_are_refused(
     stamped: Path, authority: Authority, key: Path, tmp_path: Path, cfeval: Run
 ) -> None:

@@ -87,6 +87,7 @@ def test_the_text_and_the_picture_matter(kind: str) -> None:
     assert detector(pixels(1), "a. very! long; name " * 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_only_boxes_over_the_threshold_are_found(kind: str) -> None:
     every = segmenter(kind, threshold=ANY, boxes=99).detector(pixels(1), "the red bus")
@@ -168,6 +169,7 @@ def test_what_is_not_found_has_no_mask(kind: str) -> None:
     assert answer.reason == "no 'the red bus' is found in the original"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_a_thing_is_absent_only_where_no_box_has_the_least_score(kind: str) -> None:
     nothing = found(segmenter(kind, threshold=0.9999999, absent=0.999999), pixels(5))

@@ -189,6 +189,7 @@ def test_what_takes_a_gpu_is_refused_without_one(
         afresh(SMALL, **options)
 
 
+@pytest.mark.slow
 def test_another_attention_paints_the_same_but_for_rounding() -> None:
     from diffusers.models.attention_dispatch import AttentionBackendName, _AttentionBackendRegistry
 
@@ -203,6 +204,7 @@ def test_another_attention_paints_the_same_but_for_rounding() -> None:
     assert np.abs(reply.picture.pixels.astype(int) - plain.picture.pixels).max() <= 1
 
 
+@pytest.mark.slow
 def test_a_changed_scheduler_changes_the_picture() -> None:
     [shifted], [plain] = edited(afresh(SMALL, scheduler={"shift": 3.0})), edited(built(SMALL))
     assert shifted.picture != plain.picture

@@ -186,12 +186,14 @@ def test_what_was_done_though_its_reply_was_lost_is_found(
     assert (server.desk.uploads, server.desk.submissions) == (2, 2)
 
 
+@pytest.mark.slow
 def test_a_look_that_fails_is_made_again(server: Loopback, expected: list[dict[str, Any]]) -> None:
     server.desk.broken = 5
     assert batched(server.openai, 0, ITEMS) == expected
     assert server.desk.submissions == 2
 
 
+@pytest.mark.slow
 def test_what_an_expired_batch_left_goes_in_the_next(server: Loopback, expected: list[dict[str, Any]]) -> None:
     server.desk.endings, server.desk.unanswered = ["expired"], 2
     assert batched(server.openai, 0, ITEMS) == expected

@@ -16,6 +16,7 @@ from cfeval.inference.remote import retries
 from tests.answers import answers
 from tests.inference.remote.asking import request
 from tests.inference.remote.conftest import Configure
+from tests.slow import first_fast
 
 LLMock = Any  # the plugin's fixture of that name
 
@@ -32,7 +33,7 @@ def ask(llmock: LLMock, count: int = 1) -> list[Any]:
     return replies
 
 
-@pytest.mark.parametrize("status", [408, 409, 500, 502])
+@pytest.mark.parametrize("status", first_fast([500, 408, 409, 502], 1))
 def test_what_passes_is_retried_with_a_growing_wait(llmock: LLMock, status: int) -> None:
     llmock.fail(status, times=3)
     assert [reply.status for reply in ask(llmock)] == [Status.OK]

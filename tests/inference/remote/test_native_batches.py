@@ -237,6 +237,7 @@ def test_a_batch_over_the_limit_of_the_account_is_asked_in_halves(at: Vendor, ex
     assert made_once(at)
 
 
+@pytest.mark.slow
 def test_a_batch_that_fails_for_the_limit_of_the_account_is_asked_in_halves(
     server: Loopback, asked_at_once: dict[str, Held]
 ) -> None:
@@ -247,6 +248,7 @@ def test_a_batch_that_fails_for_the_limit_of_the_account_is_asked_in_halves(
     assert made_once(at)
 
 
+@pytest.mark.slow
 def test_an_account_that_takes_no_batch_at_all_ends_the_run_in_one_line(at: Vendor) -> None:
     at.desk.at_most = 0
     with pytest.raises(PluginError, match=r"takes up no batch, not even one of a single call: HTTP 429"):

@@ -170,7 +170,7 @@ JSON = st.recursive(
 FIELDS = ("choices", "message", "content", "finish_reason", "images", "image_url", "url", "error", "code", "usage")
 
 
-@examples(40)
+@examples(25)
 @given(
     st.recursive(JSON, lambda inner: st.dictionaries(st.sampled_from((*FIELDS, "data", "model")), inner)), st.booleans()
 )

@@ -74,6 +74,7 @@ def images() -> torch.Tensor:
     return torch.randint(0, 256, (2, 3, 64, 64), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
 
 
+@pytest.mark.slow
 def test_the_published_oracles_weights_are_found_by_their_names_and_decide_as_written_out(
     tmp_path: Path, images: torch.Tensor
 ) -> None:
