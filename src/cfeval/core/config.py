@@ -20,7 +20,7 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    plugin: Name = Field(description="Name of the plugin: its file name without .py.")
+    plugin: Name = Field(description="Name of the plugin, as its package offers it.")
     repeat: int = Field(1, ge=1, description="Which of several repetitions it is; each draws its own randomness.")
 
     gpu_model: str = Field(

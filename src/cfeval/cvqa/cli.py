@@ -69,7 +69,7 @@ def run_statistics(
 
 
 def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
-    """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
+    """Draw one of the study's figures from the table that it shows (PNG, SVG and PDF)."""
     draw_figure(FIGURES, TABLES, name, table, out)
 
 

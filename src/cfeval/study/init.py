@@ -41,7 +41,7 @@ def run(
     provider: Annotated[str, typer.Option(help="Provider of the models to test, where their names have none.")] = "",
     base_url: Annotated[str, typer.Option(help="Their address, such as http://localhost:8000/v1.")] = "",
     writer: Annotated[
-        str, typer.Option(help="Who writes the edits; as --model. Empty: a default of the provider.")
+        str, typer.Option(help="Who writes the edits; as --model. Empty: the provider's default, or OpenRouter's.")
     ] = "",
     editor: Annotated[str, typer.Option(help="Who edits images; as --model, or bfl/MODEL.")] = "",
     gate: Annotated[
@@ -49,7 +49,9 @@ def run(
     ] = "",
     verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
     judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
-    items: Annotated[int | None, typer.Option(min=1, help="Items of the data set, at most.")] = None,
+    items: Annotated[
+        int | None, typer.Option(min=1, help="Items of the data set, at most; vce: images of each class.")
+    ] = None,
     name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
     dvc: Annotated[bool, typer.Option("--dvc", help="Also DVC's files, to version and share results.")] = False,
 ) -> None:

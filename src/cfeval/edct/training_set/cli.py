@@ -63,7 +63,7 @@ def run(
     results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
     conditions: Conditions,
     out: Annotated[Path, typer.Option(help="Folder to make; it appears whole or not at all.")],
-    teach: Annotated[Teach, typer.Option(help="What the examples are to teach; see below.")] = "consistent",
+    teach: Annotated[Teach, typer.Option(help="What the examples are to teach; see above.")] = "consistent",
     layout: Annotated[Layout, typer.Option(help="The layout of the lines: whose trainers read them.")] = "trl",
     verified: Annotated[bool, typer.Option("--verified", help="Only edits that a verifier found right.")] = False,
     correct: Annotated[
