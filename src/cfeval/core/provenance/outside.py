@@ -1,7 +1,7 @@
 """The code that no result rests on: in no plan, so that an edit of it reruns nothing.
 
-Whoever adds a line here claims that equal inputs give equal outputs whatever that code says; tests/provenance/
-test_outside.py runs stages with such code changed and compares bytes.
+Whoever adds a line here claims that equal inputs give equal outputs whatever that code says;
+tests/core/provenance/test_outside.py runs stages with such code changed and compares bytes.
 """
 
 from functools import cache

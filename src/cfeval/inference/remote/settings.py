@@ -51,7 +51,7 @@ def use(calls: Calls) -> None:
 def use_offline_cache(offline: bool) -> None:
     """Let the response cache alone answer, if that is asked for.
 
-    The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
+    The settings are imported by name, so that the fingerprints of the verbs (`core.provenance`) leave out how
     calls travel: no result depends on it.
     """
     if offline:
