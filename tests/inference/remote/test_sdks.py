@@ -16,7 +16,7 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample
-from cfeval.inference.remote import http
+from cfeval.inference.remote import http, providers
 from cfeval.inference.remote.images import data_url
 from tests.conftest import Run
 from tests.core.provenance.test_outside import params
@@ -141,6 +141,17 @@ def test_a_server_at_home_gets_no_key(configure: Configure) -> None:
     with loopback() as server:
         [reply] = chat(server, key_env="")
         assert (reply.status, server.log[0].auth) == (Status.OK, False)
+
+
+@pytest.mark.parametrize("api", ["chat", "images"])
+def test_an_editor_that_names_no_variable_sends_its_providers_key(
+    server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch, api: str
+) -> None:
+    configure()
+    monkeypatch.setattr(providers, "on_this_machine", lambda _: False)
+    monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
+    made = edited(server, Kind.IMAGE, key_env="", api=api)
+    assert (made.status, server.log[0].auth) == (Status.OK, True)
 
 
 @pytest.mark.usefixtures("hurry")

@@ -160,7 +160,7 @@ class OpenRouterImages:
 
     async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
         options = self.options
-        where = endpoint(options.base_url, options.key_env, headers=options.headers)
+        where = endpoint(options.base_url, options.key_variable, headers=options.headers)
         content = await openrouter_image(attempts, where, body)
         if isinstance(content, Fault):
             return content
