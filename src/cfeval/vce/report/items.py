@@ -75,7 +75,7 @@ def items_of(view: View, results: Path, shards: int, images: Images, most: int) 
         shown = {record.id for key in wanted for record, _ in found.get(key, ())}
         place = _place(results, "scores", view.condition(name))
         scores = {score.id: score for score, _ in _records(place, VceScore, shards) if score.id in shown}
-        for key in wanted & found.keys():
+        for key in [key for key in rows if key in found]:  # in their order, by which images are numbered
             rows[key]["m"][name] = _cell(found[key], scores, images)
     return list(rows.values()), len(keys) - len(rows)
 
