@@ -6,12 +6,12 @@ every file that they rest on, so that a few conditions tell whether this machine
 
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from tests.workflow.study import PROJECT, whole
+
 CALIBRATION = ["--configfile", "workflow/params/calibration.yaml"]
 EDCT = "results/calibration/edct/scores/world"
 KINDS = {
@@ -55,14 +55,15 @@ def sealed() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, str]:
-    """By hash, every file that one of the kinds wants, all of a study made by one run."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """By hash, every file that one of the kinds wants, all of a study made by one run in a copy of the project."""
+    study = whole(tmp_path_factory.mktemp("sealed") / "study")
     wanted: dict[tuple[str, ...], list[str]] = {}
     for options, files in KINDS.values():
         wanted.setdefault(tuple(options), []).extend(files)
     for options, files in wanted.items():
-        subprocess.run(["snakemake", *options, "--", *files], cwd=PROJECT, stdout=subprocess.DEVNULL, check=True)
-    return {file: _sha256(file) for files in wanted.values() for file in files}
+        study.run("snakemake", *options, "--", *files)
+    return {file: _sha256(study.root / file) for files in wanted.values() for file in files}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,5 +74,5 @@ def test_a_condition_made_here_has_the_bytes_of_the_sealed_one(
     assert {file: sealed[file] for file in files} == {file: made[file] for file in files}
 
 
-def _sha256(file: str) -> str:
-    return hashlib.sha256((PROJECT / file).read_bytes()).hexdigest()
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -20,6 +20,7 @@ from PIL import Image
 
 PROJECT = Path(__file__).resolve().parents[2]
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
+WHOLE = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 PROGRAMS = "STUDY_PROGRAMS"
 """The variable that names a folder of programs that come before the installed ones."""
@@ -285,15 +286,24 @@ def offer(root: Path, family: str, name: str, source: str) -> None:
     )
 
 
+def whole(root: Path) -> Study:
+    """The project with all that its own studies are made of, and none of their results."""
+    _take(WHOLE, root)
+    return Study(root)
+
+
+def _take(names: tuple[str, ...], root: Path) -> None:
+    root.mkdir(parents=True)
+    for name in names:
+        if (PROJECT / name).is_dir():
+            shutil.copytree(PROJECT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(PROJECT / name, root / name)
+
+
 def lay_out(root: Path, params: dict[str, Any]) -> Study:
     """The project's code and workflow with a small study, nothing run yet; models are files in name only."""
-    for name in TAKEN:
-        source = PROJECT / name
-        if source.is_dir():
-            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            root.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, root / name)
+    _take(TAKEN, root)
     (root / "dvc.yaml").write_text(stages_of(params))
     (root / ".dvc").mkdir()
     for name in ("config", ".gitignore"):

@@ -1,7 +1,6 @@
 """Snakemake's own graph against the lists of jobs, job by job: the same inputs and the same outputs."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ import pytest
 from cfeval.config import Params, load
 from cfeval.core.provenance.jobs import Job
 from cfeval.jobs import jobs
-from tests.workflow.study import PROJECT, Study
+from tests.workflow.study import PROJECT, Study, whole
 
-TAKEN = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")
 TARGETS = {"all", "edct", "vce", "cvqa"}
 _BLOCK = re.compile(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)+)", re.MULTILINE)
 _FIELD = re.compile(r"^ {4}(input|output): (.*)$", re.MULTILINE)
@@ -22,13 +20,7 @@ Files = tuple[frozenset[str], frozenset[str]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project without results, its rules without messages: Snakemake then tells of each job in full."""
-    folder = tmp_path_factory.mktemp("graph") / "study"
-    folder.mkdir()
-    for name in TAKEN:
-        if (PROJECT / name).is_dir():
-            shutil.copytree(PROJECT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(PROJECT / name, folder / name)
+    folder = whole(tmp_path_factory.mktemp("graph") / "study").root
     for file in (folder / "workflow/rules").glob("*.smk"):
         file.write_text(re.sub(r"\n {4}message:\n {8}.*", "", file.read_text()))
     return folder
