@@ -171,7 +171,7 @@ def _moved(tensor: Any, model: Any) -> Any:
     return tensor.to(model.device, model.dtype) if tensor.is_floating_point() else tensor.to(model.device)
 
 
-class TopTokens(LogitsProcessor):
+class TopTokens(LogitsProcessor):  # type: ignore[misc]
     """Keeps the log-probabilities of each row's likeliest tokens, step by step, and changes nothing."""
 
     def __init__(self, most: int) -> None:
@@ -191,7 +191,7 @@ class TopTokens(LogitsProcessor):
         return [list(zip(tokens[row].tolist(), values[row].tolist(), strict=True)) for tokens, values in self._steps]
 
 
-class RowSampler(LogitsProcessor):
+class RowSampler(LogitsProcessor):  # type: ignore[misc]
     """Leaves each row a single token, so that taking the likeliest takes it.
 
     Each row has a generator of its own, seeded by its request, and takes one uniform number from it a token; the token
@@ -216,7 +216,7 @@ class RowSampler(LogitsProcessor):
         return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
 
 
-class RepetitionPenalty(LogitsProcessor):
+class RepetitionPenalty(LogitsProcessor):  # type: ignore[misc]
     """Makes tokens that a row already holds less likely (CTRL, Section 4.1); padding is not part of a row."""
 
     def __init__(self, penalty: float, attention_mask: Tensor) -> None:

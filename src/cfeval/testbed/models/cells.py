@@ -41,7 +41,7 @@ class CellDenoiser(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.unet: Any = UNet2DModel(  # type: ignore[no-untyped-call]
+        self.unet: Any = UNet2DModel(
             sample_size=CELL // _BLOCK,
             in_channels=3 * _BLOCK**2,
             out_channels=3 * _BLOCK**2,

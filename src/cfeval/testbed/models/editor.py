@@ -48,7 +48,7 @@ class EditorNetwork(nn.Module):
         self.planes = nn.Linear(PROMPT_LENGTH * _TEXT_WIDTH, _TEXT_PLANES)
         downs = ("DownBlock2D",) * (len(channels) - 1) + ("CrossAttnDownBlock2D",)
         ups = ("CrossAttnUpBlock2D",) + ("UpBlock2D",) * (len(channels) - 1)
-        self.unet: Any = UNet2DConditionModel(  # type: ignore[no-untyped-call]
+        self.unet: Any = UNet2DConditionModel(
             sample_size=WINDOW // 2,
             in_channels=4 * (3 + _CONDITION_PLANES) + _TEXT_PLANES,
             out_channels=12,
