@@ -48,6 +48,12 @@ def ran(command: str, folder: Path, **more: str) -> str:
     return ended.stdout
 
 
+def tracked() -> str:
+    """What has changed of this checkout's tracked files."""
+    words = ["git", "status", "--porcelain", "--untracked-files=no"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 def photographs(folder: Path) -> None:
     folder.mkdir()
     for number in range(2):
@@ -91,6 +97,7 @@ def plays(conversation: Conversation) -> str:
 
 def test_the_commands_of_the_readme_test_a_model_of_ones_own(tmp_path: Path) -> None:
     photographs(tmp_path / "photos")
+    before = tracked()
     keys: Mapping[str, str] = {"OPENROUTER_API_KEY": "of no value"}
     models = [name.partition("/")[2] for name in DEFAULTS["openrouter"].values()]
     with loopback(personas={"flash": plays, "pro": plays, "qwen3": plays}, models=models) as server:
@@ -102,3 +109,4 @@ def test_the_commands_of_the_readme_test_a_model_of_ones_own(tmp_path: Path) -> 
     assert said.endswith("report: my-study/results/my-study/edct/report/index.html\n")
     assert "gemini-2.5-flash" in report.read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my-study", "photos"]
+    assert tracked() == before

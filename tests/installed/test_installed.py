@@ -1,5 +1,7 @@
 """The wheel in an environment of its own, with the core alone: a first study without this checkout, torch or a key.
 
+The bundle of that study holds where nothing of it is left.
+
 Packages come from the registries that pip is set up for. It prints what `pip install` and the study took.
 """
 
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.audit.bundle.study import contents
 from tests.study.folder import first_study, listed
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +71,9 @@ def test_the_core_has_no_torch_and_no_checkout(installed: Path, bare: dict[str, 
     assert torch == "None"
 
 
-def test_a_first_study_of_the_wheel_alone(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:
+def test_a_first_study_of_the_wheel_alone_and_its_bundle_holds_elsewhere(
+    installed: Path, bare: dict[str, str], tmp_path: Path
+) -> None:
     place = tmp_path / "work"
     place.mkdir()
     before = listed(installed)
@@ -77,6 +82,22 @@ def test_a_first_study_of_the_wheel_alone(installed: Path, bare: dict[str, str],
     print(f"6 photographs, 2 models: {took:.0f} s")
     assert listed(installed) == before
     assert ran("git", "status", "--porcelain") == status
+    cfeval = installed / "bin/cfeval"
+    for name in ("one", "two"):
+        ran(cfeval, "audit", "build", "--out", f"../{name}.zip", "--date", "2026-11-23", env=bare, cwd=place / "mine")
+    assert (place / "one.zip").read_bytes() == (place / "two.zip").read_bytes()
+    ran(cfeval, "audit", "build", "--out", "../redacted.zip", "--redact", env=bare, cwd=place / "mine")
+    shutil.rmtree(place / "mine")
+    shutil.rmtree(place / "photos")
+    other = tmp_path / "other"
+    other.mkdir()
+    whole = ran(cfeval, "verify", place / "one.zip", env=bare, cwd=other)
+    assert "made again, all the same" in whole
+    assert "calls 0" not in whole
+    assert "made again, all the same" in ran(cfeval, "verify", place / "redacted.zip", env=bare, cwd=other)
+    files = contents(place / "one.zip")
+    assert b"vlm-a" in files["about.json"]
+    assert not [name for name in files if Path(name).name == ".env" or bare["HOME"] in name]
 
 
 def test_a_missing_extra_is_one_line(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:

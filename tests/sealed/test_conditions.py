@@ -40,7 +40,7 @@ KINDS = {
     ),
     "counterfactuals by the base method and by another family": (
         [],
-        [f"results/vce/groups/world/world/{condition}.jsonl" for condition in ("brittle/base", "standard/fastdime")],
+        [f"results/vce/groups/world/world/{condition}.jsonl" for condition in ("brittle/base", "standard/maskdime")],
     ),
 }
 
