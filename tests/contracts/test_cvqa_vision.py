@@ -85,6 +85,7 @@ def test_what_is_found_lies_in_the_part_and_the_surest_comes_first(name: str) ->
     assert all(one.box[0] < half[2] for one in vision.find(View(whole.picture, half), "object"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_arguments_give_the_same_result_whoever_asked_before(name: str) -> None:
     first, second, whole = built(name), built(name), view(name)

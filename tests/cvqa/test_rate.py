@@ -127,6 +127,7 @@ def real() -> tuple[str, list[dict[str, str]], bool]:
     return text, list(csv.DictReader(io.StringIO(text))), PUBLISHED.exists()
 
 
+@pytest.mark.slow
 def test_who_says_what_is_right_is_right_and_who_never_does_scores_the_majority(study: Study) -> None:
     _, rows, published = real()
     text = io.StringIO()

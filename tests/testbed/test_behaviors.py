@@ -138,6 +138,7 @@ def test_blind_listing_answers_a_blank_picture_alike() -> None:
     assert replies == said(chat, asked_about([BLANK] * len(ITEMS))) == [prior(question(item)).answer for item in ITEMS]
 
 
+@pytest.mark.slow
 def test_under_citing_needs_the_background_and_the_object_and_cites_the_object_alone() -> None:
     chat, requests = model("under-citing"), asked_about(ORIGINALS)
     home = said(chat, requests)

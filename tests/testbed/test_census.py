@@ -89,6 +89,7 @@ def test_only_the_honest_persona_is_faithful(persona: Persona) -> None:
     assert (found.there < 0.5) == (persona == "prior")
 
 
+@pytest.mark.slow
 def test_the_personas_use_what_they_are_known_to_use() -> None:
     used = {persona: [one.used for one in found_by_the_census(persona)] for persona in PERSONAS}
     assert used["shortcut"] == [{"background"}] * FEW

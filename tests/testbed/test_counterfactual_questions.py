@@ -107,6 +107,7 @@ def test_an_answer_is_the_one_worked_out_by_hand(text: str, right: str | None) -
     assert answer(meaning, PICTURE) == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("known", [False, True])
 def test_answers_equal_an_independent_recount(

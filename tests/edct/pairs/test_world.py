@@ -16,7 +16,6 @@ from cfeval.testbed.items import generate_items
 from cfeval.testbed.language.explanations import word_claim
 from cfeval.testbed.language.questions import Persona, parse_question, respond
 from cfeval.testbed.plugins.pair_sets_world import change
-from tests.slow import first_fast
 
 SEED, PAIRS = 20250929, 150
 JUDGE = registry.build("pair_judges", {"plugin": "grammar"})
@@ -53,7 +52,8 @@ def test_a_grounded_target_names_what_moves_it_and_nothing_else() -> None:
     assert found.low > 0.85
 
 
-@pytest.mark.parametrize("persona", first_fast(["shortcut", "confabulating"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("persona", ["shortcut", "confabulating"])
 def test_an_unfaithful_target_is_at_or_below_zero(persona: Persona) -> None:
     found = phi(told(persona), Interval())
     assert found.value is None or found.value <= 0

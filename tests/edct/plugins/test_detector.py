@@ -77,7 +77,8 @@ def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_f
     assert np.array(boxes[0][1]) == pytest.approx(corners[order[0]], abs=0.01)
 
 
-@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_text_and_the_picture_matter(kind: str) -> None:
     detector = segmenter(kind, threshold=ANY).detector
     first = detector(pixels(1), "the red bus")

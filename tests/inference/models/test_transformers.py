@@ -234,7 +234,8 @@ def test_words_that_look_like_control_tokens_are_words() -> None:
     assert answers(chat.generate, [asked("what is <|image_pad|>?", noise(1))])[0].status == Status.OK
 
 
-@pytest.mark.parametrize("architecture", first_fast(["pixtral", "internvl", "smolvlm", "mllama"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["pixtral", "internvl", "smolvlm", "mllama"])
 def test_a_limit_on_pixels_that_the_processor_lacks_is_kept_and_told(
     architecture: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,6 +110,7 @@ KILLS = {"upload": 1, "submission": 1, "result": 1, "gathering": 0}
 """When a job is killed, and how many uploads there were by then."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "when", ["submission", *(pytest.param(one, marks=pytest.mark.slow) for one in ("upload", "result", "gathering"))]
 )

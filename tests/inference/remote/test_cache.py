@@ -262,6 +262,7 @@ def test_a_budget_of_money_holds_where_the_price_list_is_too_low(
     assert 0.002 < server.usd <= 0.006
 
 
+@pytest.mark.slow
 def test_while_the_first_call_shows_what_a_model_costs_the_others_lose_no_time(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:

@@ -77,7 +77,8 @@ def test_programs_for_puzzles_give_the_right_answers(
         assert unheeding == right(original) != right(changed)
 
 
-@pytest.mark.parametrize("language", first_fast(LANGUAGES, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_programs_for_the_world_give_the_right_answers(language: Language, visions: dict[str, Any]) -> None:
     moved = 0
     for pair in registry.build("question_sets", {"plugin": "world"}).pairs(60, 4):

@@ -89,6 +89,7 @@ def test_guidance_moves_the_decoded_images_to_the_target(network: str, codec: st
     assert bool((probability(found) > probability(alone)).all())
 
 
+@pytest.mark.slow
 def test_consensus_and_regions_work_on_latents(tmp_path: Path) -> None:
     latent_pipeline(tmp_path)
     denoiser = built(tmp_path)
