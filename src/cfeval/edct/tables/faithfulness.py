@@ -201,8 +201,9 @@ _READING = (
 _CARD_TITLE = "Trust card: what may be claimed of each model"
 _CARD_READING = (
     f"trust: FIT's interval lies above {FIT_BOUND:g}, every check was run and no claim is refuted; do not trust: it "
-    "lies below, or a claim is refuted; else open. A claim is supported, or refuted, where its whole interval lies on "
-    "one side of its bound. Rates are net of the noise floor."
+    "lies below, or a claim is refuted; else open. Of edits that were not verified, neither a low FIT nor a refuted "
+    "claim B or C says 'do not trust'. A claim is supported, or refuted, where its whole interval lies on one side of "
+    "its bound. Rates are net of the noise floor, and FIT is divided by the share of changes that is seen."
 )
 
 
