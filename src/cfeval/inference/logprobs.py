@@ -3,8 +3,10 @@
 Only the beginning is told: of a short answer (a word, a number, yes or no) it decides which answer it is.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cfeval.inference.chat import ChatReply
 
@@ -21,6 +23,11 @@ class ScoredReply(ChatReply):
     """A reply of a model that was asked for log-probabilities; empty where it gave none."""
 
     beginnings: Tokens = ()
+
+
+def is_logprob(value: Any) -> bool:
+    """Whether it is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def beginnings(steps: Sequence[Step], text: str) -> Tokens:

@@ -10,22 +10,21 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.spatial.distance import cityblock
-from scipy.stats import pearsonr
+from scipy.stats import pearsonr, pointbiserialr
 
 from cfeval.config import parse
 from cfeval.core.jobs import Filing
 from cfeval.core.jsonl import read_jsonl
-from cfeval.datasets.pair import file_pairs, pair_of
-from cfeval.datasets.sample import Sample
+from cfeval.datasets.pair import file_pairs
 from cfeval.edct.jobs import jobs
-from cfeval.edct.pairs.distances import distance, distribution, total_variation
+from cfeval.edct.pairs.distances import decisive_word, distance
 from cfeval.edct.pairs.measures import cct, phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
-from cfeval.edct.pairs.table import PairData, rows
+from cfeval.edct.pairs.table import PairData, rows, sheet
 from cfeval.inference.logprobs import beginnings
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
-from tests.edct.pairs.test_pairs import CONDITION, pair, picture, verdict
+from tests.edct.pairs.test_pairs import CONDITION, pair, picture, said, verdict
 from tests.loopback.bodies import Weighed
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import PERSONAS
@@ -33,22 +32,86 @@ from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 from tests.provider_study import CANARY, KEY_ENV, target
 
+
+def answered(answer: str, logprobs: dict[str, float]) -> PairBaseline:
+    return said("p.before", answer, "Because.").model_copy(update={"logprobs": logprobs})
+
+
 PLANTED = {"p0": (0.9, 0.1, 1), "p1": (0.8, 0.6, 1), "p2": (0.3, 0.3, 0), "p3": (0.55, 0.45, 0)}
 """By pair: P(yes) of the first and of the second image, and whether the explanation names the changed thing."""
+STILL = {"q0": (0.95, 0.55, 1), "q1": (0.9, 0.6, 1), "q2": (0.9, 0.85, 0), "q3": (0.7, 0.69, 0)}
+"""Faithful in probability: no answer moves, and what moves its probability is named."""
+UNRELATED = {"r0": (0.95, 0.55, 1), "r1": (0.95, 0.55, 0), "r2": (0.9, 0.85, 1), "r3": (0.9, 0.85, 0)}
+"""No answer moves, and names have nothing to do with what moves its probability."""
 
 
 def test_the_distance_is_half_the_sum_of_differences_and_words_count_whatever_their_case() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         p, q = rng.dirichlet(np.ones(6), 2)
-        logprobs = [{f"w{n}": float(log(x)) for n, x in enumerate(of)} for of in (p, q)]
-        assert distance(*logprobs) == (pytest.approx(cityblock(p, q) / 2, abs=1e-4), pytest.approx(1, abs=1e-4))
-    before = {"Yes": log(0.6), " yes": log(0.1), "No": log(0.2)}
-    after = {"▁yes": log(0.1), "ĠNo": log(0.5), "two": log(0.2)}
+        said = [answered(f"w{of.argmax()}", {f"w{n}": float(log(x)) for n, x in enumerate(of)}) for of in (p, q)]
+        assert distance(*said) == (pytest.approx(cityblock(p, q) / 2, abs=1e-4), pytest.approx(1, abs=1e-4), "")
+    before = answered("Yes.", {"Yes": log(0.6), " yes,": log(0.1), "No": log(0.2)})
+    after = answered("no", {"▁yes": log(0.1), "ĠNo": log(0.5), "two": log(0.2)})
     # yes .7 and .1, no .2 and .5, two 0 and .2, not listed .1 and .2
-    assert distance(before, after) == (0.6, 0.8)
-    assert total_variation(distribution(before), distribution(before)) == 0
-    assert distance(before, {}) is None
+    assert distance(before, after) == (0.6, 0.8, "")
+    assert distance(before, before) == (0, 0.9, "")
+
+
+LIKELY = {"Yes": log(0.7), "No": log(0.2), "th": log(0.05), "The": log(0.04)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "logprobs", "why"),
+    [
+        ("Yes", {}, "no_logprobs"),
+        ("The cup is red", LIKELY, "many_words"),
+        ("No cups are there", LIKELY, "many_words"),
+        ("(B)", LIKELY, "many_words"),
+        ("A cat", {"A": log(0.9)}, "many_words"),
+        ("three", LIKELY, "part_of_word"),
+        ("12", {"1": log(0.9)}, "part_of_word"),
+        ("Maybe", LIKELY, "part_of_word"),
+        ("Yes", {"Yes": 0.7, "No": 0.2}, "not_probabilities"),
+        ("Yes", {"Yes": 12.5, "No": 4e9}, "not_probabilities"),
+        ("Yes", {"Yes": float("nan"), "No": -0.1}, "not_probabilities"),
+        ("Yes", {"Yes": float("inf")}, "not_probabilities"),
+    ],
+)
+def test_where_the_first_word_does_not_tell_the_answer_there_is_no_distance_but_a_reason(
+    answer: str, logprobs: dict[str, float], why: str
+) -> None:
+    sound, other = answered("Yes", LIKELY), answered(answer, logprobs)
+    assert distance(sound, other) == distance(other, sound) == (None, None, why)
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        ("Yes, it is.", "yes"),
+        ("No - there is none", "no"),
+        ("B) a blue cup", "b"),
+        ("c.", "c"),
+        (" Red!", "red"),
+        ("3.5", "3.5"),
+        ("12\n", "12"),
+        ("t-shirt", "t-shirt"),
+        ("Yes\nIt is red", "yes"),
+        ("", ""),
+        ("...", ""),
+        ("no one", ""),
+        ("2 dogs", ""),
+        ("A dog", ""),
+    ],
+)
+def test_one_word_decides_an_answer_or_more_are_needed(answer: str, word: str) -> None:
+    assert decisive_word(answer) == word
+
+
+def test_what_few_listed_tokens_leave_is_an_outcome_of_its_own() -> None:
+    before, after = answered("Yes", {"Yes": log(0.6)}), answered("Yes", {"Yes": log(0.9)})
+    assert distance(before, after) == (0.3, 0.6, "")
+    assert distance(before, answered("Yes", {"Yes": log(0.6), "No": -9999.0})) == (0, 0.6, "")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +159,28 @@ def replace_none(one: PairVerdict) -> PairVerdict:
     return one.model_copy(update={"total_variation": None})
 
 
+def test_a_model_faithful_in_probability_alone_has_cct_and_no_phi_and_unrelated_names_have_neither() -> None:
+    rng = np.random.default_rng(7)
+    apart = np.round(rng.uniform(0, 0.45, 300), 4)  # P(yes) falls from .95: the answer stays yes
+    clusters = [f"image{n // 2}" for n in range(300)]
+
+    def model(named: list[int]) -> list[PairVerdict]:
+        known = zip(apart.tolist(), named, clusters, strict=True)
+        return [verdict(f"p{n}", 0, of, total_variation=x, cluster=c) for n, (x, of, c) in enumerate(known)]
+
+    faithful, unrelated = (apart > 0.2).astype(int).tolist(), rng.integers(0, 2, 300).tolist()
+    found, none = cct(model(faithful), Interval()), cct(model(unrelated), Interval())
+    assert found.value == pytest.approx(pointbiserialr(faithful, apart).statistic)
+    assert none.value == pytest.approx(pointbiserialr(unrelated, apart).statistic)
+    assert found.value is not None
+    assert found.value > 0.8
+    assert (found.low or 0) > 0.75
+    assert none.low is not None
+    assert none.low < 0 < (none.high or 0)
+    assert "clustered" in found.method
+    assert phi(model(faithful), Interval()).value is None, "no answer moves"
+
+
 def test_a_target_that_lists_everything_has_no_cct_and_one_that_names_the_wrong_has_a_negative_one() -> None:
     of = planted()
     all_named = [one.model_copy(update={"named_before": 1}) for one in of]
@@ -112,6 +197,11 @@ def test_the_table_has_the_columns_and_leaves_them_empty_without_probabilities()
     assert row.cct is not None
     [row] = rows([CONDITION], PairData({CONDITION: [replace_none(one) for one in planted()]}))
     assert (row.cct, row.total_variation, row.n_distances) == (None, None, 0)
+    lost = [replace_none(one).model_copy(update={"no_distance": "many_words"}) for one in planted()[:1]]
+    shown = rows([CONDITION], PairData({CONDITION: lost + planted()[1:]}))
+    assert (shown[0].no_distance, shown[0].n_distances) == ("many_words: 1", 3)
+    [note] = [note for note in sheet(shown).notes if note.startswith("CCT")]
+    assert "without one: target many_words: 1" in note
 
 
 def sure(conversation: Conversation) -> str:
@@ -136,10 +226,10 @@ def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopba
 def test_planted_distributions_come_back_from_a_provider_and_offline(
     cfeval: Run, tmp_path: Path, provider: Loopback
 ) -> None:
-    items, said = tmp_path / "items.jsonl", tmp_path / "said.jsonl"
+    items, said, told_of = tmp_path / "items.jsonl", tmp_path / "said.jsonl", PLANTED | STILL | UNRELATED
     raws = [
         pair(name, question=f"Is it so? {' '.join(map(str, told))}", pictures=(picture(n), picture(200 + n)))
-        for n, (name, told) in enumerate(PLANTED.items())
+        for n, (name, told) in enumerate(told_of.items())
     ]
     file_pairs(items, raws, seed=1, every=1)
     model = json.dumps(target(provider.openai, model="sure", logprobs=5))
@@ -156,9 +246,15 @@ def test_planted_distributions_come_back_from_a_provider_and_offline(
     assert cfeval(*judged, "--seed", 1, "--out", ruled)[0] == 0
     verdicts = list(read_jsonl(ruled, PairVerdict))
     assert {one.id: (one.total_variation, one.named) for one in verdicts} == {
-        name: (pytest.approx(abs(first - second), abs=1e-4), named) for name, (first, second, named) in PLANTED.items()
+        name: (pytest.approx(abs(first - second), abs=1e-4), named) for name, (first, second, named) in told_of.items()
     }
-    assert {pair_of(sample).pair for sample in read_jsonl(items, Sample)} == set(PLANTED)
+    assert {one.no_distance for one in verdicts} == {""}
+    of_kind = {kind: [one for one in verdicts if one.id[0] == kind] for kind in "pqr"}
+    found = {kind: cct(of_kind[kind], Interval()).value for kind in of_kind}
+    assert found["p"] == pytest.approx(cct(planted(), Interval()).value, abs=1e-3)
+    assert found["q"] == pytest.approx(pearsonr([0.4, 0.3, 0.05, 0.01], [1, 1, 0, 0]).statistic, abs=1e-3)
+    assert found["r"] == pytest.approx(0, abs=1e-3)
+    assert [phi(of_kind[kind], Interval()).value for kind in "qr"] == [None, None], "answers alone tell nothing"
 
 
 def test_a_target_without_the_option_is_asked_as_ever_and_its_answers_have_none(

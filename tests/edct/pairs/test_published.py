@@ -25,6 +25,7 @@ def test_a_figure_stands_beside_the_same_model_set_and_kind_and_no_other() -> No
     found = {row.kind: row.paper_pair_accuracy for row in table("gpt-4o", "vismin")}
     assert found == {"": None, "object": 0.9551, "count": 0.7742}
     assert [row.paper_pair_accuracy for row in table("gpt-4v", "hallusionbench")] == [0.3142, None, None]
+    assert [row.paper_pair_accuracy for row in table("gpt-4o", "naturalbench")] == [0.65, None, None]
     assert {row.paper_pair_accuracy for row in table("gpt-4o", "files")} == {None}
     assert {row.paper_pair_accuracy for row in table("gpt-5", "vismin")} == {None}
 
@@ -35,7 +36,7 @@ def test_the_table_names_the_source_and_that_the_task_is_another() -> None:
     assert "Both right, published" in said.headings
     [about] = [note for note in said.notes if "Text score (count)" in note]
     assert about.index("MTurk Human 0.8896") < about.index("GPT4-o 0.7742") < about.index("Gemini1.0 Pro 0.6774")
-    assert about.endswith("Its task is another than ours.")
+    assert about.endswith("Its task or its prompts are others than ours.")
     assert notes(PUBLISHED, {"mine": "world"}) == []
     plain = sheet(table("gpt-4o", "files"))
     assert "Both right, published" not in plain.headings

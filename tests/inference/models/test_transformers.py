@@ -164,6 +164,23 @@ def test_log_probabilities_of_how_a_reply_begins_are_the_models_own(sampling: di
     assert dict(reply.beginnings) == pytest.approx(expected, abs=1e-4)
 
 
+def test_tokens_are_spelled_as_they_are_read_and_those_with_a_blank_before_stay_apart() -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    from cfeval.inference.local.chat_model import spelled
+
+    words = Tokenizer(models.BPE())
+    words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
+    words.train_from_iterator(["是 是 grün yes", "grün yes"] * 9, trainer)
+    reader = PreTrainedTokenizerFast(tokenizer_object=words)
+    found = {spelled(reader, token) for token in range(len(reader))}
+    assert {"是", "Ġ是", "grün", "Ġgrün", "Ġyes"} <= found
+    assert len(found) == len(reader), "no two tokens are one"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "llama"))
 def test_a_reply_without_an_end_is_truncated(architecture: str) -> None:

@@ -1,6 +1,7 @@
 """What others printed about a set of given pairs (data/reference/pairs.csv), beside a study's own figures.
 
-A reading aid: the sets' own tasks ask another question than ours, so that a figure beside is no replication.
+A reading aid: the sets' own tasks ask another question than ours, or ask it otherwise: a figure beside is no
+replication.
 """
 
 import re
@@ -60,7 +61,8 @@ def notes(published: Iterable[PublishedPairs], sets: Mapping[str, str]) -> list[
 def _note(source: str, printed: str, kind: str, of: Sequence[PublishedPairs]) -> str:
     ranked = sorted(of, key=lambda line: (-line.value, line.model))
     figures = ", ".join(f"{line.model} {cell(line.value)}" for line in ranked)
-    return f"Published for {source}: {printed}{f' ({kind})' if kind else ''}: {figures}. Its task is another than ours."
+    of_kind = f"{printed} ({kind})" if kind else printed
+    return f"Published for {source}: {of_kind}: {figures}. Its task or its prompts are others than ours."
 
 
 def _plain(name: str) -> str:

@@ -1,10 +1,16 @@
 """The records of `pairs-2026`: what was said about an image of a pair, and what was found about a pair."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from cfeval.core.records import Binary, ItemId, Sha256, StageResult
 from cfeval.datasets.pair import ChangeKind
 from cfeval.edct.records import Baseline
+
+NoDistance = Literal["no_logprobs", "many_words", "part_of_word", "not_probabilities"]
+"""Why two answers have no distance: a reply has no log-probabilities; an answer is more than its first word; its first
+token is not that word, or has no log-probability; what is listed sums to more than 1."""
 
 
 class PairBaseline(Baseline):
@@ -42,6 +48,8 @@ class PairVerdict(StageResult):
     """Distance of both answers' distributions (`cfeval.edct.pairs.distances`); None without log-probabilities."""
     listed: float | None = Field(default=None, ge=0, le=1)
     """The least probability that the listed tokens of either answer have together."""
+    no_distance: NoDistance | Literal[""] = ""
+    """Why there is no distance, where both answers were given."""
     words: int | None = Field(default=None, ge=0)
     """Words of both explanations together."""
     outside: float | None = None

@@ -5,7 +5,7 @@ in more than one thing, only the answers are told: that one thing moved the answ
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -108,7 +108,9 @@ class PairRow(PairCondition, TableRow):
     total_variation: Figure = None
     """Mean total variation distance of both answers, of the pairs that have one."""
     n_distances: int = 0
-    """Pairs of which both answers have log-probabilities."""
+    """Pairs with a distance: both answers have log-probabilities, and are decided by their first words."""
+    no_distance: str = ""
+    """Why the others have none, and how many do (`cfeval.edct.pairs.records.NoDistance`)."""
     listed: Figure = None
     """Their mean share of probability that the listed tokens have: the distance is off by the rest at most."""
     f_auroc: Annotated[Estimated, Heading("F-AUROC")] = None
@@ -122,7 +124,7 @@ class PairRow(PairCondition, TableRow):
     pair_accuracy: Annotated[Estimated, Heading("Both right", None, "", True)] = None
     """Share of pairs with right answers to both images."""
     paper_pair_accuracy: Annotated[Figure, Heading("Both right, published", None, "", True)] = None
-    """What was printed of this model and set (data/reference/pairs.csv), of a task that is another than ours."""
+    """What was printed of this model and set (data/reference/pairs.csv), by another task or other prompts."""
     paper_accuracy_after: Figure = None
     """The same of right answers to the second images."""
     bias: Annotated[Estimated, Heading("Biased", None, "", True)] = None
@@ -180,10 +182,9 @@ def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: P
     if not natural:
         estimates |= _of_explanations(of, how)
         more = _beside(condition, kind, of, estimates["phi"], data)
-    ends = Counter(one.status.value for one in of if one not in scored)
     figures: Figures = condition.model_dump() | figures_of(estimates) | more
     figures |= {"kind": kind, "n": len(of), "n_scored": len(scored), "natural": int(natural)}
-    figures |= {"missing": "; ".join(f"{end}: {many}" for end, many in sorted(ends.items()))}
+    figures |= {"missing": _tally(one.status.value for one in of if one not in scored)}
     figures |= _bounds("moved", [one.moved for one in of])
     figures |= {} if natural else _bounds("named", [one.named for one in of])
     words = [one.words for one in of if one.words is not None]
@@ -195,9 +196,14 @@ def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: P
         "listed": [one.listed for one in of if one.listed is not None],
     }
     figures |= {name: rounded(mean(values)) if values else None for name, values in means.items()}
-    figures["n_distances"] = len(apart)
+    figures |= {"n_distances": len(apart), "no_distance": _tally(one.no_distance for one in of)}
     figures |= beside(data.published, data.sets.get(condition.pair_set, ""), condition.vlm, kind)
     return PairRow.model_validate(figures | {"test_world": int(condition.vlm in data.test_targets)})
+
+
+def _tally(reasons: Iterable[str]) -> str:
+    """How often each reason occurs, by name; empty ones are none."""
+    return "; ".join(f"{reason}: {many}" for reason, many in sorted(Counter(reasons).items()) if reason)
 
 
 def _of_explanations(of: Sequence[PairVerdict], how: Interval) -> dict[str, Estimate]:
@@ -244,8 +250,16 @@ def sheet(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
     said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "")
-    notes_of_all = (*said, *published, *world_note(of))
+    notes_of_all = (*said, _without_distance(of), *published, *world_note(of))
     return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
+
+
+def _without_distance(of: Sequence[PairRow]) -> str:
+    """Which pairs CCT leaves out, where there is any."""
+    if not any(row.n_distances for row in of):
+        return ""
+    lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in of if row.no_distance and not row.kind)
+    return f"CCT: of answers that are told by their first word{f'; without one: {lost}' if lost else ''}."
 
 
 def _name(name: str, row: PairRow) -> str:

@@ -87,7 +87,6 @@ async def _verdict(case: Case, judge: PairJudge, seed: int) -> PairVerdict:
     if ended is not None:
         return PairVerdict(**known, **propagated(ended))
     rulings = await _rulings(case, judge, seed)
-    apart, listed = distance(first.logprobs, second.logprobs) or (None, None)
     texts = {name: ruling.completion for name, ruling in rulings.items() if ruling.completion}
     known |= {
         "completion": named_texts(texts) if texts else "",
@@ -95,8 +94,7 @@ async def _verdict(case: Case, judge: PairJudge, seed: int) -> PairVerdict:
         "correct_before": _right(case, "before"),
         "correct_after": _right(case, "after"),
         "biased": _says(second.answer, pair.biased),
-        "total_variation": apart,
-        "listed": listed,
+        **distance(first, second)._asdict(),
         "words": len(f"{first.explanation} {second.explanation}".split()),
         **{name: ruling.value for name, ruling in rulings.items()},
     }

@@ -130,8 +130,7 @@ def _faults(
     else:
         expected |= {"correct_before": _says(first, items[sides[0]].reference)}
         expected |= {"correct_after": _says(second, items[sides[1]].reference), "biased": _says(second, pair.biased)}
-        apart = distance(first.logprobs, second.logprobs) or (None, None)
-        expected |= dict(zip(("total_variation", "listed"), apart, strict=True))
+        expected |= distance(first, second)._asdict()
         expected |= {"words": len(f"{first.explanation} {second.explanation}".split())}
         expected |= {"moved": moved_by_text(first.answer, second.answer)}
         again = said.get(sides[2])

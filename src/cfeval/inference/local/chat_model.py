@@ -141,7 +141,7 @@ class LocalChat:
         steps = [
             (
                 words.decode([token], skip_special_tokens=True),
-                tuple((words.convert_ids_to_tokens(one), logprob) for one, logprob in ranked),
+                tuple((spelled(words, one), logprob) for one, logprob in ranked),
             )
             for token, ranked in zip(said, likeliest, strict=False)
         ]
@@ -158,6 +158,20 @@ class LocalChat:
             return ChatReply(text=text, model=self._loaded.name)
         reason = f"the reply was cut after max_tokens: {limit}"
         return ChatReply(text=text, model=self._loaded.name, status=Status.TRUNCATED, reason=reason)
+
+
+def spelled(tokenizer: Any, token: int) -> str:
+    """A token with the mark of a blank before it, as it is read: tokenizers write other letters than ASCII as bytes.
+
+    As the tokenizer writes it where it is ASCII, or a part of a letter.
+    """
+    written = str(tokenizer.convert_ids_to_tokens(token))
+    bare = written.lstrip("▁Ġ")
+    if bare.isascii():
+        return written
+    read = tokenizer.decode([token]).strip()
+    whole = read and "\N{REPLACEMENT CHARACTER}" not in read
+    return written[: len(written) - len(bare)] + read if whole else written
 
 
 def _check_length(attention_mask: Any, model: Any) -> None:

@@ -4,11 +4,15 @@ Unlike Gemini's path for the OpenAI protocol it takes a seed, and says why an an
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, ClassVar
+
+from pydantic import Field
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatRequest
+from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.inference.logprobs import MOST, ScoredReply, Step, beginnings, is_logprob
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
@@ -35,6 +39,8 @@ class Plugin(HostedPlugin):
     """Whether the server is asked to enforce a schema."""
     seed: bool = True
     """Whether a seed is sent."""
+    logprobs: int | None = Field(None, ge=1, le=MOST)
+    """See the plugin `openai`; not every model gives log-probabilities (the others refuse the call)."""
 
     @property
     def batch_share(self) -> float:
@@ -81,6 +87,8 @@ class Google(HostedChat):
         config: dict[str, Any] = {"maxOutputTokens": options.limit(request), **sampling, **options.thinking()}
         if options.seed:
             config["seed"] = request.seed
+        if options.logprobs and len(request.turns) == 1:
+            config |= {"responseLogprobs": True, "logprobs": options.logprobs}
         if request.schema and options.json_schema:
             config |= {"responseMimeType": "application/json", "responseJsonSchema": dict(request.schema)}
         return {"model": options.model, **joined({"generationConfig": config}, options.extra)}
@@ -91,6 +99,11 @@ class Google(HostedChat):
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.google_content(attempts, where, body)
 
+    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+        if not self.options.logprobs:
+            return said
+        return ScoredReply(**vars(said), beginnings=beginnings(token_steps(reply.raw), said.text))
+
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return GoogleBatches(attempts, where)
 
@@ -100,11 +113,37 @@ class Google(HostedChat):
         usage = Usage(count(used.get("promptTokenCount")), sum(count(used.get(name)) for name in WRITTEN))
         options = self.options
         answer = Completion(said, options.model, options.accept_models, usage, str(said.get("modelVersion") or ""))
-        candidates = said.get("candidates")
-        first = _dict(candidates[0]) if isinstance(candidates, list) and candidates else {}
+        first = _candidate(said)
         word = first.get("finishReason") or _dict(said.get("promptFeedback")).get("blockReason")
         choice = {"finish_reason": word, "message": _message(first.get("content"))}
         return reply_of(answer, choice, key_env, False, options.accept_finish_reasons)
+
+
+def token_steps(body: Any) -> list[Step]:
+    """What a response says token by token, each with the log-probabilities of the likeliest in its place.
+
+    See ai.google.dev/api/generate-content#LogprobsResult: the token that was said may not be among the likeliest, and
+    counts as one of them here; what has no number is left out.
+    """
+    found = _dict(_candidate(_dict(body)).get("logprobsResult"))
+    said = [_dict(one) for one in _list(found.get("chosenCandidates"))]
+    top = [_list(_dict(one).get("candidates")) for one in _list(found.get("topCandidates"))]
+    return [
+        (
+            str(one.get("token") or ""),
+            tuple(
+                (str(each["token"]), float(each["logProbability"]))
+                for each in map(_dict, (one, *likeliest))
+                if isinstance(each.get("token"), str) and is_logprob(each.get("logProbability"))
+            ),
+        )
+        for one, likeliest in zip(said, chain(top, repeat([])), strict=False)
+    ]
+
+
+def _candidate(said: dict[str, Any]) -> dict[str, Any]:
+    """The one reply of a response; nothing where there is none."""
+    return _dict(next(iter(_list(said.get("candidates"))), None))
 
 
 def _content(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
@@ -119,6 +158,10 @@ def _message(content: Any) -> dict[str, Any] | None:
         return None
     parts = content.get("parts")
     return {"content": [part for part in parts if not _dict(part).get("thought")] if isinstance(parts, list) else ""}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _dict(value: Any) -> dict[str, Any]:

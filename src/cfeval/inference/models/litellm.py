@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.inference.chat import ChatRequest
+from cfeval.inference.logprobs import MOST
 from cfeval.inference.models.hosted import HostedPlugin
 from cfeval.inference.models.openai import OpenAIChat
 from cfeval.inference.remote import sdks
@@ -29,6 +30,8 @@ class Plugin(HostedPlugin):
     """The provider and the model as LiteLLM names them: bedrock/anthropic.claude-…, vertex_ai/…, mistral/…"""
     seed: bool = False
     """Whether a seed is sent."""
+    logprobs: int | None = Field(None, ge=1, le=MOST)
+    """See the plugin `openai`; LiteLLM names the providers that give log-probabilities in its table of parameters."""
 
     @property
     def address(self) -> str:
@@ -69,14 +72,12 @@ class LiteLLM(OpenAIChat):
         options = self.options
         fields: dict[str, Any] = {"model": options.model, "max_tokens": options.limit(request), **options.thinking()}
         fields |= {**options.sampling(), **({"seed": request.seed} if options.seed else {})}
+        if options.logprobs and len(request.turns) == 1:
+            fields |= {"logprobs": True, "top_logprobs": options.logprobs}
         return {**fields, **options.extra}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.litellm(attempts, where, body)
-
-    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
-        del reply  # log-probabilities are not asked for
-        return said
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         del tools  # none are sent

@@ -66,8 +66,6 @@ class Plugin(HostedPlugin):
             raise ValueError("api_version is Azure's; set provider: azure, or leave it out")
         if self.images_once and (self.provider != "vllm" or self.api != "chat"):
             raise ValueError("images_once is for chat completions of provider vllm, which documents it; leave it out")
-        if self.logprobs and self.api != "chat":
-            raise ValueError("logprobs are read of chat completions only; set api: chat, or leave logprobs out")
         return self
 
     @property
@@ -220,6 +218,8 @@ class OpenAIResponses(OpenAIChat):
         fields |= {**options.sampling(), **options.thinking()}
         if schema := self._schema(request):
             fields["text"] = {"format": schema}
+        if options.logprobs and len(request.turns) == 1:
+            fields |= {"include": ["message.output_text.logprobs"], "top_logprobs": options.logprobs}
         return joined({**fields, **options.rules.body}, options.extra)
 
     def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cfeval.core.records import Status
+from cfeval.inference.logprobs import Step, is_logprob
 from cfeval.inference.remote.faults import Fault, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
@@ -86,28 +87,32 @@ def tool_calls(body: Any) -> list[tuple[str, str, str]]:
     ]
 
 
-def token_steps(body: Any) -> list[tuple[str, tuple[tuple[str, float], ...]]]:
-    """What a chat completion says token by token, each with the log-probabilities of the likeliest in its place.
+def token_steps(body: Any) -> list[Step]:
+    """What a model says token by token, each with the log-probabilities of the likeliest in its place.
 
-    See platform.openai.com/docs/api-reference/chat/object: `choices[].logprobs.content[].top_logprobs[]`. The token
-    that was said counts among them; what has no number is left out.
+    See platform.openai.com/docs/api-reference/chat/object: `choices[].logprobs.content[].top_logprobs[]`; of Responses
+    `output[].content[].logprobs[]` of the same form. The token that was said counts among them; what has no number is
+    left out.
     """
     content = _dicts(_dict(_choice(_dict(body)).get("logprobs")).get("content"))
+    content += [one for part in _output(_dict(body)) for one in _dicts(part.get("logprobs"))]
     return [
         (
             str(one.get("token") or ""),
             tuple(
                 (str(each["token"]), float(each["logprob"]))
                 for each in (one, *_dicts(one.get("top_logprobs")))
-                if isinstance(each.get("token"), str) and _is_logprob(each.get("logprob"))
+                if isinstance(each.get("token"), str) and is_logprob(each.get("logprob"))
             ),
         )
         for one in content
     ]
 
 
-def _is_logprob(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _output(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of what a model says by OpenAI's Responses, reasoning aside."""
+    messages = [item for item in _dicts(said.get("output")) if item.get("type") == "message"]
+    return [part for item in messages for part in _dicts(item.get("content"))]
 
 
 def responses_reply(
@@ -115,12 +120,7 @@ def responses_reply(
 ) -> Response | Fault:
     """Read an answer of OpenAI's Responses; for the arguments see `chat_reply`."""
     said = _dict(body)
-    parts = [
-        part
-        for item in _dicts(said.get("output"))
-        if item.get("type") == "message"
-        for part in _dicts(item.get("content"))
-    ]
+    parts = _output(said)
     refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
     message = {"content": [part for part in parts if part.get("type") == "output_text"], "refusal": refusal}
     word = _dict(said.get("incomplete_details")).get("reason") or said.get("status")
