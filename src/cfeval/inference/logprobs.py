@@ -22,7 +22,10 @@ MOST = 20
 class ScoredReply(ChatReply):
     """A reply of a model that was asked for log-probabilities; empty where it gave none."""
 
+    first_token: str = ""
+    """The token with which the text begins."""
     beginnings: Tokens = ()
+    """The likeliest tokens in its place."""
 
 
 def is_logprob(value: Any) -> bool:
@@ -30,27 +33,33 @@ def is_logprob(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def beginnings(steps: Sequence[Step], text: str) -> Tokens:
-    """The likeliest tokens in the place of a text's first one.
+def scored(reply: ChatReply, steps: Sequence[Step], text: str) -> ScoredReply:
+    """A reply with the log-probabilities of how it could have begun; for the arguments see `beginnings`."""
+    first, likeliest = beginnings(steps, text)
+    return ScoredReply(**vars(reply), first_token=first, beginnings=likeliest)
+
+
+def beginnings(steps: Sequence[Step], text: str) -> Step:
+    """The first token of a text, and the likeliest in its place.
 
     Args:
         steps: all that the model said, token by token; thoughts may stand before the text, a sign of the end behind it.
         text: the reply, without thoughts.
 
     Returns:
-        The token that was said among them; nothing where the tokens do not hold the text, blanks aside.
+        The token that was said is among the likeliest; nothing where the tokens do not hold the text, blanks aside.
     """
     said = [_bare(token) for token, _ in steps]
     wanted = _bare(text)
     start = "".join(said).rfind(wanted) if wanted else -1
     if start < 0:
-        return ()
+        return "", ()
     before = 0
     for place, piece in enumerate(said):
         if piece and before + len(piece) > start:
-            return _ranked(steps[place][1])
+            return steps[place][0], _ranked(steps[place][1])
         before += len(piece)
-    return ()
+    return "", ()
 
 
 def _ranked(tokens: Tokens) -> Tokens:

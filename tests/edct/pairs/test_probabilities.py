@@ -34,7 +34,9 @@ from tests.provider_study import CANARY, KEY_ENV, target
 
 
 def answered(answer: str, logprobs: dict[str, float]) -> PairBaseline:
-    return said("p.before", answer, "Because.").model_copy(update={"logprobs": logprobs})
+    """An answer, and how it could have begun: the first token is its first word where `logprobs` has it."""
+    token = next((one for one in logprobs if one.strip(" ▁Ġ,").lower() == decisive_word(answer)), answer[:2])
+    return said("p.before", answer, "Because.").model_copy(update={"first_token": token, "logprobs": logprobs})
 
 
 PLANTED = {"p0": (0.9, 0.1, 1), "p1": (0.8, 0.6, 1), "p2": (0.3, 0.3, 0), "p3": (0.55, 0.45, 0)}
@@ -72,6 +74,7 @@ LIKELY = {"Yes": log(0.7), "No": log(0.2), "th": log(0.05), "The": log(0.04)}
         ("three", LIKELY, "part_of_word"),
         ("12", {"1": log(0.9)}, "part_of_word"),
         ("Maybe", LIKELY, "part_of_word"),
+        ("**Yes**", LIKELY, "many_words"),
         ("Yes", {"Yes": 0.7, "No": 0.2}, "not_probabilities"),
         ("Yes", {"Yes": 12.5, "No": 4e9}, "not_probabilities"),
         ("Yes", {"Yes": float("nan"), "No": -0.1}, "not_probabilities"),
@@ -83,6 +86,13 @@ def test_where_the_first_word_does_not_tell_the_answer_there_is_no_distance_but_
 ) -> None:
     sound, other = answered("Yes", LIKELY), answered(answer, logprobs)
     assert distance(sound, other) == distance(other, sound) == (None, None, why)
+
+
+def test_a_word_that_was_said_in_parts_has_no_distance_even_where_it_is_also_one_token() -> None:
+    likely = {"th": log(0.6), "three": log(0.3)}
+    parts = answered("three", likely).model_copy(update={"first_token": "th"})
+    assert distance(answered("Yes", LIKELY), parts).no_distance == "part_of_word"
+    assert distance(answered("Yes", LIKELY), answered("three", likely)).no_distance == ""
 
 
 @pytest.mark.parametrize(
@@ -129,8 +139,8 @@ def test_the_beginning_of_the_answer_is_found_behind_thoughts_and_blanks(
     tokens: tuple[str, ...], text: str, expected: str | None
 ) -> None:
     steps = [(token, ((token, -0.1 * place),)) for place, token in enumerate(tokens)]
-    found = beginnings(steps, text)
-    assert [token for token, _ in found] == ([expected] if expected else [])
+    first, found = beginnings(steps, text)
+    assert ([token for token, _ in found], first) == ([expected] if expected else [], expected or "")
     if tokens[:1] == ("<think>",):
         assert found[0][1] == pytest.approx(-0.4), "that of the answer, not that of a thought"
 
@@ -236,6 +246,7 @@ def test_planted_distributions_come_back_from_a_provider_and_offline(
     stage = ["stage", "edct", "pair_baselines", "--samples", items, "--vlm", model, "--seed", 1]
     assert cfeval(*stage, "--out", said)[0] == 0
     of = {one.id: one for one in read_jsonl(said, PairBaseline)}
+    assert of["p0.before"].first_token == "Yes"
     assert of["p0.before"].logprobs == pytest.approx({"Yes": log(0.85), "yes": log(0.05), "No": log(0.1)}, abs=1e-6)
     again = tmp_path / "again.jsonl"
     assert cfeval(*stage, "--offline", "--out", again)[0] == 0
@@ -267,7 +278,7 @@ def test_a_target_without_the_option_is_asked_as_ever_and_its_answers_have_none(
         command = ["stage", "edct", stage, "--samples", items, "--vlm", model, "--seed", 1, "--out", out]
         assert cfeval(*command)[0] == 0
     with_none = [json.loads(line) for line in said.read_text().splitlines()]
-    assert all(record.pop("logprobs") == {} for record in with_none)
+    assert all((record.pop("logprobs"), record.pop("first_token")) == ({}, "") for record in with_none)
     assert with_none == [json.loads(line) for line in plain.read_text().splitlines()], "the same calls by their keys"
 
 

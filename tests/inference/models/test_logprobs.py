@@ -94,7 +94,7 @@ def test_the_first_turn_asks_for_them_and_numbers_alone_are_read(server: Scripte
     reply, sent = ask(server, options | {"logprobs": 4})
     assert wanted.items() <= sent.items()
     assert isinstance(reply, ScoredReply)
-    assert reply.beginnings == (("Yes", -0.7), ("No", -1.4))
+    assert (reply.first_token, reply.beginnings) == ("Yes", (("Yes", -0.7), ("No", -1.4)))
     _, sent = ask(server, options | {"logprobs": 4}, *SECOND)
     assert not wanted.keys() & sent.keys(), "the reason needs none"
     plain, sent = ask(server, options)

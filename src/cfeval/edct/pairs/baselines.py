@@ -4,6 +4,7 @@ They are the turns of `cfeval.edct.stages.baselines`. A target that gives none i
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.images import Picture
@@ -26,13 +27,14 @@ class Listening:
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
-        self.heard: dict[str, dict[str, float]] = {}
+        self.heard: dict[str, dict[str, Any]] = {}
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer a request."""
         reply = await self.model.generate(request)
         if len(request.turns) == 1 and isinstance(reply, ScoredReply):
-            self.heard[request.item] = {token: round(logprob, DECIMALS) for token, logprob in reply.beginnings}
+            logprobs = {token: round(logprob, DECIMALS) for token, logprob in reply.beginnings}
+            self.heard[request.item] = {"first_token": reply.first_token, "logprobs": logprobs}
         return reply
 
 
@@ -42,7 +44,7 @@ def pair_baselines(
     """Ask every question and its reason, in order; see `cfeval.edct.stages.baselines.baselines`."""
     listening = Listening(model)
     for said in baselines(samples, picture_of, listening, prompts, seed):
-        yield PairBaseline(**said.model_dump(), logprobs=listening.heard.pop(said.id, {}))
+        yield PairBaseline(**said.model_dump(), **listening.heard.pop(said.id, {}))
 
 
 def run(

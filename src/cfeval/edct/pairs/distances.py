@@ -60,7 +60,7 @@ def _distribution_of(said: PairBaseline) -> dict[str, float] | NoDistance:
     found = distribution(said.logprobs)
     if found is None:
         return "not_probabilities"
-    return found if word in found else "part_of_word"
+    return found if _word(said.first_token) == word and word in found else "part_of_word"
 
 
 def decisive_word(answer: str) -> str:
@@ -80,8 +80,7 @@ def distribution(logprobs: Mapping[str, float]) -> dict[str, float] | None:
     """
     found: dict[str, float] = {}
     for token, logprob in logprobs.items():
-        word = token.strip(_BLANKS).rstrip(_MARKS).casefold()
-        if word:
+        if word := _word(token):
             found[word] = found.get(word, 0.0) + exp(min(logprob, 1.0))
     listed = sum(found.values())
     if not listed <= 1 + _ROUNDING:  # no number included
@@ -89,6 +88,10 @@ def distribution(logprobs: Mapping[str, float]) -> dict[str, float] | None:
     if listed > 1:
         found = {word: share / listed for word, share in found.items()}
     return found | {REST: max(0.0, 1 - listed)}
+
+
+def _word(token: str) -> str:
+    return token.strip(_BLANKS).rstrip(_MARKS).casefold()
 
 
 def total_variation(before: Mapping[str, float], after: Mapping[str, float]) -> float:

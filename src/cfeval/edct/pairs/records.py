@@ -9,13 +9,15 @@ from cfeval.datasets.pair import ChangeKind
 from cfeval.edct.records import Baseline
 
 NoDistance = Literal["no_logprobs", "many_words", "part_of_word", "not_probabilities"]
-"""Why two answers have no distance: a reply has no log-probabilities; an answer is more than its first word; its first
-token is not that word, or has no log-probability; what is listed sums to more than 1."""
+"""Why two answers have no distance: a reply has no log-probabilities; an answer is more than its first word, or
+begins with a mark; its first token is not that word, or has no log-probability; what is listed sums to more than 1."""
 
 
 class PairBaseline(Baseline):
     """The conversation about an image of a pair, with what is known of the answer's probabilities."""
 
+    first_token: str = ""
+    """The token with which the answer begins, where log-probabilities are known."""
     logprobs: dict[str, float] = Field(default_factory=dict)
     """The likeliest tokens in the place of the answer's first one, with natural log-probabilities; may be empty."""
 

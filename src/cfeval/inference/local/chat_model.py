@@ -18,7 +18,7 @@ from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestErr
 from cfeval.inference.local.chat_loading import Loaded
 from cfeval.inference.local.devices import out_of_memory, ran_out, release
 from cfeval.inference.local.libraries import quiet
-from cfeval.inference.logprobs import ScoredReply, beginnings
+from cfeval.inference.logprobs import ScoredReply, scored
 
 _SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
 
@@ -147,7 +147,7 @@ class LocalChat:
         ]
         whole = "".join(piece for piece, _ in steps)  # pieces of a letter join to another text than the reply's
         text = reply.text if "</think>" in whole else whole
-        return ScoredReply(**vars(reply), beginnings=beginnings(steps, text))
+        return scored(reply, steps, text)
 
     def _reply(self, tokens: list[int], limit: int) -> ChatReply:
         """The reply up to the first token that ends it; what stands behind is padding."""

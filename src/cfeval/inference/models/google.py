@@ -12,7 +12,7 @@ from pydantic import Field
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatReply, ChatRequest
-from cfeval.inference.logprobs import MOST, ScoredReply, Step, beginnings, is_logprob
+from cfeval.inference.logprobs import MOST, Step, is_logprob, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
@@ -102,7 +102,7 @@ class Google(HostedChat):
     def _said(self, reply: Response, said: ChatReply) -> ChatReply:
         if not self.options.logprobs:
             return said
-        return ScoredReply(**vars(said), beginnings=beginnings(token_steps(reply.raw), said.text))
+        return scored(said, token_steps(reply.raw), said.text)
 
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return GoogleBatches(attempts, where)

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
-from cfeval.inference.logprobs import MOST, ScoredReply, beginnings
+from cfeval.inference.logprobs import MOST, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Read, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
@@ -198,7 +198,7 @@ class OpenAIChat(HostedChat):
     def _said(self, reply: Response, said: ChatReply) -> ChatReply:
         if not self.options.logprobs:
             return said
-        return ScoredReply(**vars(said), beginnings=beginnings(token_steps(reply.raw), said.text))
+        return scored(said, token_steps(reply.raw), said.text)
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         options = self.options
