@@ -211,7 +211,7 @@ def test_the_table_has_the_columns_and_leaves_them_empty_without_probabilities()
     shown = rows([CONDITION], PairData({CONDITION: lost + planted()[1:]}))
     assert (shown[0].no_distance, shown[0].n_distances) == ("many_words: 1", 3)
     [note] = [note for note in sheet(shown).notes if note.startswith("CCT")]
-    assert "without one: target many_words: 1" in note
+    assert "not counted: target many_words: 1" in note
 
 
 def sure(conversation: Conversation) -> str:

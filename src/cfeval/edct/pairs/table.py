@@ -259,7 +259,7 @@ def _without_distance(of: Sequence[PairRow]) -> str:
     if not any(row.n_distances for row in of):
         return ""
     lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in of if row.no_distance and not row.kind)
-    return f"CCT: of answers that are told by their first word{f'; without one: {lost}' if lost else ''}."
+    return f"CCT counts pairs whose answers their first words decide{f'; not counted: {lost}' if lost else ''}."
 
 
 def _name(name: str, row: PairRow) -> str:
