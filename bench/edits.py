@@ -221,6 +221,8 @@ def table() -> Table:
 
 
 def _stages(ran: Ran) -> str:
+    if ran.count(ran.certain) == ran.jobs:
+        return "all"
     counts = Counter({stage: len(names) for stage, names in ran.certain.items()})
     return ", ".join(f"{stage} {number}" for stage, number in counts.items()) or "none"
 
