@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bench.docs import facts, picture, pipeline, sources
+from bench.docs import facts, picture, pipeline, sources, words
 
 from cfeval.core import registry
 from tests.conftest import Run
@@ -23,7 +23,7 @@ REPLACED = re.compile(
     re.IGNORECASE,
 )
 """Words for which the glossary has others."""
-MOVED = ("errors", "benchmarks", "cvqa", "cvqa-programs", "cvqa-tables", "vce-tables")
+MOVED = ("errors", "benchmarks", "cvqa-programs", "cvqa-tables", "vce-tables")
 """Pages in which they still stand."""
 
 
@@ -41,6 +41,17 @@ def test_the_figures_of_the_readme_are_those_of_the_sealed_tables() -> None:
 
 def test_the_readme_is_about_a_thousand_words() -> None:
     assert 850 <= len(README.split()) <= 1100
+
+
+def test_pages_have_no_more_words_than_the_site_may() -> None:
+    assert sum(words.counts().values()) <= words.LIMIT, "run `python -m bench.docs.words`"
+
+
+def test_code_and_generated_lines_are_no_words() -> None:
+    prose, code, table = "# Two words\n\n- see [it](cost.md): − 3", "```sh\ncfeval run\n```", "| a | b |\n|---|---|\n| c | `d e` |"
+    page = f"{prose}\n\n{code}\n\n{table}\n"
+    assert words.words(page) == 2 + 3 + 5
+    assert words.words(page, frozenset({"| c | `d e` |"})) == 2 + 3 + 2
 
 
 @pytest.mark.slow
