@@ -75,6 +75,10 @@ onstart:
         _to_run = [
             JOBS[job.output[0]] for job in workflow.dag.needrun_jobs() if job.output and job.output[0] in JOBS
         ]
-        warm.start(Path("logs/warm.log"), libraries=warm_libraries(STATE.plan(job) for job in _to_run))
+        warm.start(
+            Path("logs/warm.log"),
+            warm_verbs(job.command for job in _to_run),
+            libraries=warm_libraries(STATE.plan(job) for job in _to_run),
+        )
     # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
     workflow.scheduler.job_rate_limiter = None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cfeval.warm import request
-from cfeval.warm.preload import libraries
+from cfeval.warm.preload import libraries, verbs
 from tests.warm.conftest import STAND_IN, Jobs, until
 
 
@@ -107,6 +107,12 @@ def test_the_parent_learns_what_two_commands_load(jobs: Jobs) -> None:
 def test_libraries_that_many_jobs_may_use_are_imported_before_a_job_has() -> None:
     plans = [{"versions": {"python": "3.11", "torch": "2", "scipy": "1"}}] * 4 + [{"versions": {"diffusers": "1"}}]
     assert libraries(plans) == ["torch"]
+
+
+def test_the_parent_imports_what_the_jobs_of_the_run_call_and_no_other_study() -> None:
+    commands = [("edct", "items", "--seed", "7"), ("edct", "verdicts"), ("edct", "items")]
+    assert verbs(commands) == ["cfeval.cli", "cfeval.stage", "cfeval.edct.stages.items", "cfeval.edct.stages.verdicts"]
+    assert {*verbs(commands), "cfeval.vce.stages.images"} < set(verbs())
 
 
 def test_another_environment_runs_cold(jobs: Jobs, cold: dict[str, str]) -> None:

@@ -24,8 +24,9 @@ MOST = 1 << 20
 """Bytes of a request."""
 PROGRAMS = {"snakemake": "snakemake.cli:main", "dvc": "dvc.cli:main", "cfeval": "cfeval.cli:main"}
 IMPORTED = (
-    *("snakemake.executors.local", "snakemake.persistence", "snakemake.report"),
-    *("dvc.cli", "dvc.repo", "dvc.commands.repro", "dvc.repo.reproduce"),
+    *("snakemake.executors.local", "snakemake.persistence", "snakemake.report", "smart_open"),
+    *("dvc.cli.parser", "dvc.repo", "dvc.commands.repro", "dvc.repo.graph", "dvc.repo.reproduce", "networkx"),
+    *("dulwich.porcelain", "ruamel.yaml", "scmrepo.git"),
     *("numpy", "pandas", "PIL.Image", "pydantic", "rich.progress", "typer", "yaml"),
 )
 _CLIENT = """#!{python} -IS
@@ -113,6 +114,7 @@ def _watch(asking: socket.socket, child: int) -> None:
 def main(address: str) -> Any:
     """Import what all need, serve, and be the program that was asked for."""
     sys.path.pop(0)  # the folder that the server was started in
+    sys.dont_write_bytecode = False  # whatever is set here: a study's commands compile its code once
     for name in IMPORTED:
         importlib.import_module(name)
     get_argument_parser()  # finds Snakemake's plugins

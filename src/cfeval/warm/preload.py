@@ -1,8 +1,8 @@
 """What the parent imports, and whether it may still fork.
 
-It begins with the modules of all verbs, which takes as long as one command takes to start and loads no network library.
-What else is wanted depends on the study. Libraries that many of its jobs may use, by their plans, come next; the rest
-the parent learns from the jobs: what two of them have loaded is imported here.
+It begins with the modules of the verbs that the run's jobs call, which takes as long as one command takes to start and
+loads no network library. Libraries that many jobs may use, by their plans, come next; the rest the parent learns from
+the jobs: what two of them have loaded is imported here.
 """
 
 import atexit
@@ -12,7 +12,7 @@ import multiprocessing.util
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -30,10 +30,14 @@ _THREADS = Path("/proc/self/task")
 _MAPS = Path("/proc/self/maps")
 
 
-def verbs() -> list[str]:
-    """The modules of the command line and of all its verbs."""
-    named = (dotted.partition(":")[0] for of in VERBS.values() for dotted in of.values())
-    return ["cfeval.cli", *dict.fromkeys(named)]
+def verbs(commands: Iterable[Sequence[str]] | None = None) -> list[str]:
+    """The modules of the command line and of its verbs: those that the commands of some jobs call; without any, all."""
+    if commands is None:
+        named = [dotted for of in VERBS.values() for dotted in of.values()]
+    else:
+        called = dict.fromkeys((study, stage) for study, stage, *_ in commands)
+        named = [VERBS[""]["stage"], *(VERBS[f"stage {study}"][stage] for study, stage in called)]
+    return ["cfeval.cli", *dict.fromkeys(dotted.partition(":")[0] for dotted in named)]
 
 
 def loaded() -> set[str]:

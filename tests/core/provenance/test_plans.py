@@ -1,6 +1,7 @@
 """Plans and hashes: files, folders, and the packages that code imports."""
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -125,6 +126,28 @@ def test_an_installed_version_counts_although_another_was_remembered(install: In
     for version in ("1.0", "2.0"):
         install(version)
         assert versions(frozenset({"fakepackage"}), memory)["fakepackage"] == version
+
+
+def test_what_was_remembered_counts_for_a_copy_of_the_folder_and_no_longer(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, lib = tmp_path / "packages.json", install("1.0")
+    assert versions(frozenset({"fakepackage"}), memory)["fakepackage"] == "1.0"
+    remembered = memory.read_bytes()
+    shutil.copytree(lib, tmp_path / "copy")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "copy"), *sys.path[1:]])
+    forget()
+    monkeypatch.setattr(plans.metadata, "packages_distributions", lambda: pytest.fail("it looks once more"))
+    assert versions(frozenset({"fakepackage"}), memory)["fakepackage"] == "1.0"
+    assert memory.read_bytes() == remembered
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "copy"), *(p for p in sys.path if "site-packages" not in p)])
+    forget()
+    about = tmp_path / "copy/fakepackage-1.0.dist-info"
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: fakepackage\nVersion: 2.0\n")
+    about.rename(tmp_path / "copy/fakepackage-2.0.dist-info")
+    assert versions(frozenset({"fakepackage"}), memory)["fakepackage"] == "2.0"
 
 
 @pytest.mark.parametrize("whole", [False, slow(True)], ids=["a module", "a package"])

@@ -1,5 +1,6 @@
 """What a function rests on: every definition that it names, and no other."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -219,6 +220,22 @@ def test_a_memory_gives_the_same_and_is_void_once_a_file_has_changed(write: Writ
     memory.write_text("{")
     write(helper=HELPER)
     assert remembered() == first
+
+
+def test_a_memory_counts_for_a_copy_of_the_code_and_is_void_where_the_copy_differs(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(step=STAGE, helper=HELPER, other=OTHER)
+    memory, found = tmp_path / "memory.json", []
+    for name, text in (("one", HELPER), ("other", HELPER), ("third", HELPER.replace("x / 2", "x / 4"))):
+        shutil.copytree(tmp_path / "cfeval", tmp_path / name / "cfeval")
+        (tmp_path / name / "cfeval/helper.py").write_text(text)
+        monkeypatch.setattr(sources, "ROOT", tmp_path / name)
+        its = Sources(memory, Hashes())
+        found.append((its.closure("cfeval.step:run").code, bool(its._modules)))
+        its.remember()
+    assert found[1] == (found[0][0], False), "nothing was parsed again"
+    assert found[2][0] != found[0][0]
 
 
 def test_bytes_that_were_executed_count_in_the_place_of_those_on_disk(write: Write, tmp_path: Path) -> None:

@@ -100,9 +100,11 @@ def _own_module(package: str) -> str:
 def _distributions(memory: Path | None) -> dict[str, dict[str, str]]:
     """The distributions of each importable package with their versions.
 
-    Looking takes a quarter of a second, so what was found is remembered until a folder of packages changes.
+    Looking takes half a second, so what was found is remembered until a folder of packages changes: its time, or the
+    names of distributions in it, which hold their versions. A study that is copied with such a folder keeps its memory.
     """
-    places = {place: os.stat(place).st_mtime_ns for place in sys.path if _holds_distributions(place)}
+    folders = [(place, _distributions_in(place)) for place in dict.fromkeys(sys.path)]
+    places = [[os.stat(place).st_mtime_ns, *names] for place, names in folders if names]
     state = digest(json.dumps([sys.prefix, places]).encode())
     known = read_json(memory) if memory else {}
     if known.get("state") == state:
@@ -114,5 +116,7 @@ def _distributions(memory: Path | None) -> dict[str, dict[str, str]]:
     return found
 
 
-def _holds_distributions(place: str) -> bool:
-    return os.path.isdir(place) and any(name.endswith((".dist-info", ".egg-info")) for name in os.listdir(place))
+def _distributions_in(place: str) -> list[str]:
+    """The names of the folders in which distributions say what they are."""
+    names = os.listdir(place) if os.path.isdir(place) else []
+    return sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))

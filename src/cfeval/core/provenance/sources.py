@@ -265,6 +265,9 @@ def _joined(one: str, other: str) -> str:
 
 
 def _own_hash() -> str:
-    """What tells one version of this module from another: a memory of another counts for nothing."""
+    """What tells one version of this module from another: a memory of another counts for nothing.
+
+    A memory that was copied with its study counts: the modules that it names are compared by their hashes.
+    """
     own = (Path(__file__), Path(definitions.__file__), Path(outside.__file__))
-    return digest(b"".join(file.read_bytes() for file in own) + os.fsencode(ROOT))
+    return digest(b"".join(file.read_bytes() for file in own))
