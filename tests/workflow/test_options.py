@@ -1,5 +1,7 @@
 """No option, profile or record of Snakemake's passes stale files, nor makes again what fits."""
 
+import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -72,7 +74,8 @@ def test_case_e_a_foreign_profile_passes_nothing(study: Study, truth: Study) -> 
 
 def test_times_mean_nothing(study: Study) -> None:
     for number, path in enumerate(sorted((study.root / "results").rglob("*.*"))):
-        study.run("touch", "--date", f"2031-01-{1 + number % 28:02}", str(path))
+        later = datetime(2031, 1, 1 + number % 28, tzinfo=UTC).timestamp()
+        os.utime(path, (later, later))
     study.run("touch", "--date", "2035-01-01", "data/mine.jsonl")
     with study.counting("kept") as kept:
         assert study.jobs("snakemake") == {}

@@ -226,7 +226,8 @@ def test_a_memory_counts_for_a_copy_of_the_code_and_is_void_where_the_copy_diffe
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(step=STAGE, helper=HELPER, other=OTHER)
-    memory, found = tmp_path / "memory.json", []
+    memory = tmp_path / "memory.json"
+    found: list[tuple[str, bool]] = []
     for name, text in (("one", HELPER), ("other", HELPER), ("third", HELPER.replace("x / 2", "x / 4"))):
         shutil.copytree(tmp_path / "cfeval", tmp_path / name / "cfeval")
         (tmp_path / name / "cfeval/helper.py").write_text(text)
