@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,7 @@ def test_what_was_remembered_counts_for_a_copy_of_the_folder_and_no_longer(
     shutil.copytree(lib, tmp_path / "copy")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "copy"), *sys.path[1:]])
     forget()
-    monkeypatch.setattr(plans.metadata, "packages_distributions", lambda: pytest.fail("it looks once more"))
+    monkeypatch.setattr(metadata, "packages_distributions", lambda: pytest.fail("it looks once more"))
     assert versions(frozenset({"fakepackage"}), memory)["fakepackage"] == "1.0"
     assert memory.read_bytes() == remembered
     monkeypatch.undo()
