@@ -60,6 +60,8 @@ def test_kept_steps_are_those_of_the_respacing(respacing: str, steps: int) -> No
         ({"preset": "dbvce", "mode": "reference", "guidance": "noisy"}, "mode 'reference' has no guidance 'noisy'"),
         ({"preset": "unguided", "scales": [1.0]}, "'scales' has no effect unless guidance is"),
         ({"preset": "dbvce", "projection": "none", "angle": 45}, "'angle' has no effect unless projection is"),
+        ({"preset": "dbvce", "projection": "none", "cone_at": "x0"}, "'cone_at' has no effect unless projection is"),
+        ({"preset": "dbvce", "guidance": "noisy", "cone_at": "x0"}, "set guidance: x0"),
         ({"preset": "dvce", "norm": "none"}, "keeps a direction only"),
         ({"preset": "dbvce", "distance": "none", "lp": 2}, "'lp' has no effect unless distance is"),
         ({"preset": "dime", "start": 1.0}, "noise beyond the last step"),

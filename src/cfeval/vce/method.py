@@ -136,7 +136,7 @@ _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("particles", "particle_spread"), ("guidance", ("black-box",))),
     "classifier_time": ("guidance", ("x0", "straight", "clean", "black-box")),
     "angle": ("projection", ("cone", "consensus")),
-    "in_cone": ("projection", ("cone",)),
+    **dict.fromkeys(("in_cone", "cone_at"), ("projection", ("cone",))),
     **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy"))),
     **dict.fromkeys(("perceptual_weight", "clean", "chain_rule"), ("guidance", ("clean",))),
     **dict.fromkeys(("mask_warmup", "mask_threshold"), ("mask", ("difference",))),
@@ -203,6 +203,11 @@ class Parts(Section):
     in_cone: Literal["classifier", "robust"] = Field(
         "classifier", description="Gradient that counts where the robust one is inside the cone already."
     )
+    cone_at: Literal["noisy", "x0"] = Field(
+        "noisy",
+        description="Where the two gradients meet: at the noisy image, each pulled back through the denoiser (papers); "
+        "at the predicted clean one, so that one gradient is pulled back in place of two.",
+    )
     distance: Literal["none", "x0", "denoiser", "noisy"] = Field(
         "x0",
         description="Image whose Lp distance to the original falls: none; the predicted clean one; the same, through "
@@ -265,6 +270,8 @@ class Parts(Section):
             raise ValueError(
                 f"projection '{self.projection}' keeps a direction only, so norm must be 'mean' or 'noise'"
             )
+        if self.cone_at == "x0" and self.guidance != "x0":
+            raise ValueError("cone_at 'x0' is of gradients at the predicted clean image; set guidance: x0, or drop it")
         if self.guidance == "black-box" and (self.norm == "none" or self.mask in ("attribution", "gradient")):
             raise ValueError(
                 "guidance 'black-box' gives a direction and no gradient: norm must be 'mean' or 'noise', and mask "

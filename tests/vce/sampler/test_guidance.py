@@ -11,7 +11,7 @@ from cfeval.core.errors import PluginError
 from cfeval.vce.method import Compute, Method, Parts
 from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch, Classes
-from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph, norms
+from cfeval.vce.sampler.guidance import Guided, StepState, cone, guide, needs_graph, norms
 from cfeval.vce.sampler.networks import Models, Networks
 from cfeval.vce.sampler.prediction import predict_x0, vjp
 from cfeval.vce.sampler.sampler import counterfactuals
@@ -26,8 +26,8 @@ BATCH = Batch(red_images(3), (0, 1, 2), torch.tensor([1, 1, 2]), torch.tensor([1
 
 def guided(parts: Parts, **toys: Any) -> Guided:
     """The guidance of one step on toys."""
-    classifiers = {"classifier": ToyClassifier(bend=0.2), "robust": ToyClassifier(bend=0.9)}
-    networks = Networks(Models(ToyDenoiser(bend=0.3), **{**classifiers, **toys}), Compute())
+    nets = {"denoiser": ToyDenoiser(bend=0.3), "classifier": ToyClassifier(bend=0.2), "robust": ToyClassifier(bend=0.9)}
+    networks = Networks(Models(**{**nets, **toys}), Compute())
     seen = predict_x0(networks, SCHEDULE, NOISY, INDEX, BATCH.labels, parts.clip_denoised, needs_graph(parts))
     return guide(parts, networks, BATCH, StepState(SCHEDULE, INDEX, 0, NOISY, BATCH.original, seen), parts.scales[0])
 
@@ -115,6 +115,26 @@ def test_the_cone_turns_the_gradient_by_its_angle_towards_the_robust_one() -> No
     turned = direction(Parts(**base, projection="cone", angle=40), **nets)  # type: ignore[arg-type]
     cosine = torch.cosine_similarity(alone.flatten(1), turned.flatten(1))
     assert torch.allclose(cosine, torch.full((3,), math.cos(math.radians(40))), atol=1e-4)
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.3])
+def test_the_cone_at_the_clean_image_is_pulled_back_once(bend: float) -> None:
+    parts = Parts(projection="cone", cone_at="x0", in_cone="robust", distance="none", norm="noise", scales=(1.0,))
+    weights = torch.randn(2, 3, 48, generator=torch.Generator().manual_seed(0))
+    robust, explained = (ToyClassifier(weight=weight) for weight in weights)
+    toys = {"denoiser": ToyDenoiser(bend=bend), "robust": robust, "classifier": explained}
+    found = direction(parts, **toys)
+    networks = Networks(Models(ToyDenoiser(bend=bend)), Compute())
+    seen = predict_x0(networks, SCHEDULE, NOISY, INDEX, None, False, True)
+    raw = []
+    for classifier in (robust, explained):
+        clean = seen.x0.detach().requires_grad_()
+        said = classifier.logits(clean).log_softmax(1).gather(1, BATCH.targets[:, None]).sum()  # type: ignore[index]
+        raw.append(torch.autograd.grad(said, clean)[0])
+    pulled = seen.through(cone(*raw, 30.0, "robust"))[0]
+    assert torch.allclose(found, pulled / norms(pulled) * norms(seen.noise), atol=1e-5)
+    in_paper = direction(parts.model_copy(update={"cone_at": "noisy"}), **toys)
+    assert torch.allclose(found, in_paper, atol=1e-4) == (bend == 0), "a denoiser that only scales keeps every angle"
 
 
 def test_raw_or_prepared_images_and_the_timestep_reach_the_classifier_as_the_mode_says() -> None:
@@ -208,4 +228,4 @@ def test_consensus_runs_from_the_way_in() -> None:
     toys = Models(ToyDenoiser(classes=3), ToyClassifier())
     found = counterfactuals(red_images(), range(4), parts, toys, Classes([1] * 4, [0] * 4))
     assert bool(found.finite.all())
-    assert len(toys.denoiser.calls) == 10  # type: ignore[attr-defined]
+    assert len(toys.denoiser.calls) == 5 + 4, "the last step is not guided"  # type: ignore[attr-defined]

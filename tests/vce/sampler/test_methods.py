@@ -9,6 +9,7 @@ from torch import Tensor
 
 from cfeval.core.errors import PluginError
 from cfeval.vce.method import Compute, Method
+from cfeval.vce.sampler import sampler
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import BatchBudget, Models
 from cfeval.vce.sampler.sampler import Counterfactuals, accepted, counterfactuals
@@ -134,7 +135,22 @@ def test_checkpointing_changes_nothing_but_the_denoiser_calls() -> None:
     plain, toys = made(method("dbvce"), models()), models()
     again = made(method("dbvce"), toys, compute=Compute(checkpoint=True))
     assert torch.equal(plain.images, again.images)
-    assert [with_graph for _, _, with_graph in toys.denoiser.calls] == [False, True] * 5  # type: ignore[attr-defined]
+    graphs = [with_graph for _, _, with_graph in toys.denoiser.calls]  # type: ignore[attr-defined]
+    assert graphs == [False, True] * 4 + [False], "a last step without variance is not guided"
+
+
+@pytest.mark.parametrize("preset", ["dbvce", "dvce", "dime", "stabilized-guidance", "maskdime"])
+@pytest.mark.parametrize("learned", [False, True])
+def test_the_last_step_is_guided_where_that_can_change_the_image(
+    preset: str, learned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toys = models(denoiser=ToyDenoiser(learned=learned))
+    chosen = method(preset, scales=(1.0,))
+    found = made(chosen, toys)
+    asked = len(toys.classifier.seen)  # type: ignore[union-attr]
+    assert asked == chosen.steps - (not learned and preset != "maskdime"), "the mask of the last step needs a gradient"
+    monkeypatch.setattr(sampler, "_matters", lambda parts, seen: True)
+    assert torch.equal(found.images, made(chosen, models(denoiser=ToyDenoiser(learned=learned))).images)
 
 
 def test_mixed_precision_comes_close() -> None:

@@ -72,6 +72,7 @@ def test_readers_see_a_line_a_method_without_random_classifiers() -> None:
         {"preset": "classifier-guidance"},
         {"preset": "dbvce"},
         {"preset": "dbvce", "projection": "none"},
+        {"preset": "dbvce", "cone_at": "x0"},
         {"preset": "dbvce", "guidance": "noisy"},
         {"preset": "dvce", "augmentations": 3},
         {"preset": "dime", "perceptual_weight": 0, "scales": [1.0]},
@@ -109,7 +110,7 @@ def test_passes_are_those_that_a_run_makes(said: dict[str, Any]) -> None:
             return super().logits(Counted.apply(images, "classifier_gradients"), *more, **named)
 
     method = Method(**said, respacing="10", start=0.4)
-    models = Models(Denoiser(), Classifier(), Classifier(robust=True))
+    models = Models(Denoiser(learned=True), Classifier(), Classifier(robust=True))
     images = torch.zeros(2, 3, models.denoiser.image_size, models.denoiser.image_size, dtype=models.denoiser.dtype)
     counterfactuals(images, [0, 1], method, models, Classes([1, 1], [0, 0]))
     assert {name: number / 2 for name, number in counted.items()} == passes_of(method)

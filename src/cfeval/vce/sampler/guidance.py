@@ -72,6 +72,8 @@ def guide(parts: Parts, networks: Networks, batch: Batch, moment: StepState, sca
     if parts.one_pull_back:
         together = scale * raw["explained"] - parts.lp_weight * raw["distance"]
         return Guided(moment.look.through(together)[0], raw["explained"])
+    if parts.cone_at == "x0" and "robust" in raw:
+        raw["explained"] = cone(raw.pop("robust"), raw["explained"], parts.angle, parts.in_cone)
     found = _pulled_back(parts, moment.look, raw)
     past = moment.past
     if "explained" in found:

@@ -212,7 +212,7 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
     seen = _look(sampler, batch.labels, state.noisy, index, needs_graph(parts))
     clean = state.clean if state.inner is None else blended(state.inner, seen.x0, batch.start)
     moment = StepState(sampler.schedule, index, attempt, state.noisy, clean, seen, state.past)
-    guided = guide(parts, sampler.networks, batch, moment, scale)
+    guided = guide(parts, sampler.networks, batch, moment, scale) if _matters(parts, seen) else Guided(None)
     mean = seen.mean if guided.direction is None else seen.mean + seen.variance * guided.direction
     noisy = _sampled(sampler, batch, seen, mean, "step", attempt, index)
     mask, inner = _masks(parts, batch, seen, guided, index)
@@ -224,6 +224,11 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
 
 def _look(sampler: Sampler, labels: Tensor | None, noisy: Tensor, index: int, graph: bool = False) -> Look:
     return predict_x0(sampler.networks, sampler.schedule, noisy, index, labels, sampler.parts.clip_denoised, graph)
+
+
+def _matters(parts: Parts, seen: Look) -> bool:
+    """Whether guidance can act: Σ_θ multiplies it, and unlearned it is 0 at the last step; a mask may need it there."""
+    return parts.mask == "gradient" or bool(seen.variance.any())
 
 
 def _sampled(sampler: Sampler, batch: Batch, seen: Look, mean: Tensor, *purpose: str | int) -> Tensor:

@@ -219,10 +219,11 @@ def run(
     from cfeval.vce.sampler.networks import Models
 
     how = from_json(method, Method, "--method")
+    explained = build("classifiers", classifier, "--classifier")
     models = Models(
         denoiser=build("denoisers", denoiser, "--denoiser"),
-        classifier=build("classifiers", classifier, "--classifier"),
-        robust=build("classifiers", robust, "--robust") if robust else None,
+        classifier=explained,
+        robust=(explained if robust == classifier else build("classifiers", robust, "--robust")) if robust else None,
         perceptual=build("perceptual_metrics", perceptual, "--perceptual") if perceptual else None,
     )
     if models.robust and not models.robust.robust:
