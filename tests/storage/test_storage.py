@@ -139,6 +139,7 @@ def test_folders_of_pictures_are_refused_for_they_do_not_travel(study: Kept) -> 
     assert "pictures must be 'archive'" in study.refused(*study.with_storage())
 
 
+@pytest.mark.usefixtures("plain_programs")
 def test_jobs_that_start_in_empty_folders_make_the_same(laid_out: Kept, tmp_path: Path, here: dict[str, bytes]) -> None:
     study = laid_out.copy(tmp_path / "home")
     study.run("git", "add", "--force", "data")
