@@ -131,7 +131,7 @@ def test_the_cone_at_the_clean_image_is_pulled_back_once(bend: float) -> None:
         clean = seen.x0.detach().requires_grad_()
         said = classifier.logits(clean).log_softmax(1).gather(1, BATCH.targets[:, None]).sum()  # type: ignore[index]
         raw.append(torch.autograd.grad(said, clean)[0])
-    pulled = seen.through(cone(*raw, 30.0, "robust"))[0]
+    pulled = seen.through(cone(raw[0], raw[1], 30.0, "robust"))[0]
     assert torch.allclose(found, pulled / norms(pulled) * norms(seen.noise), atol=1e-5)
     in_paper = direction(parts.model_copy(update={"cone_at": "noisy"}), **toys)
     assert torch.allclose(found, in_paper, atol=1e-4) == (bend == 0), "a denoiser that only scales keeps every angle"
