@@ -260,7 +260,7 @@ def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkey
     monkeypatch.setattr("cfeval.testbed.models.precision.load", lambda name: small)
     status, _, err = study.cfeval("stage", "vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl"))
     assert status == 2
-    assert err.startswith("cfeval: the weights cell-denoiser.safetensors are of another network: ")
+    assert err.startswith("cfeval: the weights cell-standard.safetensors are of another network: ")
     assert err.count("\n") == 1
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.sampling import read_list
-from cfeval.datasets import drivelm, threedsrbench
 from cfeval.datasets.sample import Sample
 from cfeval.edct.stages.curation import Decision
 from cfeval.edct.verbs import STAGES
@@ -203,9 +202,3 @@ def test_the_example_of_the_page_works_and_prints_what_it_shows(
     [last] = [line for block in commands[1:] for line in block.splitlines() if "select" in line]
     assert cfeval(*shlex.split(last)[1:])[0] == 0
     assert not {"world-00001"} & set(read_list(tmp_path / "data" / "chosen.txt"))
-
-
-@pytest.mark.parametrize(("name", "plugin"), [("drivelm", drivelm), ("threedsrbench", threedsrbench)])
-def test_every_option_of_an_importer_is_on_the_page(name: str, plugin: Any) -> None:
-    [line] = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
-    assert set(plugin.Plugin.model_fields) == set(re.findall(r"`(\w+)`", line.split("|")[2]))
