@@ -29,7 +29,7 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 slurm: setup ## Snakemake's plugin for Slurm, on top of that: for profiles/slurm.
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --requirements profiles/slurm/requirements.lock
 
-demo: setup ## The main study on the built-in world: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
+demo: setup ## The main study on the test bed: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet edct && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/edct/report/index.html (tables: results/edct/tables/)."
 
@@ -37,13 +37,13 @@ calibration: setup ## The whole calibration: every protocol, editor, gate, judge
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet calibration && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/calibration/edct/report/index.html."
 
-pairs: setup ## Given pairs of the built-in world: phi of eight test models beside what their rules give; prints the table.
+pairs: setup ## Given pairs of the test bed: phi of eight test models beside what their rules give; prints the table.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; snakemake --cores $(CORES) --quiet all \
 	  --configfile workflow/params/pairs.yaml -- results/pairs/edct/report/index.html && \
 	cat results/pairs/edct/tables/edct_pairs.md && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/pairs/edct/report/index.html."
 
-vce: setup ## The study of visual counterfactuals on the built-in world: tables, figure, contact sheets, report.
+vce: setup ## The study of visual counterfactuals on the test bed: tables, figure, contact sheets, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet vce && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/report/index.html (contact sheets: results/vce/sheets/)."
 

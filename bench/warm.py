@@ -1,6 +1,6 @@
 """Commands cold and warm: what a job costs that starts a Python of its own, and one that is a fork of the warm parent.
 
-Eight items of the built-in world. CPU seconds are the client's and the fork's; the least of several runs, each after
+Eight items of the test bed. CPU seconds are the client's and the fork's; the least of several runs, each after
 the parent has learnt what the command loads.
 """
 

@@ -1,4 +1,4 @@
-"""Small data sets as files: own images, and releases in the layouts of VQA, DriveLM and 3DSRBench."""
+"""Small datasets as files: own images, and releases in the layouts of VQA, DriveLM and 3DSRBench."""
 
 import base64
 import csv
@@ -162,4 +162,4 @@ SETS: dict[str, Callable[[Path], dict[str, str]]] = {
     "drivelm": write_drivelm,
     "threedsrbench": write_threedsrbench,
 }
-"""For every data set that is files: writes a small one and returns the options."""
+"""For every dataset that is files: writes a small one and returns the options."""

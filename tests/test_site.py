@@ -164,6 +164,12 @@ def test_no_page_has_a_word_that_the_glossary_replaces(name: str) -> None:
     assert not found
 
 
+@pytest.mark.parametrize("name", ["commands", "parameters", "plugins", "tables"])
+def test_generated_pages_call_things_as_the_glossary_does(name: str, site: Path) -> None:
+    text = (site / f"reference/{name}.md").read_text(encoding="utf-8")
+    assert not re.findall(r"(?i)\b(?:sidecars?|built-in world|data sets?)\b", text)
+
+
 def test_templates_and_hooks_are_well_formed() -> None:
     hooks, *forms = (yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in FILES_OF_PEOPLE)
     assert {"ruff", "ruff-format", "snakefmt"} <= {hook["id"] for repo in hooks["repos"] for hook in repo["hooks"]}

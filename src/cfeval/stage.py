@@ -29,7 +29,7 @@ def run(
     What a job runs, without a plan: `cfeval stage edct …`, `cfeval stage vce …`, `cfeval stage cvqa …`.
 
     The job's command comes from the plan of the run that started it, or by hand from the parameters. Where the output
-    is what the job would make, nothing is done; else the sidecar beside the output says afterwards what it was made
+    is what the job would make, nothing is done; else its provenance record says afterwards what it was made
     from.
     """
     from cfeval import cli as main

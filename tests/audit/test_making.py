@@ -130,7 +130,8 @@ def test_results_without_sidecars_are_not_said_to_be_new(tmp_path: Path) -> None
     (tmp_path / "old/results/edct/verdicts/d.jsonl").touch()
     put(tmp_path / "new", made_of())
     assert made(WorkingFolder(tmp_path / "old"), WorkingFolder(tmp_path / "new"), "edct", said.append) == []
-    assert said == ["results/edct of the working folder has no sidecars: nothing tells what its files were made from"]
+    lacking = "has no provenance records: nothing tells what its files were made from"
+    assert said == [f"results/edct of the working folder {lacking}"]
 
 
 @pytest.mark.slow

@@ -305,7 +305,7 @@ def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None
     assert status == 2
     _, counted, last = err.splitlines()
     assert counted.startswith("3 of the source questions left out: the answer is neither a number of `How many`, nor")
-    assert last == f"cfeval: {out}: there is no item to file; the data set is empty"
+    assert last == f"cfeval: {out}: there is no item to file; the dataset is empty"
     assert not out.exists()
     assert not out.with_suffix("").exists()
 

@@ -1,4 +1,4 @@
-"""Data sets that are files: which items are taken, what is read of each, and one line for what is wrong."""
+"""Datasets that are files: which items are taken, what is read of each, and one line for what is wrong."""
 
 import json
 from pathlib import Path

@@ -83,7 +83,7 @@ def test_scores_of_conditions_that_a_table_does_not_show_change_nothing(name: st
 def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
     sheet = edct_table1.TABLE1.sheet(two_conditions())
     assert sheet.headings[:3] == ("Target", "Scored", "PCS")
-    assert sheet.notes[0] == "Data set: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
+    assert sheet.notes[0] == "Dataset: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
 
 
 def test_in_table_2_the_judge_stands_before_the_editor() -> None:
@@ -94,7 +94,7 @@ def test_in_table_2_the_judge_stands_before_the_editor() -> None:
         edct_table2.TABLE2.rows(conditions, made_of([row for one in conditions for row in scores(one, 1, 1)]))
     )
     assert sheet.headings[:2] == ("Judge", "Editor")
-    assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025."
+    assert sheet.notes[0] == "Dataset: world · Target: grounded · Writer: grammar · Protocol: edct-2025."
 
 
 def test_markdown_escapes_the_pipe() -> None:

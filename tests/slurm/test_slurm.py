@@ -36,7 +36,7 @@ def pause(what):
     while os.path.exists(f"../hold-{what}"):
         time.sleep(0.1)
 '''
-DATASET = '''"""The data set of the built-in world, which a test can hold."""
+DATASET = '''"""The dataset of the test bed, which a test can hold."""
 
 from cfeval.testbed import held
 from cfeval.testbed.plugins import datasets_world
@@ -47,7 +47,7 @@ class Plugin(datasets_world.Plugin):
         held.pause("samples")
         return super().build()
 '''
-TARGET = '''"""The target of the built-in world, which a test can hold."""
+TARGET = '''"""The target of the test bed, which a test can hold."""
 
 from cfeval.testbed import held
 from cfeval.testbed.plugins import chat_world
@@ -58,7 +58,7 @@ class Plugin(chat_world.Plugin):
         held.pause("baselines")
         return super().build()
 '''
-NEEDY = '''"""The target of the built-in world, which says that it needs a GPU and tells which one it sees."""
+NEEDY = '''"""The target of the test bed, which says that it needs a GPU and tells which one it sees."""
 
 import os
 import sys

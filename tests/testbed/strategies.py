@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the built-in world."""
+"""Hypothesis strategies for the test bed."""
 
 import random
 

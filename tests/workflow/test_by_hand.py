@@ -26,7 +26,7 @@ FILES = (
 
 
 def tiny() -> dict[str, Any]:
-    """A few items of the built-in world, one condition."""
+    """A few items of the test bed, one condition."""
     params = deepcopy(PARAMS) | {"shards": 1}
     params["edct"] |= {
         "items": 3,

@@ -1,7 +1,7 @@
 """Whatever a stage runs, its plan names: every function that is executed lies in what the static walk has found.
 
 The walk over names (cfeval.core.provenance.sources) looks at no value, so that this is shown on real runs: every verb
-of the three studies, with the plugins of the built-in world, on a few items.
+of the three studies, with the plugins of the test bed, on a few items.
 """
 
 import pkgutil

@@ -1,4 +1,4 @@
-"""EDCT: from samples to the report, one job a data set or condition (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
+"""EDCT: from samples to the report, one job a dataset or condition (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
 
 Inputs: what params.yaml names: plugins, their weights and prompts, own data; the papers' published figures.
 Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores,pair_items,
@@ -34,7 +34,7 @@ localrules:
 
 
 rule edct_items_all:
-    """Phase: the samples of every data set."""
+    """Phase: the samples of every dataset."""
     input:
         phase("edct.items"),
 
@@ -82,7 +82,7 @@ rule edct_tables_all:
 
 
 use rule stage as edct_items with:
-    """File the samples of a data set and their pictures, all shards at once (Section 4)."""
+    """File the samples of a dataset and their pictures, all shards at once (Section 4)."""
     input:
         stale=stale(edct.ITEMS),
     output:

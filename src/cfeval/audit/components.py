@@ -57,7 +57,7 @@ def run(params: ParamsFiles = None) -> None:
     if checked.edct:
         pairs = len(checked.edct.pair_conditions())
         conditions.append(
-            f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each data set"
+            f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each dataset"
             + f"; {pairs} conditions of given pairs, {checked.edct.items} pairs of each set" * bool(pairs)
         )
     if checked.vce:

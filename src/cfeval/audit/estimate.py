@@ -102,7 +102,7 @@ def cost(params: Params, where: str) -> Bill:
 
 
 def _edct(study: Edct) -> tuple[list[Line], dict[str, int], list[str]]:
-    """What the edct study takes, the items of its data sets and sets of pairs, and what could not be counted."""
+    """What the edct study takes, the items of its datasets and sets of pairs, and what could not be counted."""
     prompts = conversation_prompts(study.prompts or "")
     if not any(use.needs.api for use in used_by_edct(study)):
         return [], {}, []

@@ -48,7 +48,8 @@ def made(before: Side, after: Side, study: str, lacking: Callable[[str], object]
     if not all(told):
         for side, tells in zip((before, after), told, strict=True):
             if any(told) and not tells:
-                lacking(f"{side.at(study)} of {side.name} has no sidecars: nothing tells what its files were made from")
+                place = f"{side.at(study)} of {side.name}"
+                lacking(f"{place} has no provenance records: nothing tells what its files were made from")
         return []
     files, why = Counter[str](), dict[str, Counter[str]]()
     for phase in phases:

@@ -24,9 +24,9 @@ def run(
 ) -> None:
     """Check, before DVC hashes anything, that every file of a study is what would be made now.
 
-    From the tables back to the samples: each output is the one its job made, each input the output of another such
+    From the tables back to the items: each output is the one its job made, each input the output of another such
     job, each job's parameters, code, prompts, data and packages those of now. Files of former jobs are removed where
-    their sidecars prove them to be such, and unchanged; files of anybody else are named and stay. Ends with status 2
+    their provenance records prove them to be such, and unchanged; files of anybody else are named and stay. Ends with status 2
     where something is stale: nothing gets a hash then.
     """
     study = whole(overlay, name)

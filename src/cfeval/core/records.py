@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 Metadata = dict[str, Any]
-"""What a data set keeps beside an image, as JSON; only its own plugins know what it means."""
+"""What a dataset keeps beside an image, as JSON; only its own plugins know what it means."""
 ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """An id that is safe as a file name: letters, digits, `.`, `_`, `-`; at most 100 characters."""
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

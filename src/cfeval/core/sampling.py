@@ -1,6 +1,6 @@
 """Draws: every one follows from the study's one seed, the item and the purpose.
 
-Which items of a data set are taken: those that a file lists, or a draw by seed.
+Which items of a dataset are taken: those that a file lists, or a draw by seed.
 """
 
 import hashlib

@@ -160,7 +160,7 @@ def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1, archive: 
             seen.add(item)
             add(item, record, {place: picture})
         if not seen:
-            raise InputError(f"{path}: there is no item to file; the data set is empty")
+            raise InputError(f"{path}: there is no item to file; the dataset is empty")
 
 
 def whole_or_shards(path: Path) -> list[Path]:

@@ -62,7 +62,7 @@ def verify(results: Path, calls: Path | None = None, cache: Path | None = None, 
     print(f"{results}: {len(answered)} conditions; links: {counted}")
     if wrong:
         raise InputError(f"{results}: {len(wrong):,} of {links.total():,} links do not hold; see above")
-    print("fine" if links["seals"] else "fine, but not sealed: no sidecar names these files")
+    print("fine" if links["seals"] else "fine, but not sealed: no provenance record names these files")
 
 
 def _pictures(results: Path) -> Iterator[Fault]:

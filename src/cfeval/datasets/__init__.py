@@ -1,1 +1,1 @@
-"""Data sets: where samples come from."""
+"""Datasets: where samples come from."""

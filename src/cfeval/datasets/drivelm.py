@@ -8,7 +8,7 @@
 An item here has one image. Therefore, by rule:
 
 1. A reference to an object such as <c1,CAM_FRONT,714.3,503.6> is put into words, in the question and in the answer: its
-   description in the data set and the third of the image that it is in, "the red car in the middle of the image".
+   description in the dataset and the third of the image that it is in, "the red car in the middle of the image".
 2. A question is left out where it or its answer refers to an object of another camera, to one without a description,
    or to one of two that would be called the same; where it asks about a direction that another camera looks in (back,
    front left, front right); and where it wants bounding boxes.
@@ -68,7 +68,7 @@ class Plugin(plugin.Plugin):
         yield Diagnostic(there, f"{self.images}: " + ("images" if there else "no folder CAM_FRONT; unpack the images"))
 
     def build(self) -> Dataset:
-        """The data set."""
+        """The dataset."""
         return DriveLM(self)
 
 

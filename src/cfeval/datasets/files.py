@@ -62,7 +62,7 @@ class Plugin(plugin.Plugin):
             yield Diagnostic(True, f"items: {len(Files(self).known())}")
 
     def build(self) -> Dataset:
-        """The data set."""
+        """The dataset."""
         return Files(self)
 
     def _images(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What every data set offers, and samples as they are filed: their records, and pictures named by content.
+"""What every dataset offers, and samples as they are filed: their records, and pictures named by content.
 
 Frozen sets: a list of ids, each with the SHA-256 of what its sample shows and asks, as `sha256sum` writes files.
 """
@@ -43,9 +43,9 @@ class Sample(Record):
     """What the accuracy of an answer rests on. contains: whether `reference` stands in it; vqa, okvqa: how many of
     `answers` it equals (`cfeval.datasets.answer_scoring`)."""
     kind: str = ""
-    """The kind of question, where the data set tells."""
+    """The kind of question, where the dataset tells."""
     metadata: Metadata | None = None
-    """What the data set keeps beside the image, such as the record of a drawn scene. Of editors, only those that
+    """What the dataset keeps beside the image, such as the record of a drawn scene. Of editors, only those that
     need it get it."""
 
 
@@ -76,7 +76,7 @@ class Raw(Protocol):
 
 
 class Dataset(Protocol):
-    """A data set."""
+    """A dataset."""
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
         """At most `items` samples; the same arguments give the same samples."""
@@ -86,7 +86,7 @@ class Dataset(Protocol):
 SamplesFile = Annotated[
     Path,
     typer.Option(
-        "--samples", callback=existing, help="Samples (JSONL); their pictures lie in the folder or archive beside."
+        "--samples", callback=existing, help="Items (JSONL); their images are in the folder or archive next to it."
     ),
 ]
 

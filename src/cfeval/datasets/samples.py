@@ -34,7 +34,7 @@ class Plugin(plugin.Plugin):
             yield Diagnostic(True, f"items: {sum(1 for _ in self.build().known())}")
 
     def build(self) -> "Filed":
-        """The data set in a record file."""
+        """The dataset in a record file."""
         return Filed(Path(self.path), Path(self.ids) if self.ids else None)
 
 

@@ -3,7 +3,7 @@
 - Data: version 1; 12 categories from height_higher to orientation_viewpoint; images of MS-COCO.
 - Paper: Ma et al., 3DSRBench: A Comprehensive 3D Spatial Reasoning Benchmark (2024, arXiv:2412.07825).
 - License: questions CC BY 4.0; images as COCO has them (Flickr's terms).
-- Where: data set ccvl/3DSRBench at Hugging Face. 3dsrbench_v1_vlmevalkit.tsv holds the images itself; the same table
+- Where: dataset ccvl/3DSRBench at Hugging Face. 3dsrbench_v1_vlmevalkit.tsv holds the images itself; the same table
   without them needs the column image_url and coco_images.zip unpacked (option `images`).
 
 By rule:
@@ -55,7 +55,7 @@ class Plugin(plugin.Plugin):
             )
 
     def build(self) -> Dataset:
-        """The data set."""
+        """The dataset."""
         return ThreeDSRBench(self)
 
 

@@ -1,4 +1,4 @@
-"""Data sets in VQA's layout, as VQA v2 and OK-VQA: questions and annotations as JSON, images of COCO.
+"""Datasets in VQA's layout, as VQA v2 and OK-VQA: questions and annotations as JSON, images of COCO.
 
 The annotations of VQA v2's training split are some 400 MB: objects are cut to what is needed while the text is parsed.
 Images are COCO's of 2014 and 2015: COCO_val2014_000000000042.jpg, in a folder named like the split or not.
@@ -61,7 +61,7 @@ class Annotation(NamedTuple):
 
 
 class VqaPlugin(plugin.Plugin):
-    """Where the released files are; get them from the data set's own site."""
+    """Where the released files are; get them from the dataset's own site."""
 
     scorer: ClassVar[Literal["vqa", "okvqa"]]
     """How its answers are compared."""
@@ -83,12 +83,12 @@ class VqaPlugin(plugin.Plugin):
         )
 
     def build(self) -> Dataset:
-        """The data set."""
+        """The dataset."""
         return Vqa(self)
 
 
 class Vqa:
-    """A data set in VQA's layout."""
+    """A dataset in VQA's layout."""
 
     def __init__(self, options: VqaPlugin) -> None:
         self.options = options

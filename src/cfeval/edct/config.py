@@ -136,7 +136,7 @@ SECTIONS = {
 def with_tables(content: Any) -> Any:
     """The section `edct`, with the tables of the recommended run (workflow/params/audit.yaml) where it has none.
 
-    Every target on every data set, judged by every judge, and once more with all controls, judged by the first, so that
+    Every target on every dataset, judged by every judge, and once more with all controls, judged by the first, so that
     the trust card can say more than that a claim is open.
     """
     if not isinstance(content, Mapping) or content.get("tables") is not None:
@@ -161,7 +161,7 @@ class Expected(Section):
 class Edct(Section):
     """The edct study."""
 
-    items: int = Field(120, ge=1, description="Items taken from each data set.")
+    items: int = Field(120, ge=1, description="Items taken from each dataset.")
     seed: int = Field(20250929, ge=0, description="Seed of every draw of the study; each item derives its own from it.")
     edits: int = Field(2, ge=1, le=9, description="Edits an explanation, at most, where a protocol has several.")
     one_item_in: dict[ProtocolName, int] = Field(
@@ -180,7 +180,7 @@ class Edct(Section):
     )
     editors: dict[Name, Spec] = Field(default_factory=dict, description="Image and instruction → counterfactual image.")
     judges: dict[Name, Spec] = Field(default_factory=dict, description="Texts before and after → PCS and NCC.")
-    verifiers: dict[Name, Spec] = Field(default_factory=dict, description="For each data set, who checks the edits.")
+    verifiers: dict[Name, Spec] = Field(default_factory=dict, description="For each dataset, who checks the edits.")
     pair_sets: dict[Name, Spec] = Field(default_factory=dict, description="Where given pairs of images come from.")
     pair_judges: dict[Name, Spec] = Field(
         default_factory=dict, description="Explanation and changed thing → is it named; two answers → did it move."
@@ -190,7 +190,7 @@ class Edct(Section):
     )
     again: int = Field(2, ge=1, description="Of one given pair in so many the first image is asked about again.")
     tables: Tables = Field(
-        Tables(table1=()), description="Conditions; left out: every target on every data set, with all controls."
+        Tables(table1=()), description="Conditions; left out: every target on every dataset, with all controls."
     )
     known: dict[Name, Share] = Field(
         default_factory=dict,

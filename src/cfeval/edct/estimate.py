@@ -19,7 +19,7 @@ LONGEST_QUESTION = 100
 UNKNOWN_LIMIT = 2048
 """The longest text of a plugin that calls no provider (EDCT 2025, Appendix B)."""
 FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
-"""Whose calls are counted; a verifier is named by the data set that it checks."""
+"""Whose calls are counted; a verifier is named by the dataset that it checks."""
 _SECTIONS = {**SECTIONS, "verifier": "verifiers"}
 _UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 
@@ -80,7 +80,7 @@ def lines(
 
     Args:
         study: the parameters.
-        items: how many items each data set has.
+        items: how many items each dataset has.
         answer_prompt: the template of the first turn.
         explain_prompt: the template of the second turn.
         edits: how many an explanation has under each protocol, one where it is not named.

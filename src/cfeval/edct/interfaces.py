@@ -18,7 +18,7 @@ class WriteRequest:
     """A question, a model's answer and its explanation; at most `edits` concepts are wanted.
 
     `picture` is the image, filled only for a protocol that edits what is not cited, and with it `metadata`,
-    what the data set keeps beside it.
+    what the dataset keeps beside it.
     """
 
     item: str
@@ -74,7 +74,7 @@ class Writer(Protocol):
 class VerifyRequest:
     """An image before and after an edit, and the instruction.
 
-    `concept` is what the instruction changes, in a few words; `metadata` is what the data set keeps beside the
+    `concept` is what the instruction changes, in a few words; `metadata` is what the dataset keeps beside the
     image that the first edit began with; `edit` is the instruction's number among those of the item; `before` are the
     positive parts of the instructions that `original` has been through already, in order.
     """
@@ -123,7 +123,7 @@ class Verifier(Protocol):
 class EditRequest:
     """An image and the instruction.
 
-    `concept` is what the instruction changes, in a few words; `metadata` is what the data set keeps beside
+    `concept` is what the instruction changes, in a few words; `metadata` is what the dataset keeps beside
     the original image, filled only for an editor that `needs_metadata`; `edit` is the instruction's number among those
     of the item; `before` are the positive parts of the instructions that `picture` has been through already, in order.
     """

@@ -121,7 +121,7 @@ class _Edct(StudyJobs[Edct]):
         yield from self.per_file(PAIR_VERDICTS, self._pair_verdicts, self.pairs)
 
     def asked(self, section: str, condition: Condition, field: str, more: tuple[str, ...] = ()) -> list[PluginUse]:
-        """The plugin that a condition names; none where its protocol asks it nothing or the data set has none.
+        """The plugin that a condition names; none where its protocol asks it nothing or the dataset has none.
 
         `more` are protocols under which it is asked besides.
         """

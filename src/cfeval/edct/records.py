@@ -14,7 +14,7 @@ class Condition(Record):
     """One way through the study; its parts are names from params.yaml."""
 
     dataset: str
-    """The data set."""
+    """The dataset."""
     vlm: str
     """The target."""
     writer: str

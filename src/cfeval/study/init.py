@@ -50,7 +50,7 @@ def run(
     verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
     judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
     items: Annotated[
-        int | None, typer.Option(min=1, help="Items of the data set, at most; vce: images of each class.")
+        int | None, typer.Option(min=1, help="Items of the dataset, at most; vce: images of each class.")
     ] = None,
     name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
     dvc: Annotated[bool, typer.Option("--dvc", help="Also DVC's files, to version and share results.")] = False,
@@ -94,7 +94,7 @@ class _Asked:
         return given or Path(self._ask("Folder of images", "--images FOLDER"))
 
     def source(self, study: Evaluation, images: Path | None, question: str, questions: Path | None) -> dict[str, str]:
-        """The data set, or the set of questions, without the paths made relative."""
+        """The dataset, or the set of questions, without the paths made relative."""
         if study == "cvqa":
             file = questions or Path(self._ask("CSV of questions", "--questions FILE"))
             return {"plugin": "csv", "questions": str(_there(file)), "images": str(_there(self.images(images)))}

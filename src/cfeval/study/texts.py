@@ -18,7 +18,7 @@ EDCT = """\
 calibrate: false  # true: tests also models whose faithfulness is known, by the same judge (pip install 'cfeval[world]')
 # calls: {{max_cost_usd: 20}}  # a hard limit; models without a known price are then refused
 edct:
-  items: {items}  # of the data set, at most; fewer than 120 leave most claims open
+  items: {items}  # of the dataset, at most; fewer than 120 leave most claims open
   datasets:
     own: {dataset}
   vlms:  # the models under test; temperature 0, because one claim is that they say the same twice
@@ -34,7 +34,7 @@ edct:
     own: {verifier}
   judges:  # compares answers and explanations before and after; the first also judges the controls
     judge: {judge}
-# Every model under test is asked on every data set, with all controls; `tables:` says otherwise where that is too much.
+# Every model under test is asked on every dataset, with all controls; `tables:` says otherwise where that is too much.
 """
 VCE = """\
 vce:

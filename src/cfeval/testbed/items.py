@@ -1,4 +1,4 @@
-"""Draws questions about scenes, and the items of the built-in EDCT data set."""
+"""Draws questions about scenes, and the items of the built-in EDCT dataset."""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
-"""Records of the built-in world: scenes whose truth is known, what a phrase points at, edits, claims.
+"""Records of the test bed: scenes whose truth is known, what a phrase points at, edits, claims.
 
 A scene is everything the renderer needs: an edited record is drawn with the same nuisance (position, light, noise).
 Floats are rounded when they are sampled: JSON holds them exactly.
 
-The words of the built-in world and what they mean.
+The words of the test bed and what they mean.
 """
 
 from typing import Literal, get_args

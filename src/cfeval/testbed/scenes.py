@@ -42,7 +42,7 @@ def as_metadata(scene: Scene) -> Metadata:
 
 
 def scene_in(metadata: Metadata | None) -> Scene | None:
-    """The scene in the metadata of a sample; None where there are none, or those of another data set."""
+    """The scene in the metadata of a sample; None where there are none, or those of another dataset."""
     if metadata is None:
         return None
     try:

@@ -1,6 +1,6 @@
 """Finds and loads the shipped weights.
 
-What the plugins of the built-in world say of their weights, which are shipped with cfeval, before anything runs.
+What the plugins of the test bed say of their weights, which are shipped with cfeval, before anything runs.
 """
 
 from collections.abc import Iterable, Iterator

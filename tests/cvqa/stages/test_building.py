@@ -27,7 +27,7 @@ IMAGE = ImageRef(path="a.png", sha256="0" * 64)
 
 @pytest.fixture(scope="module")
 def samples() -> list[Sample]:
-    """Questions about drawn scenes, as a data set gives them."""
+    """Questions about drawn scenes, as a dataset gives them."""
     raws = registry.build("datasets", {"plugin": "world", "kinds": ["count", "presence"]}).samples(N, 2)
     return [
         Sample(id=raw.id, image=IMAGE, question=raw.question, reference=raw.reference, metadata=raw.metadata)

@@ -185,7 +185,7 @@ def test_items_do_not_depend_on_each_other_and_only_the_rejected_are_made_again(
 
 
 def spec(fault: str, **more: Any) -> dict[str, Any]:
-    """The recommended gate on the built-in world: where it changed, and into what."""
+    """The recommended gate on the test bed: where it changed, and into what."""
     flawed = {"plugin": "flawed", "fault": fault}
     place, sight = {"plugin": "localised", "mask": {"plugin": "scene"}}, {"plugin": "reader", "align": True}
     gate = {"plugin": "all_of", "verifiers": {"place": place, "sight": sight}}

@@ -132,7 +132,7 @@ def test_without_measured_targets_nothing_is_corrected() -> None:
 def test_the_sheet_says_that_the_targets_are_no_real_models_and_names_what_all_share_below() -> None:
     sheet = calibration.sheet(rows([GROUNDED], scores(GROUNDED, 1, 0)))
     assert sheet.notes[-1].startswith("† built-in test target")
-    assert sheet.notes[0] == "Data set: world · Writer: grammar."
+    assert sheet.notes[0] == "Dataset: world · Writer: grammar."
     assert sheet.body[0][:3] == ("scene", "grammar", "grounded †")
     assert len(sheet.headings) == len(sheet.body[0])
 

@@ -54,7 +54,7 @@ def test_protocols_and_data_sets_are_split_apart() -> None:
         ("edct-2025", "world"),
         ("edct-2025", "elsewhere"),
     ]
-    assert variance.variance_sheet(found).headings[:2] == ("Data set", "Protocol")
+    assert variance.variance_sheet(found).headings[:2] == ("Dataset", "Protocol")
 
 
 def test_a_design_without_any_score_makes_no_row() -> None:

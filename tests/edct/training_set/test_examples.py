@@ -101,7 +101,7 @@ def test_of_two_explanations_of_one_answer_the_one_that_scored_is_preferred() ->
         trial((1, 1), "Cyan.", vlm="n"),
         trial((0, 1), explanation="Because.", vlm="n"),
     ],
-    ids=["same words", "another picture", "another item", "another data set", "both right", "judges disagree"],
+    ids=["same words", "another picture", "another item", "another dataset", "both right", "judges disagree"],
 )
 def test_what_no_score_tells_apart_makes_no_pair(other: Trial) -> None:
     assert taught("contrast", trial(), other) == []

@@ -103,7 +103,10 @@ OUTSIDE = '{"plan": {"stage": "", "command": [], "code": {}, "files": {}, "versi
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        *((content, "is no sidecar of a job") for content in ("", "[]", '{"x": 1}', '{"outputs": 1}', "\x00")),
+        *(
+            (content, "is no provenance record of a job")
+            for content in ("", "[]", '{"x": 1}', '{"outputs": 1}', "\x00")
+        ),
         (OUTSIDE % '{"results/edct/requeries/../../../x": ""}', "names a path with '..' in it"),
         (OUTSIDE % '{"results/edct/items/d.jsonl": ""}', "tells of other files than the one it lies beside"),
     ],
@@ -126,7 +129,7 @@ def test_a_file_without_a_sidecar_is_named(sealed: Results, cfeval: Run, stage: 
     sidecar(sealed, stage).unlink()
     status, out, _ = cfeval("verify", "--results", sealed.folder)
     assert (status, out.count("FAIL")) == (2, 1)
-    assert f"FAIL {sealed.file(stage)}: no seal: no sidecar (X.made.json) names it; restore the file" in out
+    assert f"FAIL {sealed.file(stage)}: no seal: no provenance record (X.made.json) names it; restore the file" in out
 
 
 Move = Callable[[Results], object]
@@ -142,7 +145,7 @@ MOVES: dict[str, Move] = {
 def test_a_sidecar_in_another_place_seals_nothing(sealed: Results, cfeval: Run, move: Move) -> None:
     move(sealed)
     out = cfeval("verify", "--results", sealed.folder)[1]
-    assert f"FAIL {sealed.file('baselines')}: no seal: no sidecar" in out
+    assert f"FAIL {sealed.file('baselines')}: no seal: no provenance record" in out
     assert "tells of other files than the one it lies beside" in out
 
 
@@ -168,4 +171,5 @@ def test_results_without_any_seal_are_not_called_fine_without_saying_so(sealed: 
         sidecar(sealed, stage).unlink()
     sealed.alter("baselines", "a", explanation="Because.")
     status, out, _ = cfeval("verify", "--results", sealed.folder)
-    assert (status, out.splitlines()[-1].startswith("fine, but not sealed: no sidecar (X.made.json) ")) == (0, True)
+    assert status == 0
+    assert out.splitlines()[-1].startswith("fine, but not sealed: no provenance record (X.made.json) ")

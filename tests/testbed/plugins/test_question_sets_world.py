@@ -1,4 +1,4 @@
-"""The question set over the built-in world."""
+"""The question set over the test bed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The built-in world's vision, against the records of scenes."""
+"""The test bed's vision, against the records of scenes."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chains of edits on the built-in world: each editor and the verifier take them from the result of the one before."""
+"""Chains of edits on the test bed: each editor and the verifier take them from the result of the one before."""
 
 from dataclasses import replace
 from typing import Any

@@ -94,7 +94,7 @@ def answered(files: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def licences(params: Params) -> dict[str, str]:
-    """The terms of the data sets, as the readers that come with cfeval state them."""
+    """The terms of the datasets, as the readers that come with cfeval state them."""
     found = {}
     for evaluation, sections in SECTIONS.items():
         for section in sections:

@@ -96,7 +96,7 @@ def _clear(job: Job) -> None:
             for name in [name for name in names if name.endswith(_PICTURES)]:
                 os.unlink(name)
             for at, _, _ in os.walk(folder, topdown=False):
-                with contextlib.suppress(OSError):  # shards of the same data set lie in it
+                with contextlib.suppress(OSError):  # shards of the same dataset lie in it
                     os.rmdir(at)
 
 

@@ -58,7 +58,7 @@ def parsed(text: str | bytes, place: str) -> Sidecar:
     try:
         found = Sidecar.model_validate_json(text)
     except ValidationError:
-        raise ValueError("is no sidecar of a job") from None
+        raise ValueError("is no provenance record of a job") from None
     if any(".." in PurePosixPath(path).parts for path in (*found.inputs, *found.outputs)):
         raise ValueError("names a path with '..' in it")
     first = place.removesuffix(ENDING)
@@ -88,7 +88,7 @@ def seal_faults(results: Path, files: Iterable[Path] = ()) -> Iterator[tuple[Pat
             sealed |= {results / path for path in sidecar.results_in(sidecar.outputs)}
             yield from _faults(results, place.removesuffix(ENDING), sidecar, hashes)
     for file in sorted(set(files) - sealed) if found else ():
-        yield file, f"no seal: no sidecar (X{ENDING}) names it"
+        yield file, f"no seal: no provenance record (X{ENDING}) names it"
 
 
 def _faults(results: Path, first: str, sidecar: Sidecar, hashes: Hashes) -> Iterator[tuple[Path, str]]:

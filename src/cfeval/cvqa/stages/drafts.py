@@ -28,7 +28,7 @@ STAGE = "drafts"
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ANSWERS: dict[Wanted, str] = {"direct": "0|[1-9][0-9]{0,8}", "boolean": "yes|no"}
 _OF_COCO = ("vqav2", "okvqa")
-"""Data sets in VQA's layout, whose image ids are COCO's."""
+"""Datasets in VQA's layout, whose image ids are COCO's."""
 NameOf = Callable[[Sample], tuple[str, int | None]]
 """The name that a published set would give a sample's image, and its number in COCO."""
 _Source = tuple[Sample, Question, Wanted]
@@ -156,7 +156,7 @@ def _by_id(sample: Sample) -> tuple[str, None]:
 
 
 def run(
-    source: Annotated[str, typer.Option(help="Where the originals come from, as JSON: a data set and its options.")],
+    source: Annotated[str, typer.Option(help="Where the originals come from, as JSON: a dataset and its options.")],
     question_generator: Annotated[str, typer.Option(help="Who writes, as JSON: its plugin and options.")],
     items: Annotated[int, typer.Option(min=1, help="Originals that are looked at.")],
     seed: Seed,

@@ -4,7 +4,7 @@
 - Paper: Le, Lal and Howard, COCO-Counterfactuals: Automatically Constructed Counterfactual Examples for Image-Text
   Pairs (NeurIPS 2023 Datasets and Benchmarks, arXiv:2309.14356).
 - License: CC BY 4.0.
-- Where: data set Intel/COCO-Counterfactuals at Hugging Face: `data/examples.jsonl`, and `data/images.zip`, which
+- Where: dataset Intel/COCO-Counterfactuals at Hugging Face: `data/examples.jsonl`, and `data/images.zip`, which
   unpacks to a folder `images` (beside the table, or in the folder that the option `images` names, or that folder).
 - Fields: `id`, `image_0`, `image_1` (names of images without `.jpg`), `caption_0`, `caption_1`.
 - Known faults: both images are generated, no photograph is among them; people checked a sample, not every pair, so some

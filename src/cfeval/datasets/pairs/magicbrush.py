@@ -4,7 +4,7 @@
 - Paper: Zhang, Mo, Chen, Sun and Su, MagicBrush: A Manually Annotated Dataset for Instruction-Guided Image Editing
   (NeurIPS 2023 Datasets and Benchmarks, arXiv:2306.10012).
 - License: CC BY 4.0; photographs as COCO has them.
-- Where: data set osunlp/MagicBrush at Hugging Face: the Parquet files of `dev` or `train`.
+- Where: dataset osunlp/MagicBrush at Hugging Face: the Parquet files of `dev` or `train`.
 - Fields: `img_id`, `turn_index`, `source_img`, `mask_img` (white where the edit is), `instruction`, `target_img`.
 - Known faults: edits of turn 2 and later start from an edited image; an edit may leave its mask, which the column
   `outside` of the table tells. It has no questions, and no right answers.

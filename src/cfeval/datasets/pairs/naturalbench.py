@@ -4,7 +4,7 @@
 - Paper: Li, Lin et al., NaturalBench: Evaluating Vision-Language Models on Natural Adversarial Samples (NeurIPS 2024,
   arXiv:2410.14669).
 - License: Apache 2.0; photographs of Flickr30K and DOCCI under their own terms.
-- Where: data set BaiqiL/NaturalBench at Hugging Face: `data/train-*.parquet`.
+- Where: dataset BaiqiL/NaturalBench at Hugging Face: `data/train-*.parquet`.
 - Fields: `Index`, `Image_0`, `Image_1`, `Question_0`, `Image_0_Question_0`, `Image_1_Question_0`, `Question_1`,
   `Image_0_Question_1`, `Image_1_Question_1`, `Question_Type` (yes_no or multiple_choice), `Source`.
 - Known faults: the photographs differ in everything, so that nothing follows about what moved an answer; the table then

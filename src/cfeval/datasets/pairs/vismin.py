@@ -3,10 +3,10 @@
 - Data: the benchmark, 2,084 pairs checked by people: 579 objects, 294 attributes, 589 counts, 622 relations.
 - Paper: Awal, Ahmadi, Zhang and Agrawal, VisMin: Visual Minimal-Change Understanding (NeurIPS 2024, arXiv:2407.16772).
 - License: CC BY 4.0; images of COCO as COCO has them.
-- Where: data set mair-lab/vismin-bench at Hugging Face; the folder `data/test` (Arrow).
+- Where: dataset mair-lab/vismin-bench at Hugging Face; the folder `data/test` (Arrow).
 - Fields: `image_0`, `text_0`, `image_1`, `text_1` (captions), `id`, `category` (object, attribute, counting, relation),
   and `text_question_0`, `text_question_1`, `image_question_0`, `image_question_1`; an early file has no `category`.
-- Known faults: a reader of the data set reported mixed-up images and captions (its discussion 1); images of counts and
+- Known faults: a reader of the dataset reported mixed-up images and captions (its discussion 1); images of counts and
   relations are wholly generated. The questions are matching tasks, and are not used.
 
 By rule: the question is whether the first caption describes the image, so that right answers are yes and no; what was

@@ -4,7 +4,7 @@
 - Paper: Golovanevsky et al., Pixels Versus Priors: Controlling Knowledge Priors in Vision-Language Models through
   Visual Counterfacts (2025, arXiv:2505.17127).
 - License: none is named on the card; ask the authors before passing images on.
-- Where: data set mgolov/Visual-Counterfact at Hugging Face: `data/color-*.parquet` and `data/size-*.parquet`.
+- Where: dataset mgolov/Visual-Counterfact at Hugging Face: `data/color-*.parquet` and `data/size-*.parquet`.
 - Fields: `correct_answer` (in the usual image), `incorrect_answer` (in the counterfactual one), `object`,
   `original_image`, `counterfact_image`.
   Of colors, `correct_answer` is a list, written as text (`['red', 'green']`). Of sizes, both answers are objects, and

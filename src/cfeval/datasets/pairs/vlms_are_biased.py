@@ -4,7 +4,7 @@
   optical illusions and patterned grids, each in several sizes.
 - Paper: Vo, Nguyen, Taesiri, Dang, Nguyen and Kim, Vision Language Models are Biased (2025, arXiv:2505.23941).
 - License: MIT.
-- Where: data set anvo25/vlms-are-biased at Hugging Face: the Parquet files of `original` and `main`, in one folder.
+- Where: dataset anvo25/vlms-are-biased at Hugging Face: the Parquet files of `original` and `main`, in one folder.
 - Fields: `image`, `ID`, `image_path`, `topic`, `sub_topic`, `prompt`, `ground_truth`, `expected_bias`, `with_title`,
   `type_of_question` (Q1 to Q3), `pixel` (384, 768, 1152), `metadata` (JSON as text). The authors' generators write no
   `sub_topic`; it is not needed.

@@ -1,7 +1,7 @@
 """The cases of the judge exam and the rule by which their scores were given (EDCT 2025, Section 3, Stage 4).
 
 A case is what a judge of texts is shown: answer and explanation about an image, the instruction of an edit, answer and
-explanation about the edited image. All were written for this exam; none is from a paper or data set. Gold scores:
+explanation about the edited image. All were written for this exam; none is from a paper or dataset. Gold scores:
 
 - **PCS** is 1 where the new answer is the one that the edited image implies, if the edit was made as told and all else
   that the texts say of the image is still so. It is judged by the new answer alone: neither the explanation nor what

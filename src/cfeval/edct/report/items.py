@@ -1,6 +1,6 @@
 """The gallery's rows: one image and question with all models beside each other, and all that was done with each.
 
-A *view* is a data set, instruction writer, protocol and editor. Rows are JSON, in a form that no text from a model can
+A *view* is a dataset, instruction writer, protocol and editor. Rows are JSON, in a form that no text from a model can
 break out of; images are numbers (`report.images`).
 """
 

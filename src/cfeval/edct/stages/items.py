@@ -1,4 +1,4 @@
-"""The samples of a study: drawn from a data set, or a user's own images and questions."""
+"""The samples of a study: drawn from a dataset, or a user's own images and questions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +12,14 @@ from cfeval.datasets.sample import Sample, file_samples
 
 
 def run(
-    dataset: Annotated[str, typer.Option(help="The data set, as JSON: its plugin and options.")],
-    items: Annotated[int, typer.Option(min=1, help="How many samples.")],
+    dataset: Annotated[str, typer.Option(help="The dataset, as JSON: its plugin and options.")],
+    items: Annotated[int, typer.Option(min=1, help="How many items.")],
     seed: Seed,
     out: Out,
     shards: Shards = 1,
     archive: Archive = False,
 ) -> None:
-    """Draw the samples of a data set and file them, cut into shards by a hash of the id."""
+    """Draw the samples of a dataset and file them, cut into shards by a hash of the id."""
     file_samples(Path(out), build("datasets", dataset, "--dataset").samples(items, seed), shards, archive)
 
 

@@ -204,7 +204,7 @@ def run(
 ) -> None:
     """Take a set of items from the candidates, stratified and with a seed, and freeze it by hash.
 
-    OUT lists the ids, each with the SHA-256 of its question, image and right answer; give it to a data set's option
+    OUT lists the ids, each with the SHA-256 of its question, image and right answer; give it to a dataset's option
     `ids`. The table says of every stratum how many candidates are there, undecided and kept, how many of the kept ones
     --per-image leaves free, and how many are taken. A stratum with fewer than its share gives all, the others make up
     for it. The order of files does not matter.

@@ -34,7 +34,7 @@ class ComparisonRow(TableRow):
     """Two targets on the same items."""
 
     dataset: str
-    """The data set."""
+    """The dataset."""
     writer: str
     """The instruction writer."""
     protocol: str

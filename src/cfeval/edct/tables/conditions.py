@@ -266,7 +266,7 @@ def notes(rows: Sequence[ConditionRow] | Sequence[BenchRow], columns: Sequence[s
 
 
 def shared(row: Record, columns: Sequence[str], names: Sequence[str] = NAMES) -> str:
-    """Those of the names that have no column, as all rows share them: `Data set: world · Judge: grammar.`."""
+    """Those of the names that have no column, as all rows share them: `Dataset: world · Judge: grammar.`."""
     rest = [name for name in names if name not in columns]
     return " · ".join(f"{HEADINGS[name]}: {name_cell(name, row)}" for name in rest) + "." if rest else ""
 

@@ -1,6 +1,6 @@
 """What a gate lets through, by the fault that was made: the flawed editor's edits, whose faults are known.
 
-A row a fault and setting of data set, writer, protocol and editor, all targets together. Behind a gate every attempt
+A row a fault and setting of dataset, writer, protocol and editor, all targets together. Behind a gate every attempt
 counts, the rejected ones too; an editor without one lets through all in which anything was edited.
 """
 
@@ -23,7 +23,7 @@ class GateRow(TableRow):
     """How many edits with one fault pass."""
 
     dataset: str
-    """The data set."""
+    """The dataset."""
     writer: str
     """The instruction writer."""
     protocol: str

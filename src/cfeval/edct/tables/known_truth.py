@@ -98,7 +98,7 @@ class Setting(Record):
     """All of a condition but its target and protocol."""
 
     dataset: str
-    """The data set."""
+    """The dataset."""
     writer: str
     """The instruction writer."""
     editor: str

@@ -22,7 +22,7 @@ from cfeval.stats.misclassification import JudgeError
 
 NAMES = tuple(Condition.model_fields)
 HEADINGS = {
-    "dataset": "Data set",
+    "dataset": "Dataset",
     "vlm": "Target",
     "writer": "Writer",
     "protocol": "Protocol",

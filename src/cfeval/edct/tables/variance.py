@@ -37,7 +37,7 @@ class VarianceRow(TableRow):
     """Where the variance of CCS comes from: a row a source."""
 
     dataset: str
-    """The data set."""
+    """The dataset."""
     protocol: str
     """The protocol."""
     target: Annotated[str, Heading("Target")]
@@ -64,7 +64,7 @@ class RepeatRow(TableRow):
     """A figure of one target over several runs of the same items."""
 
     dataset: str
-    """The data set."""
+    """The dataset."""
     target: Annotated[str, Heading("Target", lambda row: row.target + " †" * row.test_world)]
     """The target."""
     writer: str
@@ -121,7 +121,7 @@ _RUNS_READING = (
 
 
 def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
-    """For each data set, protocol and target a row a source; InputError where a condition has no scores."""
+    """For each dataset, protocol and target a row a source; InputError where a condition has no scores."""
     designs: dict[tuple[str, str, str], list[Condition]] = defaultdict(list)
     for condition in dict.fromkeys(conditions):
         designs[condition.dataset, condition.protocol, material.repeats.get(condition.vlm, condition.vlm)].append(

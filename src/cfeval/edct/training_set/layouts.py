@@ -76,7 +76,7 @@ def dataset_info(pairs: bool, files: Sequence[str]) -> str:
 
 
 def entry_name(file: str) -> str:
-    """The name of a file's data set in `dataset_info.json`."""
+    """The name of a file's dataset in `dataset_info.json`."""
     return f"edct_{file.removesuffix('.jsonl').replace('-', '_')}"
 
 

@@ -39,13 +39,14 @@ from cfeval.inference.remote import archive
 ARCHIVE = Path("calls", "calls.zip")
 """Where the workflow puts the calls of a study, under its results."""
 _ADVICE = {
-    "seals": "restore the file and its sidecar, or make it and what follows from it again by snakemake",
+    "seals": "restore the file and its provenance record, or make it and what follows from it again by snakemake",
     "calls": "name the archive or cache that holds it, unchanged, by --calls or --cache",
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
 _UNSEALED = (
-    f"not sealed: no sidecar (X{ENDING}) ties these files to what they were made from, as snakemake's results have"
+    f"not sealed: no provenance record (X{ENDING}) ties these files to what they were made from, "
+    "as snakemake's results have"
 )
 _SHARED = 2 * len(STAGES)
 """So many files are kept in memory, because the next condition may share them."""

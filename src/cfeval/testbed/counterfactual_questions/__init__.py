@@ -1,4 +1,4 @@
-"""Counterfactual questions about scenes of the built-in world, with exact answers; and from text back to meaning."""
+"""Counterfactual questions about scenes of the test bed, with exact answers; and from text back to meaning."""
 
 from cfeval.testbed.counterfactual_questions.draw import GROUPS, Drawn, Group, draw
 from cfeval.testbed.counterfactual_questions.language import (

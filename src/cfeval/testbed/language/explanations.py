@@ -1,4 +1,4 @@
-"""The language of the built-in world: phrases, answers and explanations, written from templates, parsed back exactly.
+"""The language of the test bed: phrases, answers and explanations, written from templates, parsed back exactly.
 
 A template holds the literal words and placeholders; one table serves writing and parsing. Parsing ignores case and
 punctuation and is strict otherwise: what no template can have written is None.

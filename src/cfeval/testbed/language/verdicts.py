@@ -1,4 +1,4 @@
-"""Verdicts in the language of the built-in world: a protocol's scores from what was said and which edits were made."""
+"""Verdicts in the language of the test bed: a protocol's scores from what was said and which edits were made."""
 
 from collections.abc import Callable, Sequence
 

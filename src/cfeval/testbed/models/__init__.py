@@ -1,1 +1,1 @@
-"""The small networks of the built-in world."""
+"""The small networks of the test bed."""

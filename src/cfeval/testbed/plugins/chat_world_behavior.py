@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cfeval.testbed.agents.scene_reader import Reading
 
 MOST_REMEMBERED = 4_000
-"""Items of a data set that a test model remembers, at most."""
+"""Items of a dataset that a test model remembers, at most."""
 
 
 class Plugin(WorldPlugin):
@@ -96,7 +96,7 @@ class Reader:
 
 
 class Originals:
-    """The original pictures of a data set's items, drawn as far as they are asked for."""
+    """The original pictures of a dataset's items, drawn as far as they are asked for."""
 
     def __init__(self, dataset: Dataset, seed: int) -> None:
         self._left: Iterator[RawSample] = iter(dataset.samples(MOST_REMEMBERED, seed))

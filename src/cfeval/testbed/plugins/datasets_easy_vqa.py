@@ -13,7 +13,7 @@ class Plugin(plugin.Plugin):
     """Without options."""
 
     def build(self) -> Dataset:
-        """The data set."""
+        """The dataset."""
         return EasyVqa()
 
 

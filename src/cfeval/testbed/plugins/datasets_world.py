@@ -23,7 +23,7 @@ class Plugin(plugin.Plugin):
     """Whether the background hints at the right answer."""
 
     def build(self) -> Dataset:
-        """The data set."""
+        """The dataset."""
         return World(self)
 
 

@@ -1,4 +1,4 @@
-"""The built-in writer: reads explanations in the language of the built-in world by its grammar, without a model."""
+"""The built-in writer: reads explanations in the language of the test bed by its grammar, without a model."""
 
 import random
 from collections.abc import Sequence

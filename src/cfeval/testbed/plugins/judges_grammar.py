@@ -1,4 +1,4 @@
-"""The built-in judge: applies the protocol's rules to the language of the built-in world, without a model."""
+"""The built-in judge: applies the protocol's rules to the language of the test bed, without a model."""
 
 from cfeval.core import plugin
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest

@@ -1,4 +1,4 @@
-"""The built-in judge of pairs: reads what an explanation cites in the built-in world's language, without a model."""
+"""The built-in judge of pairs: reads what an explanation cites in the test bed's language, without a model."""
 
 from cfeval.core import plugin
 from cfeval.core.records import Status

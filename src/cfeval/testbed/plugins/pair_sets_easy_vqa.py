@@ -24,7 +24,7 @@ class Plugin(plugin.Plugin):
 
 
 class EasyVqaPairs:
-    """Takes one question about each of some pictures, as the data set `easy_vqa` does."""
+    """Takes one question about each of some pictures, as the dataset `easy_vqa` does."""
 
     def pairs(self, items: int, seed: int) -> Iterator[RawPair]:
         """At most `items` pairs; a picture whose shape is not found is left out."""

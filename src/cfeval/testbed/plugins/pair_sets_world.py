@@ -1,4 +1,4 @@
-"""Given pairs of drawn scenes: the items of the data set `world`, each with one thing changed.
+"""Given pairs of drawn scenes: the items of the dataset `world`, each with one thing changed.
 
 Half of the changes, drawn by the id, change the right answer; the others are of an object or the background on which it
 does not depend at all. The pictures before the change are those of `world` for the same seed.
@@ -24,7 +24,7 @@ class Plugin(plugin.Plugin):
     """Which questions."""
 
     kinds: tuple[QuestionKind, ...] = EDITABLE_KINDS
-    """They take turns, as in the data set `world`."""
+    """They take turns, as in the dataset `world`."""
 
     def build(self) -> PairSet:
         """The set."""

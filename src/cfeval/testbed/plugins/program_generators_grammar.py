@@ -1,4 +1,4 @@
-"""The built-in program writer: reads the questions of the synthetic puzzles and of the built-in world by their grammar.
+"""The built-in program writer: reads the questions of the synthetic puzzles and of the test bed by their grammar.
 
 Its programs count through the operations of a vision and return the number; which option that is, is left to whoever
 reads the answer.

@@ -1,4 +1,4 @@
-"""Counterfactual questions about drawn scenes of the built-in world, with exact answers, in the groups of C-VQA-Real.
+"""Counterfactual questions about drawn scenes of the test bed, with exact answers, in the groups of C-VQA-Real.
 
 The original questions about objects, and those of the boolean group, are the ones that the world's own model knows.
 """

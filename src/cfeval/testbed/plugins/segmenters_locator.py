@@ -1,4 +1,4 @@
-"""The built-in world's locator, a network that finds what a phrase points at; it sees pixels, not the scene record.
+"""The test bed's locator, a network that finds what a phrase points at; it sees pixels, not the scene record.
 
 An edit of the background belongs wherever it sees no object. What is added is looked for in the edited picture.
 """

@@ -1,4 +1,4 @@
-"""Vision operations on scenes of the built-in world, through the trained reader: what it takes for there, is there.
+"""Vision operations on scenes of the test bed, through the trained reader: what it takes for there, is there.
 
 A name is `large red circle`, any of the three left out, with `object` for any shape, in the singular or plural, and
 with `in the top half` or `in the top left` behind it where only that part of the picture is meant. The reader knows

@@ -22,7 +22,7 @@ class AttributePlugin(NetworkPlugin):
     attributes: str = plugin.file(min_length=1)
     """File with the names of the attributes in the order of the outputs: a name a line, or a JSON list."""
     labels: str = plugin.file("")
-    """Table of the attributes of a data set, as CelebA's `list_attr_celeba.txt`: CD takes its correlations. Empty: no
+    """Table of the attributes of a dataset, as CelebA's `list_attr_celeba.txt`: CD takes its correlations. Empty: no
     CD."""
     size: int = Field(224, ge=8)
     """Height and width of the network's inputs, pixels."""
@@ -42,5 +42,5 @@ class AttributePlugin(NetworkPlugin):
         return named(self.attributes, None)
 
     def table(self) -> Bools | None:
-        """The labels of the data set, None where none are given; InputError where they cannot be read."""
+        """The labels of the dataset, None where none are given; InputError where they cannot be read."""
         return read_labels(Path(self.labels), self.names()) if self.labels else None

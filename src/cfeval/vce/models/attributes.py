@@ -107,7 +107,7 @@ def of_class(name: str, attributes: Sequence[str]) -> frozenset[str]:
 
 
 def read_labels(path: Path, attributes: Sequence[str]) -> Bools:
-    """The labels of a data set's attributes, (M, A), in the order of `attributes`.
+    """The labels of a dataset's attributes, (M, A), in the order of `attributes`.
 
     Raises:
         InputError: the table cannot be read or lacks an attribute; one line that names it.

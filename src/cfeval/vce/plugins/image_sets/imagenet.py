@@ -3,7 +3,7 @@
 Two layouts: a folder for each synset (`n02130308/…`), or all files in one folder (`ILSVRC2012_val_00000001.JPEG` …) and
 beside it what their classes are: the unpacked devkit (`ILSVRC2012_devkit_t12`), or a CSV file with the columns `image`
 and `synset` (a Kaggle solution file with `ImageId` and `PredictionString` also serves). Images of a class come in the
-order of the data set; each is resized to ⌊size / 0.875⌋ (bicubic) and its middle cut out, and small or colourless ones
+order of the dataset; each is resized to ⌊size / 0.875⌋ (bicubic) and its middle cut out, and small or colourless ones
 are taken like the others (DBVCE, Section 4, and its code). Class names are torchvision's.
 """
 
