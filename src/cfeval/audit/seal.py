@@ -26,8 +26,8 @@ def run(
 
     From the tables back to the items: each output is the one its job made, each input the output of another such
     job, each job's parameters, code, prompts, data and packages those of now. Files of former jobs are removed where
-    their provenance records prove them to be such, and unchanged; files of anybody else are named and stay. Ends with status 2
-    where something is stale: nothing gets a hash then.
+    their provenance records prove them to be such, and unchanged; files of anybody else are named and stay. Ends with
+    status 2 where something is stale: nothing gets a hash then.
     """
     study = whole(overlay, name)
     names = studies or [one for one in ("edct", "vce", "cvqa") if study.jobs([one])]

@@ -24,7 +24,7 @@ TAG = 5
 """Side of the tag in the upper left corner that `shortcut` reads, pixels."""
 TAG_COLORS = ((0.9, 0.1, 0.9), (0.1, 0.9, 0.9), (0.1, 0.1, 0.5), (0.5, 0.9, 0.1), (0.4, 0.2, 0.0))
 """RGB in [0, 1] of the tag of each shape; none is the colour of an object or a background."""
-_BLOCK = 2
+_BLOCK = 4
 
 
 def alphas_cumprod() -> Tensor:
@@ -33,10 +33,10 @@ def alphas_cumprod() -> Tensor:
 
 
 class CellDenoiser(nn.Module):
-    """Predicts the clean cell from a noisy one; 1.8 M parameters, unconditional.
+    """Predicts the clean cell from a noisy one; 1.2 M parameters, unconditional.
 
-    It works on blocks of 2 × 2 pixels, which costs a quarter. The clean picture is what it predicts because small
-    networks predict noise badly where there is little of it.
+    It works on blocks of 4 × 4 pixels, which costs about a third of blocks of 2 × 2. The clean picture is what it
+    predicts because small networks predict noise badly where there is little of it.
     """
 
     def __init__(self) -> None:
@@ -45,10 +45,10 @@ class CellDenoiser(nn.Module):
             sample_size=CELL // _BLOCK,
             in_channels=3 * _BLOCK**2,
             out_channels=3 * _BLOCK**2,
-            block_out_channels=(32, 64, 96),
+            block_out_channels=(64, 64),
             layers_per_block=1,
-            down_block_types=("DownBlock2D", "DownBlock2D", "AttnDownBlock2D"),
-            up_block_types=("AttnUpBlock2D", "UpBlock2D", "UpBlock2D"),
+            down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+            up_block_types=("AttnUpBlock2D", "UpBlock2D"),
             norm_num_groups=16,
             attention_head_dim=32,
         )
