@@ -1,12 +1,14 @@
 """Counterfactuals: CPU seconds of one, on one thread
 
 A UNet of 1.97 M parameters in guided-diffusion's architecture, AlexNet explained, ResNet-50 robust, random weights,
-64 × 64 pixels, 1000 steps respaced to 100 of which 50 are run, batch 8; DiME with τ = 15 and batch 2. The reference's
-figures are those once measured elsewhere.
+64 × 64 pixels, 1000 steps respaced to 100 of which 50 are run, batch 8; DiME with τ = 15 and batch 2. The last two
+rows are quicker methods beside the reference of the one they stand for: the cone at x̂0 with one pass back through the
+UNet in place of two, and MaskDiME, which has no loops within its steps.
 
-`python -m bench.vce_cost --dbvce FOLDER --dime FOLDER`, with the user's own checkouts of cairo-thws/DBVCE_eval and
-guillaumejs2403/DiME, runs the reference in turn with it on the same weights. `--gpu` times images per second at
-256 × 256 with a UNet of the papers' size (554 M) on a GPU instead.
+The reference's code runs in turn with ours, on the same weights, where the user's own checkouts of
+cairo-thws/DBVCE_eval and guillaumejs2403/DiME lie in `.bench/DBVCE_eval` and `.bench/DiME`, or where `python -m
+bench.vce_cost --dbvce FOLDER --dime FOLDER` says; else its figures are those once measured elsewhere. `--gpu` times
+images per second at 256 × 256 with a UNet of the papers' size (554 M) on a GPU instead.
 """
 
 import os
@@ -26,6 +28,7 @@ from torch import Tensor
 
 from bench import meter, vce_reference
 from bench.meter import Peak
+from bench.scripted_study import PLACE
 from bench.table import Table, machine
 from bench.timing import in_turn
 from cfeval.core import registry
@@ -62,13 +65,18 @@ class Row:
 
     @property
     def dime(self) -> bool:
-        """Whether it is DiME's."""
-        return bool(self.method["preset"] == "dime")
+        """Whether DiME is its reference."""
+        return bool(self.method["preset"] != "dbvce")
 
 
-def _dbvce(name: str, guidance: str, projection: str, elsewhere: float) -> Row:
-    said = {"guidance": guidance, "projection": projection, "respacing": "100", "start": 0.5}
+def _dbvce(name: str, guidance: str, projection: str, elsewhere: float, **more: str) -> Row:
+    said = {"guidance": guidance, "projection": projection, "respacing": "100", "start": 0.5, **more}
     return Row(name, 8, elsewhere, {"preset": "dbvce", "mode": "reference", **said})
+
+
+def _dime(name: str, preset: str, scale: float) -> Row:
+    said = {"preset": preset, "respacing": "100", "start": 0.15, "scales": (scale,), "perceptual_weight": 0.0}
+    return Row(name, 2, 5.69, said)
 
 
 ROWS = (
@@ -76,12 +84,9 @@ ROWS = (
     _dbvce("no cone, x0-prediction", "x0", "none", 4.30),
     _dbvce("cone, gradient at x̂0", "straight", "cone", 4.53),
     _dbvce("cone, x0-prediction", "x0", "cone", 8.69),
-    Row(
-        "DiME, τ = 15",
-        2,
-        5.69,
-        {"preset": "dime", "respacing": "100", "start": 0.15, "scales": (8.0,), "perceptual_weight": 0.0},
-    ),
+    _dime("DiME, τ = 15", "dime", 8.0),
+    _dbvce("cone at x̂0, x0-prediction", "x0", "cone", 8.69, cone_at="x0"),
+    _dime("MaskDiME, τ = 15, beside DiME", "maskdime", 64.0),
 )
 
 
@@ -111,8 +116,10 @@ def _timed(asked: argparse.Namespace) -> list[Table]:
 
 def _arguments(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.vce_cost", description="Cost of a counterfactual.")
-    parser.add_argument("--dbvce", type=Path, help="your checkout of cairo-thws/DBVCE_eval, timed beside")
-    parser.add_argument("--dime", type=Path, help="your checkout of guillaumejs2403/DiME, timed beside")
+    for option, name in (("--dbvce", "cairo-thws/DBVCE_eval"), ("--dime", "guillaumejs2403/DiME")):
+        there = PLACE / Path(name).name
+        said = f"your checkout of {name}, timed beside (.bench/{there.name} where it is there)"
+        parser.add_argument(option, type=Path, default=there if there.is_dir() else None, help=said)
     parser.add_argument("--precision", default="both", choices=("both", "float32", "bfloat16"), help="of the networks")
     parser.add_argument("--repeats", type=int, default=1, help="the least of so many runs counts")
     parser.add_argument("--steps", type=int, default=STEPS, choices=range(1, STEPS + 1), metavar="N", help="to run")
