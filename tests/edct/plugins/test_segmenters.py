@@ -82,8 +82,8 @@ def test_the_scene_record_follows_the_edits_before() -> None:
     ("change", "reason"),
     [
         ({"metadata": None}, "no scene record"),
-        ({"positive": "Make it nicer."}, "not in the built-in world's language"),
-        ({"before": ("Make it nicer.",)}, "not in the built-in world's language"),
+        ({"positive": "Make it nicer."}, "not in the test bed's language"),
+        ({"before": ("Make it nicer.",)}, "not in the test bed's language"),
         ({"positive": "Remove the large black star in the top left so that only the background remains there."}, "fit"),
     ],
 )
@@ -125,7 +125,7 @@ def test_the_locator_looks_for_what_was_added_in_the_edited_picture() -> None:
 @pytest.mark.parametrize(
     ("positive", "size", "reason"),
     [
-        ("Make it nicer.", 64, "not in the built-in world's language"),
+        ("Make it nicer.", 64, "not in the test bed's language"),
         ("Change the background from sky to sand.", 65, "the locator looks at 64 × 64 pixels"),
     ],
 )

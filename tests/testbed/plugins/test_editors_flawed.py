@@ -146,8 +146,8 @@ def test_an_edit_is_applied_to_what_earlier_ones_left() -> None:
     ("change", "reason"),
     [
         ({"metadata": None}, "the sample has no scene record"),
-        ({"positive": "make it nicer"}, "not in the built-in world's language"),
-        ({"before": ("make it nicer",)}, "not in the built-in world's language"),
+        ({"positive": "make it nicer"}, "not in the test bed's language"),
+        ({"before": ("make it nicer",)}, "not in the test bed's language"),
     ],
 )
 def test_what_cannot_be_drawn_is_an_invalid_edit(change: dict[str, object], reason: str) -> None:

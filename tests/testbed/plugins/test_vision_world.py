@@ -123,7 +123,7 @@ def test_what_is_not_offered_is_said_in_one_line() -> None:
         (lambda: EYES.depth(seen), "no depth"),
         (lambda: EYES.inside(seen, View(seen.picture, found.box, found)), "no outlines"),
         (lambda: EYES.find(seen, "unicorn"), "it finds objects by size"),
-        (lambda: EYES.ask(seen, "Who painted this?"), "no question of the built-in world"),
+        (lambda: EYES.ask(seen, "Who painted this?"), "no question of the test bed"),
         (lambda: EYES.match(seen, ["a happy thing"]), "must name one of them"),
         (lambda: EYES.tell("What is red?", False), "set its option 'llm'"),
         (lambda: EYES.find(View(picture(size=(80, 100)), (0, 0, 100, 80)), "object"), "64 × 64"),

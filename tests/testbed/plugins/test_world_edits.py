@@ -48,7 +48,7 @@ def test_the_scene_after_instructions_is_the_one_that_each_found_and_changed() -
     ("instructions", "reason"),
     [
         ([REMOVE], "0 objects in the scene fit 'the white circle in the top left', and one is needed"),
-        ([RECOLOR, RECOLOR, "Make it nicer."], "the instruction is not in the built-in world's language"),
+        ([RECOLOR, RECOLOR, "Make it nicer."], "the instruction is not in the test bed's language"),
         (["Change the color of the object from red to blue."], "3 objects in the scene fit 'the object'"),
         (["Change the background from gray to lava."], "the background must be one of"),
     ],

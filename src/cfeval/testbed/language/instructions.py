@@ -66,7 +66,7 @@ def scene_after(scene: Scene, instructions: Iterable[str]) -> Scene:
 def _carried_out(scene: Scene, positive: str) -> Scene:
     intent = parse_instruction(positive)
     if intent is None:
-        raise SceneEditError("the instruction is not in the built-in world's language")
+        raise SceneEditError("the instruction is not in the test bed's language")
     fitting = len(resolve(scene, intent.target))
     if intent.kind not in ("background", "add") and fitting != 1:
         kind = SceneEditError if fitting else TargetAbsentError

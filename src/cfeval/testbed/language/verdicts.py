@@ -47,7 +47,7 @@ def verdict(
 
 def unread(what: str) -> JudgeReply:
     """What cannot be read is not scored."""
-    return JudgeReply(status=Status.UNPARSABLE, reason=f"the {what} is not in the built-in world's language")
+    return JudgeReply(status=Status.UNPARSABLE, reason=f"the {what} is not in the test bed's language")
 
 
 def _scored(protocol: str, first: bool, second: bool, grade: float | None = None) -> JudgeReply:

@@ -9,6 +9,7 @@ variable → symbol: `_OUTPUTS` → Aᵀ, `_INPUTS` → Bᵀ, `_FILTERS` → 24 
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -28,9 +29,12 @@ _FILTERS = ((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 
 
 
 def _both_axes(rows: tuple[tuple[int, ...], ...]) -> Tensor:
-    """The transform of rows and columns as one matrix on flattened tiles."""
-    once = torch.tensor(rows, dtype=torch.float64)
-    return torch.kron(once, once)
+    """The transform of rows and columns as one matrix on flattened tiles; numpy's, as an import must not use torch's.
+
+    What torch computes first settles its instructions (`cfeval.testbed.models.instructions`).
+    """
+    once = np.array(rows, dtype=np.float64)
+    return torch.from_numpy(np.kron(once, once))
 
 
 class WinogradConvolution(nn.Module):

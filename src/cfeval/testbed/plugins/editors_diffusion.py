@@ -69,7 +69,7 @@ class Diffusion:
 
 def _fault(request: EditRequest, intent: EditIntent | None) -> str:
     if intent is None:
-        return "the instruction is not in the built-in world's language"
+        return "the instruction is not in the test bed's language"
     height, width = request.picture.pixels.shape[:2]
     if (height, width) != (SIDE, SIDE):
         return f"the built-in editor paints {SIDE} × {SIDE} pixels, but the picture has {width} × {height}"

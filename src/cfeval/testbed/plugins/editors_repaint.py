@@ -29,7 +29,7 @@ class Repaint:
 def _edit(request: EditRequest) -> EditReply:
     intent = parse_instruction(request.positive)
     if intent is None:
-        return EditReply(status=Status.EDIT_INVALID, reason="the instruction is not in the built-in world's language")
+        return EditReply(status=Status.EDIT_INVALID, reason="the instruction is not in the test bed's language")
     try:
         pixels = repaint(request.picture.pixels, intent)
     except RepaintError as error:

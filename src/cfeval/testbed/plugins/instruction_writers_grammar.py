@@ -64,7 +64,7 @@ def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
     cited, absent = cited_things(claim, scene) if claim and scene else (None, ())
     try:
         if claim is None:
-            raise UnwritableError("the explanation is not in the language of the built-in world")
+            raise UnwritableError("the explanation is not in the language of the test bed")
         edits = tuple(_edit(intent) for intent in _intents(request, claim, rng))
     except UnwritableError as error:
         found = WriteReply(completion=request.explanation, status=Status.UNPARSABLE, reason=str(error))
@@ -97,7 +97,7 @@ def _intents(request: WriteRequest, claim: Claim, rng: random.Random) -> list[Ed
 def _uncited_edits(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
     question = parse_question(request.question)
     if question is None:
-        raise UnwritableError("the question is not in the language of the built-in world")
+        raise UnwritableError("the question is not in the language of the test bed")
     scene = scene_in(request.metadata)
     if scene is not None:
         return choose_uncited_edits(question, claim, scene, rng, request.edits)

@@ -26,7 +26,7 @@ class Grammar:
         """Whether the explanation cites the thing: an object that the words fit, or the background."""
         claim = parse_explanation(request.explanation)
         if claim is None:
-            return Ruling(status=Status.UNPARSABLE, reason="the explanation is not in the built-in world's language")
+            return Ruling(status=Status.UNPARSABLE, reason="the explanation is not in the test bed's language")
         return Ruling(1 if any(_cites(claim, thing) for thing in (request.before, request.after) if thing) else 0)
 
     async def moved(self, request: AnswersRequest) -> Ruling:

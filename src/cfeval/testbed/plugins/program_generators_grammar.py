@@ -38,7 +38,7 @@ class Grammar:
         except programs.UnsettledError as error:
             return _unread(str(error))
         if code is None:
-            return _unread("the question is neither one of the puzzles' templates nor in the built-in world's language")
+            return _unread("the question is neither one of the puzzles' templates nor in the test bed's language")
         return ProgramReply(code, completion=code, model="grammar")
 
     def _program(self, request: ProgramRequest) -> str | None:

@@ -84,7 +84,7 @@ class Grammar:
 def _meaning(request: BuildRequest) -> Meaning:
     meaning = parse(request.question)
     if meaning is None or meaning.supposed is not None:
-        raise UnbuildableError("the question is not in the language of the built-in world")
+        raise UnbuildableError("the question is not in the language of the test bed")
     asked = "count" if request.type == "direct" else "presence"
     if meaning.asked != asked or request.answer.isdecimal() != (asked == "count"):
         raise UnbuildableError(f"a {request.type} question cannot be built from {request.question!r}")

@@ -51,11 +51,11 @@ class Located:
         self.network, self.options = network, options
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:
-        """See `Segmenter.find`; what is not in the built-in world's language or size has no mask."""
+        """See `Segmenter.find`; what is not in the test bed's language or size has no mask."""
         del changed
         intent = parse_instruction(request.positive)
         if intent is None:
-            return Found(reason="the instruction is not in the built-in world's language")
+            return Found(reason="the instruction is not in the test bed's language")
         if request.original.pixels.shape[:2] != (SIDE, SIDE):
             return Found(reason=f"the locator looks at {SIDE} × {SIDE} pixels")
         original, edited = request.original.pixels, request.edited.pixels

@@ -107,7 +107,7 @@ class World:
             return str(len(self._named(view, read["name"])))
         if (read := _THERE.fullmatch(words)) and _NAME.fullmatch(read["name"]):
             return "yes" if self._named(view, read["name"]) else "no"
-        raise VisionError(f"vision 'world' cannot answer {question[:60]!r}: it is no question of the built-in world")
+        raise VisionError(f"vision 'world' cannot answer {question[:60]!r}: it is no question of the test bed")
 
     def match(self, view: View, texts: Sequence[str]) -> list[float]:
         """See `Vision.match`: the more of a text's words are true of an object in the part, the higher its weight.
