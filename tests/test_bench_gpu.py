@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from bench import checkpoints, floors, gpu, meter, sizes, vce_cost
+from bench import checkpoints, floors, gpu, meter, sizes, vce_cost, vce_valid
 from bench.gpu import Place
 from bench.meter import Peak
 from bench.sizes import KLEIN_TINY, KONTEXT_TINY, QWEN3_TINY, QWEN_EDIT_TINY, QWEN_TINY, ChatSize, EditorSize
@@ -90,6 +90,24 @@ def test_a_counterfactual_is_told_beside_its_floor() -> None:
     ((batch, seconds, floor, times, *_),) = table.rows
     assert batch == "1"
     assert float(times) == pytest.approx(float(seconds) / float(floor), rel=0.1, abs=0.06)
+
+
+@pytest.mark.slow
+def test_methods_are_compared_by_the_seconds_of_a_valid_counterfactual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vce_valid, "IMAGES", 2)
+    monkeypatch.setattr(vce_valid, "EXPLAINED", ("standard",))
+    monkeypatch.setattr(vce_valid, "PLAIN", ("base", "maskdime"))
+    (table,) = vce_valid.tables()
+    found = {name: [float(cell) for cell in cells] for name, *cells in table.rows}
+    assert list(found) == [
+        *("base", "base, bfloat16", "base, cone at x̂0", "base, cone at x̂0, bfloat16", "maskdime"),
+    ]
+    for valid, seen, distance, each, of_valid in found.values():
+        assert valid >= 0.5
+        assert seen >= 0.5
+        assert distance > 5
+        assert each == pytest.approx(of_valid * valid, abs=0.001)
+    assert found["base, bfloat16"][2] == pytest.approx(found["base"][2], rel=0.05)
 
 
 def test_without_a_gpu_the_floors_are_told_and_what_was_found_stays(
