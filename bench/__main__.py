@@ -10,7 +10,7 @@ from bench.table import Found, machine
 
 PARTS = (
     *("orchestration", "rate_limits", "resume", "nothing", "judge", "growth", "stages", "metrics", "local", "calls"),
-    *("gate", "programs", "puzzles", "readers", "vce_cost", "vce_valid", "gpu"),
+    *("gate", "programs", "answers", "puzzles", "readers", "vce_cost", "vce_valid", "gpu"),
 )
 """A module each, with `tables() -> list[Table]`; its docstring opens the section. In the order of the page."""
 PAGE = Path(__file__).parent.parent / "docs/project/benchmarks.md"
