@@ -5,14 +5,13 @@ through the `diffusers` editor, Qwen2.5-VL-7B and Qwen3-VL-8B through the `trans
 network of 554 million parameters of `vce`. The floor of a part is the larger of its operations over what a large
 product of matrices reaches here, and of its bytes (weights once a call, and the cache of keys and values for a token)
 over what a large copy reaches here. Parts are timed with the GPU waited for before and after each, the whole without;
-"host" is what is left: pictures, tokens, sampling, Python. Without a GPU there are the floors of some GPUs, by their
-data sheets.
+"host" is what is left: pictures, tokens, sampling, Python. Below are the floors of some GPUs, by their data sheets.
 """
 
 import gc
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -34,6 +33,7 @@ from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
 from cfeval.inference.chat import ChatMessage, ChatRequest
+from cfeval.inference.local.chat_model import LocalChat
 
 COLUMNS = ("part", "calls", "seconds", "share", "TFLOP", "GB", "floor, s", "times the floor")
 
@@ -61,29 +61,43 @@ def tables() -> list[Table]:
             sys.exit(0)
         return [Table("Not measured", ("why",), [("torch finds no CUDA GPU on this machine",)]), *floors.tables()]
     place = Place("cuda", torch.bfloat16, meter.peak("cuda", torch.bfloat16, 8192, 2**31))
-    works = [partial(edit_tables, size, place, (1, 2, 4, 8)) for size in sizes.EDITORS]
-    works += [partial(chat_tables, size, place, (1, 2, 4, 8, 16, 32, 64), tokens=128) for size in sizes.CHATS]
-    works += [partial(vce_cost.gpu_tables, place.peak, (1, 2, 4, 8, 16, 32))]
+    works: dict[str, Callable[[], list[Table]]] = {
+        **{size.name: partial(edit_tables, size, place, (1, 2, 4)) for size in sizes.EDITORS},
+        **{size.name: partial(chat_tables, size, place, (1, 8), tokens=64) for size in sizes.CHATS},
+        "vce": partial(vce_cost.gpu_tables, place.peak, (1, 4, 16)),
+    }
     made: list[Table] = []
-    for work in works:
-        made += work()
-        Found(machine(), made).save("gpu")
+    for name, work in works.items():
+        made += _tried(name, work)
+        Found(machine(), made).save("gpu")  # a machine that is lent for minutes may go before the last is done
         _release(place)
-    return made
+    return [*made, *floors.tables()]
+
+
+def _tried(name: str, work: Callable[[], list[Table]]) -> list[Table]:
+    """The tables of a work, or one that says why there is none: the others are measured all the same."""
+    try:
+        return work()
+    except Exception as error:
+        first = next(iter(str(error).splitlines()), "")
+        return [Table(f"{name}: not measured", ("why",), [(f"{type(error).__name__}: {first}",)])]
 
 
 def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[Table]:
     """An edit part by part, and edits of several pictures at once where the pipeline paints so."""
     kind = KINDS[size.pipeline]
     pipe = checkpoints.pipeline(size, place.device, place.dtype)
-    given = {"steps": float(size.steps), "min_pixels": float(size.pixels**2), "max_pixels": float(size.pixels**2)}
+    steps = size.timed or size.steps
+    given = {"steps": float(steps), "min_pixels": float(size.pixels**2), "max_pixels": float(size.pixels**2)}
     settings = settings_for(size.pipeline, given, masked=False, offload="none")
     kind.prepare(pipe, settings)
+
+    shown = picture(size.pixels).png
 
     def edit(batch: int) -> None:
         editor = PipelineEditor(pipe, kind, settings, None, {}, "take a smaller batch", batch)
         said = "Change the color of the circle to blue."
-        requests = [EditRequest(str(n), picture(size.pixels), said, "", seed=n) for n in range(batch)]
+        requests = [EditRequest(str(n), Picture(shown), said, "", seed=n) for n in range(batch)]
         for reply in answers(editor.edit, requests):
             if reply.picture is None:
                 raise RuntimeError(f"no picture came back: {reply.reason}")
@@ -99,10 +113,14 @@ def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[
     counted = meter.watched(probes, place.device, one, count=True)
     timed = meter.watched(probes, place.device, one, count=False)
     whole = min(meter.seconds(place.device, one) for _ in range(2))
+    whole += (size.steps / steps - 1) * timed["transformer"].seconds
+    for found in (counted, timed):
+        found["transformer"] = found["transformer"].times(size.steps // steps)
     title = f"{size.name}-size, {size.pixels} × {size.pixels} pixels, {size.steps} steps: {whole:.3g} s per edit"
     bytes_ = {name: moved[name] * part.calls for name, part in counted.items() if name in moved}
-    parts = Table(title, COLUMNS, _rows(counted, timed, bytes_, whole, place.peak), [_about(place)])
-    if not kind.batches:
+    notes = [_about(place), *([f"{steps} steps were run; the others are taken to be as long."] if size.timed else [])]
+    parts = Table(title, COLUMNS, _rows(counted, timed, bytes_, whole, place.peak), notes)
+    if not kind.batches or size.timed:
         return [parts]
     rows = []
     for batch in batches:
@@ -118,7 +136,7 @@ def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[
 
 
 def chat_tables(size: ChatSize, place: Place, batches: Sequence[int], tokens: int) -> list[Table]:
-    """Tokens a second at each batch, and the parts at the largest that fits."""
+    """Tokens a second at each batch, compiled too at the largest that fits, whose parts are told."""
     with tempfile.TemporaryDirectory() as folder:
         path = checkpoints.chat(size, Path(folder), place.device, place.dtype)
         _release(place)
@@ -143,12 +161,25 @@ def chat_tables(size: ChatSize, place: Place, batches: Sequence[int], tokens: in
         host = timed["host"].seconds / sum(part.seconds for part in timed.values())
         cells = (f"{said / whole:.4g}", f"{said / floor:.4g}", f"{whole / floor:.3g}", f"{host:.0%}")
         rows.append([str(batch), *cells])
+        largest = partial(_compiled_row, chat, requests, said, floor, place)
+    if place.device == "cuda":
+        rows.append(largest())
     columns = ("batch", "tokens/s", "tokens/s at the floor", "times the floor", "share of the host")
     name = f"{size.name}-size, an image of {size.pixels} × {size.pixels}, {tokens} tokens of reply"
     return [
         Table(name, columns, rows, [_about(place)]),
         Table(f"{size.name}-size part by part, batch {at}", COLUMNS, parts),
     ]
+
+
+def _compiled_row(chat: Any, requests: Sequence[ChatRequest], said: int, floor: float, place: Place) -> list[str]:
+    """The row of a batch with `torch_compile`; what it takes to compile, once a study, is told apart."""
+    quick = LocalChat(chat._loaded, chat._conversations, chat._sampling, len(requests), compiled=True)
+    work = partial(answers, quick.generate, requests)
+    first = meter.seconds(place.device, work)
+    whole = min(meter.seconds(place.device, work) for _ in range(2))
+    about = f"{len(requests)}, torch_compile (the first took {first:.0f} s)"
+    return [about, f"{said / whole:.4g}", f"{said / floor:.4g}", f"{whole / floor:.3g}", ""]
 
 
 def _chat_probes(model: Any) -> list[Probe]:

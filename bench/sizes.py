@@ -42,6 +42,8 @@ class EditorSize:
     """Tokens of instruction, and of the picture where the same model reads it, that the transformer is given."""
     calls: int = 1
     """Calls of the transformer a step: two where guidance needs them."""
+    timed: int = 0
+    """Steps that are run for a time, of which the others are taken to be as long; 0: all."""
 
 
 # huggingface.co/Qwen/Qwen2.5-VL-7B-Instruct, config.json; the vision network's size is the default of transformers'
@@ -156,6 +158,7 @@ FLUX_KONTEXT = EditorSize(
     },
     pixels=1024,
     steps=28,
+    timed=7,
 )
 # huggingface.co/black-forest-labs/FLUX.2-klein-4B: transformer/config.json, vae/config.json (which are the defaults of
 # diffusers' AutoencoderKLFlux2), and text_encoder/config.json, which is that of Qwen3-4B.
@@ -241,6 +244,7 @@ QWEN_EDIT = EditorSize(
     },
     pixels=1024,
     steps=50,
+    timed=5,
     tokens=1440,
     calls=2,
 )

@@ -249,6 +249,8 @@ def gpu_tables(
     rows = []
     for batch in batches:
         run = _four_steps(models, method, batch, side, device)
+        if device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
         try:
             flops = meter.watched([], device, run, count=True)["host"].flops
             seconds = meter.seconds(device, run) / LARGE_STEPS * PAPER_STEPS / batch

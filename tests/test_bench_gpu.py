@@ -1,5 +1,6 @@
 """The benchmark of a GPU, run on a processor with networks that are tiny and otherwise the same."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,23 @@ def test_an_edit_is_told_part_by_part(edits: list[dict[str, list[str]]]) -> None
     once = {"CLIP": "1", "T5": "1", "VAE, encoding": "1", "VAE, decoding": "1"}
     assert calls == {**once, "transformer": str(KONTEXT_TINY.steps), "host": "", "whole": ""}
     assert sum(float(row[3].rstrip("%")) for row in edits[0].values() if row[3]) == pytest.approx(100, abs=0.5)
+
+
+@pytest.mark.slow
+def test_steps_that_are_not_run_count_as_those_that_are() -> None:
+    [parts] = gpu.edit_tables(replace(KONTEXT_TINY, steps=6, timed=2), PLACE, (1, 2))
+    rows = {row[0]: row for row in parts.rows}
+    assert rows["transformer"][1] == "6"
+    assert float(rows["transformer"][4]) == pytest.approx(6 * flux_step(2 * (64 // 4) ** 2, 512) / TERA, rel=0.01)
+    assert float(rows["whole"][2]) >= float(rows["transformer"][2])
+    assert "2 steps were run" in parts.notes[1]
+
+
+def test_attention_whose_heads_share_keys_is_counted() -> None:
+    queries, keys = torch.randn(2, 8, 16, 32), torch.randn(2, 2, 24, 32)
+    with meter.counting() as counter:
+        torch.nn.functional.scaled_dot_product_attention(queries, keys, keys, enable_gqa=True)
+    assert counter.get_total_flops() == 2 * (2 * 2 * 8 * 16 * 24 * 32)
 
 
 @pytest.mark.slow

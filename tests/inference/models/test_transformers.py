@@ -17,6 +17,7 @@ from cfeval.core.records import Status
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.local import chat_loading
+from cfeval.inference.local.chat_inputs import Conversations
 from cfeval.inference.logprobs import ScoredReply
 from tests.answers import answers
 from tests.slow import fast_only, first_fast
@@ -27,6 +28,8 @@ GREEDY = {"temperature": 0.0}
 FILTERED = {"temperature": 0.7, "top_p": 0.8, "repetition_penalty": 1.2}
 SIZES = [(60, 80), (64, 64), (50, 120), (130, 40), (30, 64)]
 """Heights and widths of images that go into one batch."""
+STATIC = [name for name in ARCHITECTURES if name != "smolvlm"]
+"""What transformers can compile."""
 
 
 _loaded: dict[str, chat_loading.Loaded] = {}
@@ -103,6 +106,26 @@ def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampl
     assert together[::-1] == answers(chat.generate, requests[::-1])
     assert len({reply.text for reply in together}) > 1
     assert not any(reply.status == Status.UNPARSABLE for reply in together)
+
+
+@pytest.mark.parametrize("sampling", first_fast([SAMPLED, GREEDY, FILTERED], 1), ids=["sampled", "greedy", "filtered"])
+@pytest.mark.parametrize("architecture", fast_only(STATIC, "qwen2_5_vl"))
+def test_whole_batches_with_memory_of_a_fixed_size_say_the_same(
+    architecture: str, sampling: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = mixed(architecture)
+    plain = answers(model(architecture, batch=3, max_tokens=20, **sampling).generate, requests)
+    rows: list[int] = []
+    encode = Conversations.encode
+    monkeypatch.setattr(Conversations, "encode", lambda self, asked: rows.append(len(asked)) or encode(self, asked))
+    compiled = model(architecture, batch=3, max_tokens=20, torch_compile=True, **sampling)
+    assert answers(compiled.generate, requests) == plain
+    assert set(rows) == {3}, "each shape of a batch would be compiled anew"
+
+
+def test_a_model_that_cannot_be_compiled_is_told() -> None:
+    with pytest.raises(PluginError, match="transformers cannot compile model 'tiny-smolvlm'; leave torch_compile out"):
+        model("smolvlm", torch_compile=True)
 
 
 @pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "pixtral", "llama"))

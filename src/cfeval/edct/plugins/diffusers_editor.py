@@ -10,6 +10,7 @@ so that the same sums are rounded the same way whatever else is asked: a picture
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
@@ -54,6 +55,11 @@ class Sketch:
     details: dict[str, str]
 
 
+Painted = tuple[Sketch, npt.NDArray[Any], bool, float]
+"""A request, what was painted for it, (H, W, 3) floats in [0, 1] or 4 with its opacity, whether the checkpoint's safety
+checker blackened it, and the seconds it took."""
+
+
 class PipelineEditor:
     """An editor around a pipeline.
 
@@ -86,9 +92,14 @@ class PipelineEditor:
         return await self._requests.answer(request)
 
     def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """The replies; while one batch is painted, the pictures of the one before are written in other threads.
+
+        Libraries that warn of values that are no numbers are kept quiet: such a picture has a status.
+        """
         replies: dict[int, EditReply] = {}
         alike: dict[tuple[int, int], dict[int, Sketch]] = {}
-        with quiet("diffusers", "transformers"):  # values that are no numbers, say, are noticed afterwards
+        painted: dict[int, Future[EditReply]] = {}
+        with quiet("diffusers", "transformers"), ThreadPoolExecutor() as writing:
             for number, request in enumerate(requests):
                 found = self._sketch(request)
                 if isinstance(found, EditReply):
@@ -97,7 +108,9 @@ class PipelineEditor:
                     alike.setdefault(found.canvas.image.size, {})[number] = found
             for sketches in alike.values():
                 for numbers in batched(sketches, self.batch):
-                    replies |= zip(numbers, self._paint([sketches[number] for number in numbers]), strict=True)
+                    made = self._paint([sketches[number] for number in numbers])
+                    painted |= {n: writing.submit(_reply, *one) for n, one in zip(numbers, made, strict=True)}
+        replies |= {number: reply.result() for number, reply in painted.items()}
         return [replies[number] for number in range(len(requests))]
 
     def _sketch(self, request: EditRequest) -> Sketch | EditReply:
@@ -122,8 +135,8 @@ class PipelineEditor:
         details = {**self.about, **prompted.details, **masked.details, **self._cut(prompted)}
         return Sketch(request, canvas, masked.mask, details)
 
-    def _paint(self, sketches: Sequence[Sketch]) -> list[EditReply]:
-        """The replies to requests of one painted size, at most a batch."""
+    def _paint(self, sketches: Sequence[Sketch]) -> list[Painted]:
+        """What is painted for requests of one painted size, at most a batch."""
         width, height = sketches[0].canvas.image.size
         whom = f"item '{sketches[0].request.item}'" + (f" and {len(sketches) - 1} more" if len(sketches) > 1 else "")
         canvases = [sketch.canvas for sketch in sketches]
@@ -134,9 +147,7 @@ class PipelineEditor:
         spent = time.perf_counter() - began
         blackened = getattr(output, "nsfw_content_detected", None) or [False for _ in canvases]
         made = zip(sketches, output.images, blackened, strict=False)
-        replies = [_reply(sketch, np.asarray(painted), bool(black)) for sketch, painted, black in made]
-        edit_times.note((reply.picture.sha256 for reply in replies if reply.picture), spent / len(sketches))
-        return replies
+        return [(sketch, np.asarray(image), bool(black), spent / len(sketches)) for sketch, image, black in made]
 
     def _cut(self, prompted: Prompted) -> dict[str, str]:
         """What the model does not read of its texts because they are too long for it."""
@@ -152,8 +163,8 @@ def _copy(canvas: Canvas) -> Canvas:
     return replace(canvas, generator=canvas.generator.clone_state())
 
 
-def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool) -> EditReply:
-    """The reply to a request, from what was painted, (H, W, 3) floats in [0, 1], or 4 with its opacity."""
+def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: float) -> EditReply:
+    """The reply to a request; see `Painted`."""
     details = {**sketch.details, **_sizes(sketch.request, painted)}
     painted = over_white(painted)
     if blackened:
@@ -162,7 +173,9 @@ def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool) -> EditRe
     if not np.isfinite(painted).all():
         reason = "the picture holds values that are no numbers; set dtype: bfloat16 or float32"
         return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
-    return EditReply(Picture.from_pixels(finish(painted, sketch.request.picture.pixels, sketch.mask)), details)
+    picture = Picture.from_pixels(finish(painted, sketch.request.picture.pixels, sketch.mask))
+    edit_times.note([picture.sha256], seconds)
+    return EditReply(picture, details)
 
 
 def over_white(painted: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 The next token of every row of a batch is chosen on its own: a row's tokens follow from its scores and its seed.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from cfeval.inference.local.libraries import quiet
 from cfeval.inference.logprobs import ScoredReply, scored
 
 _SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
+_BLOCK = 512
+"""Tokens by which the memory of a compiled model's keys and values grows, each time compiled anew."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,18 @@ class Sampling:
 class LocalChat:
     """A chat model in this process; see `cfeval.inference.chat.ChatModel`."""
 
-    def __init__(self, loaded: Loaded, conversations: Conversations, sampling: Sampling, batch: int) -> None:
-        """`batch` is the most requests that are answered at once; it shrinks when memory runs out."""
+    def __init__(
+        self, loaded: Loaded, conversations: Conversations, sampling: Sampling, batch: int, compiled: bool = False
+    ) -> None:
+        """`batch` is the most requests that are answered at once; it shrinks when memory runs out.
+
+        What is `compiled` is so for one shape: batches are filled up, and memory for keys and values is kept in blocks.
+        """
         self._loaded = loaded
         self._conversations = conversations
         self._sampling = sampling
         self._batch = batch
+        self._compiled = compiled
         self._requests = Batcher(self._answer_all)
 
     async def generate(self, request: ChatRequest) -> ChatReply:
@@ -102,18 +111,21 @@ class LocalChat:
         import torch
 
         model = self._loaded.model
-        limit = self._limit(requests[0])
+        limit, count = self._limit(requests[0]), len(requests)
+        if self._compiled:
+            requests = [*requests, *requests[-1:] * (self._batch - count)]
         encoded = self._conversations.encode(requests)
         _check_length(encoded["attention_mask"], model)
         inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
         processors, likeliest = self._processors(requests, inputs["attention_mask"], limit)
-        with torch.inference_mode():
-            rows = model.generate(**inputs, logits_processor=processors, max_new_tokens=limit, do_sample=False)
         prompt = inputs["input_ids"].shape[1]
-        replies = [self._reply(row, limit) for row in rows[:, prompt:].tolist()]
+        how = _static(prompt + limit) if self._compiled else {}
+        with torch.inference_mode():
+            rows = model.generate(**inputs, **how, logits_processor=processors, max_new_tokens=limit, do_sample=False)
+        said = rows[:count, prompt:].tolist()
+        replies = [self._reply(row, limit) for row in said]
         if likeliest is None:
             return replies
-        said = rows[:, prompt:].tolist()
         return [self._scored(reply, said[n], likeliest.of_row(n)) for n, reply in enumerate(replies)]
 
     def _limit(self, request: ChatRequest) -> int:
@@ -172,6 +184,11 @@ def spelled(tokenizer: Any, token: int) -> str:
     read = tokenizer.decode([token]).strip()
     whole = read and "\N{REPLACEMENT CHARACTER}" not in read
     return written[: len(written) - len(bare)] + read if whole else written
+
+
+def _static(tokens: int) -> dict[str, Any]:
+    """Keys and values of so many tokens in memory of a fixed size, with which transformers compiles on a GPU."""
+    return {"cache_implementation": "static", "max_cache_len": math.ceil(tokens / _BLOCK) * _BLOCK}
 
 
 def _check_length(attention_mask: Any, model: Any) -> None:

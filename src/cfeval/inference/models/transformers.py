@@ -44,6 +44,9 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
     """Fewest pixels of an image, width × height; a smaller one is enlarged."""
     max_pixels: int | None = Field(None, ge=1)
     """Most pixels of an image, width × height; a larger one is made smaller."""
+    torch_compile: bool = False
+    """Compile what writes each further token, for studies of many items on a CUDA GPU. The first batch takes half a
+    minute more; batches are always whole, and keys and values lie in memory of a fixed size."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Plugin":
@@ -79,6 +82,8 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
             return weights_size(folder, self.dtype)
 
         checkpoint = chat_loading.checkpoint_of(self)
+        if self.torch_compile and not devices.chosen(self.device).startswith("cuda"):
+            yield Diagnostic(True, "torch_compile compiles nothing without a CUDA GPU; leave it out", warns=True)
         if self.template.get("enable_thinking", True) and (warning := cut_off(self.model, None, self.thinking_tokens)):
             yield Diagnostic(True, warning, warns=True)
         fine = yield from pretrained.findings(checkpoint, chat_loading.packages(self), room, size)
@@ -93,6 +98,8 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
         from cfeval.inference.local.chat_model import LocalChat, Sampling
 
         loaded = chat_loading.load(self)
+        if self.torch_compile and not loaded.model._can_compile_fullgraph:
+            raise PluginError(f"transformers cannot compile model '{loaded.name}'; leave torch_compile out")
         limits = _own_limits(loaded, self.limits)
         sampling = Sampling(
             self.max_tokens,
@@ -103,7 +110,7 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
             self.logprobs or 0,
         )
         conversations = Conversations(loaded.tokenizer, loaded.processor, limits, self.template)
-        return LocalChat(loaded, conversations, sampling, self.batch)
+        return LocalChat(loaded, conversations, sampling, self.batch, self.torch_compile)
 
 
 def _own_limits(loaded: chat_loading.Loaded, limits: Limits) -> Limits:
