@@ -1,12 +1,12 @@
 """Task `pairs` (`pairs-2026`): do explanations name what was changed where the answer moved? On pairs that others made.
 
-A sample is a pair: both images are asked about in conversations of their own, of one pair in `every` the first once
-more. Figures are those of cfeval's table `pairs`, phi first.
+A sample is a pair: both images are asked about in conversations of their own, of one pair in `every` the one that
+comes first once more. Figures are those of cfeval's table `pairs`, phi first.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from inspect_ai import Task, task
@@ -17,13 +17,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from cfeval.core import registry
 from cfeval.core.records import Status, failure
-from cfeval.core.sampling import derive_seed
-from cfeval.datasets.pair import RawPair, items_of, pair_of
+from cfeval.datasets.pair import RawPair, drawn_items, pair_of
 from cfeval.datasets.sample import Sample as Item
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.table import PairData, rows
-from cfeval.edct.pairs.verdicts import verdicts
+from cfeval.edct.pairs.verdicts import REMEMBERED, sham_of, verdicts
 from cfeval.edct.stages.baselines import baselines
 from cfeval.stats.intervals import Interval
 from cfeval_inspect import assets
@@ -78,7 +77,7 @@ def pairs(
         reader: of the set, such as `vismin` or `naturalbench` (`cfeval.pair_sets`); `files` reads your own.
         judge: of explanations: `lexical`, which compares words, or `chat`, the model role `judge`.
         items: so many pairs at most, drawn by the seed.
-        every: of one pair in so many the first image is asked about again.
+        every: of one pair in so many the image that comes first is asked about again.
         seed: of the draw.
     """
     spec = {"plugin": reader, "path": path} | ({"images": images} if images else {})
@@ -93,12 +92,16 @@ def pairs(
 
 
 def samples(raws: Iterator[RawPair], seed: int, every: int) -> Iterator[Sample]:
-    """A sample for each pair, with the pair before it, whose change is the sham of this one."""
-    filed_pairs = (list(items_of(raw, derive_seed(seed, raw.id, "again") % every == 0)) for raw in raws)
-    for former, pair in pairwise([[], *filed_pairs]):
-        metadata = filed(pair) | {"former": [item.model_dump(mode="json") for item, _ in former]}
-        first = pair[0][0]
-        yield Sample(input=shown(first, metadata), id=pair_of(first).pair, metadata=metadata)
+    """A sample for each pair, with the pair before it whose change is the sham of this one."""
+    former: deque[list[Item]] = deque(maxlen=REMEMBERED)
+    for raw in raws:
+        pair = list(drawn_items(raw, seed, every))
+        items, known = [item for item, _ in pair], {pair_of(of[0]).pair: of for of in reversed(former)}
+        other = sham_of(pair_of(items[0]), (pair_of(of[0]) for of in known.values()))
+        sham = [item.model_dump(mode="json") for item in known[other.pair]] if other else []
+        metadata = filed(pair) | {"former": sham}
+        yield Sample(input=shown(items[0], metadata), id=pair_of(items[0]).pair, metadata=metadata)
+        former.append(items)
 
 
 @solver

@@ -1,8 +1,10 @@
 """Given pairs: two images that differ in one thing, one question about both, and what was changed.
 
 Each image is filed as an item of its own, `ID.before` and `ID.after`, so that the stages that query a target model need
-not know of pairs; the metadata of both holds what the pair is. Every so many pairs have a third item, `ID.again`: the
-first image encoded again, of which the answer should be the same (the noise floor).
+not know of pairs; the metadata of both holds what the pair is. `before` is the set's original image and `after` its
+change; which of the two comes first, where it is asked about and where a judge reads of it, is drawn by a hash of the
+pair's id and the seed, so that half of the pairs go the other way. Every so many pairs have a third item, `ID.again`:
+the image that comes first, encoded again, of which the answer should be the same (the noise floor).
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,8 @@ from cfeval.core.shards import sharded_gallery
 from cfeval.datasets.sample import RawSample, Sample, as_record
 
 Side = Literal["before", "after", "again"]
-SIDES: tuple[Side, Side, Side] = ("before", "after", "again")
+Image = Literal["before", "after"]
+IMAGES: tuple[Image, Image] = ("before", "after")
 ChangeKind = Literal["", "object", "attribute", "count", "relation", "background", "other"]
 """What kind of thing was changed; empty where the set does not tell."""
 THRESHOLD = 8
@@ -33,26 +36,39 @@ class Pair(Record):
 
     pair: str
     side: Side
+    first: Image = "before"
+    """Which image comes first."""
     before: str
-    """What was changed, in a few words, as it is in the first image; empty where it is not there."""
+    """What was changed, in a few words, as it is in the original image; empty where it is not there."""
     after: str
-    """The same in the second image."""
+    """The same in the changed image."""
     kind: ChangeKind = ""
     natural: bool = False
     """The images are two photographs, not one and its edit: they differ in more than one thing."""
     biased: str = ""
-    """The answer that a model gives which relies on what it knows and not on the second image."""
+    """The answer that a model gives which relies on what it knows and not on the changed image."""
     verified: str = ""
     """Who checked that the change was made."""
     outside: float | None = None
     """Of the pixels that changed, the share outside the region that the set gives; None where it gives none."""
 
+    @property
+    def order(self) -> tuple[Image, Image]:
+        """Both images, the one that comes first before the other."""
+        return ("before", "after") if self.first == "before" else ("after", "before")
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """The changed thing as it is in either image, in this order."""
+        return (self.before, self.after) if self.first == "before" else (self.after, self.before)
+
 
 @dataclass(frozen=True)
 class RawPair:
-    """A pair before it is filed; see `Pair`. `references` are the right answers to both images, where known.
+    """A pair before it is filed; see `Pair`.
 
-    `region`, (H, W) of the first image, is where the change belongs.
+    `pictures` are the original and the changed image, `references` the right answers to them, where known; `region`,
+    (H, W) of the original image, is where the change belongs.
     """
 
     id: str
@@ -84,8 +100,8 @@ def file_pairs(
     Args:
         path: the record file; its pictures go beside it.
         raws: the pairs.
-        seed: draws which pairs are asked about again.
-        every: of one pair in so many, on average, the first image is asked about again.
+        seed: draws which image of a pair comes first, and which pairs are asked about again.
+        every: of one pair in so many, on average, the image that comes first is asked about again.
         shards, archive: see `cfeval.core.shards.sharded_gallery`.
 
     Raises:
@@ -97,31 +113,37 @@ def file_pairs(
             if raw.id in seen:
                 raise InputError(f"two pairs have the id '{raw.id}'; ids must differ")
             seen.add(raw.id)
-            again = derive_seed(seed, raw.id, "again") % every == 0
-            for sample, picture in items_of(raw, again):
+            for sample, picture in drawn_items(raw, seed, every):
                 add(raw.id, sample, {sample.image.path: picture})
     if not seen:
         raise InputError(f"{path}: there is no pair to file; the set is empty")
 
 
-def items_of(raw: RawPair, again: bool) -> Iterator[tuple[Sample, Picture]]:
-    """The items of a pair, each with its picture.
+def drawn_items(raw: RawPair, seed: int, every: int) -> Iterator[tuple[Sample, Picture]]:
+    """The items of a pair, with what a study draws of it: the image that comes first, and whether there is a third."""
+    first: Image = "after" if derive_seed(seed, raw.id, "first") % 2 else "before"
+    return items_of(raw, derive_seed(seed, raw.id, "again") % every == 0, first)
+
+
+def items_of(raw: RawPair, again: bool, first: Image = "before") -> Iterator[tuple[Sample, Picture]]:
+    """The items of a pair in the order in which they are asked about, each with its picture.
 
     Raises:
         InputError: the pair names no change, or cannot be filed.
     """
-    if not (raw.before.strip() or raw.after.strip()):
-        raise InputError(f"pair '{raw.id}': nothing says what was changed; name it as it is in either image")
-    first, second = raw.pictures
-    outside = None if raw.region is None else changed_outside(first, second, raw.region)
-    for side, picture, reference in zip(
-        SIDES, (first, second, first.reencoded()), (*raw.references, raw.references[0]), strict=True
-    ):
-        if side == "again" and not again:
-            continue
+    _refuse_no_change(raw)
+    outside = None if raw.region is None else changed_outside(*raw.pictures, raw.region)
+    of: dict[Side, tuple[Picture, str]] = dict(zip(IMAGES, zip(raw.pictures, raw.references, strict=True), strict=True))
+    shown: list[Side] = list(IMAGES if first == "before" else reversed(IMAGES))
+    if again:
+        of["again"] = (of[first][0].reencoded(), of[first][1])
+        shown.append("again")
+    for side in shown:
+        picture, reference = of[side]
         known = Pair(
             pair=raw.id,
             side=side,
+            first=first,
             before=raw.before.strip(),
             after=raw.after.strip(),
             kind=raw.kind,
@@ -139,6 +161,21 @@ def items_of(raw: RawPair, again: bool) -> Iterator[tuple[Sample, Picture]]:
             metadata=known.model_dump(),
         )
         yield as_record(item, Sample), picture
+
+
+def _refuse_no_change(raw: RawPair) -> None:
+    if not (raw.before.strip() or raw.after.strip()):
+        raise InputError(f"pair '{raw.id}': nothing says what was changed; name it as it is in either image")
+    if levelled(raw.before) == levelled(raw.after):
+        raise InputError(
+            f"pair '{raw.id}': what was changed is {raw.before.strip()!r:.60} in both images; "
+            "name it as it is in each, or leave the pair out"
+        )
+
+
+def levelled(thing: str) -> str:
+    """A thing's words without letter case, outer marks and further blanks: those of equal things are equal."""
+    return " ".join(thing.casefold().strip(" .,;:!?").split())
 
 
 def pair_of(sample: Sample) -> Pair:

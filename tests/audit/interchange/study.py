@@ -54,7 +54,7 @@ def make(place: Path, content: dict[str, Any] = PARAMS) -> Finished:
         words = ["--conditions", json.dumps([one.model_dump() for one in conditions]), "--results", str(results)]
         words += ["--interval", '{"resamples": 100}', "--out", str(results / "tables" / f"edct_{table}")]
         assert cli.run(["stage", "edct", "table", table, *words]) == 0
-    file_pairs(results / "pair_items" / "d.jsonl", PAIRS, seed=1, every=1)
+    file_pairs(results / "pair_items" / "d.jsonl", PAIRS, seed=2, every=1)
     asked = {one.id: one for one in read_jsonl(results / "pair_items" / "d.jsonl", Sample)}
     said = [
         Baseline(id=item, question=one.question, answer=one.reference, explanation=f"I see {one.reference}.", model="m")

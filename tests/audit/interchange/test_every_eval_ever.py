@@ -73,8 +73,8 @@ def test_what_failed_has_no_line_and_is_never_a_score(told: Written) -> None:
     bench = [line for line in lines if line["evaluation_name"] == "edct.edct-bench-2026"]
     assert {line["evaluation"]["num_turns"] for line in bench} == {12}, "two edits after the baseline"
     noise = [line for line in lines if line["evaluation_result_id"] == "d/m/j/noise"]
-    assert [line["evaluation"]["num_turns"] for line in noise] == [12, 12], "first image, second, and first again"
-    assert [line["messages"][5]["content"] for line in noise] == ["none", "none"]
+    assert [line["evaluation"]["num_turns"] for line in noise] == [12, 12], "one image, the other, and the first again"
+    assert [line["messages"][5]["content"] for line in noise] == ["cup", "none"], "the changed image of p1 comes first"
     assert {line["evaluation_id"] for line in lines} == {summary["evaluation_id"]}
 
 

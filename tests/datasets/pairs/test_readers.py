@@ -100,7 +100,7 @@ def test_coco_counterfactuals_finds_images_with_and_without_an_ending(tmp_path: 
     table = tmp_path / "examples.jsonl"
     pair = taken("coco_counterfactuals", path=table)["1"]
     assert taken("coco_counterfactuals", path=table, images=tmp_path / "images")["1"] == pair
-    assert (pair.before, pair.after, pair.kind) == ("cat on", "dog on", "object")
+    assert (pair.before, pair.after, pair.kind) == ("cat", "dog", "object")
     assert colors(pair) == [list(RED), list(BLUE)]
 
 
@@ -148,7 +148,8 @@ def test_vlms_are_biased_pairs_a_changed_image_with_the_original_of_its_name_and
     rows = [biased_row(name, "4", size, (red, 0, 0), f"images/{image}") for name, size, red, image in originals]
     write_parquet(tmp_path / "original-00000-of-00001.parquet", rows)
     changed = [("m1", "5", 1152, 3, "dog_4_5_1152.png"), ("m2", "5", 384, 4, "cat_4_5_384.png")]
-    changed += [("m3", "4", 768, 6, "dog_legs_768.png")]  # the split says that it is changed, whatever its answer
+    changed += [("m3", "3", 768, 6, "dog_legs_768.png")]
+    changed += [("m4", "4", 768, 6, "dog_tail_768.png")]  # changed, as its split says, but nothing says in what
     rows = [biased_row(name, truth, size, (red, 0, 0), f"animals/{image}") for name, truth, size, red, image in changed]
     write_parquet(tmp_path / "main-00000-of-00001.parquet", [row | {"sub_topic": None} for row in rows])
     pairs = taken("vlms_are_biased", path=tmp_path)
@@ -176,6 +177,25 @@ def test_hallusionbench_pairs_figures_of_a_set_by_the_same_question(tmp_path: Pa
     assert name == "VD-illusion-0-0-1"
     assert pair.references == ("no", "yes")
     assert (pair.before, pair.after) == ("as big as B", "bigger than B")
+
+
+def test_pairs_of_which_nothing_says_what_was_changed_are_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "hallusion_bench/VD/illusion"
+    folder.mkdir(parents=True)
+    for figure in range(3):
+        (folder / f"0_{figure}.png").write_bytes(png(RED))
+    rows = [hallusion_row("0", "0", "A is as big as B."), hallusion_row("1", "0", "a is as big as B")]
+    rows += [hallusion_row("2", "1", "A is bigger than B.")]
+    table = tmp_path / "HallusionBench.json"
+    table.write_text(json.dumps(rows))
+    assert list(taken("hallusionbench", path=table)) == ["VD-illusion-0-0-2"]
+    assert "HallusionBench.json: left out 1 of 2 pairs: nothing says what was changed" in capsys.readouterr().err
+    same = vismin_row("same", text_1="Two men hold a dog.")
+    write_arrow(tmp_path / "d.arrow", [same, vismin_row("b")])
+    assert list(taken("vismin", path=tmp_path / "d.arrow")) == ["b"]
+    assert "left out 1 of 2 pairs" in capsys.readouterr().err
 
 
 def test_hallusionbench_without_a_figure_0_takes_the_first_that_has_an_image(tmp_path: Path) -> None:
@@ -302,7 +322,14 @@ def test_a_draw_keeps_its_pairs_when_more_are_wanted(tmp_path: Path) -> None:
     ("first", "second", "expected"),
     [
         ("A red car.", "A blue car.", ("red car", "blue car")),
-        ("a man on the left", "a man on the right", ("the left", "the right")),
+        ("a man on the left", "a man on the right", ("left", "right")),
+        ("A cat on a mat.", "A dog on a mat.", ("cat", "dog")),
+        ("Two men hold a dog.", "Three men hold a dog.", ("Two men", "Three men")),
+        ("a cat sitting on a mat", "a dog sitting on a mat", ("cat", "dog")),
+        ("a red building by a lake", "a blue building by a lake", ("red building", "blue building")),
+        ("a cup under the table", "a cup on the table", ("under", "on")),
+        ("a man on a horse", "a tall man on a horse", ("man", "tall man")),
+        ("two dogs and a ball.", "two dogs.", ("dogs and a ball", "dogs")),
         ("the same", "the same", ("the same", "the same")),
         ("a cup", "a cup and a plate", ("cup", "cup and a plate")),
     ],

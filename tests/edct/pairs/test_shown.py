@@ -61,7 +61,7 @@ def test_the_finding_tells_targets_apart_by_the_whole_interval_of_phi() -> None:
     assert str(finding([])) == "No pair has an outcome."
 
 
-def test_two_conversations_a_pair_and_five_rulings_are_counted() -> None:
+def test_two_conversations_a_pair_and_six_rulings_are_counted() -> None:
     asked = {"plugin": "chat", "model": MODEL, "votes": 3}
     pairs: dict[str, Any] = {"pair_set": ["own"], "vlm": ["a", "b"], "pair_judge": ["chat", "panel"]}
     judges = {"chat": asked, "panel": {"plugin": "panel", "judges": [asked, {"plugin": "lexical"}]}}
@@ -75,9 +75,9 @@ def test_two_conversations_a_pair_and_five_rulings_are_counted() -> None:
     assert {key: line.typical.calls for key, line in found.items()} == {
         ("pair_baselines", "a"): 2 * (200 + 50),
         ("pair_baselines", "b"): 2 * (200 + 50),
-        ("pair_verdicts", "chat"): 2 * 3 * (300 + 100 + 50),
-        ("pair_verdicts", "panel"): 2 * 3 * (300 + 100 + 50),
+        ("pair_verdicts", "chat"): 2 * 3 * (400 + 100 + 50),
+        ("pair_verdicts", "panel"): 2 * 3 * (400 + 100 + 50),
     }
     again = 50 + 15  # of 100 pairs, one in two: 3 standard deviations more
     assert found["pair_baselines", "a"].most.calls == 2 * (200 + again)
-    assert found["pair_verdicts", "chat"].most.calls == 2 * 2 * 3 * (300 + 100 + again)
+    assert found["pair_verdicts", "chat"].most.calls == 2 * 2 * 3 * (400 + 100 + again)

@@ -27,11 +27,13 @@ def results(tmp_path: Path) -> Path:
     """Three pairs of one target; the answer moves in all but the last."""
     found = tmp_path / "edct"
     raws = [replace(pair(f"p{n}", kind="attribute"), pictures=(picture(n), picture(99 + n))) for n in range(3)]
-    file_pairs(found / "pair_items/set.jsonl", raws, seed=1, every=1)
+    file_pairs(found / "pair_items/set.jsonl", raws, seed=2, every=1)
     samples = list(read_jsonl(found / "pair_items/set.jsonl", Sample))
     said = []
     for sample in samples:
-        moved = pair_of(sample).side == "after" and not sample.id.startswith("p2")
+        of = pair_of(sample)
+        shown = of.first if of.side == "again" else of.side
+        moved = shown == "after" and of.pair != "p2"
         texts = {"answer": "7" if moved else "5", "explanation": "The red wall."}
         said.append(PairBaseline(id=sample.id, question=sample.question, **texts))
     write_jsonl(found / "pair_baselines/set/target.jsonl", said)
@@ -42,6 +44,11 @@ def results(tmp_path: Path) -> Path:
     export(cache, [], found / "calls/calls.zip")
     cache.close()
     return found
+
+
+def answered(name: str, answer: str) -> Callable[[Rows], object]:
+    """Another answer to one item."""
+    return lambda rows: next(row for row in rows if row["id"] == name).update(answer=answer)
 
 
 def altered(file: Path, change: Callable[[Rows], object]) -> None:
@@ -66,8 +73,14 @@ def test_untouched_results_of_given_pairs_pass(cfeval: Run, results: Path) -> No
         ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows[0].update(total_variation=0.5), "not None"),
         ("pair_verdicts/set/target/lexical.jsonl", lambda rows: rows.pop(), "p2"),
         ("pair_baselines/set/target.jsonl", lambda rows: rows[0].update(question="Why?"), "its question is not that"),
-        ("pair_baselines/set/target.jsonl", lambda rows: rows[1].update(answer="5"), "moved is 1, not 0"),
+        ("pair_baselines/set/target.jsonl", answered("p0.after", "5"), "moved is 1, not 0"),
         ("pair_items/set.jsonl", lambda rows: rows[1]["metadata"].update(before="a cup"), "it says something else"),
+        ("pair_items/set.jsonl", lambda rows: rows.insert(0, rows.pop(1)), "in their order"),
+        (
+            "pair_verdicts/set/target/lexical.jsonl",
+            lambda rows: [row.update(first="after") for row in rows],
+            "first is",
+        ),
         ("pair_items/set.jsonl", lambda rows: rows[1]["image"].update(sha256="0" * 64), "its picture"),
     ],
 )

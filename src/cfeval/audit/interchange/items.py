@@ -19,7 +19,7 @@ from cfeval.core.files import atomic_writer, write_bytes, write_text
 from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets import croissant, hub_card
-from cfeval.datasets.pair import pair_of
+from cfeval.datasets.pair import IMAGES, pair_of
 from cfeval.datasets.sample import Sample
 
 SPLIT, ROWS = "test", "metadata.jsonl"
@@ -102,21 +102,24 @@ class _Folder:
             yield first | {"reference": sample.reference, "kind": sample.kind, "cluster": sample.image.sha256[:16]}
 
     def pairs(self, files: Iterable[Path]) -> Iterator[Row]:
-        """The rows of pairs; the first image once more, encoded again, is no part of the set."""
-        first: dict[str, tuple[Sample, str]] = {}
+        """The rows of pairs; an image once more, encoded again, is no part of the set."""
+        known: dict[str, dict[str, tuple[Sample, str]]] = {}
         for sample, folder in _samples(files):
             told = pair_of(sample)
-            if told.side == "before":
-                first[told.pair] = sample, self._image(sample, folder)
-            elif told.side == "after":
-                before, image = first.pop(told.pair)
+            if told.side == "again":
+                continue
+            images = known.setdefault(told.pair, {})
+            images[told.side] = sample, self._image(sample, folder)
+            if len(images) == len(IMAGES):
+                whole = known.pop(told.pair)
+                (before, image), (after, changed) = (whole[name] for name in IMAGES)
                 yield {
                     "before_file_name": image,
-                    "after_file_name": self._image(sample, folder),
+                    "after_file_name": changed,
                     "id": told.pair,
-                    "question": sample.question,
+                    "question": before.question,
                     "reference_before": before.reference,
-                    "reference_after": sample.reference,
+                    "reference_after": after.reference,
                     "changed_before": told.before,
                     "changed_after": told.after,
                     "kind": told.kind,

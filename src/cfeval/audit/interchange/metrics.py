@@ -74,8 +74,8 @@ METRICS: Mapping[str, Metric] = {
     "effect_alignment": Metric("Effect alignment", -1),
     "named_if_moved": Metric("Named where the answer changed"),
     "named_if_unmoved": Metric("Named where the answer stayed", lower_is_better=True),
-    "accuracy_before": Metric("Accuracy on the first images"),
-    "accuracy_after": Metric("Accuracy on the second images"),
+    "accuracy_before": Metric("Accuracy on the original images"),
+    "accuracy_after": Metric("Accuracy on the changed images"),
     "pair_accuracy": Metric("Right on both images"),
     "bias": Metric("Biased answers", lower_is_better=True),
     "noise": Metric("Noise floor", lower_is_better=True),
@@ -86,7 +86,7 @@ TABLES = ("table1", "table2", "bench", "faithfulness", "card", "controls", "pair
 NOT_OF_A_MODEL = (
     *("sham", "noise_sham", "swapped", "exam_sensitivity", "exam_specificity", "edit_verified", "edits_checked"),
     *("outside", "expected_phi", "paper_pcs", "paper_ncc", "paper_ccs", "paper_ccs_graded"),
-    *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed"),
+    *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed", "images_named"),
     *("moved", "named", "causal_effect", "breadth", "words"),
 )
 """Figures of judge, editor or paper, and those of which neither end is better: they go along as details."""

@@ -10,7 +10,7 @@ from cfeval.audit.interchange.study import Finished
 from cfeval.core.images import Picture, folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import ImageRef, StageResult, Status
-from cfeval.datasets.pair import SIDES, pair_of
+from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import fit
@@ -155,7 +155,7 @@ def _pairs(of: Finished, condition: PairCondition) -> Iterator[Transcript]:
     said = {one.id: one for file in baseline_files(of.results, condition, shards) for one in read_jsonl(file, Baseline)}
     for file in verdict_files(of.results, condition, shards):
         for verdict in read_jsonl(file, PairVerdict):
-            shown = [sides[verdict.id][side] for side in SIDES if side in sides[verdict.id]]
+            shown = list(sides[verdict.id].values())  # in the order in which they were asked about
             first, pair = shown[0][0], pair_of(shown[0][0])
             values = {name: getattr(verdict, source) for name, source in OF_PAIRS.items()}
             yield Transcript(
@@ -168,7 +168,7 @@ def _pairs(of: Finished, condition: PairCondition) -> Iterator[Transcript]:
                 tuple(_talk(prompts, one.question, said[one.id], Shown(folder, one.image)) for one, folder in shown),
                 {name: float(value) for name, value in values.items() if value is not None},
                 _failure(verdict),
-                ({"before": pair.before, "after": pair.after, "judge": verdict.completion},),
+                ({"before": pair.before, "after": pair.after, "first": pair.first, "judge": verdict.completion},),
             )
 
 

@@ -10,7 +10,8 @@
 - Known faults: both images are generated, no photograph is among them; people checked a sample, not every pair, so some
   images do not show what their caption says.
 
-By rule: the question is whether the first caption describes the image; what was changed are the words that differ.
+By rule: the question is whether the first caption describes the image; what was changed are the words that differ. A
+row whose captions are equal is left out.
 """
 
 from cfeval.datasets.pair import PairSet, RawPair
@@ -25,7 +26,7 @@ class Plugin(TablePlugin):
 
     def build(self) -> PairSet:
         """The set."""
-        return simple(self, _pair, lambda row: str(row.get("id")))
+        return simple(self, _pair, lambda row: str(row.get("id")), ("caption_0", "caption_1"))
 
 
 def _pair(place: Place, row: Row, item: str) -> RawPair:

@@ -1,7 +1,7 @@
 """Own pairs: a CSV or JSONL table, or a folder with images named `ID.before.png` and `ID.after.png`.
 
 Columns: `before` and `after` (paths of the two images, relative to the table), `question`, `changed` (what was changed,
-as the first image shows it), `became` (the same in the second; empty: it is gone). Optional: `id` (else the row's
+as the image `before` shows it), `became` (the same in `after`; empty: it is gone). Optional: `id` (else the row's
 number), `reference_before`, `reference_after` (right answers), `kind` (object, attribute, count, relation, background
 or other), `biased` (the answer of who does not look), `verified` (who checked it), `mask` (white where it belongs).
 
@@ -72,8 +72,8 @@ class Plugin(TablePlugin):
             return  # reading the set says what is wrong
 
 
-def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
-    found: dict[str, Opener] = {}
+def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
+    found: dict[str, Opener | None] = {}
     for number, (place, row) in enumerate(rows, start=1):
         odd = next((name for name in row if name not in COLUMNS), None)
         if odd is not None:

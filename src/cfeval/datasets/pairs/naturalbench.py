@@ -32,8 +32,8 @@ class Plugin(TablePlugin):
         return TableSet(self, _openers)
 
 
-def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
-    found: dict[str, Opener] = {}
+def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
+    found: dict[str, Opener | None] = {}
     for place, row in rows:
         for number in (0, 1):
             item = safe(f"{text(place, row, 'Index')}-q{number}")

@@ -10,6 +10,7 @@ import csv
 import difflib
 import json
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -25,11 +26,29 @@ from cfeval.core.extras import require
 from cfeval.core.images import Mask, Picture, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.sampling import chosen
-from cfeval.datasets.pair import PairSet, RawPair
+from cfeval.datasets.pair import PairSet, RawPair, levelled
 
 Row = Mapping[str, Any]
 _BINARY = (".parquet", ".arrow")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_JOINING = frozenset(
+    re.findall(
+        r"\w+",
+        "a above across after against along among an and are around as at be been before behind below beneath beside "
+        "besides between beyond by can climbs did does down during eats faces flies for from had has have he her his "
+        "holds in inside into is it its jumps leans lies looks near next not of off on onto or out outside over plays "
+        "reaches rests rides runs seen sits stands that the their there they this through to toward towards under up "
+        "walks was wears were when where which while who will with within without",
+    )
+)
+"""Words behind which a new part of a sentence begins: what stands before them has its noun."""
+_THINGS_IN_ING = frozenset(
+    re.findall(
+        r"\w+",
+        "awning building ceiling clothing drawing earring evening icing king lettering morning painting parking "
+        "pudding ring railing spring string swing thing wing wedding",
+    )
+)
 LONGEST = 90
 """Characters of a pair's id at most, so that the ids of its items are not too long."""
 
@@ -71,11 +90,12 @@ class TableSet:
 
     Args:
         options: where the table is.
-        pairs: makes the openers of the pairs of the table by id: each opens its images when it is called.
+        pairs: makes the openers of the pairs of the table by id: each opens its images when it is called. None where
+            nothing says what was changed: such pairs are left out, and counted on stderr.
     """
 
     def __init__(
-        self, options: TablePlugin, pairs: Callable[[Iterator[tuple[Place, Row]]], dict[str, "Opener"]]
+        self, options: TablePlugin, pairs: Callable[[Iterator[tuple[Place, Row]]], dict[str, "Opener | None"]]
     ) -> None:
         self.options = options
         self._pairs = pairs
@@ -87,7 +107,10 @@ class TableSet:
             InputError: one line: the table cannot be read or lacks a column, or an image is missing.
         """
         source, ids = Path(self.options.path), self.options.ids
-        known = self._pairs(rows_of(source, self.options.folders()))
+        made = self._pairs(rows_of(source, self.options.folders()))
+        known = {item: opener for item, opener in made.items() if opener is not None}
+        if lost := len(made) - len(known):
+            print(f"{source}: left out {lost} of {len(made)} pairs: nothing says what was changed", file=sys.stderr)
         if not known:
             raise InputError(f"{source}: holds no pair")
         for item in chosen(known, items, seed, Path(ids) if ids else None, source):
@@ -97,24 +120,36 @@ class TableSet:
 Opener = Callable[[str], RawPair]
 
 
-def simple(options: TablePlugin, make: Callable[[Place, Row, str], RawPair], name: Callable[[Row], str]) -> PairSet:
+def simple(
+    options: TablePlugin,
+    make: Callable[[Place, Row, str], RawPair],
+    name: Callable[[Row], str],
+    captions: tuple[str, str] | None = None,
+) -> PairSet:
     """A set in which a row is a pair.
 
     Args:
         make: the pair of a row; the last argument is its id.
         name: what tells a row from others; it becomes the id.
+        captions: the columns whose difference says what was changed; a row in which they are equal is left out.
     """
 
-    def pairs(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
-        found: dict[str, Opener] = {}
+    def pairs(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
+        found: dict[str, Opener | None] = {}
         for place, row in rows:
-            add(found, place, safe(name(row)), partial(make, place, row))
+            told = captions is None or differ(*(text(place, row, column) for column in captions))
+            add(found, place, safe(name(row)), partial(make, place, row) if told else None)
         return found
 
     return TableSet(options, pairs)
 
 
-def add(found: dict[str, Opener], place: Place, item: str, opener: Opener) -> None:
+def differ(before: str, after: str) -> bool:
+    """Whether two texts differ in more than letter case, blanks and outer marks, and so say what was changed."""
+    return levelled(before) != levelled(after)
+
+
+def add(found: dict[str, Opener | None], place: Place, item: str, opener: Opener | None) -> None:
     """Add a pair; InputError where its id is there already."""
     if item in found:
         raise InputError(f"{place.text}: pair '{item}' stands there twice; take the file as it was published")
@@ -308,9 +343,11 @@ def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:
 
 
 def changed_words(first: str, second: str) -> tuple[str, str]:
-    """The words in which two captions differ, each with a neighbour that both share, so that a number has its noun.
+    """The words in which two captions differ: `Two men` and `Three men`, `cat` and `dog`.
 
-    Where nothing but a word order differs the captions are returned whole.
+    The word behind them goes with them where it may be the noun of a number or an adjective: where it names something,
+    and does not end in -ing as what a thing does. Where one caption has no words of its own there, the word behind or
+    before tells where. Where nothing differs but letter case and marks the captions are returned whole.
     """
     one, other = first.split(), second.split()
     plain = [[word.strip(".,;:!?").lower() for word in words] for words in (one, other)]
@@ -320,11 +357,19 @@ def changed_words(first: str, second: str) -> tuple[str, str]:
         return first, second
     start, end = changed[0][1], changed[-1][2]
     begin, stop = changed[0][3], changed[-1][4]
-    if end < len(one):
+    lacking = start == end or begin == stop
+    if end < len(one) and _is_thing(plain[0][end]):
         end, stop = end + 1, stop + 1
-    elif start:
+    elif lacking and start:
         start, begin = start - 1, begin - 1
+    elif lacking and end < len(one):
+        end, stop = end + 1, stop + 1
     return tuple(" ".join(words).strip(" .,;:") for words in (one[start:end], other[begin:stop]))  # type: ignore[return-value]
+
+
+def _is_thing(word: str) -> bool:
+    """Whether a word may be the noun of what stands before it."""
+    return word not in _JOINING and not (word.endswith("ing") and word not in _THINGS_IN_ING)
 
 
 def described(caption: str) -> str:

@@ -10,7 +10,7 @@
   relations are wholly generated. The questions are matching tasks, and are not used.
 
 By rule: the question is whether the first caption describes the image, so that right answers are yes and no; what was
-changed are the words in which the captions differ.
+changed are the words in which the captions differ. A row whose captions are equal is left out.
 """
 
 from cfeval.datasets.pair import ChangeKind, PairSet, RawPair
@@ -32,7 +32,7 @@ class Plugin(TablePlugin):
 
     def build(self) -> PairSet:
         """The set."""
-        return simple(self, _pair, lambda row: str(row.get("id")))
+        return simple(self, _pair, lambda row: str(row.get("id")), ("text_0", "text_1"))
 
 
 def _pair(place: Place, row: Row, item: str) -> RawPair:

@@ -41,8 +41,8 @@ class Plugin(TablePlugin):
         return TableSet(self, partial(_openers, color=self.split == "color"))
 
 
-def _openers(rows: Iterator[tuple[Place, Row]], *, color: bool) -> dict[str, Opener]:
-    found: dict[str, Opener] = {}
+def _openers(rows: Iterator[tuple[Place, Row]], *, color: bool) -> dict[str, Opener | None]:
+    found: dict[str, Opener | None] = {}
     for place, row in rows:
         usual, other = _answers(text(place, row, "correct_answer")), text(place, row, "incorrect_answer")
         if other.lower() not in [one.lower() for one in usual]:

@@ -13,8 +13,9 @@
 
 By rule: a row of `main` is paired with the row of `original` of the same topic and prompt whose image has the name with
 which that of the changed image begins, word by word (elephant.png, elephant_4_5_384.png), in the nearest size; rows
-without one are left out. Files that name no split are told apart by whether the right answer is the biased one. The
-changed thing is the sub-topic, or the topic, with the number of its parts.
+without one are left out, and those with the right answer of their original, since nothing says what was changed. Files
+that name no split are told apart by whether the right answer is the biased one. The changed thing is the sub-topic, or
+the topic, with the number of its parts.
 """
 
 import re
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from cfeval.core.errors import InputError
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, differ, image, safe, text
 
 Key = tuple[str, ...]
 _SPLIT = re.compile(r"(?<![a-z])(original|main)(?![a-z])")
@@ -41,7 +42,7 @@ class Plugin(TablePlugin):
         return TableSet(self, _openers)
 
 
-def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
+def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
     usual: dict[Key, list[Row]] = {}
     changed: list[tuple[Place, Row]] = []
     for place, row in rows:
@@ -49,11 +50,12 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
             usual.setdefault(_key(place, row), []).append(row)
         else:
             changed.append((place, row))
-    found: dict[str, Opener] = {}
+    found: dict[str, Opener | None] = {}
     for place, row in changed:
         if originals := _alike(row, usual.get(_key(place, row), [])):
             first = min(originals, key=lambda one: abs(_size(one) - _size(row)))
-            add(found, place, safe(text(place, row, "ID")), partial(_pair, place, first, row))
+            told = differ(*(text(place, one, "ground_truth") for one in (first, row)))
+            add(found, place, safe(text(place, row, "ID")), partial(_pair, place, first, row) if told else None)
     if changed and not found:
         raise InputError(
             f"{changed[0][0].text}: no row has an original; put the files of `original` and `main` together"

@@ -1,7 +1,7 @@
 """What given pairs come to before they run: two conversations a pair and some once more, and what their judge is asked.
 
-Of each pair the judge is asked whether either explanation names the changed thing, and whether the first one names that
-of another pair (sham). A judge compares answers only where their texts do not decide; here it compares all of them.
+Of each pair the judge is asked whether either explanation names the changed thing, and whether either names that of
+another pair (sham). A judge compares answers only where their texts do not decide; here it compares all of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
-NAMINGS = 3
+NAMINGS = 4
 """How often a pair's judge is asked whether a thing is named."""
 CHANGE = 20
 """Tokens that say what was changed."""
@@ -72,7 +72,7 @@ class _Asked:
 
 
 def _conversations(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_Asked]:
-    """Of each target and set: both images of every pair, and the first once more of one in `again`."""
+    """Of each target and set: both images of every pair, and the one that comes first once more of one in `again`."""
     for pair_set, vlm in dict.fromkeys((one.pair_set, one.vlm) for one in conditions):
         likely, most = (2 * pairs[pair_set] + more for more in taken(pairs[pair_set], study.again))
         calls = _calls(study, "vlms", vlm)

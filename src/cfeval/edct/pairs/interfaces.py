@@ -8,9 +8,10 @@ from cfeval.core.records import Binary, Status
 
 @dataclass(frozen=True)
 class NamingRequest:
-    """An explanation, and a thing as it is `before` and `after` a change (empty: it is not there).
+    """An explanation, and a thing as it is in both images of a pair (empty: it is not there).
 
-    The judge is not told which image the explanation is about, what the answer was, or whether it moved.
+    `before` is the image that comes first, which is the changed one of every second pair, drawn by a hash. The judge is
+    not told which image the explanation is about, what the answer was, or whether it moved.
     """
 
     item: str
@@ -22,7 +23,7 @@ class NamingRequest:
 
 @dataclass(frozen=True)
 class AnswersRequest:
-    """Answers and explanations of two conversations: is the second answer another one in substance?"""
+    """Answers and explanations of two conversations, in the order of the images: is the second answer another one?"""
 
     item: str
     answer: str

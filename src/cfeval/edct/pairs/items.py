@@ -1,4 +1,4 @@
-"""The items of a set of given pairs: both images of each, and every so often the first once more."""
+"""The items of a set of given pairs: both images of each in a drawn order, now and then the first of them again."""
 
 from typing import Annotated
 
@@ -13,7 +13,9 @@ def run(
     items: Annotated[int, typer.Option(min=1, help="How many pairs.")],
     seed: Seed,
     out: Out,
-    every: Annotated[int, typer.Option(min=1, help="Of one pair in so many the first image is asked about again.")] = 2,
+    every: Annotated[
+        int, typer.Option(min=1, help="Of one pair in so many the image that comes first is asked about again.")
+    ] = 2,
     shards: Shards = 1,
     archive: Archive = False,
 ) -> None:

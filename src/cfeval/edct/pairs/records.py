@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from cfeval.core.records import Binary, ItemId, Sha256, StageResult
-from cfeval.datasets.pair import ChangeKind
+from cfeval.datasets.pair import ChangeKind, Image
 from cfeval.edct.records import Baseline
 
 NoDistance = Literal["no_logprobs", "many_words", "part_of_word", "not_probabilities"]
@@ -27,25 +27,29 @@ class PairVerdict(StageResult):
 
     id: ItemId
     cluster: str
-    """Pairs about the same first image share it: the image's SHA-256, abridged."""
+    """Pairs about the same original image share it: the image's SHA-256, abridged."""
     kind: ChangeKind = ""
     natural: bool = False
+    first: Image = "before"
+    """Which image came first: the original one (`before`), or the changed one."""
     moved: Binary | None = None
-    """1: the answer to the second image is another one in substance than that to the first."""
+    """1: the answers to both images differ in substance."""
     named_before: Binary | None = None
-    """1: the explanation of the answer to the first image names the changed thing, as it is in either image."""
+    """1: the explanation of the answer to the original image names the changed thing, as it is in either image."""
     named_after: Binary | None = None
-    """The same of the explanation of the answer to the second image."""
-    named_other: Binary | None = None
-    """Sham: whether the first explanation names what was changed in another pair; nothing of it was changed here."""
+    """The same of the explanation of the answer to the changed image."""
+    sham_before: Binary | None = None
+    """Sham: whether the explanation of the answer to the original image names what was changed in another pair."""
+    sham_after: Binary | None = None
+    """The same of the explanation of the answer to the changed image."""
     noise: Binary | None = None
-    """1: the answer moved although the first image was only encoded again."""
+    """1: the answer moved although the image that came first was only encoded again."""
     correct_before: Binary | None = None
-    """1: the right answer to the first image is in the answer."""
+    """1: the right answer to the original image is in the answer."""
     correct_after: Binary | None = None
-    """The same of the second image."""
+    """The same of the changed image."""
     biased: Binary | None = None
-    """1: the answer to the second image is the one that the set calls biased."""
+    """1: the answer to the changed image is the one that the set calls biased."""
     total_variation: float | None = Field(default=None, ge=0, le=1)
     """Distance of both answers' distributions (`cfeval.edct.pairs.distances`); None without log-probabilities."""
     listed: float | None = Field(default=None, ge=0, le=1)
@@ -63,6 +67,15 @@ class PairVerdict(StageResult):
     @property
     def named(self) -> Binary | None:
         """1: either explanation names the changed thing."""
-        if self.named_before is None or self.named_after is None:
-            return None
-        return 1 if self.named_before or self.named_after else 0
+        return _either(self.named_before, self.named_after)
+
+    @property
+    def sham(self) -> Binary | None:
+        """1: either explanation names what was changed in another pair; nothing of it was changed here."""
+        return _either(self.sham_before, self.sham_after)
+
+
+def _either(one: Binary | None, other: Binary | None) -> Binary | None:
+    if one is None or other is None:
+        return None
+    return 1 if one or other else 0

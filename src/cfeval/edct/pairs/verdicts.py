@@ -2,9 +2,14 @@
 
 The two are found apart. Each explanation is shown to the judge alone with the changed thing, without the image, the
 question or the answer. Answers are compared by their texts; where these do not decide, the judge compares them.
+
+Sham: both explanations are shown once more with what was changed in another pair, so that it is found as the ruling on
+the pair's own change is: that either explanation names the thing. The other pair is the nearest one before it whose
+changed thing is none of its own.
 """
 
 from asyncio import gather
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,7 +25,7 @@ from cfeval.core.records import Binary, Status, failed, failure, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.datasets.answer_scoring import answer_matches
-from cfeval.datasets.pair import Pair, Side, pair_of
+from cfeval.datasets.pair import IMAGES, Pair, Side, levelled, pair_of
 from cfeval.datasets.sample import Sample, SamplesFile
 from cfeval.edct.answers import moved_by_text
 from cfeval.edct.files import BaselineFile
@@ -32,11 +37,13 @@ from cfeval.inference.prompts import named_texts
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
+REMEMBERED = 16
+"""Of so many pairs before it a pair takes its sham from the nearest that fits."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A pair with its conversations; `other` is a pair of which another thing was changed."""
+    """A pair with its conversations; `other` is a pair of which another thing was changed, if one is near."""
 
     pair: Pair
     samples: Mapping[Side, Sample]
@@ -63,24 +70,35 @@ def verdicts(
 
 
 def _cases(samples: Iterable[Sample], baselines: ByKey[str, PairBaseline]) -> Iterator[Case]:
-    former: Pair | None = None
+    former: deque[Pair] = deque(maxlen=REMEMBERED)
     for name, group in groupby(samples, key=lambda sample: pair_of(sample).pair):
         items = {pair_of(sample).side: sample for sample in group}
-        if not {"before", "after"} <= set(items):
+        if not set(IMAGES) <= set(items):
             raise InputError(f"pair '{name}' lacks an image; file the pairs again")
         pair = pair_of(items["before"])
-        told = former if former and {former.before, former.after}.isdisjoint({pair.before, pair.after}) else None
-        yield Case(pair, items, {side: baselines[sample.id] for side, sample in items.items()}, told)
-        former = pair
+        said = {side: baselines[sample.id] for side, sample in items.items()}
+        yield Case(pair, items, said, sham_of(pair, reversed(former)))
+        former.append(pair)
+
+
+def sham_of(pair: Pair, others: Iterable[Pair]) -> Pair | None:
+    """The first of other pairs whose changed thing is none of this pair's; that a thing is not there is no thing."""
+    own = _things(pair)
+    return next((other for other in others if own.isdisjoint(_things(other))), None)
+
+
+def _things(pair: Pair) -> set[str]:
+    return {levelled(thing) for thing in pair.told if thing}
 
 
 async def _verdict(case: Case, judge: PairJudge, seed: int) -> PairVerdict:
-    pair, first, second = case.pair, case.said["before"], case.said["after"]
+    pair, (first, second) = case.pair, (case.said[image] for image in IMAGES)
     known = {
         "id": pair.pair,
         "cluster": case.samples["before"].image.sha256[:16],
         "kind": pair.kind,
         "natural": pair.natural,
+        "first": pair.first,
         "outside": pair.outside,
     }
     ended = next((one for one in (first, second) if failed(one)), None)
@@ -113,12 +131,12 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
         if thing is None:
             return Ruling()
         own = derive_seed(seed, pair.pair, side, thing.pair, "named")
-        return await judge.names(NamingRequest(pair.pair, case.said[side].explanation, thing.before, thing.after, own))
+        return await judge.names(NamingRequest(pair.pair, case.said[side].explanation, *thing.told, own))
 
     async def moved(to: Side) -> Ruling:
         if to not in case.said or failed(case.said[to]):
             return Ruling()
-        first, second = case.said["before"], case.said[to]
+        first, second = case.said[pair.first], case.said[to]
         bit = moved_by_text(first.answer, second.answer)
         if bit is not None:
             return Ruling(bit)
@@ -126,11 +144,10 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
         texts = (first.answer, first.explanation, second.answer, second.explanation)
         return await judge.moved(AnswersRequest(pair.pair, *texts, own))
 
-    names = ("moved", "noise", "named_before", "named_after", "named_other")
-    found = await gather(
-        moved("after"), moved("again"), named("before", pair), named("after", pair), named("before", case.other)
-    )
-    return dict(zip(names, found, strict=True))
+    asked = {"moved": moved(pair.order[1]), "noise": moved("again")}
+    asked |= {f"named_{image}": named(image, pair) for image in IMAGES}
+    asked |= {f"sham_{image}": named(image, case.other) for image in IMAGES}
+    return dict(zip(asked, await gather(*asked.values()), strict=True))
 
 
 def _right(case: Case, side: Side) -> Binary | None:

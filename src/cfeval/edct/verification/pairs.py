@@ -29,7 +29,7 @@ from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval
 
 STAGES = ("pair_items", "pair_baselines", "pair_verdicts")
-_NOT_OF_VERDICTS = ("expected_phi", "within", "test_world", *(f"paper_{metric}" for metric in METRICS))
+_NOT_OF_VERDICTS = ("expected_phi", "expected_none", "within", "test_world", *(f"paper_{metric}" for metric in METRICS))
 """Columns that say what is known of test models, and what others printed."""
 
 
@@ -100,8 +100,10 @@ def _items(samples: Sequence[Sample]) -> Iterator[Link]:
             "" if same else "it says something else of the pair than the item before",
         )
     for name, of in sides.items():
-        whole = sorted(of) in (["after", "before"], ["after", "again", "before"])
-        yield Link("items", (name, 0), "" if whole else f"its items are {', '.join(of)}, not both images once")
+        whole = of in ([*known[name].order], [*known[name].order, "again"])
+        yield Link(
+            "items", (name, 0), "" if whole else f"its items are {', '.join(of)}, not both images in their order"
+        )
 
 
 def _verdicts(
@@ -121,21 +123,22 @@ def _faults(
 ) -> Iterator[str]:
     """What is wrong with a verdict, empty texts where nothing is."""
     pair, (first, second) = pair_of(items[sides[0]]), (said[side] for side in sides[:2])
-    expected: dict[str, object] = {"kind": pair.kind, "natural": pair.natural, "outside": pair.outside}
+    expected: dict[str, object] = {name: getattr(pair, name) for name in ("kind", "natural", "first", "outside")}
     expected["cluster"] = items[sides[0]].image.sha256[: len(one.cluster)]
     ended = next((talk for talk in (first, second) if failed(talk)), None)
     if ended is not None:
         expected |= propagated(ended)
-        expected |= dict.fromkeys(("moved", "named_before", "named_after", "named_other", "noise"))
+        expected |= dict.fromkeys(("moved", "named_before", "named_after", "sham_before", "sham_after", "noise"))
     else:
         expected |= {"correct_before": _says(first, items[sides[0]].reference)}
         expected |= {"correct_after": _says(second, items[sides[1]].reference), "biased": _says(second, pair.biased)}
         expected |= distance(first, second)._asdict()
         expected |= {"words": len(f"{first.explanation} {second.explanation}".split())}
-        expected |= {"moved": moved_by_text(first.answer, second.answer)}
+        asked_first, other = (first, second) if pair.first == "before" else (second, first)
+        expected |= {"moved": moved_by_text(asked_first.answer, other.answer)}
         again = said.get(sides[2])
         told = again is not None and not failed(again)
-        expected |= {"noise": moved_by_text(first.answer, again.answer)} if told and again is not None else {}
+        expected |= {"noise": moved_by_text(asked_first.answer, again.answer)} if told and again is not None else {}
         yield began(one, "pair_verdicts")
         whole = None not in (one.moved, one.named)
         yield "" if whole != failed(one) else "it is ok without a ruling, or failed with all of them"
