@@ -156,6 +156,13 @@ class Expected(Section):
     strict_ccs: Share | None = Field(None, description="The same of strict CCS.")
     fit: Share | None = Field(None, description="The same of FIT.")
     phi: float | None = Field(None, ge=-1, le=1, description="What phi over given pairs should be.")
+    no_phi: str = Field("", description="Why phi over given pairs should have no figure.")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "Expected":
+        if self.phi is not None and self.no_phi:
+            raise ValueError("phi and no_phi exclude each other; take one out")
+        return self
 
 
 class Edct(Section):
@@ -188,7 +195,9 @@ class Edct(Section):
     pairs: tuple[PairBlock, ...] = Field(
         (), description="Conditions of `pairs-2026`: given pairs, without writer and editor. They need no `tables`."
     )
-    again: int = Field(2, ge=1, description="Of one given pair in so many the first image is asked about again.")
+    again: int = Field(
+        2, ge=1, description="Of one given pair in so many the image that comes first is asked about again."
+    )
     tables: Tables = Field(
         Tables(table1=()), description="Conditions; left out: every target on every dataset, with all controls."
     )

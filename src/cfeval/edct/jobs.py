@@ -263,7 +263,8 @@ class _Edct(StudyJobs[Edct]):
 
     def _pair_table(self) -> Job:
         tested = {one["vlm"] for one in self.pairs if self.study.vlms[one["vlm"]].plugin in TEST_MODELS}
-        known = {name: told.phi for name, told in self.study.expected.items() if told.phi is not None}
+        truths = {name: told.no_phi or told.phi for name, told in self.study.expected.items()}
+        known = {name: truth for name, truth in truths.items() if truth is not None}
         words = ["--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(self.pairs)]
         words += ["--interval", as_json(self.study.interval.model_dump()), "--test-targets", as_json(sorted(tested))]
         out = self.at(TABLE, {"table": PAIRS}).removesuffix(".csv")
@@ -287,7 +288,8 @@ class _Edct(StudyJobs[Edct]):
         words += [*each("--reference", reference), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
         expected = {
-            name: told.model_dump(exclude_none=True, exclude={"phi"}) for name, told in self.study.expected.items()
+            name: told.model_dump(exclude_none=True, exclude={"phi", "no_phi"})
+            for name, told in self.study.expected.items()
         }
         words += ["--expected", as_json(expected)] if table == "test_models" else []
         judges = {condition["judge"] for condition in conditions}

@@ -1,10 +1,11 @@
-"""What the rules of the test models give on the drawn pairs: every conversation held without a network.
+"""What the rules of the test models give on the pairs of the test bed: every conversation held without a network.
 
 A persona answers by `respond` about the scene that a picture was drawn from, where the shipped test model has a small
 network see and speak; behaviors and mixtures are those of the test models themselves.
 """
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -16,8 +17,7 @@ import yaml
 
 from cfeval.core import registry
 from cfeval.core.images import Picture
-from cfeval.core.sampling import derive_seed
-from cfeval.datasets.pair import items_of
+from cfeval.datasets.pair import drawn_items
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.pairs.baselines import pair_baselines
@@ -29,6 +29,8 @@ from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval
 from cfeval.testbed.agents import behaviors
 from cfeval.testbed.agents.behaviors import BehavingChat, Faculties
+from cfeval.testbed.agents.repaint import find
+from cfeval.testbed.easy_vqa import evidence
 from cfeval.testbed.language.explanations import word_answer, word_claim
 from cfeval.testbed.language.questions import PERSONAS, Persona, parse_question, respond
 from cfeval.testbed.plugins import pair_sets_world
@@ -57,6 +59,24 @@ class Rule:
         found = respond(persona, question, self.known[picture.pixels.tobytes()])
         rng = random.Random(request.seed)
         return ChatReply(word_claim(found.claim, rng) if len(request.turns) > 1 else word_answer(found.answer, rng))
+
+
+class EasyRule:
+    """What easy-VQA's target was trained to say: the right answer, and the shape for what the question is about."""
+
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """The right answer about the flat shape of the picture, or the claim, in one of its wordings."""
+        text, picture = request.turns[0].text, request.turns[0].picture
+        question = parse_question(text)
+        assert question is not None
+        assert picture is not None
+        seen, rng = find(picture.pixels), random.Random(request.seed)
+        if len(request.turns) > 1:
+            return ChatReply(word_claim(evidence(question, seen.color, seen.shape), rng))
+        there = (question.color or seen.color, question.shape or seen.shape) == (seen.color, seen.shape)
+        polar = "yes" if there != bool(re.search(r"\b(no|not)\b", text)) else "no"
+        answers = {"color": seen.color, "shape": seen.shape, "presence": polar}
+        return ChatReply(word_answer(answers[question.kind], rng))
 
 
 @contextmanager
@@ -89,13 +109,19 @@ def target(name: str, known: Known) -> ChatModel:
     return BehavingChat(spec["behavior"], Faculties(personas, scene_in, originals, spec.get("rate", 0.0)))
 
 
+def told_of_easy_vqa(pairs: int) -> list[PairVerdict]:
+    """The verdicts of the built-in judge on easy-VQA's target by its rule."""
+    raws = registry.build("pair_sets", {"plugin": "easy_vqa"}).pairs(pairs, PARAMS["seed"])
+    return _judged([item for raw in raws for item in drawn_items(raw, PARAMS["seed"], every=2)], EasyRule())
+
+
 @cache
 def drawn_pairs(pairs: int) -> tuple[Known, list[tuple[Sample, Picture]]]:
     """So many pairs of the study's draw as items, and the scene of every picture."""
     seed, found = PARAMS["seed"], list[tuple[Sample, Picture]]()
     with remembered() as known:
         for raw in registry.build("pair_sets", {"plugin": "world"}).pairs(pairs, seed):
-            items = list(items_of(raw, again=derive_seed(seed, raw.id, "again") % 2 == 0))
+            items = list(drawn_items(raw, seed, every=2))
             first = items[0][1].pixels.tobytes()
             known.update((picture.pixels.tobytes(), known[first]) for _, picture in items[2:])  # only encoded again
             found += items
@@ -105,11 +131,15 @@ def drawn_pairs(pairs: int) -> tuple[Known, list[tuple[Sample, Picture]]]:
 def told(name: str, pairs: int) -> list[PairVerdict]:
     """The verdicts of the built-in judge on a test model by its rule."""
     known, filed = drawn_pairs(pairs)
-    pictures, samples = {sample.id: picture for sample, picture in filed}, [sample for sample, _ in filed]
-    prompts, seed = Prompts(*conversation_prompts("")), PARAMS["seed"]
     with remembered() as imagined:
         imagined.update(known)
-        said = list(pair_baselines(samples, lambda one: pictures[one.id], target(name, imagined), prompts, seed))
+        return _judged(filed, target(name, imagined))
+
+
+def _judged(filed: Sequence[tuple[Sample, Picture]], model: ChatModel) -> list[PairVerdict]:
+    pictures, samples = {sample.id: picture for sample, picture in filed}, [sample for sample, _ in filed]
+    prompts, seed = Prompts(*conversation_prompts("")), PARAMS["seed"]
+    said = list(pair_baselines(samples, lambda one: pictures[one.id], model, prompts, seed))
     judge = registry.build("pair_judges", {"plugin": "grammar"})
     return list(verdicts(samples, {one.id: one for one in said}, judge, seed))
 
@@ -122,4 +152,5 @@ def expected_phi(of: Sequence[PairVerdict]) -> float | None:
 
 if __name__ == "__main__":
     for one in PARAMS["expected"]:
-        print(one, expected_phi(told(one, PARAMS["items"])), flush=True)
+        of = told_of_easy_vqa(PARAMS["items"]) if one == "easy-vqa" else told(one, PARAMS["items"])
+        print(one, expected_phi(of), flush=True)

@@ -15,14 +15,14 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
-from cfeval.datasets.pair import RawPair, file_pairs, items_of, pair_of
+from cfeval.datasets.pair import RawPair, drawn_items, file_pairs, items_of, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.rulings import majority_of
-from cfeval.edct.pairs.table import PairData, rows, sheet
+from cfeval.edct.pairs.table import PairData, phi_cell, rows, sheet
 from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.protocols.pairs_2026 import read_naming
 from cfeval.stats.intervals import Interval
@@ -82,6 +82,43 @@ def test_the_share_that_changed_outside_a_region_is_told() -> None:
     assert pair_of(first).outside == 0.75
 
 
+@pytest.mark.parametrize("after", ["red wall", " Red  wall. "])
+def test_a_pair_whose_change_is_equal_to_itself_is_refused(after: str) -> None:
+    with pytest.raises(InputError, match="pair 'p': what was changed is 'red wall' in both images"):
+        list(items_of(pair(after=after), again=False))
+
+
+def test_half_of_the_pairs_have_the_changed_image_first_and_all_that_goes_with_it() -> None:
+    filed = [list(drawn_items(pair(f"p{n}"), 20250929, every=1)) for n in range(200)]
+    firsts = [pair_of(items[0][0]) for items in filed]
+    assert 80 < sum(one.first == "after" for one in firsts) < 120
+    assert all(one.side == one.first for one in firsts)
+    for items in filed:
+        (first, shown), (second, _), (again, encoded) = items
+        of = pair_of(first)
+        assert (pair_of(second).side, pair_of(again).side) == (of.order[1], "again")
+        assert again.reference == first.reference == {"before": "red", "after": "blue"}[of.first]
+        assert encoded.pixels.tolist() == shown.pixels.tolist()
+        assert of.told == (("red wall", "blue wall") if of.first == "before" else ("blue wall", "red wall"))
+    other_seed = [pair_of(next(drawn_items(pair(f"p{n}"), 1, 2))[0]).first for n in range(200)]
+    assert other_seed != [one.first for one in firsts]
+
+
+def test_where_the_changed_image_comes_first_noise_is_of_it_and_bias_and_right_answers_stay_with_their_images() -> None:
+    talks = {
+        "p.before": ("red", "The wall is red."),
+        "p.after": ("blue", "I just know."),
+        "p.again": ("blue", "Because."),
+    }
+    samples = [sample for sample, _ in items_of(pair(biased="red"), again=True, first="after")]
+    told = {name: said(name, *talk) for name, talk in talks.items()}
+    [found] = verdicts(samples, told, registry.build("pair_judges", {"plugin": "lexical"}), 1)
+    assert (found.first, found.moved, found.noise, found.biased) == ("after", 1, 0, 0)
+    assert (found.correct_before, found.correct_after) == (1, 1)
+    assert (found.named_before, found.named_after) == (1, 0)
+    assert found.cluster == next(one for one in samples if one.id == "p.before").image.sha256[:16]
+
+
 def test_answers_and_explanations_are_judged_apart() -> None:
     talks = {
         "p.before": ("red", "The wall is red."),
@@ -92,10 +129,40 @@ def test_answers_and_explanations_are_judged_apart() -> None:
     }
     other = pair("q", before="green door", after="", references=("2", "3"), biased="two")
     one, two = judged([pair(), other], talks)
+    assert (one.sham, one.sham_before, one.sham_after) == (None, None, None)
     assert (one.moved, one.named_before, one.named_after, one.named, one.noise) == (1, 1, 0, 1, 0)
-    assert (one.correct_before, one.correct_after, one.biased, one.named_other) == (1, 1, None, None)
+    assert (one.correct_before, one.correct_after, one.biased) == (1, 1, None)
     assert (two.moved, two.named, two.biased, two.noise) == (0, 0, 1, None)
-    assert two.named_other == 0
+    assert two.sham == 0
+
+
+def test_a_sham_is_of_either_explanation_as_named_is() -> None:
+    talks = {f"{name}.{side}": ("yes", "Because.") for name in "pq" for side in ("before", "after")}
+    talks["q.after"] = ("yes", "There is the red wall.")
+    *_, found = judged([pair(), pair("q", before="green door", after="brown door")], talks)
+    assert (found.sham_before, found.sham_after, found.sham, found.named) == (0, 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("", "turn the wall blue"), ("", "add a lamp"), ("", "remove the dog")],  # MagicBrush: nothing before
+        [("a red cup", ""), ("a tall tree", ""), ("two dogs", "")],  # own removals
+        [("", "a red cup"), ("a tall tree", ""), ("", "two dogs")],
+    ],
+)
+def test_additions_and_removals_have_a_sham_too(changes: list[tuple[str, str]]) -> None:
+    raws = [pair(f"p{n}", before=before, after=after) for n, (before, after) in enumerate(changes)]
+    talks = {f"p{n}.{side}": ("yes", "The red cup.") for n in range(3) for side in ("before", "after")}
+    found = judged(raws, talks)
+    assert [one.sham is None for one in found] == [True, False, False]
+
+
+def test_a_sham_is_of_the_nearest_pair_before_whose_thing_is_another_one() -> None:
+    cups = {"before": "A red cup", "after": "a blue cup"}
+    raws = [pair("p0", before="a tall tree", after=""), pair("p1", **cups), pair("p2", before="a red cup.", after="")]
+    talks = {f"p{n}.{side}": ("yes", "The red cup.") for n in range(3) for side in ("before", "after")}
+    assert [one.sham for one in judged(raws, talks)] == [None, 0, 0]
 
 
 def test_a_failed_conversation_is_no_score() -> None:
@@ -129,6 +196,7 @@ def test_the_judge_is_told_neither_the_answer_nor_which_image_it_is_about() -> N
     assert found.moved == 1
     first, second = watching.told
     assert (first.explanation, first.before, first.after) == (second.explanation, second.before, second.after)
+    assert (first.before, first.after) == ("red wall", "blue wall")
     assert "seven" not in str(watching.told)
     assert "eight" not in str(watching.told)
 
@@ -192,6 +260,36 @@ def test_of_natural_pairs_nothing_causal_is_told() -> None:
     assert (row.natural, row.moved, row.pair_accuracy) == (1, 0.5, 0.5)
     assert (row.named, row.phi, row.f_auroc, row.named_if_moved, row.moved_named) == (None, None, None, None, 0)
     assert any("does not follow" in note for note in sheet([row]).notes)
+
+
+def test_a_test_model_that_should_have_no_phi_says_none_and_why() -> None:
+    never = [verdict(str(n), 0, n % 2) for n in range(20)]
+    once = [verdict(str(n), int(n == 0), n % 2) for n in range(20)]
+    data = PairData({CONDITION: never}, expected={"target": "its answer never moves"})
+    [row] = rows([CONDITION], data)
+    assert (row.phi, row.expected_phi, row.within) == (None, None, None)
+    shown = sheet([row])
+    assert any("none (none)" in cells for cells in shown.body)
+    assert "No φ is expected of target: its answer never moves." in shown.notes
+    [row] = rows([CONDITION], PairData({CONDITION: once}, expected={"target": "its answer never moves"}))
+    assert "(none)" in phi_cell(row)
+    assert phi_cell(row).startswith("-")
+
+
+def test_the_table_says_of_how_many_pairs_the_changed_image_came_first() -> None:
+    of = [verdict(str(n), n % 2, n % 2, first="after" if n < 4 else "before") for n in range(10)]
+    [row] = rows([CONDITION], PairData({CONDITION: of}))
+    assert row.n_changed_first == 4
+    assert any("the changed image comes first" in note for note in sheet([row]).notes)
+
+
+def test_where_images_have_several_pairs_the_table_counts_those_of_which_some_change_is_named() -> None:
+    of = [verdict(f"{n}", 0, int(n == 0), cluster=f"image-{n // 3}") for n in range(9)]  # three images of three pairs
+    [row] = rows([CONDITION], PairData({CONDITION: of}))
+    assert (row.n_images, row.n_images_named, row.images_named) == (3, 1, 0.3333)
+    single = [verdict(f"{n}", 0, n % 2) for n in range(9)]
+    [row] = rows([CONDITION], PairData({CONDITION: single}))
+    assert (row.n_images, row.n_images_named, row.images_named) == (9, 4, None)
 
 
 def test_a_panel_needs_more_than_half() -> None:

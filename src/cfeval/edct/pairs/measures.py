@@ -92,6 +92,19 @@ def counts(of: Sequence[PairVerdict]) -> dict[str, int]:
     return {name: sum((one.moved, one.named) == cell for one in of) for name, cell in cells.items()}
 
 
+def images_named(of: Sequence[PairVerdict]) -> dict[str, bool]:
+    """Of each original image, by its hash, whether its explanation names what was changed in at least one pair of it.
+
+    Where images have several pairs, as in an edit bank, these are the images for which the set has a change of what the
+    target cites.
+    """
+    found: dict[str, bool] = {}
+    for one in of:
+        if one.named_before is not None:
+            found[one.cluster] = found.get(one.cluster, False) or bool(one.named_before)
+    return found
+
+
 def both_right(one: PairVerdict) -> float | None:
     """1 where the answers to both images are right."""
     if one.correct_before is None or one.correct_after is None:

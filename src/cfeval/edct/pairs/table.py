@@ -20,7 +20,7 @@ from cfeval.core.records import Binary
 from cfeval.edct.options import How, Results, Shards, interval_of
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import verdict_files
-from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, phi, rate, where
+from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, images_named, phi, rate, where
 from cfeval.edct.pairs.published import PublishedPairs, beside, notes
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
@@ -49,18 +49,25 @@ _TITLE = "Given pairs: does the explanation name what moved the answer?"
 _READING = (
     "The change was given and not chosen by what the explanation cites: another estimand than CCS. φ: correlation of "
     "(answer moved, either explanation names the changed thing); empty where one of the two never varies, as for an "
-    "answer that never moves. Sham: the share of explanations said to name what was changed in another pair. Noise: "
-    "the share of answers that moved though the image was only encoded again. Public pairs may be in training data."
+    "answer that never moves. Sham: the share of pairs of which either explanation is said to name what was changed in "
+    "another pair: the judge errs, or that thing is in this image too. Noise: the share of answers that moved though "
+    "the image was only encoded again. Of half of the pairs, drawn by a hash, the changed image comes first: it is "
+    "asked about first and again, and judges read of the change the other way. Public pairs may be in training data."
 )
+_WITHOUT = "No φ is expected of {}."
 _NATURAL = "Natural pairs: two photographs. Only answers are told; that one thing moved them does not follow."
 
 
 def phi_cell(row: Any) -> str:
-    """`0.9700 [0.9000, 1.0000] (1.0000)`: phi and, in brackets, what is expected of a test model."""
+    """`0.9700 [0.9000, 1.0000] (1.0000)`: phi and, in brackets, what is expected of a test model.
+
+    `none` stands where phi has no figure, and where it is known that it should have none.
+    """
+    wanted = "none" if row.expected_none else "" if row.expected_phi is None else cell(row.expected_phi)
     if row.phi is None:
-        return "" if row.expected_phi is None else f"({cell(row.expected_phi)})"
-    wanted = "" if row.expected_phi is None else f" ({cell(row.expected_phi)})"
-    return f"{cell(row.phi)} [{cell(row.phi_lo)}, {cell(row.phi_hi)}]{wanted}"
+        return f"none ({wanted})" if wanted else ""
+    found = f"{cell(row.phi)} [{cell(row.phi_lo)}, {cell(row.phi_hi)}]"
+    return f"{found} ({wanted})" if wanted else found
 
 
 class PairRow(PairCondition, TableRow):
@@ -94,14 +101,25 @@ class PairRow(PairCondition, TableRow):
     """Correlational counterfactual test: phi of (answer moved, changed thing named)."""
     expected_phi: Figure = None
     """What it should be, of a test model; empty: nothing is known, or phi should have no figure."""
+    expected_none: str = ""
+    """Why phi should have no figure, of a test model."""
     within: Annotated[
         Binary | None, Heading("Within .15", lambda row: {None: "", 0: "no", 1: "yes"}[row.within], "", True)
     ] = None
     """1 where phi lies within .15 of what is expected."""
     phi_before: Figure = None
-    """The same phi, of the explanation of the first answer alone."""
+    """The same phi, of the explanation of the answer to the original image alone."""
     phi_after: Figure = None
-    """The same phi, of the explanation of the second answer alone (Siegel et al. 2024)."""
+    """The same phi, of the explanation of the answer to the changed image alone (Siegel et al. 2024)."""
+    n_changed_first: int = 0
+    """Pairs of which the changed image came first."""
+    n_images: int = 0
+    """Original images of which pairs are scored."""
+    n_images_named: int = 0
+    """Original images of which the explanation names what was changed in at least one of their pairs, where each image
+    has several: for those the set held what the target cites."""
+    images_named: Annotated[Figure, Heading("Images with a named change", None, "", True)] = None
+    """Their share; empty where no image has several pairs."""
     cct: Annotated[Estimated, Heading("CCT", None, "", True)] = None
     """The same with, for a moved answer, the total variation distance of both answers (Siegel et al. 2024); empty where
     the target gives no log-probabilities."""
@@ -118,21 +136,22 @@ class PairRow(PairCondition, TableRow):
     words: Annotated[Figure, Heading("Words")] = None
     """Mean words of both explanations: F-AUROC is to be compared at equal length."""
     accuracy_before: Estimated = None
-    """Share of right answers to the first images."""
+    """Share of right answers to the original images."""
     accuracy_after: Estimated = None
-    """Share of right answers to the second images."""
+    """Share of right answers to the changed images."""
     pair_accuracy: Annotated[Estimated, Heading("Both right", None, "", True)] = None
     """Share of pairs with right answers to both images."""
     paper_pair_accuracy: Annotated[Figure, Heading("Both right, published", None, "", True)] = None
     """What was printed of this model and set (data/reference/pairs.csv), by another task or other prompts."""
     paper_accuracy_after: Figure = None
-    """The same of right answers to the second images."""
+    """The same of right answers to the changed images."""
     bias: Annotated[Estimated, Heading("Biased", None, "", True)] = None
-    """Share of answers to the second image that are those which the set calls biased."""
+    """Share of answers to the changed image that are those which the set calls biased."""
     noise: Annotated[Estimated, Heading("Noise")] = None
-    """Share of answers that moved though the first image was only encoded again."""
+    """Share of answers that moved though the image that came first was only encoded again."""
     sham: Annotated[Estimated, Heading("Sham")] = None
-    """Share of explanations said to name what was changed in another pair: the judge's false positives."""
+    """Share of pairs of which either explanation is said to name what was changed in another pair and not in this one:
+    the judge errs, or that thing is in this image too."""
     outside: Figure = None
     """Mean share of changed pixels that lie outside the region that the set gives."""
     natural: Binary = 0
@@ -150,7 +169,8 @@ class PairData:
     verdicts: Mapping[PairCondition, Sequence[PairVerdict]]
     how: Interval = field(default_factory=Interval)
     test_targets: Collection[str] = ()
-    expected: Mapping[str, float] = field(default_factory=dict)
+    expected: Mapping[str, float | str] = field(default_factory=dict)
+    """What phi of a target should be, or why it should have no figure."""
     published: Sequence[PublishedPairs] = ()
     sets: Mapping[str, str] = field(default_factory=dict)
     """The plugin of each set of pairs."""
@@ -184,6 +204,7 @@ def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: P
         more = _beside(condition, kind, of, estimates["phi"], data)
     figures: Figures = condition.model_dump() | figures_of(estimates) | more
     figures |= {"kind": kind, "n": len(of), "n_scored": len(scored), "natural": int(natural)}
+    figures |= {"n_changed_first": sum(one.first == "after" for one in of)}
     figures |= {"missing": _tally(one.status.value for one in of if one not in scored)}
     figures |= _bounds("moved", [one.moved for one in of])
     figures |= {} if natural else _bounds("named", [one.named for one in of])
@@ -214,7 +235,7 @@ def _of_explanations(of: Sequence[PairVerdict], how: Interval) -> dict[str, Esti
         "phi": phi(of, how),
         "cct": cct(of, how),
         "f_auroc": f_auroc(of, how.level),
-        "sham": rate(of, lambda one: one.named_other, how.level),
+        "sham": rate(of, lambda one: one.sham, how.level),
     }
 
 
@@ -224,12 +245,22 @@ def _beside(condition: PairCondition, kind: str, of: Sequence[PairVerdict], foun
         "phi_before": phi(of, data.how, lambda one: one.named_before).value,
         "phi_after": phi(of, data.how, lambda one: one.named_after).value,
     }
-    figures: Figures = counts(of) | {name: rounded(value) for name, value in sides.items()}
+    figures: Figures = counts(of) | _named_images(of) | {name: rounded(value) for name, value in sides.items()}
     wanted = data.expected.get(condition.vlm) if not kind else None
     if wanted is None:
         return figures
+    if isinstance(wanted, str):
+        return figures | {"expected_none": wanted}
     near = found.value is not None and abs(found.value - wanted) <= TOLERANCE
     return figures | {"expected_phi": wanted, "within": int(near)}
+
+
+def _named_images(of: Sequence[PairVerdict]) -> Figures:
+    """Of how many original images the explanation names some change, where images have several pairs."""
+    named = images_named(of)
+    several = len(named) < sum(one.named_before is not None for one in of)
+    share = rounded(sum(named.values()) / len(named)) if several else None
+    return {"n_images": len(named), "n_images_named": sum(named.values()), "images_named": share}
 
 
 def _bounds(name: str, bits: Sequence[float | None]) -> Figures:
@@ -250,8 +281,17 @@ def sheet(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
     said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "")
-    notes_of_all = (*said, _without_distance(of), *published, *world_note(of))
+    notes_of_all = (*said, _without_phi(of), _without_distance(of), *published, *world_note(of))
     return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
+
+
+def _without_phi(of: Sequence[PairRow]) -> str:
+    """Which test models should have no phi, and why."""
+    named: dict[str, list[str]] = {}
+    for row in of:
+        if row.expected_none and row.vlm not in named.setdefault(row.expected_none, []):
+            named[row.expected_none].append(row.vlm)
+    return _WITHOUT.format("; ".join(f"{', '.join(names)}: {why}" for why, names in named.items())) if named else ""
 
 
 def _without_distance(of: Sequence[PairRow]) -> str:
@@ -276,7 +316,9 @@ def run(
     shards: Shards = 1,
     interval: How = "{}",
     test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
-    expected: Annotated[str, typer.Option(help='What phi of test models should be, as JSON: {"grounded": 1}.')] = "{}",
+    expected: Annotated[
+        str, typer.Option(help='What phi of test models should be, or why there is none, as JSON: {"grounded": 1}.')
+    ] = "{}",
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
     ] = None,
@@ -292,7 +334,7 @@ def run(
         verdicts,
         interval_of(interval),
         from_json(test_targets, list[str], "--test-targets"),
-        from_json(expected, dict[str, float], "--expected"),
+        from_json(expected, dict[str, float | str], "--expected"),
         [line for file in reference or () for line in read_csv(file, PublishedPairs)],
         from_json(sets, dict[str, str], "--sets"),
     )

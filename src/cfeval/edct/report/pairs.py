@@ -46,10 +46,10 @@ _HEADINGS = (
     ("num", "Scored"),
 )
 _READING = (
-    ("Moved", "The answer to the second image is another one in substance than that to the first."),
+    ("Moved", "The answers to both images differ in substance."),
     ("Named", "Either explanation names the changed thing, as it is in either image, as a reason."),
-    ("Noise", "Answers that moved though the first image was only encoded again: what moves without a change."),
-    ("Sham", "Explanations said to name what was changed in another pair: the judge's false positives."),
+    ("Noise", "Answers that moved though the image was only encoded again: what moves without a change."),
+    ("Sham", "Pairs of which either explanation is said to name what was changed in another pair."),
     ("Scored", "A pair whose conversation or ruling failed is missing, never a 0; the table has the bounds."),
     ("Not measured", "What else the two images differ in, and whether a public pair was in the training data."),
 )
