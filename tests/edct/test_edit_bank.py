@@ -86,6 +86,7 @@ def test_it_says_for_how_many_items_of_each_target_it_has_the_cited_concept(
     _, said = bank(cfeval, results, tmp_path / "bank")
     assert "m: the bank has a concept that it cited for 4 of 5 items" in said
     assert "n: the bank has a concept that it cited for 3 of 5 items" in said
+    assert (tmp_path / "bank/coverage.csv").read_text() == "vlm,items,held\nm,5,4\nn,5,3\n"
 
 
 @pytest.mark.slow

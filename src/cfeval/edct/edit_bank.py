@@ -18,7 +18,8 @@ import typer
 from cfeval.core.errors import InputError, OutputError
 from cfeval.core.files import ensure_writable, fresh_folder
 from cfeval.core.images import Picture, load
-from cfeval.core.records import failed
+from cfeval.core.jsonl import write_csv
+from cfeval.core.records import Record, failed
 from cfeval.datasets.pairs.rows import safe
 from cfeval.edct.files import ConditionFiles, Key, condition_path, conditions_in
 from cfeval.edct.options import Results
@@ -42,15 +43,26 @@ class Bank:
         return sum(not concepts.isdisjoint(self.pairs) for concepts in self.cited[vlm].values())
 
 
+class Coverage(Record):
+    """For how many of a target's items the bank has a concept that this target cited."""
+
+    vlm: str
+    items: int
+    """Items of which the target's cited concept is known."""
+    held: int
+    """Those of them for which the bank has an edit of a concept that it cited."""
+
+
 def run(
     out: Annotated[Path, typer.Option(help="Folder to make; it appears whole or not at all.")],
     results: Results = Path("results/edct"),
 ) -> None:
     """Make an edit bank: the verified edits of a finished study as given pairs, for any target models.
 
-    OUT gets pairs.jsonl and images/; name it in params.yaml: `edct.pair_sets: {bank: {plugin: files, path:
-    OUT/pairs.jsonl}}`. Edits of the same concept of the same item are taken once. Prints, for every target of the
-    study, for how many items the bank has the concept that this target cited.
+    OUT gets pairs.jsonl, images/ and coverage.csv; name it in params.yaml: `edct.pair_sets: {bank: {plugin: files,
+    path: OUT/pairs.jsonl}}`. Edits of the same concept of the same item are taken once. coverage.csv, which is also
+    printed, has for every target of the study for how many items the bank holds a concept that this target cited. For
+    any other target, the table of given pairs counts the images of which its explanation names a change.
     """
     _refuse_occupied(out)
     bank = Bank()
@@ -60,15 +72,17 @@ def run(
             _collect(bank, condition, ConditionFiles(results, condition, shards))
     if not bank.pairs:
         raise InputError(f"{results}: no verified edit; put the editor behind a gate or name a verifier, and run again")
+    covered = [Coverage(vlm=vlm, items=len(items), held=bank.held(vlm)) for vlm, items in sorted(bank.cited.items())]
     with fresh_folder(out) as folder:
         (folder / "images").mkdir()
         for path, opened in bank.pictures.items():
             (folder / path).write_bytes(opened().png)
         lines = [json.dumps(pair, ensure_ascii=False, sort_keys=True) for pair in bank.pairs.values()]
         (folder / "pairs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_csv(folder / "coverage.csv", Coverage, covered)
     print(f"{out}/pairs.jsonl: {len(bank.pairs)} verified edits of {len({key[:2] for key in bank.pairs})} items")
-    for vlm, items in sorted(bank.cited.items()):
-        print(f"{vlm}: the bank has a concept that it cited for {bank.held(vlm)} of {len(items)} items")
+    for one in covered:
+        print(f"{one.vlm}: the bank has a concept that it cited for {one.held} of {one.items} items")
 
 
 def _refuse_occupied(out: Path) -> None:

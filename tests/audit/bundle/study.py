@@ -12,6 +12,7 @@ from cfeval.audit.bundle.build import Study, build
 from cfeval.audit.bundle.stored_zip import Reader, Source, write
 from cfeval.config import parse, read
 from cfeval.core.provenance.hashes import Hashes, digest
+from cfeval.core.provenance.jobs import Job
 from cfeval.core.provenance.plans import named
 from cfeval.jobs import jobs
 from tests.edct.verification.study import PLAIN
@@ -35,6 +36,20 @@ edct:
 """
 """Of a study with one condition."""
 
+PAIRS = """
+edct:
+  items: 6
+  seed: 1
+  vlms: {grounded: {plugin: world, persona: grounded}, listing: {plugin: world_behavior, behavior: blind-listing}}
+  pair_sets: {world: {plugin: world}}
+  pair_judges: {grammar: {plugin: grammar}}
+  interval: {resamples: 100}
+  pairs: [{pair_set: [world], vlm: [grounded, listing], pair_judge: [grammar]}]
+  tables: {table1: []}
+  expected: {listing: {faithful: 0, no_phi: its answer never moves}}
+"""
+"""Of a study of given pairs alone."""
+
 
 def make(place: Path, shards: int = 1) -> Study:
     """Write a study of seven items into a folder, with its table; what a bundle is built from."""
@@ -48,18 +63,31 @@ def recorded(shards: int) -> Study:
 
     The pages and figures that the parameters ask for are drawn by nobody here.
     """
-    Path("params.yaml").write_text(PARAMS.format(shards=shards))
+    return ran(PARAMS.format(shards=shards), lambda job: job.stage in ("edct.table", "edct.metrics"))
+
+
+def made_of_pairs(place: Path) -> Study:
+    """Run a study of given pairs alone in a folder, every job of it, with provenance records; what a bundle is of."""
+    place.mkdir(parents=True)
+    with chdir(place):
+        return ran(PAIRS, lambda _: True)
+
+
+def ran(text: str, wanted: Callable[[Job], bool]) -> Study:
+    """Write parameters into the working folder, run the jobs that are wanted, and write provenance records of all."""
+    Path("params.yaml").write_text(text)
     params = parse(read(Path("params.yaml")))
     asked = list(jobs(params, "results", "edct"))
     for job in asked:
-        if job.stage in ("edct.table", "edct.metrics"):
+        if wanted(job):
             assert cli.run(["stage", *job.command]) == 0
         for path in job.outputs:
             if not path.endswith("/") and not Path(path).exists():
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
                 Path(path).write_bytes(b"drawn")
         command = [named(word) if word in job.files else word for word in job.command]
-        files = {named(file): Hashes().path(file) for file in job.files if job.stage == "edct.table"}
+        tabled = job.stage in ("edct.table", "edct.pair_table")
+        files = {named(file): Hashes().path(file) for file in job.files if tabled}
         plan = {"stage": job.stage, "command": command, "code": {}, "files": files, "versions": {"numpy": "2.0"}}
         record = {
             "plan": plan,

@@ -27,6 +27,8 @@ from cfeval.edct.verification import cli as edct
 
 CHAIN = "chain-edct.jsonl"
 """A line of hashes for each score of edct (`cfeval verify --out`)."""
+SAYING = frozenset({"baselines", "requeries", "pair_baselines", "answers"})
+"""The folders of results whose records say which model answered."""
 NO_LICENCE = "None is granted by this bundle; ask whoever made it."
 _WORKFLOW = ("Snakefile", "workflow/rules", "workflow/progress.py")
 
@@ -112,7 +114,7 @@ def _whole(study: Study, plans: Sequence[PlanFile], chain: Sequence[tuple[str, P
     files |= {name: _of_file(name) for name in made}
     files |= {name: _of_file(str(path)) for name, path in (*_carried(), *chain)}
     archives = [name for name in made if name.endswith("/calls/calls.zip")]
-    said = [name for name in made if name.endswith(".jsonl") and {"baselines", "requeries"} & set(name.split("/"))]
+    said = [name for name in made if name.endswith(".jsonl") and not SAYING.isdisjoint(name.split("/"))]
     told = about.about(study.params, study.records, archives, said, study.date)
     files[about.NAME] = _of_bytes(told)
     files[crate.NAME] = _crate(study, files, used)

@@ -10,9 +10,10 @@ from cfeval.config import Params
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.config import Edct
+from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow
 
-_CARD, _FAITHFULNESS = "edct_card.csv", "edct_faithfulness.csv"
+_CARD, _FAITHFULNESS, _PAIRS, _CALLS = "edct_card.csv", "edct_faithfulness.csv", "edct_pairs.csv", "calls.zip"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Facts:
     root: str
     cards: Sequence[CardRow]
     rows: Sequence[FaithfulnessRow]
+    pairs: Sequence[PairRow]
+    """Given pairs: a row for each condition, over all kinds of change."""
     calls: Sequence[dict[str, Any]]
     """Models outside that were called; see `cfeval.audit.bundle.about.called`."""
     revision: dict[str, Any]
@@ -33,16 +36,19 @@ def facts(params: Params, root: str) -> Facts:
     """What a finished study says of itself.
 
     Raises:
-        InputError: it has no edct, its tables are not made, or no table has a trust card.
+        InputError: it has no edct, its tables are not made, or it has neither trust cards nor given pairs.
     """
     if params.edct is None:
         raise InputError("the study has no edct, which alone these documents are about")
-    folder = Path(root, "edct")
-    files = [folder / "tables" / _CARD, folder / "tables" / _FAITHFULNESS, folder / "calls" / "calls.zip"]
-    if lost := next((file for file in files if not file.is_file()), None):
+    folder, given = Path(root, "edct"), bool(params.edct.pairs)
+    carded = bool(params.edct.tables.conditions("controls")) or not given
+    tables = [name for name, wanted in ((_CARD, carded), (_FAITHFULNESS, carded), (_PAIRS, given)) if wanted]
+    files = {name: folder / "tables" / name for name in tables} | {_CALLS: folder / "calls" / _CALLS}
+    if lost := next((file for file in files.values() if not file.is_file()), None):
         raise InputError(f"{lost}: not made yet; run the study to its end, with controls, first")
-    cards = list(read_csv(files[0], CardRow))
-    if not cards:
-        raise InputError(f"{files[0]}: has no row; name conditions in edct.tables.controls, and run the study again")
-    rows = list(read_csv(files[1], FaithfulnessRow))
-    return Facts(params, params.edct, root, cards, rows, list(called([str(files[2])])), revision())
+    cards = list(read_csv(files[_CARD], CardRow)) if carded else []
+    pairs = [row for row in read_csv(files[_PAIRS], PairRow) if not row.kind] if given else []
+    if not cards and not pairs:
+        raise InputError(f"{files[tables[0]]}: has no row; name conditions in params.yaml, and run the study again")
+    rows = list(read_csv(files[_FAITHFULNESS], FaithfulnessRow)) if carded else []
+    return Facts(params, params.edct, root, cards, rows, pairs, list(called([str(files[_CALLS])])), revision())

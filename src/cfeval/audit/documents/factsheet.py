@@ -6,7 +6,9 @@ Fields that the run does not know, and those of which it knows one half, are mar
 from collections.abc import Callable, Iterator
 
 from cfeval.audit.documents.facts import Facts
+from cfeval.audit.documents.pairs import sizes
 from cfeval.audit.documents.parts import Document, Part, blank, repeated
+from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 
 SIZES = (
     (1_000, "Small (< 1K samples)"),
@@ -22,7 +24,8 @@ Field = tuple[str, Callable[[Facts], str]]
 
 
 def _items(of: Facts) -> int:
-    return sum({row.dataset: row.n for row in sorted(of.cards, key=lambda row: row.n)}.values())
+    items = {row.dataset: row.n for row in sorted(of.cards, key=lambda row: row.n)}
+    return sum(items.values()) + sum(sizes(of).values())
 
 
 def _size(of: Facts) -> str:
@@ -30,7 +33,9 @@ def _size(of: Facts) -> str:
 
 
 def _readers(of: Facts) -> set[str]:
-    return {of.study.datasets[row.dataset].plugin for row in of.cards}
+    return {of.study.datasets[row.dataset].plugin for row in of.cards} | {
+        of.study.pair_sets[row.pair_set].plugin for row in of.pairs
+    }
 
 
 def _source(of: Facts) -> str:
@@ -39,6 +44,7 @@ def _source(of: Facts) -> str:
 
 def _judges(of: Facts) -> str:
     plugins = {name: of.study.judges[name].plugin for name in dict.fromkeys(row.judge for row in of.cards)}
+    plugins |= {name: of.study.pair_judges[name].plugin for name in dict.fromkeys(row.pair_judge for row in of.pairs)}
     rules = all(plugin in RULES for plugin in plugins.values())
     kind = "Automatic (Reference-free)" if rules else blank("Model-based: Expert, Model-based: In the wild, or Hybrid")
     return f"{kind}: {', '.join(f'`{name}` (plugin `{plugin}`)' for name, plugin in plugins.items())}"
@@ -46,14 +52,46 @@ def _judges(of: Facts) -> str:
 
 def _robustness(of: Facts) -> str:
     again = ["Repeated evaluations"] * bool(repeated(of))
-    intervals = ["Confidence intervals"] * any(row.ci for row in of.cards)
+    intervals = ["Confidence intervals"] * any(row.ci for row in (*of.cards, *of.pairs))
     return "; ".join([*again, "Negative controls", *intervals])
 
 
 def _limitations(of: Facts) -> str:
     lost = [f"{row.vlm} on {row.dataset}: {row.missing}" for row in of.cards if row.missing]
+    lost += [f"{row.vlm} on {row.pair_set}: {row.missing}" for row in of.pairs if row.missing]
     known = "the figures hold for these items and edits alone"
     return f"{known}; without a score: {'; '.join(lost)}" if lost else known
+
+
+def _title(of: Facts) -> str:
+    done = ["Explanation-Driven Counterfactual Testing"] * bool(of.cards) + ["Given pairs"] * bool(of.pairs)
+    return f"{'; '.join(done)}: faithfulness of explanations"
+
+
+def _description(of: Facts) -> str:
+    edited = "What a model's explanation cites is edited in the image; answer and explanation should follow."
+    given = "Two images differ in one thing; an explanation should name it where it moves the answer."
+    return " ".join([edited] * bool(of.cards) + [given] * bool(of.pairs))
+
+
+def _kind_of_data(of: Facts) -> str:
+    dynamic = "Dynamic data-driven (adaptive/interactive): edits follow each explanation"
+    static = "Static: pairs are given, the same for every model"
+    return "; ".join([dynamic] * bool(of.cards) + [static] * bool(of.pairs))
+
+
+def _protocols(of: Facts) -> str:
+    return ", ".join(f"`{name}`" for name in dict.fromkeys([*(row.protocol for row in of.cards), *_given(of)]))
+
+
+def _given(of: Facts) -> list[str]:
+    return [PAIRS_2026] * bool(of.pairs)
+
+
+def _references(of: Facts) -> str:
+    known = any(row.pair_accuracy is not None for row in of.pairs)
+    given = "; of given pairs right answers as the set has them"
+    return f"No reference (reference-free){given if known else ''}"
 
 
 def _always(text: str) -> Callable[[Facts], str]:
@@ -70,11 +108,8 @@ def _blank(what: str) -> Callable[[Facts], str]:
 
 FIELDS: dict[str, tuple[Field, ...]] = {
     "Context": (
-        ("Title", _always("Explanation-Driven Counterfactual Testing: faithfulness of explanations")),
-        (
-            "Description",
-            _always("What a model's explanation cites is edited in the image; answer and explanation should follow."),
-        ),
+        ("Title", _title),
+        ("Description", _description),
         ("Authors", _blank("who made this evaluation")),
         ("Code", lambda of: f"cfeval; revision {of.revision['revision'] or 'of an installed package'}"),
         ("Paper", _blank("the paper that this evaluation belongs to")),
@@ -89,14 +124,14 @@ FIELDS: dict[str, tuple[Field, ...]] = {
     ),
     "Structure": (
         ("Input Data Source", _source),
-        ("Output Reference/Ground Truth Source", _always("No reference (reference-free)")),
+        ("Output Reference/Ground Truth Source", _references),
         ("Size", lambda of: f"{_size(of)}: {_items(of):,}"),
         ("Evaluation Splits", _blank("splits of the data, and which was used")),
-        ("Evaluation Data Type", _always("Dynamic data-driven (adaptive/interactive): edits follow each explanation")),
+        ("Evaluation Data Type", _kind_of_data),
     ),
     "Method": (
         ("Judge Type", _judges),
-        ("Evaluation Protocol", lambda of: ", ".join(dict.fromkeys(f"`{row.protocol}`" for row in of.cards))),
+        ("Evaluation Protocol", _protocols),
         ("Model Access Level Required", _always("Outputs")),
         ("Held-out Test Details", _blank("whether items are held back, and how")),
     ),

@@ -25,10 +25,11 @@ from cfeval.audit.documents.parts import (
 
 
 def _qualified(of: Facts) -> Iterator[str]:
-    del of
+    cards = ["the conclusions, which follow from the figures by the bounds of the trust card"] * bool(of.cards)
+    given = ["of given pairs, whether the whole interval of φ is above 0"] * bool(of.pairs)
     yield (
-        "Observations: the figures, about these items under these edits. Inferences: the conclusions, which follow "
-        "from the figures by the bounds of the trust card. Nothing is predicted about other data or about use."
+        "Observations: the figures, about these items under these edits. Inferences: "
+        f"{'; '.join([*cards, *given])}. Nothing is predicted about other data or about use."
     )
 
 

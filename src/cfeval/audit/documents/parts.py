@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from cfeval import __version__
 from cfeval.audit.bundle.about import licences
+from cfeval.audit.documents import pairs
 from cfeval.audit.documents.facts import Facts
 from cfeval.core.jobs import as_json
 from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow
@@ -31,14 +32,17 @@ def blank(what: str) -> str:
 
 def method(of: Facts) -> Iterator[str]:
     """How the evaluation was made."""
-    yield (
-        "Explanation-Driven Counterfactual Testing. The model answers a question about an image and explains its "
-        "answer. What the explanation cites is changed in the image, and the model is asked again. Controls change "
-        "what it does not cite, change nothing, or show a blank image."
-    )
-    protocols = ", ".join(f"`{name}`" for name in dict.fromkeys(row.protocol for row in of.cards))
-    judges = ", ".join(f"`{name}`" for name in dict.fromkeys(row.judge for row in of.cards))
-    yield f"Protocols: {protocols}. Judges: {judges}. Seed {of.study.seed}."
+    if of.cards:
+        yield (
+            "Explanation-Driven Counterfactual Testing. The model answers a question about an image and explains its "
+            "answer. What the explanation cites is changed in the image, and the model is asked again. Controls change "
+            "what it does not cite, change nothing, or show a blank image."
+        )
+        protocols = ", ".join(f"`{name}`" for name in dict.fromkeys(row.protocol for row in of.cards))
+        judges = ", ".join(f"`{name}`" for name in dict.fromkeys(row.judge for row in of.cards))
+        yield f"Protocols: {protocols}. Judges: {judges}. Seed {of.study.seed}."
+    if of.pairs:
+        yield from pairs.method(of)
     commit = of.revision["revision"]
     code = f"revision {commit}{' with changed files' * bool(of.revision['changed'])}" if commit else "as installed"
     yield f"Software: cfeval {__version__}, {code}."
@@ -51,24 +55,34 @@ def data(of: Facts) -> Iterator[str]:
         items = max(row.n for row in of.cards if row.dataset == name)
         licence = terms.get(f"edct.datasets.{name}", "not known to cfeval")
         yield f"- `{name}`: {items:,} items; reader `{of.study.datasets[name].plugin}`; licence: {licence}"
+    yield from pairs.data(of)
     yield blank("why these data stand for the intended use; who is in them; how they were collected and labeled")
 
 
 def metrics(of: Facts) -> Iterator[str]:
     """What the figures are."""
-    del of
-    yield (
-        "- FIT: share of items whose explanation cites what is in the image, whose answer changes when that is "
-        "changed, and stays when something else is.\n"
-        "- Strict CCS: share of items whose answer and explanation follow the edit by the judge; what is cited and not "
-        "in the image counts as 0.\n"
-        "- Citation rate: share of explanations that cite what is in the image.\n"
-        "- Noise floor: share of answers that change though nothing in the image was changed."
-    )
+    if of.cards:
+        yield (
+            "- FIT: share of items whose explanation cites what is in the image, whose answer changes when that is "
+            "changed, and stays when something else is.\n"
+            "- Strict CCS: share of items whose answer and explanation follow the edit by the judge; what is cited and "
+            "not in the image counts as 0.\n"
+            "- Citation rate: share of explanations that cite what is in the image.\n"
+            "- Noise floor: share of answers that change though nothing in the image was changed."
+        )
+    if of.pairs:
+        yield pairs.metrics()
 
 
 def results(of: Facts) -> Iterator[str]:
     """The figures of each model."""
+    if of.cards:
+        yield from _results_of_cards(of)
+    if of.pairs:
+        yield from pairs.results(of)
+
+
+def _results_of_cards(of: Facts) -> Iterator[str]:
     known = {_names(row): row for row in of.rows}
     lines = ["| model | data | conclusion | FIT | strict CCS | citation rate | noise floor | items with FIT |"]
     lines.append("|---|---|---|---|---|---|---|---|")
@@ -89,10 +103,12 @@ _SHOWN = ("strict_ccs", "citation_rate", "noise_floor")
 
 
 def claims(of: Facts) -> Iterator[str]:
-    """What the trust cards say."""
+    """What the trust cards say, and what given pairs support."""
     for card in of.cards:
         said = "\n".join(f"- {text}: {getattr(card, f'{name}_says') or 'not tested'}" for name, text in CLAIMS.items())
         yield f"{card.vlm} on {card.dataset}, by {card.judge}: **{card.conclusion}**, because: {card.why}.\n\n{said}"
+    if of.pairs:
+        yield from pairs.claims(of)
 
 
 def limits(of: Facts) -> Iterator[str]:
@@ -101,6 +117,8 @@ def limits(of: Facts) -> Iterator[str]:
         checked = "no edit" if card.edits_checked is None else f"{percent(card.edits_checked)} of the edits"
         missing = f"; without a score: {card.missing}" if card.missing else ""
         yield f"- {card.vlm} on {card.dataset}: {checked} checked by a verifier{missing}"
+    if of.pairs:
+        yield from pairs.limits(of)
     yield (
         "A high figure says that answers follow what explanations cite, on these items and under these edits. It does "
         "not say that the answers are right, that the explanations are complete, or how the model behaves on other "
@@ -136,13 +154,16 @@ def settings(of: Facts) -> Iterator[str]:
         for name in dict.fromkeys(getattr(row, field) for row in of.cards):
             options = as_json(getattr(of.study, section)[name].plugin_options())
             yield f"- {ROLES[field]} `{name}`: `{options}`"
+    if of.pairs:
+        yield from pairs.settings(of)
     own = f"those of the folder `{of.study.prompts}`" if of.study.prompts else "those that come with cfeval"
-    yield f"Prompts: {own}. Controls are made of one item in so many: {as_json(of.study.one_item_in)}."
+    controls = f" Controls are made of one item in so many: {as_json(of.study.one_item_in)}." if of.cards else ""
+    yield f"Prompts: {own}.{controls}"
 
 
 def repeated(of: Facts) -> dict[str, str]:
     """The models of the study that repeat another one, which they name."""
-    asked = {condition.vlm for condition in of.study.conditions()}
+    asked = {one.vlm for one in (*of.study.conditions(), *of.study.pair_conditions())}
     return {name: base for name, base in of.study.repeats().items() if {name, base} <= asked}
 
 
@@ -160,6 +181,7 @@ def exams(of: Facts) -> Iterator[str]:
     for judge in dict.fromkeys(row.judge for row in of.cards):
         file = of.study.exams.get(judge)
         yield f"- Judge `{judge}`: {f'its exam is `{file}`' if file else 'no exam of it is named in the parameters'}"
+    yield from pairs.judged(of)
 
 
 def joined(*parts: Callable[[Facts], Iterator[str]]) -> Callable[[Facts], Iterator[str]]:
