@@ -3,7 +3,9 @@
 import io
 from typing import Any
 
+import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from cfeval.config import parse
 from cfeval.edct.figures.pairs import draw
@@ -44,6 +46,22 @@ def test_the_figure_has_the_four_counts_phi_and_what_is_expected() -> None:
     assert ">expected of the test model<" in text
     assert "no φ: one of the two never varies" in text
     assert "params.yaml names no condition" in svg(draw([]))
+
+
+def test_the_figure_shows_f_auroc_at_the_length_of_the_explanations_by_the_number_of_the_line() -> None:
+    short, long = ([one.model_copy(update={"words": many}) for one in NEAR] for many in (4, 40))
+    figure = draw(table(near=short, far=long, never=NEVER))
+    left, _, axes = figure.axes
+    assert [label.get_text().split()[-1] for label in left.get_yticklabels()] == ["1", "2", "3"]
+    points = {text.get_text(): text.xy for text in axes.texts if isinstance(text, Annotation)}
+    assert points == {"1": (4, pytest.approx(0.9)), "2": (40, pytest.approx(0.9))}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("mean words of both explanations", "F-AUROC")
+
+
+def test_the_figure_says_where_no_phi_is_what_is_expected() -> None:
+    of = {condition("never"): NEVER}
+    data = PairData(of, expected={"never": "its answer never moves"})
+    assert "no φ, as expected" in svg(draw(rows(list(of), data)))
 
 
 def test_of_natural_pairs_alone_the_figure_says_why_it_is_empty() -> None:

@@ -1,7 +1,10 @@
 """`ro-crate-metadata.json`: what a bundle holds, as a Workflow Run RO-Crate tells it.
 
 Specifications: RO-Crate 1.1, Workflow RO-Crate 1.0, Process Run Crate and Workflow Run Crate 0.5. It is written here
-and not by the library `rocrate`, which puts the time of its run into each file; a test has it validated.
+and not by the library `rocrate`, which puts the time of its run into each file; a test has it validated. Nor is it
+written by `snakemake-report-plugin-rocrate` (its source of July 2026 was read, not run), which uses that library: it
+tells of Snakemake's own records of the jobs, on which nothing here rests, with their start and end times, so that equal
+studies would not give equal bytes; and it knows packages from conda files, which the rules here have not.
 """
 
 import json

@@ -1,4 +1,8 @@
-"""Given pairs: answer moved × changed thing named, and phi with its interval, a line a target."""
+"""Given pairs: answer moved × changed thing named, phi with its interval, F-AUROC against words of the explanations.
+
+An explanation that names more is right more often by chance, so that F-AUROC of two targets is to be compared where
+their explanations are of like length (Siegel et al. 2025): the right panel shows both, each target by its number.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +15,7 @@ from cfeval.report.columns import limits
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.report.tables import interval_methods, varying
 
-_WIDTH, _ROW, _REST = 8.6, 0.34, 1.6
+_WIDTH, _ROW, _REST = 11.6, 0.34, 1.6
 """Inches: the figure's width, the height of a line, and that of all else."""
 _CELLS = {
     "moved_named": ("moved, named", COLORS[0], 1.0),
@@ -23,7 +27,7 @@ _CELLS = {
 
 
 def draw(rows: Sequence[PairRow]) -> Figure:
-    """A line a condition over all kinds of change: the 2 × 2 table on the left, phi on the right.
+    """A line a condition over all kinds of change: the 2 × 2 table, then phi; on the right a point a condition.
 
     Natural pairs, of which only answers are told, have no line; without a line, a sentence says so.
     """
@@ -32,9 +36,12 @@ def draw(rows: Sequence[PairRow]) -> Figure:
     figure = Figure(figsize=(_WIDTH, _ROW * len(shown) + _REST), layout="constrained")
     if not shown:
         return empty_figure(figure, "Natural pairs alone: only answers are told." if rows else NO_PAIRS_NOTE)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1))
+    left, right, third = figure.subplots(1, 3, width_ratios=(1, 1, 0.9))
+    right.sharey(left)
+    right.tick_params(labelleft=False)
     for axes in (left, right):
         strip_spines(axes, "bottom")
+    _lengths(third, shown)
     left.set_yticks(range(len(shown)), _labels(shown))
     left.set_ylim(len(shown) - 0.4, -0.6)
     for place, row in enumerate(shown):
@@ -53,9 +60,32 @@ def draw(rows: Sequence[PairRow]) -> Figure:
 def _labels(rows: Sequence[PairRow]) -> list[str]:
     names = varying(rows, NAMES)
     return [
-        plain(" · ".join(f"{getattr(row, name)}{' †' if name == 'vlm' and row.test_world else ''}" for name in names))
-        for row in rows
+        f"{plain(' · '.join(f'{getattr(row, name)}{_sign(name, row)}' for name in names))}  {number}"
+        for number, row in enumerate(rows, start=1)
     ]
+
+
+def _sign(name: str, row: PairRow) -> str:
+    return " †" if name == "vlm" and row.test_world else ""
+
+
+def _lengths(axes: Axes, rows: Sequence[PairRow]) -> None:
+    """F-AUROC against the mean words of both explanations, each target by the number of its line."""
+    strip_spines(axes, "left", "bottom")
+    axes.set_ylim(-0.03, 1.03)
+    share_ticks(axes, "y")
+    axes.axhline(0.5, color=MUTED, linestyle=":", linewidth=1.2)
+    axes.set_xlabel("mean words of both explanations")
+    axes.set_ylabel("F-AUROC")
+    for number, row in enumerate(rows, start=1):
+        low, high = limits(row, "f_auroc")
+        if row.f_auroc is None or row.words is None or low is None or high is None:
+            continue
+        axes.plot([row.words, row.words], [low, high], color=COLORS[0], linewidth=1.2, alpha=0.5, zorder=3)
+        axes.plot(row.words, row.f_auroc, "o", color=COLORS[0], markersize=4, zorder=4)
+        axes.annotate(
+            str(number), (row.words, row.f_auroc), (4, 2), textcoords="offset points", fontsize=7, color=INK, zorder=5
+        )
 
 
 def _frame(left: Axes, right: Axes) -> None:
@@ -88,7 +118,8 @@ def _phi(axes: Axes, place: int, row: PairRow) -> None:
         axes.plot([row.expected_phi] * 2, ends, color=INK, linewidth=1.6, label="expected of the test model", zorder=5)
     low, high = limits(row, "phi")
     if row.phi is None or low is None or high is None:
-        axes.text(0, place, "no φ: one of the two never varies", ha="center", va="center", fontsize=7, color=MUTED)
+        why = "no φ, as expected" if row.expected_none else "no φ: one of the two never varies"
+        axes.text(0, place, why, ha="center", va="center", fontsize=7, color=MUTED)
         return
     axes.plot([low, high], [place, place], color=COLORS[0], linewidth=2, zorder=3)
     axes.plot(row.phi, place, "o", color=COLORS[0], markersize=6, zorder=4, label="φ")
