@@ -97,7 +97,9 @@ def test_the_reader_of_inspect_ai_finds_figures_conversations_and_images(logs: l
     assert [sample.messages[turn].text for turn in (1, 5)] == ["It is red.", "It is blue now."]
     assert {name: score.value for name, score in sample.scores.items()} == {"pcs": 1, "ncc": 1, "ccs": 1, "fit": 1}
     assert [len(one.messages) for one in chained.samples if one.id == "a"] == [12]
-    assert [one.messages[0].content[0].image for one in pairs.samples] == [data_url(one.pictures[0]) for one in PAIRS]
+    assert [one.messages[0].content[0].image for one in pairs.samples] == [
+        data_url(one.pictures[place]) for one, place in zip(PAIRS, (1, 0), strict=True)
+    ], "the changed image of p1 comes first"
     assert [(one.scores["moved"].value, one.scores["noise"].value) for one in pairs.samples] == [(1, 0), (1, 0)]
 
 
