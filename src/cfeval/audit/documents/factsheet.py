@@ -52,7 +52,7 @@ def _judges(of: Facts) -> str:
 
 def _robustness(of: Facts) -> str:
     again = ["Repeated evaluations"] * bool(repeated(of))
-    intervals = ["Confidence intervals"] * any(row.ci for row in (*of.cards, *of.pairs))
+    intervals = ["Confidence intervals"] * any([*(row.ci for row in of.cards), *(row.ci for row in of.pairs)])
     return "; ".join([*again, "Negative controls", *intervals])
 
 

@@ -10,6 +10,7 @@ from cfeval.audit.documents.facts import Facts
 from cfeval.core.jobs import as_json
 from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
+from cfeval.report.columns import limits as ends
 from cfeval.report.digits import percent, two
 
 ROLES = (("vlms", "vlm", "Target model"), ("pair_judges", "pair_judge", "Judge of given pairs"))
@@ -77,9 +78,10 @@ def claims(of: Facts) -> Iterator[str]:
 def _claim(row: PairRow) -> str:
     if row.natural:
         return "natural pairs, which tell of answers alone"
-    if row.phi is None or row.phi_lo is None:
+    low, _ = ends(row, "phi")
+    if row.phi is None or low is None:
         return "nothing can be said of its explanations, since its answer, or what it names, never varies"
-    shown = "it is shown" if row.phi_lo > 0 else "it is not shown"
+    shown = "it is shown" if low > 0 else "it is not shown"
     return f"{shown} that its explanations name what moves the answer more often than other changes ({_estimate(row)})"
 
 
@@ -125,7 +127,7 @@ def sizes(of: Facts) -> dict[str, int]:
 
 
 def _with_interval(row: PairRow, name: str) -> str:
-    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_lo", "_hi"))
+    value, (low, high) = getattr(row, name), ends(row, name)
     if value is None:
         return ""
     return two(value) if low is None or high is None else f"{two(value)} [{two(low)}, {two(high)}]"

@@ -163,7 +163,7 @@ def settings(of: Facts) -> Iterator[str]:
 
 def repeated(of: Facts) -> dict[str, str]:
     """The models of the study that repeat another one, which they name."""
-    asked = {one.vlm for one in (*of.study.conditions(), *of.study.pair_conditions())}
+    asked = {one.vlm for one in of.study.conditions()} | {one.vlm for one in of.study.pair_conditions()}
     return {name: base for name, base in of.study.repeats().items() if {name, base} <= asked}
 
 

@@ -15,7 +15,8 @@ row whose captions are equal is left out.
 """
 
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, changed_words, described, image, simple, text
+from cfeval.datasets.pairs.captions import changed_words, described
+from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, image, simple, text
 
 PLACES = ("images/{name}.jpg", "{name}.jpg", "images/{name}", "{name}")
 """Where an image lies below a folder, by the name that the table gives it."""

@@ -21,19 +21,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import (
-    Opener,
-    Place,
-    Row,
-    TablePlugin,
-    TableSet,
-    add,
-    changed_words,
-    differ,
-    image,
-    safe,
-    text,
-)
+from cfeval.datasets.pairs.captions import changed_words, differ
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
 
 ANSWERS = {"0": "no", "1": "yes"}
 NAMED = ("category", "subcategory", "set_id", "question_id")

@@ -14,7 +14,8 @@ changed are the words in which the captions differ. A row whose captions are equ
 """
 
 from cfeval.datasets.pair import ChangeKind, PairSet, RawPair
-from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, changed_words, described, image, simple, text
+from cfeval.datasets.pairs.captions import changed_words, described
+from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, image, simple, text
 
 KINDS: dict[str, ChangeKind] = {
     "object": "object",

@@ -25,7 +25,8 @@ from pathlib import Path
 
 from cfeval.core.errors import InputError
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, differ, image, safe, text
+from cfeval.datasets.pairs.captions import differ
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
 
 Key = tuple[str, ...]
 _SPLIT = re.compile(r"(?<![a-z])(original|main)(?![a-z])")
