@@ -113,7 +113,7 @@ class LocalChat:
         model = self._loaded.model
         limit, count = self._limit(requests[0]), len(requests)
         if self._compiled:
-            requests = [*requests, *requests[-1:] * (self._batch - count)]
+            requests = [*requests, *[requests[-1]] * (self._batch - count)]
         encoded = self._conversations.encode(requests)
         _check_length(encoded["attention_mask"], model)
         inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
