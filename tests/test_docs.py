@@ -88,6 +88,14 @@ def test_every_make_target_of_the_docs_exists() -> None:
     assert named <= targets
 
 
+def test_the_changelog_names_no_make_target_that_is_gone() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = re.findall(r"`make ([^`]+)`", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    named = {word for words in told for word in words.partition(" ARGS=")[0].split()}
+    assert named
+    assert named - targets == set()
+
+
 def test_every_stage_of_the_docs_is_a_rule() -> None:
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")])
     words = [word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:]]

@@ -8,9 +8,11 @@ import typer
 from cfeval.audit.bundle import signature as signatures
 from cfeval.audit.bundle import timestamp
 from cfeval.audit.bundle.check import check
+from cfeval.audit.recompute import tables_again
 from cfeval.core.errors import InputError
 from cfeval.cvqa import verification as cvqa
 from cfeval.edct.verification import cli as edct
+from cfeval.vce import verification as vce
 
 
 def run(
@@ -63,8 +65,8 @@ def run(
 
     Of a bundle every byte is compared with its manifest, and every table is made again from what it rests on.
     Pictures are those that their records name; items and statuses agree from stage to stage; scores follow from what
-    they rest on; calls are the ones that the records name. Of edct also edits, accuracy and the figures of tables. Ends
-    with status 2 where something does not fit; then no chain is written.
+    they rest on; calls are the ones that the records name; every table that has a provenance record is made again, and
+    the first cell that differs is named. Ends with status 2 where something does not fit; then no chain is written.
     """
     if bundle is not None:
         others = (results, conditions, calls, cache, table, interval, failed_edits, kept, out)
@@ -76,14 +78,28 @@ def run(
         return
     if results is None or key or signature or tsa_root:
         raise InputError("name what to check: BUNDLE [--key KEY.pub], or --results results/edct")
-    if (results / "answers").is_dir() or results.name == "cvqa":
-        if conditions or table or interval or kept or out or exams != "{}" or failed_edits:
-            raise InputError("--results is of cvqa: it takes --calls, --cache and --limit alone; leave the others out")
-        if calls and not calls.is_file():
-            raise InputError(f"--calls: no file {calls}")
-        cvqa.verify(results, calls, cache, limit)
+    evaluation = evaluation_of(results)
+    if evaluation == "edct":
+        again = () if conditions else tables_again(results)
+        edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit, again)
         return
-    edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit)
+    taken = "--calls, --cache and --limit" if evaluation == "cvqa" else "--limit"
+    others = (conditions, table, interval, kept, out, exams != "{}", failed_edits)
+    if any(others) or (evaluation == "vce" and (calls or cache)):
+        raise InputError(f"--results is of {evaluation}: it takes {taken} alone; leave the others out")
+    if calls and not calls.is_file():
+        raise InputError(f"--calls: no file {calls}")
+    if evaluation == "cvqa":
+        cvqa.verify(results, calls, cache, limit, tables_again(results))
+    else:
+        vce.verify(results, limit, tables_again(results))
+
+
+def evaluation_of(results: Path) -> str:
+    """The evaluation that results are of, by the folders that no other one has; edct where there is none of them."""
+    of = {"answers": "cvqa", "groups": "vce"}
+    own = (name for folder, name in of.items() if (results / folder).is_dir())
+    return next(own, results.name if results.name in of.values() else "edct")
 
 
 def verify_bundle(bundle: Path, key: Path | None, envelope: Path | None, root: Path | None, limit: int) -> None:

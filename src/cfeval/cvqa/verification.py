@@ -1,6 +1,5 @@
 """Check that the results of the study belong together, offline: pictures, questions, answers, calls and scores."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from cfeval.core.errors import InputError
 from cfeval.core.images import fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
+from cfeval.core.links import Fault, tell
 from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.core.records import Status
 from cfeval.core.streams import StreamingLookup
@@ -20,11 +20,11 @@ from cfeval.inference.remote.request import Response
 
 ARCHIVE = Path("calls", "calls.zip")
 """Where the workflow puts the calls of a study, under its results."""
-Fault = tuple[str, str]
-"""Where a link is, and what is wrong with it; empty where nothing is."""
 
 
-def verify(results: Path, calls: Path | None = None, cache: Path | None = None, limit: int = 20) -> None:
+def verify(
+    results: Path, calls: Path | None = None, cache: Path | None = None, limit: int = 20, tables: Iterable[Fault] = ()
+) -> None:
     """Check every file of the study's results against those that it rests on, and print what does not fit.
 
     Pictures are those that their records name, answers are to the set's own questions, scores follow from questions
@@ -36,6 +36,7 @@ def verify(results: Path, calls: Path | None = None, cache: Path | None = None, 
         calls: the archive of the calls; None: calls/calls.zip of the results.
         cache: a response cache to look for calls in, besides.
         limit: how many faults to print.
+        tables: what was found when the tables were made again.
 
     Raises:
         InputError: there are no answers, or something does not fit.
@@ -44,25 +45,14 @@ def verify(results: Path, calls: Path | None = None, cache: Path | None = None, 
     if not answered:
         raise InputError(f"{results}: no answers; name the folder that holds questions/, answers/ and scores/")
     stored = dict(_stored(results, calls or results / ARCHIVE, cache))
-    links: Counter[str] = Counter()
-    wrong: list[str] = []
-    for kind, found in (
+    kinds = (
         ("pictures", _pictures(results)),
         ("calls", _calls(results, answered, stored)),
         ("scores", _scores(results, answered)),
         ("seals", ((str(file), fault) for file, fault in seal_faults(results, answered))),
-    ):
-        for where, fault in found:
-            links[kind] += 1
-            if fault:
-                wrong.append(f"FAIL {where}: {fault}")
-    for line in wrong[:limit]:
-        print(line)
-    counted = ", ".join(f"{kind} {count:,}" for kind, count in links.items())
-    print(f"{results}: {len(answered)} conditions; links: {counted}")
-    if wrong:
-        raise InputError(f"{results}: {len(wrong):,} of {links.total():,} links do not hold; see above")
-    print("fine" if links["seals"] else "fine, but not sealed: no provenance record names these files")
+        ("tables", tables),
+    )
+    tell(results, len(answered), kinds, limit)
 
 
 def _pictures(results: Path) -> Iterator[Fault]:

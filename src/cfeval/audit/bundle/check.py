@@ -17,15 +17,16 @@ from tempfile import TemporaryDirectory
 from cfeval.audit.bundle import crate, manifest, parameters
 from cfeval.audit.bundle.build import CHAIN
 from cfeval.audit.bundle.contents import FULL, place_of
-from cfeval.audit.bundle.recompute import Made, differences, lacking, makes_tables
 from cfeval.audit.bundle.redaction import score_faults
 from cfeval.audit.bundle.stored_zip import Reader
+from cfeval.audit.recompute import Made, differences, lacking, makes_tables
 from cfeval.core.errors import InputError
 from cfeval.core.provenance.hashes import digest
 from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.sidecars import Sidecar, parsed
 from cfeval.cvqa import verification as cvqa
 from cfeval.edct.verification import cli as edct
+from cfeval.vce import verification as vce
 
 _RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa))/.+")
 _BESIDES = re.compile(
@@ -199,6 +200,8 @@ def _records(unpacked: Unpacked, limit: int) -> None:
                 _same_lines(Path(CHAIN), again)
             elif evaluation == "cvqa":
                 cvqa.verify(Path(folder), limit=limit)
+            elif evaluation == "vce":
+                vce.verify(Path(folder), limit)
 
 
 def _left(folder: str, chained: bool) -> None:

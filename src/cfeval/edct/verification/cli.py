@@ -13,6 +13,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer, ensure_writable
 from cfeval.core.images import fault_of, folder_of, names_in
 from cfeval.core.jsonl import read_jsonl, record_line
+from cfeval.core.links import Fault
 from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files, stage_records
@@ -101,8 +102,11 @@ def verify(
     kept: Path | None,
     out: Path | None,
     limit: int,
+    again: Iterable[Fault] = (),
 ) -> None:
     """Check results of edct from image to score; the arguments are the options of `cfeval verify`.
+
+    `again` is what was found when the tables were made again, file by file.
 
     Raises:
         CfevalError: something does not fit, or cannot be read; then no chain is written.
@@ -135,6 +139,8 @@ def verify(
             _tell_of_others(results, done)
         for file, fault in seal_faults(results, done):
             tally.add("seals", file, [Link("seals", ("", 0), fault)])
+        for place, fault in again:
+            tally.add("tables", place, [Link("tables", ("", 0), fault)])
         for file, (name, rows) in tables.items():
             tally.add("tables", file, table_links(name, rows, scores, how, failed_edits, errors))
         for file, shown in of_pairs.items():
