@@ -96,6 +96,11 @@ def names(family: str) -> tuple[str, ...]:
     return tuple(sorted(_offered().get(family, {})))
 
 
+def places(family: str) -> dict[str, str]:
+    """Where what the installed packages offer in a group is, by name: `module:definition`; of two, the first."""
+    return {name: points[0].value for name, points in sorted(_offered().get(family, {}).items())}
+
+
 def options(family: str) -> dict[str, type[PluginOptions]]:
     """The classes of the plugins that cfeval itself offers, by name: their fields are the options."""
     own = {name: points[0] for name, points in sorted(_offered().get(family, {}).items())}

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from cfeval.core import registry
 from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
@@ -101,10 +102,26 @@ class Tables(Section):
     )
     calibration: tuple[EitherBlock, ...] = Field((), description="Targets whose faithfulness is known beforehand.")
     variance: tuple[EitherBlock, ...] = Field((), description="Where the variance of CCS comes from.")
+    more: dict[Name, tuple[EitherBlock, ...]] = Field({}, description="Tables that other packages offer, by name.")
+
+    @field_validator("more")
+    @classmethod
+    def _are_offered(cls, more: dict[str, Any]) -> dict[str, Any]:
+        offered = registry.places("tables") if more else {}
+        for name in more:
+            if name not in offered:
+                raise ValueError(f"no installed package offers the table '{name}'; {nearest(name, offered)}")
+        return more
+
+    def names(self) -> list[str]:
+        """The tables that have conditions of their own here."""
+        return [*(name for name in type(self).model_fields if name != "more"), *self.more]
 
     def conditions(self, table: str) -> list[Condition]:
         """The conditions of a table, each once."""
-        return list(dict.fromkeys(condition for block in getattr(self, table) for condition in block.conditions()))
+        own = table in self.names() and table not in self.more
+        blocks = getattr(self, table) if own else self.more.get(table, ())
+        return list(dict.fromkeys(condition for block in blocks for condition in block.conditions()))
 
 
 class PairBlock(Section):
@@ -280,9 +297,8 @@ class Edct(Section):
 
     def conditions(self) -> list[Condition]:
         """Every condition that some table shows, each once, in the order of the tables."""
-        return list(
-            dict.fromkeys(condition for table in Tables.model_fields for condition in self.tables.conditions(table))
-        )
+        tables = self.tables
+        return list(dict.fromkeys(condition for table in tables.names() for condition in tables.conditions(table)))
 
     def pair_conditions(self) -> list[PairCondition]:
         """Every condition of given pairs, each once, in the order of the blocks."""

@@ -78,8 +78,10 @@ class Listed(NamedTuple):
 
     table: str
     """Its `Table`."""
-    record: str
-    """The record of its rows: all that a reader of its CSV needs, so that no figure rests on how rows are made."""
+    record: str = ""
+    """The record of its rows: all that a reader of its CSV needs, so that no figure rests on how rows are made.
+
+    Empty: the one that the table itself names."""
     made_of: str = "scores"
     """The stage whose records it is made of."""
 
@@ -90,7 +92,7 @@ class Listed(NamedTuple):
 
     def row(self) -> type[Record]:
         """The record of its rows."""
-        found: type[Record] = load(self.record)
+        found: type[Record] = load(self.record) if self.record else self.load().row
         return found
 
 

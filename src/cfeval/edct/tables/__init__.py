@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from cfeval.core import registry
 from cfeval.report.tables import Listed
 
-TABLES: Mapping[str, Listed] = {
+_OWN: Mapping[str, Listed] = {
     "table1": Listed("cfeval.edct.tables.conditions:TABLE1", "cfeval.edct.tables.conditions:ConditionRow"),
     "table2": Listed("cfeval.edct.tables.conditions:TABLE2", "cfeval.edct.tables.conditions:ConditionRow"),
     "bench": Listed("cfeval.edct.tables.conditions:BENCH", "cfeval.edct.tables.conditions:BenchRow"),
@@ -21,5 +22,7 @@ TABLES: Mapping[str, Listed] = {
     "variance": Listed("cfeval.edct.tables.variance:VARIANCE", "cfeval.edct.tables.variance:VarianceRow"),
     "repeats": Listed("cfeval.edct.tables.variance:REPEATS", "cfeval.edct.tables.variance:RepeatRow"),
 }
+TABLES: Mapping[str, Listed] = {**{name: Listed(place) for name, place in registry.places("tables").items()}, **_OWN}
+"""Ours, and before them those that other packages offer in the group `cfeval.tables` (`edct.tables.more`)."""
 OF_CONDITIONS = tuple(name for name, listed in TABLES.items() if listed.made_of != "pair_verdicts")
 """Those of `cfeval stage edct table`; that of given pairs has other conditions and a verb of its own (`pair_table`)."""
