@@ -3,6 +3,10 @@
 Images are compared in a trunk: a list of convolutional layers, and the places of those whose outputs are compared. The
 places of the layers are those of torchvision's networks (LPIPS) and of the published ST-LPIPS, so that their weights
 fit.
+
+The package lpips, and torchmetrics, which has a copy of it, give the same values to the last bit at 0.95 to 1.15 of the
+time (64 and 224 pixels), but build the whole classifier, random, for its first layers: 0.3 s and 239 MB in place of
+0.02 s and 15 MB (AlexNet), 1.3 s and 534 MB in place of 0.1 s and 62 MB (VGG-16). They have no ST-LPIPS.
 """
 
 from collections.abc import Callable, Iterable, Mapping
