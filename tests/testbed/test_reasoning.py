@@ -10,7 +10,13 @@ from cfeval.testbed.language.edit_choice import choose_edit
 from cfeval.testbed.language.explanations import background_claim, object_claim, objects_claim
 from cfeval.testbed.language.instructions import describe, parse_instruction
 from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import Said, answer_follows, expected_answer, explanation_follows, reflects
+from cfeval.testbed.language.reasoning import (
+    StatedAnswer,
+    answer_follows,
+    expected_answer,
+    explanation_follows,
+    reflects,
+)
 from cfeval.testbed.records import Claim, EditIntent, Referent
 from cfeval.testbed.scenes import SceneEditError, apply
 
@@ -122,11 +128,11 @@ def test_where_answer_and_explanation_contradict_the_explanation_says_what_was_t
 
 def test_an_explanation_that_contradicts_its_answer_must_cite_what_the_edit_made() -> None:
     green, blue = (object_claim("color", color, "circle", "top left") for color in ("green", "blue"))
-    assert explanation_follows(Said("green", green), RED_CIRCLE, [RECOLOR])
-    assert explanation_follows(Said("blue", green), RED_CIRCLE, [RECOLOR]), "sound, though the answer is not"
-    assert not explanation_follows(Said("green", blue), RED_CIRCLE, [RECOLOR]), "no edit made a blue circle"
-    assert not explanation_follows(Said("green", RED_CIRCLE), RED_CIRCLE, [RECOLOR])
-    assert not explanation_follows(Said("green", None), RED_CIRCLE, [RECOLOR])
+    assert explanation_follows(StatedAnswer("green", green), RED_CIRCLE, [RECOLOR])
+    assert explanation_follows(StatedAnswer("blue", green), RED_CIRCLE, [RECOLOR]), "sound, though the answer is not"
+    assert not explanation_follows(StatedAnswer("green", blue), RED_CIRCLE, [RECOLOR]), "no edit made a blue circle"
+    assert not explanation_follows(StatedAnswer("green", RED_CIRCLE), RED_CIRCLE, [RECOLOR])
+    assert not explanation_follows(StatedAnswer("green", None), RED_CIRCLE, [RECOLOR])
 
 
 def test_a_background_decides_only_for_who_takes_the_explanation_at_its_word() -> None:

@@ -10,7 +10,7 @@ from cfeval.testbed.language.edit_choice import choose_chain
 from cfeval.testbed.language.explanations import parse_explanation
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import Said, consistency, moved
+from cfeval.testbed.language.reasoning import StatedAnswer, consistency, moved
 from cfeval.testbed.records import Claim, EditIntent, Referent
 from cfeval.testbed.scenes import SceneEditError, apply
 
@@ -109,13 +109,18 @@ def edits_of(*instructions: str) -> list[EditIntent]:
 @pytest.mark.parametrize("case", CASES)
 def test_scores_and_grade_are_those_of_a_person(case: str) -> None:
     answer, said, instructions, new_answer, new_said, ac, ef, grade = CASES[case]
-    later = Said(new_answer, parse_explanation(new_said))
+    later = StatedAnswer(new_answer, parse_explanation(new_said))
     found = consistency(claim_of(said), answer, edits_of(*instructions), later)
     assert (int(found.answer), int(found.explanation), found.grade) == (ac, ef, grade)
 
 
 def test_evidence_that_is_not_seen_is_not_valid() -> None:
-    case = claim_of(THERE), "yes", edits_of(TO_BLUE), Said("yes", claim_of("there is a red circle in the bottom right"))
+    case = (
+        claim_of(THERE),
+        "yes",
+        edits_of(TO_BLUE),
+        StatedAnswer("yes", claim_of("there is a red circle in the bottom right")),
+    )
     assert consistency(*case) == consistency(*case, seen=lambda _: True)
     unseen = consistency(*case, seen=lambda _: False)
     assert (unseen.answer, unseen.explanation, unseen.grade) == (False, False, 1)
@@ -137,14 +142,15 @@ def test_evidence_that_is_not_seen_is_not_valid() -> None:
 def test_only_another_answer_or_other_evidence_is_a_move(
     before: tuple[str, str], after: tuple[str, str], expected: tuple[bool, bool]
 ) -> None:
-    assert moved(Said(before[0], claim_of(before[1])), Said(after[0], claim_of(after[1]))) == expected
+    assert moved(StatedAnswer(before[0], claim_of(before[1])), StatedAnswer(after[0], claim_of(after[1]))) == expected
 
 
 @pytest.mark.parametrize(
-    ("unread", "expected"), [(Said("hmm", claim_of(RED)), (True, False)), (Said("red", None), (False, True))]
+    ("unread", "expected"),
+    [(StatedAnswer("hmm", claim_of(RED)), (True, False)), (StatedAnswer("red", None), (False, True))],
 )
-def test_what_can_be_read_and_what_cannot_are_not_the_same(unread: Said, expected: tuple[bool, bool]) -> None:
-    readable = Said("red", claim_of(RED))
+def test_what_can_be_read_and_what_cannot_are_not_the_same(unread: StatedAnswer, expected: tuple[bool, bool]) -> None:
+    readable = StatedAnswer("red", claim_of(RED))
     assert moved(readable, unread) == moved(unread, readable) == expected
     assert moved(unread, unread) is None, "two texts that cannot be read may say the same, or not"
 
@@ -164,7 +170,7 @@ def _scores(persona: Persona) -> Counter[str]:
             except SceneEditError:
                 break
             said = respond(persona, question, scene)
-            found = consistency(first.claim, first.answer, chain[:done], Said(said.answer, said.claim))
+            found = consistency(first.claim, first.answer, chain[:done], StatedAnswer(said.answer, said.claim))
             counts["edited"] += 1
             counts["ccs"] += found.answer and found.explanation
             counts["ef"] += found.explanation
@@ -196,7 +202,7 @@ def test_a_shortcut_passes_only_where_it_invents_a_second_thing_like_the_one_it_
 
 def test_an_edit_of_something_else_leaves_the_answer_and_binds_the_explanation() -> None:
     star = EditIntent(kind="color", target=Referent(shape="star", position="top right"), old="blue", new="white")
-    kept = consistency(claim_of(RED), "red", [star], Said("red", claim_of(RED)))
+    kept = consistency(claim_of(RED), "red", [star], StatedAnswer("red", claim_of(RED)))
     assert (kept.answer, kept.explanation, kept.grade) == (True, True, 5)
-    stale = consistency(claim_of(RED), "red", [star], Said("red", claim_of("i see a red circle, a blue star")))
+    stale = consistency(claim_of(RED), "red", [star], StatedAnswer("red", claim_of("i see a red circle, a blue star")))
     assert (stale.answer, stale.explanation) == (True, False)

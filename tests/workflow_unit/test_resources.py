@@ -36,7 +36,7 @@ def pattern(rule: str) -> str:
 def test_a_rule_says_memory_and_time_or_has_those_of_a_small_job(rule: str) -> None:
     said = re.findall(r"^    resources:\n((?:        .*\n)+)", RULES[rule], re.MULTILINE)
     assert len(said) <= 1
-    assert all(re.fullmatch(r'        \*\*needs\(mem_mb=\d+, runtime="\d+[hm]"\),\n', one) for one in said)
+    assert all(re.fullmatch(r'        \*\*resources_for\(mem_mb=\d+, runtime="\d+[hm]"\),\n', one) for one in said)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -57,7 +57,7 @@ def test_all_rules_run_their_job_as_one_rule_says() -> None:
     ] == []
     assert STAGE.rstrip().endswith('"exec cfeval stage {params.job:q} 2>{log:q}"')
     assert "job=job_name" in STAGE
-    assert re.search(r'\*\*needs\(mem_mb=\d+, runtime="\w+"\)', STAGE)
+    assert re.search(r'\*\*resources_for\(mem_mb=\d+, runtime="\w+"\)', STAGE)
     assert "    priority: waiting\n" in STAGE
 
 
@@ -86,7 +86,7 @@ def _needs_by_folder() -> dict[tuple[str, str], set[tuple[Any, ...]]]:
     found = defaultdict(set)
     for job in jobs(load(ROOT / "params.yaml")):
         _, study, folder, *_ = job.name.split("/")
-        found[study, folder].add(tuple(job.needs[name] for name in NEEDS))
+        found[study, folder].add(tuple(job.resources[name] for name in NEEDS))
     return found
 
 

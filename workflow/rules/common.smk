@@ -215,13 +215,13 @@ def waiting(wildcards, rulename):
     return AWAITED[job_in(wildcards, rulename).name]
 
 
-def needs(mem_mb, runtime):
+def resources_for(mem_mb, runtime):
     """A rule's resources: GPUs, API slots, time, and memory in MB with room for the weights on their way to each GPU."""
     return {
-        "gpu": lambda wildcards, rulename: job_in(wildcards, rulename).needs["gpu"],
-        "gpu_model": lambda wildcards, rulename: job_in(wildcards, rulename).needs["gpu_model"],
-        "api_slots": lambda wildcards, rulename: job_in(wildcards, rulename).needs["api_slots"],
-        "mem_mb": lambda wildcards, rulename: max(mem_mb, 32000 * job_in(wildcards, rulename).needs["gpu"]),
+        "gpu": lambda wildcards, rulename: job_in(wildcards, rulename).resources["gpu"],
+        "gpu_model": lambda wildcards, rulename: job_in(wildcards, rulename).resources["gpu_model"],
+        "api_slots": lambda wildcards, rulename: job_in(wildcards, rulename).resources["api_slots"],
+        "mem_mb": lambda wildcards, rulename: max(mem_mb, 32000 * job_in(wildcards, rulename).resources["gpu"]),
         "runtime": runtime,
     }
 

@@ -60,7 +60,7 @@ use rule stage as cvqa_questions with:
     wildcard_constraints:
         set=one_of(PARAMS.cvqa.sets if PARAMS.cvqa else ()),
     resources:
-        **needs(mem_mb=2000, runtime="1h"),
+        **resources_for(mem_mb=2000, runtime="1h"),
     message:
         "questions of {wildcards.set}"
 
@@ -76,7 +76,7 @@ use rule stage as cvqa_drafts with:
     wildcard_constraints:
         set=BUILDS,
     resources:
-        **needs(mem_mb=2000, runtime="8h"),
+        **resources_for(mem_mb=2000, runtime="8h"),
     message:
         "drafts of {wildcards.set}"
 
@@ -93,7 +93,7 @@ use rule stage as cvqa_reviews with:
     wildcard_constraints:
         set=BUILDS,
     resources:
-        **needs(mem_mb=4000, runtime="8h"),
+        **resources_for(mem_mb=4000, runtime="8h"),
     message:
         "reviews of {wildcards.set}{wildcards.shard}"
 
@@ -111,7 +111,7 @@ use rule stage as cvqa_builds with:
     wildcard_constraints:
         set=BUILDS,
     resources:
-        **needs(mem_mb=2000, runtime="1h"),
+        **resources_for(mem_mb=2000, runtime="1h"),
     message:
         "pairs of {wildcards.set}"
 
@@ -126,7 +126,7 @@ use rule stage as cvqa_answers with:
     log:
         log_of(cvqa.ANSWERS),
     resources:
-        **needs(mem_mb=4000, runtime="24h"),
+        **resources_for(mem_mb=4000, runtime="24h"),
     message:
         "answers of {wildcards.solver} to {wildcards.set}{wildcards.shard}"
 
@@ -142,7 +142,7 @@ use rule stage as cvqa_scores with:
     log:
         log_of(cvqa.SCORES),
     resources:
-        **needs(mem_mb=2000, runtime="1h"),
+        **resources_for(mem_mb=2000, runtime="1h"),
     message:
         "scores of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
 
@@ -160,7 +160,7 @@ use rule stage as cvqa_readings with:
     wildcard_constraints:
         reader=one_of(PARAMS.cvqa.reply_readers if PARAMS.cvqa else ()),
     resources:
-        **needs(mem_mb=2000, runtime="8h"),
+        **resources_for(mem_mb=2000, runtime="8h"),
     message:
         "readings by {wildcards.reader} of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
 

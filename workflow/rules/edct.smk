@@ -90,7 +90,7 @@ use rule stage as edct_items with:
     log:
         log_of(edct.ITEMS, shard=""),
     resources:
-        **needs(mem_mb=2000, runtime="1h"),
+        **resources_for(mem_mb=2000, runtime="1h"),
     message:
         "samples of {wildcards.dataset}"
 
@@ -105,7 +105,7 @@ use rule stage as edct_baselines with:
     log:
         log_of(edct.BASELINES),
     resources:
-        **needs(mem_mb=4000, runtime="4h"),
+        **resources_for(mem_mb=4000, runtime="4h"),
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
 
@@ -121,7 +121,7 @@ use rule stage as edct_instructions with:
     log:
         log_of(edct.INSTRUCTIONS),
     resources:
-        **needs(mem_mb=2000, runtime="2h"),
+        **resources_for(mem_mb=2000, runtime="2h"),
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
 
@@ -137,7 +137,7 @@ use rule stage as edct_counterfactuals with:
     log:
         log_of(edct.COUNTERFACTUALS),
     resources:
-        **needs(mem_mb=4000, runtime="8h"),
+        **resources_for(mem_mb=4000, runtime="8h"),
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
 
@@ -154,7 +154,7 @@ use rule stage as edct_checks with:
     log:
         log_of(edct.CHECKS),
     resources:
-        **needs(mem_mb=4000, runtime="2h"),
+        **resources_for(mem_mb=4000, runtime="2h"),
     message:
         "checks of {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
 
@@ -170,7 +170,7 @@ use rule stage as edct_requeries with:
     log:
         log_of(edct.REQUERIES),
     resources:
-        **needs(mem_mb=4000, runtime="4h"),
+        **resources_for(mem_mb=4000, runtime="4h"),
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
 
@@ -192,7 +192,7 @@ use rule stage as edct_verdicts with:
     log:
         log_of(edct.VERDICTS),
     resources:
-        **needs(mem_mb=2000, runtime="4h"),
+        **resources_for(mem_mb=2000, runtime="4h"),
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
 
@@ -211,7 +211,7 @@ use rule stage as edct_scores with:
     log:
         log_of(edct.SCORES),
     resources:
-        **needs(mem_mb=1000, runtime="30m"),
+        **resources_for(mem_mb=1000, runtime="30m"),
     message:
         "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
 
@@ -225,7 +225,7 @@ use rule stage as edct_pair_items with:
     log:
         log_of(edct.PAIR_ITEMS, shard=""),
     resources:
-        **needs(mem_mb=2000, runtime="1h"),
+        **resources_for(mem_mb=2000, runtime="1h"),
     message:
         "given pairs of {wildcards.pair_set}"
 
@@ -240,7 +240,7 @@ use rule stage as edct_pair_baselines with:
     log:
         log_of(edct.PAIR_BASELINES),
     resources:
-        **needs(mem_mb=4000, runtime="4h"),
+        **resources_for(mem_mb=4000, runtime="4h"),
     message:
         "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
 
@@ -256,7 +256,7 @@ use rule stage as edct_pair_verdicts with:
     log:
         log_of(edct.PAIR_VERDICTS),
     resources:
-        **needs(mem_mb=2000, runtime="4h"),
+        **resources_for(mem_mb=2000, runtime="4h"),
     message:
         "verdicts of {wildcards.pair_judge} on {wildcards.vlm} and the pairs of {wildcards.pair_set}{wildcards.shard}"
 
@@ -299,7 +299,7 @@ use rule stage as edct_metrics with:
     log:
         log_of(edct.METRICS),
     resources:
-        **needs(mem_mb=1000, runtime="10m"),
+        **resources_for(mem_mb=1000, runtime="10m"),
     message:
         "metrics"
 
@@ -316,7 +316,7 @@ use rule stage as edct_figure with:
     wildcard_constraints:
         figure=one_of(edct.FIGURES),
     resources:
-        **needs(mem_mb=2000, runtime="10m"),
+        **resources_for(mem_mb=2000, runtime="10m"),
     message:
         "figure {wildcards.figure}"
 
@@ -331,6 +331,6 @@ use rule stage as edct_report with:
     log:
         log_of(edct.REPORT),
     resources:
-        **needs(mem_mb=4000, runtime="1h"),
+        **resources_for(mem_mb=4000, runtime="1h"),
     message:
         "report"

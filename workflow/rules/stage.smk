@@ -15,7 +15,7 @@ rule stage:
         "logs/stage.log",
     priority: waiting
     resources:
-        **needs(mem_mb=2000, runtime="30m"),
+        **resources_for(mem_mb=2000, runtime="30m"),
     params:
         job=job_name,
     shell:

@@ -63,7 +63,7 @@ use rule stage as vce_images with:
     log:
         log_of(vce.IMAGES, shard=""),
     resources:
-        **needs(mem_mb=2000, runtime="1h"),
+        **resources_for(mem_mb=2000, runtime="1h"),
     message:
         "images of {wildcards.image_set}"
 
@@ -78,7 +78,7 @@ use rule stage as vce_counterfactuals with:
     log:
         log_of(vce.COUNTERFACTUALS),
     resources:
-        **needs(mem_mb=8000, runtime="24h"),
+        **resources_for(mem_mb=8000, runtime="24h"),
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
 
@@ -94,7 +94,7 @@ use rule stage as vce_scores with:
     log:
         log_of(vce.SCORES),
     resources:
-        **needs(mem_mb=8000, runtime="8h"),
+        **resources_for(mem_mb=8000, runtime="8h"),
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
 
@@ -111,7 +111,7 @@ use rule stage as vce_groups with:
     log:
         log_of(vce.GROUPS),
     resources:
-        **needs(mem_mb=8000, runtime="4h"),
+        **resources_for(mem_mb=8000, runtime="4h"),
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
 

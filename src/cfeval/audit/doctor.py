@@ -124,7 +124,7 @@ def run(
         if probe and loaded.calls.offline:
             raise InputError("--probe sends requests, but calls.offline is set; leave one of them out")
         with chdir(folder):
-            examine(loaded, wanted, seconds, every=True, probe=probe)
+            diagnose_all(loaded, wanted, seconds, every=True, probe=probe)
 
 
 def _wanted(studies: Sequence[str] | None, files: Sequence[Path]) -> list[str]:
@@ -155,7 +155,7 @@ def _mend(folder: Path, dry_run: bool) -> None:
         print("nothing to mend")
 
 
-def examine(
+def diagnose_all(
     params: Params,
     wanted: Collection[str] = tuple(FAMILIES_OF),
     seconds: float = SECONDS,
@@ -198,8 +198,8 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str]) -> It
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
     if unknown:
         yield Check("vce.groups", lambda: (Diagnostic(False, line.removeprefix("vce: ")) for line in unknown))
-    sound = [one for one in uses if one.sound]
-    remote = [one for one in sound if one.needs.api]
+    valid = [one for one in uses if one.is_valid]
+    remote = [one for one in valid if one.resources.api]
     folders = {machine.RESULTS: None}
     if remote:
         folders[Path(params.calls.cache).parent] = None
@@ -208,7 +208,7 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str]) -> It
         yield Check("prices", lambda: machine.prices(params.calls, remote))
     for folder in folders:
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
-    if local := [one.place for one in sound if one.needs.gpu]:
+    if local := [one.place for one in valid if one.resources.gpu]:
         yield Check("gpu", lambda: machine.gpu(local))
 
 

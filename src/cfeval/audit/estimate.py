@@ -104,7 +104,7 @@ def cost(params: Params, where: str) -> Bill:
 def _edct(study: Edct) -> tuple[list[Line], dict[str, int], list[str]]:
     """What the edct study takes, the items of its datasets and sets of pairs, and what could not be counted."""
     prompts = conversation_prompts(study.prompts or "")
-    if not any(use.needs.api for use in used_by_edct(study)):
+    if not any(use.resources.api for use in used_by_edct(study)):
         return [], {}, []
     items, notes = _items(study, "datasets", "samples")
     pairs, unread = _items(study, "pair_sets", "pairs")
@@ -125,7 +125,7 @@ def _edct(study: Edct) -> tuple[list[Line], dict[str, int], list[str]]:
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     """What the cvqa study adds, and where its questions cannot be counted."""
     study, notes = params.cvqa, []
-    if study is None or not any(use.needs.api for use in used_by_cvqa(study)):
+    if study is None or not any(use.resources.api for use in used_by_cvqa(study)):
         return [], []
     counts = {name: Pairs(build.items) for name, build in study.builds_asked().items()}
     for name in dict.fromkeys(condition.set for condition in study.all_conditions() if condition.set in study.sets):

@@ -96,7 +96,7 @@ def _cell(texts: Sequence[str], number: int) -> str:
     (header, old), (head, new) = ([next(csv.reader([line]), []) for line in _lines(text, number)] for text in texts)
     if number < 2 or header != head or not len(header) == len(old) == len(new):
         return ""
-    name = ", ".join(filter(None, takewhile(lambda cell: not _is_number(cell), new)))
+    name = ", ".join(filter(None, takewhile(lambda cell: not _is_number(str(cell)), new)))
     cells = zip(header, old, new, strict=True)
     return next((f"line {number} ({name}), {column} is {a!r}, not {b!r}" for column, a, b in cells if a != b), "")
 

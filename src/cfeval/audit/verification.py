@@ -84,8 +84,8 @@ def run(
         edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit, again)
         return
     taken = "--calls, --cache and --limit" if evaluation == "cvqa" else "--limit"
-    others = (conditions, table, interval, kept, out, exams != "{}", failed_edits)
-    if any(others) or (evaluation == "vce" and (calls or cache)):
+    of_edct = (conditions, table, interval, kept, out, exams != "{}", failed_edits)
+    if any(of_edct) or (evaluation == "vce" and (calls or cache)):
         raise InputError(f"--results is of {evaluation}: it takes {taken} alone; leave the others out")
     if calls and not calls.is_file():
         raise InputError(f"--calls: no file {calls}")

@@ -68,7 +68,7 @@ class Drawn(Protocol):
 class _Facts(NamedTuple):
     code: dict[str, str]
     files: tuple[str, ...]
-    needs: registry.Resources
+    resources: registry.Resources
 
 
 def shard_names(shards: int) -> list[str]:
@@ -222,7 +222,7 @@ class StudyJobs(Generic[S]):
             {f"{self.name}.{stage}": self.stages[stage], **code_of(*using), **(code or {})},
             (*files_of(*using), *files),
             aside,
-            needs_of(*using),
+            resources_of(*using),
         )
 
     def table_job(self, table: str, words: Sequence[str], inputs: Iterable[str], files: Iterable[str]) -> Job:
@@ -292,18 +292,18 @@ def files_of(*plugins: PluginUse) -> tuple[str, ...]:
     return tuple(dict.fromkeys(file for one in plugins for file in _facts_of(one).files))
 
 
-def needs_of(*plugins: PluginUse) -> dict[str, Any]:
+def resources_of(*plugins: PluginUse) -> dict[str, Any]:
     """What a job holds that runs some plugins; they share a GPU. ParamsError where they want different ones."""
-    needs = [_facts_of(one).needs for one in plugins]
-    wanted = {one.spec.gpu_model for one, need in zip(plugins, needs, strict=True) if need.gpu} - {""}
+    held = [_facts_of(one).resources for one in plugins]
+    wanted = {one.spec.gpu_model for one, need in zip(plugins, held, strict=True) if need.gpu} - {""}
     if len(wanted) > 1:
         raise ParamsError(
             f"params.yaml: plugins of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
         )
     return {
-        "gpu": max((need.gpu for need in needs), default=0),
+        "gpu": max((need.gpu for need in held), default=0),
         "gpu_model": next(iter(wanted), ""),
-        "api_slots": int(any(need.api for need in needs)),
+        "api_slots": int(any(need.api for need in held)),
     }
 
 

@@ -98,13 +98,13 @@ def map_ok(
     """
     taken: deque[Ended] = deque()
 
-    def sound() -> Iterator[Ended]:
+    def valid() -> Iterator[Ended]:
         for record in records:
             taken.append(record)
             if not failed(record):
                 yield record
 
-    for record, result in work(sound()):
+    for record, result in work(valid()):
         while (earlier := taken.popleft()) is not record:
             yield earlier, None
         yield record, result

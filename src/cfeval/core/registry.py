@@ -350,7 +350,7 @@ class Used:
         return f"{self.study}.{self.section}.{self.name}"
 
     @property
-    def sound(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether its name and options are right."""
         try:
             check(self.family, self.spec, self.place)
@@ -359,6 +359,6 @@ class Used:
         return True
 
     @property
-    def needs(self) -> Resources:
+    def resources(self) -> Resources:
         """What a job that uses it holds."""
         return resources(self.family, self.spec)

@@ -164,7 +164,7 @@ def _facts(name: str, solvers: Mapping[str, Solver]) -> dict[str, Any]:
     return {
         "kind": _kind(told),
         "cot": cot,
-        "no_cot_baseline": _twin(name, solvers) if cot else "",
+        "no_cot_baseline": _no_cot_baseline(name, solvers) if cot else "",
         "llm": told.llm or _writer(spec),
         "paper": told.paper,
         "test_world": any((family, its["plugin"]) in _BUILT_IN for family, its in registry.components("solvers", spec)),
@@ -178,7 +178,7 @@ def _kind(told: Solver) -> str:
     return told.plugin if told.plugin in ("program", "agent", "random") else "chat"
 
 
-def _twin(name: str, solvers: Mapping[str, Solver]) -> str:
+def _no_cot_baseline(name: str, solvers: Mapping[str, Solver]) -> str:
     """The same solver without chain of thought; empty where there is none."""
     plain = {
         other: told.plugin_options() | {"cot": told.plugin_options().get("cot", False)}

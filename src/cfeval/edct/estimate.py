@@ -187,7 +187,7 @@ def requests(
 def _silent(use: Used) -> bool:
     """Whether a plugin calls a provider and does not say how often; where nothing is edited, nothing is written."""
     edited = [protocol for protocol in use.protocols if protocol not in RULES or RULES[protocol].written]
-    return use.needs.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
+    return use.resources.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 M = TypeVar("M", bound=BaseModel)
-Bit = Literal[0, 1]
+StrictBinary = Literal[0, 1]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """A text that is not empty."""
 TEXT = {"type": "string"}
-BIT = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
+BINARY = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
 """JSON schemas."""
 
 

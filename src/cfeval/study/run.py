@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.audit.doctor import examine
+from cfeval.audit.doctor import diagnose_all
 from cfeval.audit.estimate import cost
 from cfeval.audit.plan import Whole, whole
 from cfeval.audit.unscored import unscored
@@ -74,7 +74,7 @@ def _ask_before_money(study: Whole, files: Sequence[Path], yes: bool) -> None:
     print(f"{study.root}: {len(state.jobs) - len(stale)} of {len(state.jobs)} jobs are done", flush=True)
     if not stale:
         return
-    examine(study.params)
+    diagnose_all(study.params)
     bill = cost(study.params, " + ".join(map(str, files)))
     for line in bill.lines:
         print(line)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from cfeval.edct.training_set.examples import Example, Turn, examples
+from cfeval.edct.training_set.examples import Example, Message, examples
 from cfeval.edct.training_set.layouts import Layout, dataset_info, is_plain, line
 from tests.edct.training_set.items import PROMPTS, trial
 from tests.tiny.vlms import checkpoint
@@ -104,4 +104,4 @@ def test_text_of_any_script_stays_as_it_is() -> None:
     [written] = [line(edited, "trl")]
     assert written.count("\n") == 1
     assert messages(json.loads(written))[1]["content"] == [{"type": "text", "text": said}]
-    assert Turn("assistant", said) in edited.turns
+    assert Message("assistant", said) in edited.turns

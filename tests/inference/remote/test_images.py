@@ -58,6 +58,6 @@ def test_no_damage_to_a_picture_is_an_exception(kind: str, data: st.DataObject) 
 def test_a_picture_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
     monkeypatch.setattr(remote_editor, "decode", lambda _: used.append(threading.current_thread()) or PHOTO)
-    asyncio.run(remote_editor.sound(Response(image=b"x")))
+    asyncio.run(remote_editor.checked_image(Response(image=b"x")))
     assert used
     assert threading.main_thread() not in used

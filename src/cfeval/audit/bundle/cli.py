@@ -39,7 +39,7 @@ def run_build(
         raise InputError(f"--date: {date!r} is no date as YYYY-MM-DD")
     study = whole(overlay, name)
     names = studies or [one for one in ("edct", "vce", "cvqa") if study.jobs([one])]
-    jobs = sound(study, names)
+    jobs = valid_jobs(study, names)
     day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
     parameters = {str(PARAMS): PARAMS}
     parameters |= {f"overlays/{number}-{file.name}": file for number, file in enumerate(overlay or ())}
@@ -56,7 +56,7 @@ def run_build(
     print(f"{out}: {out.stat().st_size:,} bytes; the bundle's head is {head}")
 
 
-def sound(study: Whole, names: list[str]) -> list[Job]:
+def valid_jobs(study: Whole, names: list[str]) -> list[Job]:
     """The jobs of some studies; InputError where one is not what would be made now."""
     state = study.state(names)
     stale = state.stale()

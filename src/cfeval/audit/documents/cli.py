@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.audit.bundle.cli import sound
+from cfeval.audit.bundle.cli import valid_jobs
 from cfeval.audit.documents import factsheet, nist, regulation
 from cfeval.audit.documents.facts import Facts, facts
 from cfeval.audit.documents.parts import Document
@@ -43,7 +43,7 @@ def run(
     """
     study = whole(overlay, name)
     made = list(documents(facts(study.params, study.root)))
-    sound(study, ["edct"])
+    valid_jobs(study, ["edct"])
     for file, text in made:
         ensure_writable(out / f"{file}.md")
         write_text(out / f"{file}.md", text)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from cfeval.audit.bundle.cli import sound
+from cfeval.audit.bundle.cli import valid_jobs
 from cfeval.audit.interchange import every_eval_ever, hugging_face, inspect_logs, items
 from cfeval.audit.interchange.study import Finished, finished, pairs_of, targets
 from cfeval.audit.plan import Name, Overlays, whole
@@ -120,7 +120,7 @@ def run(
         inspect_logs.package()
     study = whole(overlay, name)
     of = finished(study.params, study.root)
-    sound(study, ["edct"])
+    valid_jobs(study, ["edct"])
     with fresh_folder(out) as folder:
         told = write(of, Asked(**asked), folder)
     print(f"{out}: {told}")

@@ -16,7 +16,7 @@ from cfeval import __version__
 from cfeval.audit.bundle.about import revision
 from cfeval.audit.interchange.metrics import Result, names_of, results
 from cfeval.audit.interchange.study import Finished, Target
-from cfeval.audit.interchange.transcripts import Shown, Transcript, Turn, protocol_of, score_names, transcripts
+from cfeval.audit.interchange.transcripts import Message, Shown, Transcript, protocol_of, score_names, transcripts
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
 from cfeval.edct.pairs.condition import PairCondition
@@ -159,7 +159,7 @@ def _sample(one: Transcript, condition: Condition | PairCondition, target: Targe
     return log.condense_sample(whole)
 
 
-def _message(turn: Turn, key: str, target: Target, images: bool) -> Any:
+def _message(turn: Message, key: str, target: Target, images: bool) -> Any:
     from inspect_ai import model
 
     if turn.role == "assistant":

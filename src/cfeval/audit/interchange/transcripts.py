@@ -47,7 +47,7 @@ class Shown(NamedTuple):
         return load(self.folder, self.ref)
 
 
-class Turn(NamedTuple):
+class Message(NamedTuple):
     """One message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -55,7 +55,7 @@ class Turn(NamedTuple):
     image: Shown | None = None
 
 
-Talk = tuple[Turn, ...]
+Talk = tuple[Message, ...]
 """One conversation: the question with an image, the answer, why, the explanation; shorter where it ended early."""
 
 
@@ -174,11 +174,11 @@ def _pairs(of: Finished, condition: PairCondition) -> Iterator[Transcript]:
 
 def _talk(prompts: Prompts, question: str, said: Conversation, image: Shown) -> Talk:
     """Both turns as they were sent; what was not answered has no reply, and what was not asked is not there."""
-    turns = [Turn("user", fill(prompts.answer, question=question), image)]
+    turns = [Message("user", fill(prompts.answer, question=question), image)]
     if said.answer:
-        turns += [Turn("assistant", said.answer), Turn("user", prompts.explain)]
+        turns += [Message("assistant", said.answer), Message("user", prompts.explain)]
     if said.explanation:
-        turns.append(Turn("assistant", said.explanation))
+        turns.append(Message("assistant", said.explanation))
     return tuple(turns)
 
 

@@ -26,7 +26,7 @@ class Job:
     """Files that no job makes: prompts, weights, own data, published figures."""
     aside: tuple[str, ...] = ()
     """Further words of the command on which no result depends, such as a batch size."""
-    needs: Mapping[str, Any] = field(default_factory=dict)
+    resources: Mapping[str, Any] = field(default_factory=dict)
     """What it holds while it runs: `gpu`, `gpu_model`, `api_slots`."""
 
     @property

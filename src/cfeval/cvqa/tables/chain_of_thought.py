@@ -79,19 +79,19 @@ def sheet(of: Sequence[CotRow]) -> RenderedTable:
 
 
 def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> CotRow:
-    twin = material.facts(condition.solver).no_cot_baseline
-    figures = row_figures(material, "table4", condition, kind, reader) | {"no_cot_baseline": twin}
-    other = condition.model_copy(update={"solver": twin})
+    baseline = material.facts(condition.solver).no_cot_baseline
+    figures = row_figures(material, "table4", condition, kind, reader) | {"no_cot_baseline": baseline}
+    other = condition.model_copy(update={"solver": baseline})
     return CotRow.model_validate(figures | _changes(material, condition, other, kind, reader))
 
 
 def _changes(
-    material: CvqaTableData, condition: CvqaCondition, twin: CvqaCondition, kind: str, reader: ExtractorName
+    material: CvqaTableData, condition: CvqaCondition, baseline: CvqaCondition, kind: str, reader: ExtractorName
 ) -> Figures:
     """On the pairs that both have a score for on both sides."""
     mine, theirs = (
         {item.id: item for item in both_sides(items(of_kind(material.scores.get(one, ()), kind), reader))}
-        for one in (condition, twin)
+        for one in (condition, baseline)
     )
     both = [name for name in mine if name in theirs]
     figures: Figures = {"n_both": len(both)}

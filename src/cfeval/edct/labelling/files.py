@@ -14,7 +14,7 @@ from cfeval.edct.labelling.records import ASKED, KeyRow, Label, Marks, SavedLabe
 CONTEXT = ("question", "changes", "answer", "explanation", "new_answer", "new_explanation")
 """The columns of a sheet's CSV that are there to be read by people only."""
 _READ = {"sheet", "rater", *Marks.model_fields}
-Said = tuple[str, str, Marks]
+LabelRow = tuple[str, str, Marks]
 """Where it stands, who says it, and what is said."""
 R = TypeVar("R", Marks, Label)
 
@@ -72,7 +72,7 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     return [labels[place] for place in sorted(labels)]
 
 
-def _said(file: Path, key: Mapping[int, KeyRow]) -> Iterator[Said]:
+def _said(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     if file.suffix.lower() == ".json":
         return _of_page(file, key)
     if file.suffix.lower() == ".csv":
@@ -92,7 +92,7 @@ def _label(place: str, key: Mapping[int, KeyRow], rater: str, marks: Marks) -> L
     return _valid(place, Label, {**row.model_dump(), **marks.model_dump(), "rater": rater})
 
 
-def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[Said]:
+def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     try:
         saved = SavedLabels.model_validate_json("".join(read_lines(file)))
     except ValidationError as error:
@@ -102,7 +102,7 @@ def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[Said]:
         yield f"{file}, item {marks.item}", saved.rater, marks
 
 
-def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[Said]:
+def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     rows = list(_rows(file))
     raters = {row["rater"] for _, row in rows if row.get("rater")}
     only = raters.pop() if len(raters) == 1 else ""

@@ -34,7 +34,7 @@ class EditorModel:
         return sum(self.billions) * 1e9 * _BYTES
 
     @property
-    def needs(self) -> float:
+    def memory_bytes(self) -> float:
         """Bytes of GPU memory that an edit is taken to need."""
         return 1.2 * self.weights + 4 * _GIB
 
@@ -64,7 +64,7 @@ MODELS = (
 
 def fitting(memory: float) -> list[EditorModel]:
     """The checkpoints that a GPU with so many bytes of memory takes whole."""
-    return [model for model in MODELS if model.needs <= memory]
+    return [model for model in MODELS if model.memory_bytes <= memory]
 
 
 def table() -> Iterator[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def table() -> Iterator[tuple[str, ...]]:
             ", ".join(f"`{name.removesuffix('Pipeline')}`" for name in model.pipelines),
             model.licence,
             f"{model.weights / _GIB:.0f}",
-            f"{model.needs / _GIB:.0f}",
+            f"{model.memory_bytes / _GIB:.0f}",
             f"{model.kind.settings['steps']:g}",
             _size(model.kind),
             "yes" if any(kind.mask for kind in kinds) else "",

@@ -76,7 +76,7 @@ def named_headers(headers: Mapping[str, str]) -> dict[str, Any]:
     return {"headers": dict(headers)} if headers else {}
 
 
-async def sound(reply: Response | Fault) -> Response | Fault:
+async def checked_image(reply: Response | Fault) -> Response | Fault:
     """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
     if isinstance(reply, Fault) or reply.image is None:
         return reply

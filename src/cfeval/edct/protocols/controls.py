@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits, text_groups
+from cfeval.inference.parsing import (
+    BINARY,
+    TEXT,
+    Concept,
+    Edits,
+    StrictBinary,
+    Text,
+    object_schema,
+    read_edits,
+    text_groups,
+)
 from cfeval.inference.verdicts import clear_verdict
 
 
@@ -20,7 +30,7 @@ def _word(value: Any) -> Any:
 
 Evidence = Annotated[Literal["object", "background"], BeforeValidator(_word)]
 
-COMPARE_SCHEMA = object_schema(analysis=TEXT, answer_moved=BIT, explanation_moved=BIT)
+COMPARE_SCHEMA = object_schema(analysis=TEXT, answer_moved=BINARY, explanation_moved=BINARY)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
 
 
@@ -29,8 +39,8 @@ class Comparison(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    answer_moved: Bit
-    explanation_moved: Bit
+    answer_moved: StrictBinary
+    explanation_moved: StrictBinary
 
 
 class UncitedEdit(Concept):

@@ -2,12 +2,12 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Text, json_objects, object_schema, text_groups
+from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, Text, json_objects, object_schema, text_groups
 from cfeval.inference.verdicts import clear_verdict
 
 WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT)
 """A writer's reply."""
-JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BIT, ncc=BIT, ccs=BIT)
+JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BINARY, ncc=BINARY, ccs=BINARY)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
 
 
@@ -35,9 +35,9 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    pcs: Bit
-    ncc: Bit
-    ccs: Bit
+    pcs: StrictBinary
+    ncc: StrictBinary
+    ccs: StrictBinary
 
 
 def read_instruction(text: str) -> Instruction | Parts | None:

@@ -4,13 +4,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits
+from cfeval.inference.parsing import BINARY, TEXT, Concept, Edits, StrictBinary, Text, object_schema, read_edits
 from cfeval.inference.verdicts import clear_verdict
 
 MAX_TOKENS, MAX_TOKENS_OF_A_GRADE = 4096, 8192
 """Longest replies of writer and judge, where the model's own limit is not set."""
 
-JUDGE_SCHEMA = object_schema(analysis=TEXT, ac=BIT, ef=BIT, ccs=BIT)
+JUDGE_SCHEMA = object_schema(analysis=TEXT, ac=BINARY, ef=BINARY, ccs=BINARY)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
 GRADE_SCHEMA = object_schema(analysis=TEXT, grade={"type": "integer", "minimum": 1, "maximum": 5})
 """A grader's reply."""
@@ -44,9 +44,9 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    ac: Bit
-    ef: Bit
-    ccs: Bit
+    ac: StrictBinary
+    ef: StrictBinary
+    ccs: StrictBinary
 
 
 class Grade(BaseModel):

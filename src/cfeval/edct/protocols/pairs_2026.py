@@ -2,11 +2,11 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
+from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
 from cfeval.inference.verdicts import clear_verdict
 
 PAIRS_2026 = "pairs-2026"
-NAMES_SCHEMA = object_schema(analysis=TEXT, named=BIT)
+NAMES_SCHEMA = object_schema(analysis=TEXT, named=BINARY)
 """A judge's reply; the analysis comes first, so that the ruling follows from it."""
 
 
@@ -15,7 +15,7 @@ class Naming(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    named: Bit
+    named: StrictBinary
 
 
 def read_naming(text: str) -> Naming | None:

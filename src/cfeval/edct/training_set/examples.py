@@ -37,7 +37,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Said:
+class ExplainedAnswer:
     """What a target said about a picture; the same words are one conversation, however often they were judged."""
 
     dataset: str
@@ -53,11 +53,11 @@ class Said:
     calls: tuple[str, ...] = field(compare=False)
 
 
-Trials = dict[Said, list[Trial]]
+Trials = dict[ExplainedAnswer, list[Trial]]
 
 
 @dataclass(frozen=True)
-class Turn:
+class Message:
     """A turn of a conversation; the first one of the user shows the picture."""
 
     role: Literal["user", "assistant"]
@@ -70,10 +70,10 @@ class Example:
 
     picture: str
     original: str
-    turns: tuple[Turn, ...]
+    turns: tuple[Message, ...]
     provenance: Provenance | PairProvenance
-    chosen: Turn | None = None
-    rejected: Turn | None = None
+    chosen: Message | None = None
+    rejected: Message | None = None
 
 
 def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: Iterable[Written]) -> list[Example]:
@@ -115,19 +115,19 @@ def trials_of_all(trials: Iterable[Trial]) -> Trials:
     return found
 
 
-def before(trial: Trial) -> Said:
+def before(trial: Trial) -> ExplainedAnswer:
     """The conversation about the original."""
     return _said(trial, trial.before, 0, trial.sample.image.sha256)
 
 
-def after(trial: Trial) -> Said:
+def after(trial: Trial) -> ExplainedAnswer:
     """The conversation about the edited image."""
     assert trial.made.image is not None, "what is scored has an image"
     return _said(trial, trial.after, trial.made.edit, trial.made.image.sha256)
 
 
-def _said(trial: Trial, words: Conversation, edit: int, picture: str) -> Said:
-    return Said(
+def _said(trial: Trial, words: Conversation, edit: int, picture: str) -> ExplainedAnswer:
+    return ExplainedAnswer(
         dataset=trial.score.dataset,
         vlm=trial.score.vlm,
         item=trial.sample.id,
@@ -149,7 +149,7 @@ def withstood(score: Score) -> bool:
     return score.ccs == 1
 
 
-def provenance(said: Said, tests: Iterable[Trial], people: bool = False) -> Provenance:
+def provenance(said: ExplainedAnswer, tests: Iterable[Trial], people: bool = False) -> Provenance:
     """Where words about a picture come from; with `people`, they wrote the words."""
     return Provenance(
         item=said.item,
@@ -190,15 +190,15 @@ def _calls(trial: Trial) -> Iterator[str]:
     yield from trial.judged
 
 
-def _conversation(said: Said, source: Provenance, prompts: Prompts) -> Example:
-    turns: tuple[Turn, ...] = (_question(said, prompts), Turn("assistant", said.answer))
+def _conversation(said: ExplainedAnswer, source: Provenance, prompts: Prompts) -> Example:
+    turns: tuple[Message, ...] = (_question(said, prompts), Message("assistant", said.answer))
     if said.explanation:
-        turns = (*turns, Turn("user", prompts.explain), Turn("assistant", said.explanation))
+        turns = (*turns, Message("user", prompts.explain), Message("assistant", said.explanation))
     return Example(said.picture, said.original, turns, source)
 
 
-def _question(said: Said, prompts: Prompts) -> Turn:
-    return Turn("user", fill(prompts.answer, question=said.question))
+def _question(said: ExplainedAnswer, prompts: Prompts) -> Message:
+    return Message("user", fill(prompts.answer, question=said.question))
 
 
 def _in_words(line: Written, tests: Trials, prompts: Prompts) -> Example:
@@ -229,7 +229,7 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
         answers = _by_text(tests, lambda trial: trial.after.answer)
         yield from _better(answers, 0, asked)
         for answer in (text for text, of in answers.items() if _settled(of, 0) == 1):
-            turns = (*asked, Turn("assistant", answer), Turn("user", prompts.explain))
+            turns = (*asked, Message("assistant", answer), Message("user", prompts.explain))
             yield from _better(_by_text(answers[answer], lambda trial: trial.after.explanation), 1, turns)
 
 
@@ -249,14 +249,14 @@ def _by_text(tests: Iterable[Trial], text_of: Callable[[Trial], str]) -> dict[st
     return found
 
 
-def _better(by_text: Mapping[str, Sequence[Trial]], which: int, turns: tuple[Turn, ...]) -> Iterator[Example]:
+def _better(by_text: Mapping[str, Sequence[Trial]], which: int, turns: tuple[Message, ...]) -> Iterator[Example]:
     """A pair of every text that scored 1 with every one that scored 0."""
     good, bad = ([text for text, of in by_text.items() if _settled(of, which) == value] for value in (1, 0))
     for texts in product(good, bad):
         chosen, rejected = (provenance(after(by_text[text][0]), by_text[text]) for text in texts)
         one = after(by_text[texts[0]][0])
         source = PairProvenance(chosen=chosen, rejected=rejected)
-        yield Example(one.picture, one.original, turns, source, *(Turn("assistant", text) for text in texts))
+        yield Example(one.picture, one.original, turns, source, *(Message("assistant", text) for text in texts))
 
 
 def _settled(tests: Iterable[Trial], which: int) -> int | None:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from cfeval.edct.training_set.examples import Example, Turn
+from cfeval.edct.training_set.examples import Example, Message
 
 Layout = Literal["trl", "llama-factory"]
 TAGS = ("<image>", "<video>", "<audio>")
@@ -49,7 +49,7 @@ def line(example: Example, layout: Layout) -> str:
     return _json(content) + "\n"
 
 
-def _message(turn: Turn, layout: Layout, shows: bool = False) -> dict[str, Any]:
+def _message(turn: Message, layout: Layout, shows: bool = False) -> dict[str, Any]:
     """A message; where it `shows` the picture, that comes before the words."""
     if layout == "llama-factory":
         return {"role": turn.role, "content": f"{TAGS[0]}{turn.text}" if shows else turn.text}

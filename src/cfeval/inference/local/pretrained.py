@@ -135,7 +135,7 @@ def finding(check: Callable[[], str]) -> Diagnostic:
         return Diagnostic(False, str(error))
 
 
-def examine(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterator[Diagnostic]:
+def diagnose_checkpoint(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterator[Diagnostic]:
     """What can be said about a model before any weight is read: device, checkpoint, memory, kind."""
 
     def room() -> Room:
@@ -166,4 +166,4 @@ class LocalPlugin(Plugin, LocalOptions):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device and checkpoint are there and fit."""
-        yield from examine(checkpoint_of(self.model, self.revision), self.kinds, self.device)
+        yield from diagnose_checkpoint(checkpoint_of(self.model, self.revision), self.kinds, self.device)

@@ -327,7 +327,7 @@ class Client:
                 raise PluginError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
             await self.on_disk(self.cache.keep, call, reply, attempts.open)
-            self.spending.settle(attempts.open)
+            self.spending.record_usage(attempts.open)
             attempts.open = None
         finally:
             await attempts.record_usage()

@@ -128,9 +128,9 @@ class Spending:
         try:
             await self._on_disk(self._cache.record_usage, entry)
         finally:
-            self.settle(entry)
+            self.record_usage(entry)
 
-    def settle(self, entry: UsageEntry | None) -> None:
+    def record_usage(self, entry: UsageEntry | None) -> None:
         """An attempt has ended that is noted already, if there was one."""
         if entry is None:
             return

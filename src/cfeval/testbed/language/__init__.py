@@ -16,7 +16,7 @@ from cfeval.testbed.language.questions import parse_question
 from cfeval.testbed.language.reasoning import (
     Consistency,
     Expectation,
-    Said,
+    StatedAnswer,
     answer_follows,
     consistency,
     expected_answer,
@@ -27,7 +27,7 @@ from cfeval.testbed.language.reasoning import (
 __all__ = [
     "Consistency",
     "Expectation",
-    "Said",
+    "StatedAnswer",
     "View",
     "answer_follows",
     "background_edits",

@@ -157,14 +157,14 @@ def _mentions(claim: Claim, thing: Referent) -> int:
 
 
 @dataclass(frozen=True)
-class Said:
+class StatedAnswer:
     """An answer in any wording and its explanation, parsed; None where it could not be read."""
 
     answer: str
     claim: Claim | None
 
 
-def explanation_follows(later: Said, before: Claim, intents: Sequence[EditIntent]) -> bool:
+def explanation_follows(later: StatedAnswer, before: Claim, intents: Sequence[EditIntent]) -> bool:
     """Whether the new explanation shows one of the edits; one that contradicts its own answer must be sound too.
 
     Such an explanation no longer cites what the edit took away, and may still cite what no edit made.
@@ -174,7 +174,7 @@ def explanation_follows(later: Said, before: Claim, intents: Sequence[EditIntent
     return _agrees(later) or all(footing(later.claim, evidence_after(before, intents)).sound)
 
 
-def _agrees(said: Said) -> bool:
+def _agrees(said: StatedAnswer) -> bool:
     """Whether an answer is what its explanation states, as far as that states one."""
     fact = next(iter(said.claim.facts), None) if said.claim else None
     stated = fact is not None and fact.attribute in ("color", "shape", "position")
@@ -194,7 +194,7 @@ def consistency(
     before: Claim,
     answer: str,
     intents: Sequence[EditIntent],
-    later: Said,
+    later: StatedAnswer,
     seen: Callable[[Fact], bool] = lambda _: True,
 ) -> Consistency:
     """AC, EF and grade of what was said after a chain of edits; an explanation that cannot be read is no evidence.
@@ -257,7 +257,7 @@ def _grade(right: bool, sound: bool, another: bool, stance: Footing) -> int:
     return 1
 
 
-def moved(before: Said, later: Said) -> tuple[bool, bool] | None:
+def moved(before: StatedAnswer, later: StatedAnswer) -> tuple[bool, bool] | None:
     """Whether answer and cited evidence are others, whatever their wording.
 
     What is said in the world's language, and something outside it, are not the same. None where two answers, or two

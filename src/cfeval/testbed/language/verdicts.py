@@ -6,14 +6,14 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.interfaces import JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, RULES
 from cfeval.testbed.language.explanations import parse_answer, parse_explanation
-from cfeval.testbed.language.reasoning import Said, answer_follows, consistency, explanation_follows, moved
+from cfeval.testbed.language.reasoning import StatedAnswer, answer_follows, consistency, explanation_follows, moved
 from cfeval.testbed.records import Claim, EditIntent, Fact
 
 
 def control_verdict(request: JudgeRequest) -> JudgeReply:
     """Whether answer and cited evidence moved under an edit of nothing that was cited; wording does not count."""
     said = [
-        Said(answer, parse_explanation(explanation))
+        StatedAnswer(answer, parse_explanation(explanation))
         for answer, explanation in (
             (request.answer, request.explanation),
             (request.new_answer, request.new_explanation),
@@ -37,11 +37,11 @@ def verdict(
     after = parse_explanation(request.new_explanation)
     if request.protocol == EDCT_2025:
         follows = answer_follows(before, request.answer, intents, request.new_answer)
-        shows = after is not None and explanation_follows(Said(request.new_answer, after), before, intents)
+        shows = after is not None and explanation_follows(StatedAnswer(request.new_answer, after), before, intents)
         return _scored(request.protocol, follows, shows)
     if parse_answer(request.answer) is None:
         return unread("first answer")
-    found = consistency(before, request.answer, intents, Said(request.new_answer, after), seen)
+    found = consistency(before, request.answer, intents, StatedAnswer(request.new_answer, after), seen)
     return _scored(request.protocol, found.answer, found.explanation, found.grade)
 
 

@@ -1,21 +1,18 @@
 """A question validator that says what it was told to: for tests."""
 
-from typing import Literal
-
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
-
-Bit = Literal[0, 1]
+from cfeval.inference.parsing import StrictBinary
 
 
 class Plugin(plugin.Plugin):
     """What to say of every draft, and of some."""
 
-    related: Bit = 1
-    reasonable: Bit = 1
-    verdicts: dict[str, tuple[Bit, Bit]] = {}
+    related: StrictBinary = 1
+    reasonable: StrictBinary = 1
+    verdicts: dict[str, tuple[StrictBinary, StrictBinary]] = {}
     """Related and reasonable, by item."""
     statuses: dict[str, Status] = {}
     """Items that fail, and how."""

@@ -9,11 +9,11 @@ from cfeval.core import registry
 from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
+from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
 from cfeval.inference.verdicts import clear_verdict
 
-SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
+SCHEMA = object_schema(analysis=TEXT, related=BINARY, reasonable=BINARY)
 """A reply; the analysis comes first, so that the verdict follows from it."""
 
 
@@ -22,8 +22,8 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    related: Bit
-    reasonable: Bit
+    related: StrictBinary
+    reasonable: StrictBinary
 
 
 def read_verdict(text: str) -> Verdict | None:

@@ -100,7 +100,7 @@ class Plugin(TellingPlugin):
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device, checkpoints and templates are there and fit, and which operations there will be none of."""
         for role, checkpoint in self.checkpoints().items():
-            yield from pretrained.examine(checkpoint, KINDS[role], self.device)
+            yield from pretrained.diagnose_checkpoint(checkpoint, KINDS[role], self.device)
         yield from super().diagnose()
         roles = (*KINDS, "vqa", "llm")
         if absent := [role for role in roles if not getattr(self, role)]:

@@ -23,11 +23,11 @@ from cfeval.edct.plugins.remote_editor import (
     Planned,
     Service,
     Uses,
+    checked_image,
     edit,
     expected,
     named_headers,
     prompt_for,
-    sound,
 )
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
@@ -229,7 +229,7 @@ async def _fetch(attempts: RetryLoop, link: str) -> bytes | Fault:
     fault = fault_of(nobody, response)
     if fault is not None:
         return fault
-    checked = await sound(Response(image=response.content))
+    checked = await checked_image(Response(image=response.content))
     return checked if isinstance(checked, Fault) else response.content
 
 

@@ -22,11 +22,11 @@ from cfeval.edct.plugins.remote_editor import (
     Planned,
     Service,
     Uses,
+    checked_image,
     edit,
     expected,
     named_headers,
     prompt_for,
-    sound,
 )
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
@@ -150,7 +150,7 @@ class OpenAIImage:
             content = await edit_image(attempts, where, form, files)
         if isinstance(content, Fault):
             return content
-        return await sound(images_reply(content, self.options.model, where.key_env))
+        return await checked_image(images_reply(content, self.options.model, where.key_env))
 
 
 def _hole(mask: Mask, picture: Picture) -> bytes:

@@ -18,11 +18,11 @@ from cfeval.edct.plugins.remote_editor import (
     Planned,
     Service,
     Uses,
+    checked_image,
     edit,
     expected,
     named_headers,
     prompt_for,
-    sound,
 )
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
@@ -129,7 +129,7 @@ class OpenRouterChat:
         reply = chat_reply(
             content, options.model, options.accept_models, where.key_env, True, options.accept_finish_reasons
         )
-        return await sound(reply)
+        return await checked_image(reply)
 
 
 class OpenRouterImages:
@@ -164,7 +164,7 @@ class OpenRouterImages:
         content = await openrouter_image(attempts, where, body)
         if isinstance(content, Fault):
             return content
-        return await sound(images_reply(content, options.model, where.key_env))
+        return await checked_image(images_reply(content, options.model, where.key_env))
 
 
 def _messages(prompt: str, image: str) -> list[dict[str, Any]]:

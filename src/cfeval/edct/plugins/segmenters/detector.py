@@ -45,7 +45,7 @@ class Plugin(plugin.LocalPlugin):
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device and checkpoints are there and fit."""
         for checkpoint, kinds in self._checkpoints():
-            yield from pretrained.examine(checkpoint, kinds, self.device)
+            yield from pretrained.diagnose_checkpoint(checkpoint, kinds, self.device)
 
     def build(self) -> Segmenter:
         """The segmenter, its models loaded.

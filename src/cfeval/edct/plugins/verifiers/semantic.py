@@ -18,7 +18,7 @@ from cfeval.core.images import Picture
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
+from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
 from cfeval.inference.verdicts import clear_verdict
 
@@ -34,8 +34,8 @@ SCHEMA = object_schema(
     before=TEXT,
     now=TEXT,
     changes={"type": "array", "items": TEXT},
-    present=BIT,
-    as_asked=BIT,
+    present=BINARY,
+    as_asked=BINARY,
     others={"type": "integer", "minimum": 0, "maximum": MOST},
 )
 """A reply; what is seen comes first, so that the scores follow from it."""
@@ -46,9 +46,9 @@ class Sight(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    present: Bit
+    present: StrictBinary
     """Was what is edited in the original?"""
-    as_asked: Bit
+    as_asked: StrictBinary
     """Has its place now the value that was asked for?"""
     others: int = Field(ge=0, le=MOST)
     """How many other things changed."""
