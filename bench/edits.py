@@ -208,10 +208,8 @@ def _by_stage(plans: _Plans, names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def table() -> Table:
-    """A row an edit."""
-    with copy() as root:
-        ran = tried(root, EDITS)
+def table(ran: Sequence[Ran]) -> Table:
+    """A row an edit, of what each of `EDITS` made run."""
     rows = [
         [edit.what, str(its.count(its.certain)), str(its.count(its.most)), _stages(its)]
         for edit, its in zip(EDITS, ran, strict=True)
@@ -229,11 +227,17 @@ def _stages(ran: Ran) -> str:
 
 def main() -> None:
     """Print the table, and put it into the page where that has a place for it."""
-    text = table().markdown()
+    with copy() as root:
+        text = table(tried(root, EDITS)).markdown()
     print(text)
     if PAGE.is_file() and BEGIN in (page := PAGE.read_text(encoding="utf-8")):
-        head, rest = page.split(BEGIN)
-        PAGE.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        PAGE.write_text(shown(text, page), encoding="utf-8")
+
+
+def shown(text: str, page: str) -> str:
+    """The page with the table in its place."""
+    head, rest = page.split(BEGIN)
+    return f"{head}{BEGIN}\n\n{text}\n{END}{rest.split(END)[1]}"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The edits are those of `python -m bench.edits`, whose table stands in docs/conce
 from collections.abc import Iterator
 
 import pytest
-from bench.edits import EDITS, WORDS, Edit, Ran, copy, tried
+from bench.edits import EDITS, PAGE, WORDS, Edit, Ran, copy, shown, table, tried
 
 CODE = "src/cfeval"
 TABLES_OF_CONDITIONS = ("table1", "table2", "bench", "controls", "calibration")
@@ -44,6 +44,11 @@ def ran() -> Iterator[dict[str, Ran]]:
     with copy() as root:
         every = [*EDITS, *MORE]
         yield dict(zip([edit.what for edit in every], tried(root, every), strict=True))
+
+
+def test_the_page_prints_what_the_edits_make_run_now(ran: dict[str, Ran]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert shown(table([ran[edit.what] for edit in EDITS]).markdown(), page) == page, "run `python -m bench.edits`"
 
 
 def test_words_transport_and_what_nobody_uses_make_nothing_run(ran: dict[str, Ran]) -> None:
