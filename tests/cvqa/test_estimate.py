@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cfeval.cvqa.config import Cvqa
-from cfeval.cvqa.estimate import set_facts, solver_facts
+from cfeval.cvqa.facts import set_facts, solver_facts
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 
 LLAVA = {"plugin": "openai", "model": "llava", "provider": "openrouter"}

@@ -1,4 +1,4 @@
-"""What the parameters of the cvqa study tell beforehand: calls to providers, and what its tables say of who answers.
+"""The calls to providers that the parameters of the cvqa study ask for.
 
 A call a question and side, one a draft, one a review.
 """
@@ -10,25 +10,12 @@ from typing import Any, NamedTuple
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
-from cfeval.cvqa.config import Cvqa, Solver
+from cfeval.cvqa.config import Cvqa
 from cfeval.cvqa.records import SIDES
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
 """Typical lengths in tokens; with chain of thought an answer is as long as an explanation."""
-_BUILT_IN = {
-    ("chat", "world"),
-    ("chat", "puzzles"),
-    ("chat", "easy_vqa"),
-    ("chat", "mock"),
-    ("program_generators", "grammar"),
-    ("program_generators", "mock"),
-    ("vision_tools", "puzzle"),
-    ("vision_tools", "world"),
-    ("vision_tools", "mock"),
-    ("solvers", "random"),
-}
-"""Plugins that stand for no real model."""
 
 
 class Pairs(NamedTuple):
@@ -142,56 +129,3 @@ def _lines(
 def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: int) -> Amount:
     shown = max(pictures, call.pictures) * call.image_tokens
     return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0, shown)
-
-
-def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
-    """The fields of `cfeval.cvqa.tables.replies.SolverFacts`, by solver."""
-    return {name: _facts(name, study.solvers) for name in study.solvers}
-
-
-def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
-    """The fields of `cfeval.cvqa.tables.replies.SetFacts`, by set."""
-    return {
-        name: {"subset": spec.plugin_options().get("share", 1) < 1, "fresh_of": spec.fresh_of}
-        for name, spec in study.sets.items()
-    }
-
-
-def _facts(name: str, solvers: Mapping[str, Solver]) -> dict[str, Any]:
-    told = solvers[name]
-    spec = told.plugin_options()
-    cot = bool(spec.get("cot"))
-    return {
-        "kind": _kind(told),
-        "cot": cot,
-        "no_cot_baseline": _no_cot_baseline(name, solvers) if cot else "",
-        "llm": told.llm or _writer(spec),
-        "paper": told.paper,
-        "test_world": any((family, its["plugin"]) in _BUILT_IN for family, its in registry.components("solvers", spec)),
-    }
-
-
-def _kind(told: Solver) -> str:
-    """What answers; recorded responses are programs' where params.yaml names the language model behind them."""
-    if told.plugin == "responses" and told.llm:
-        return "program"
-    return told.plugin if told.plugin in ("program", "agent", "random") else "chat"
-
-
-def _no_cot_baseline(name: str, solvers: Mapping[str, Solver]) -> str:
-    """The same solver without chain of thought; empty where there is none."""
-    plain = {
-        other: told.plugin_options() | {"cot": told.plugin_options().get("cot", False)}
-        for other, told in solvers.items()
-    }
-    wanted = plain[name] | {"cot": False}
-    return next((other for other, spec in plain.items() if spec == wanted), "")
-
-
-def _writer(spec: Mapping[str, Any]) -> str:
-    """The language model that writes a solver's programs; of a built-in program generator its own name."""
-    program_generator = spec.get("program_generator")
-    if not program_generator:
-        return ""
-    model = program_generator.get("model", {})
-    return str(model.get("model") or model.get("plugin") or program_generator["plugin"])

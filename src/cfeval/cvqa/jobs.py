@@ -12,7 +12,7 @@ from typing import Any
 from cfeval.core.jobs import Condition, Filing, StudyJobs, as_json, brought, each
 from cfeval.core.provenance.jobs import Job
 from cfeval.cvqa.config import FAMILIES, Cvqa
-from cfeval.cvqa.estimate import set_facts, solver_facts
+from cfeval.cvqa.facts import set_facts, solver_facts
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables import TABLES
