@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.figures.labels import condition_labels
 from cfeval.edct.tables.controls import ControlRow
+from cfeval.edct.tables.scores import short_labels
 from cfeval.report.colors import COLORS, GRID, MUTED
 from cfeval.report.columns import limits
-from cfeval.report.figures import TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
+from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_CONDITION_NOTE
 
 _SIZE_INCHES = (5.8, 5.4)
@@ -107,3 +108,11 @@ def _legend(figure: Figure, axes: Axes, floor: bool) -> None:
         what = "noise floor: moves though nothing was changed"
         axes.plot([], [], "|", color=MUTED, markersize=9, markeredgewidth=1.6, label=what)
     figure.legend(loc="outside upper center", ncols=2, handletextpad=0.6, columnspacing=1.4)
+
+
+def condition_labels(rows: Sequence[Any]) -> list[str]:
+    """What tells each condition from the others, targets of the test world marked; rows have `test_world`."""
+    return [
+        plain(label.replace(row.vlm, f"{row.vlm} †", 1) if row.test_world else label)
+        for row, label in zip(rows, short_labels(rows), strict=True)
+    ]

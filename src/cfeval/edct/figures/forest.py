@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.figures.labels import condition_labels
+from cfeval.edct.figures.axes import condition_labels
 from cfeval.edct.tables.conditions import ConditionRow
 from cfeval.report.colors import COLORS, GRID, MUTED
 from cfeval.report.columns import limits
