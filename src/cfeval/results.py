@@ -274,7 +274,7 @@ def _call(call: StoredCall) -> dict[str, Any]:
     reply = Response.from_json(call.reply, None)
     return {
         **{name: getattr(call, name) for name in ("key", "model", "base_url", "item")},
-        "sample_index": call.draw,
+        "sample_index": call.sample_index,
         "status": str(reply.status),
         "text": reply.text,
         "input_tokens": reply.usage.input_tokens,

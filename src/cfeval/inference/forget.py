@@ -49,7 +49,7 @@ class Found:
     """A call that is meant; `usd` is what sending it again may cost, None where nothing says so."""
 
     key: str
-    seal: str
+    checksum: str
     model: str
     status: str
     usd: float | None
@@ -83,7 +83,7 @@ def run(
         if found and not yes:
             _ask()
         if found:
-            print(f"{held.forget((one.key, one.seal) for one in found)} calls forgotten")
+            print(f"{held.forget((one.key, one.checksum) for one in found)} calls forgotten")
 
 
 def _refuse(option: str, values: Collection[str], allowed: Collection[str]) -> None:
@@ -110,7 +110,7 @@ def _found(cache: ResponseCache, wanted: Wanted) -> Iterator[Found]:
         if wanted.has(call, reply):
             usd = cache.last_cost(call.key)
             yield Found(
-                call.key, call.seal, call.model, reply.status, _listed(call, reply, prices) if usd is None else usd
+                call.key, call.checksum, call.model, reply.status, _listed(call, reply, prices) if usd is None else usd
             )
 
 

@@ -126,7 +126,7 @@ def test_a_call_that_is_answered_meanwhile_stays(tmp_path: Path) -> None:
     stored(cache, 1, Response(status=Status.TRANSPORT_ERROR, final=False))
     [failed] = cache.calls()
     stored(cache, 1, Response(text="yes"), 1.0)
-    assert cache.forget([(failed.key, failed.seal)]) == 0
+    assert cache.forget([(failed.key, failed.checksum)]) == 0
     assert keys(tmp_path / "s") == {failed.key}
     cache.close()
 

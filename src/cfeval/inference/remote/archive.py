@@ -140,7 +140,7 @@ def read(path: Path) -> Iterator[tuple[StoredCall, bytes | None]]:
 
 def _checked(place: str, line: str, archive: zipfile.ZipFile) -> tuple[StoredCall, bytes | None]:
     try:
-        call = StoredCall(**json.loads(line))
+        call = StoredCall.of_columns(**json.loads(line))
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{place}: not a stored call ({type(error).__name__})") from None
     if fault := call.fault():

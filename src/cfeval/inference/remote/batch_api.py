@@ -70,7 +70,7 @@ class Outcome:
     content: Mapping[str, Any] | Fault
 
 
-class Caller(Protocol):
+class BatchClient(Protocol):
     """What batches need of the client whose calls they carry (`cfeval.inference.remote.client`)."""
 
     settings: Calls

@@ -20,7 +20,7 @@ from typing import Any
 
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.inference.batching import make_room
-from cfeval.inference.remote.batch_api import REFUSED, BatchApi, Caller, Outcome
+from cfeval.inference.remote.batch_api import REFUSED, BatchApi, BatchClient, Outcome
 from cfeval.inference.remote.batch_db import Batched, BatchState
 from cfeval.inference.remote.batch_lanes import Gathered, Lane
 from cfeval.inference.remote.faults import Fault, RetryPolicy
@@ -53,7 +53,7 @@ class _Wait:
 class Batches:
     """The batches of one client."""
 
-    def __init__(self, client: Caller) -> None:
+    def __init__(self, client: BatchClient) -> None:
         self._client, self._tables = client, client.cache.batches
         self._lanes: dict[str, Lane] = {}
         self._waits: dict[str, _Wait] = {}

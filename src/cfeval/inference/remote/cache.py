@@ -158,7 +158,7 @@ class ResponseCache:
         with self._speaking(), transaction(self._db):
             self._write(stored, reply.image)
             if settlement is not None:
-                self._settle(settlement)
+                self._record_usage(settlement)
             self.batches.leave(call.key)
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (call.key, self._holder))
 
@@ -215,9 +215,9 @@ class ResponseCache:
     def record_usage(self, settlement: UsageEntry) -> None:
         """Note how a paid attempt ended."""
         with self._speaking():
-            self._settle(settlement)
+            self._record_usage(settlement)
 
-    def _settle(self, how: UsageEntry) -> None:
+    def _record_usage(self, how: UsageEntry) -> None:
         used = how.usage or Usage()
         self._db.execute(
             "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"
@@ -239,7 +239,7 @@ class ResponseCache:
                 else (row for key in wanted for row in self._db.execute(f"{select} WHERE key = ?", (key,)))
             )
             for row in found:
-                yield StoredCall(**{**dict(zip(COLUMNS, row, strict=True)), "final": bool(row[8])})
+                yield StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": bool(row[8])})
 
     def add(self, stored: StoredCall, image: bytes | None) -> bool:
         """Add a row of another cache; whether it was new here."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from cfeval.core.errors import InputError, OutputError
 from cfeval.inference.remote.request import Request, Response, canonical, key_of
@@ -117,19 +118,24 @@ def _advice(text: str) -> str:
 
 @dataclass(frozen=True)
 class StoredCall:
-    """A call and its reply. `key` is the hash of what was asked, `seal` that of all the rest."""
+    """A call and its reply. `key` is the hash of what was asked, `checksum` that of all the rest."""
 
     key: str
     api: str
     base_url: str
     model: str
     request: str
-    draw: int
+    sample_index: int
     item: str
     reply: str
     final: bool
     image: str | None
-    seal: str
+    checksum: str
+
+    @classmethod
+    def of_columns(cls, *, draw: int, seal: str, **others: Any) -> "StoredCall":
+        """A call by the names of `COLUMNS`; TypeError where they are others."""
+        return cls(sample_index=draw, checksum=seal, **others)
 
     @classmethod
     def of(cls, call: Request, reply: Response) -> "StoredCall":
@@ -140,32 +146,33 @@ class StoredCall:
             base_url=call.base_url,
             model=call.model,
             request=canonical(call.request),
-            draw=call.sample_index,
+            sample_index=call.sample_index,
             item=call.item,
             reply=reply.as_json(),
             final=reply.final,
             image=hashlib.sha256(reply.image).hexdigest() if reply.image is not None else None,
-            seal="",
+            checksum="",
         )
-        return replace(unsealed, seal=unsealed._sealed())
+        return replace(unsealed, checksum=unsealed._sealed())
 
     def row(self) -> tuple[str | int | None, ...]:
         """Its fields, in the order of `COLUMNS`."""
-        return tuple(getattr(self, name) for name in COLUMNS)
+        return tuple(getattr(self, field.name) for field in fields(self))
 
     def fault(self) -> str:
         """What is wrong with the row; empty where nothing is."""
         try:
-            asked = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.draw)
+            asked = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.sample_index)
             final = Response.from_json(self.reply, None).final
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             return f"cannot be read ({type(error).__name__})"
         if asked != self.key:
             return "is not the call that its key names"
-        return "" if self._sealed() == self.seal and final == self.final else "was changed after it was stored"
+        return "" if self._sealed() == self.checksum and final == self.final else "was changed after it was stored"
 
     def _sealed(self) -> str:
         return hashlib.sha256(canonical(self.row()[:-1]).encode()).hexdigest()
 
 
-COLUMNS = tuple(field.name for field in fields(StoredCall))
+COLUMNS = ("key", "api", "base_url", "model", "request", "draw", "item", "reply", "final", "image", "seal")
+"""What the fields of a call are called in the cache's file and in archives, whose names stay: what is paid is found."""

@@ -78,7 +78,7 @@ def _copied(pages: "_Pages", cache: ResponseCache, index: set[str] | None) -> Re
             sends[at[1]] = [at[1], *row[1:]] if at[1] not in sends or row[5] is not None else sends[at[1]]
         elif len(row) == len(COLUMNS) and _is_key(row[0]):
             named.add(row[0])
-            call = StoredCall(**{**dict(zip(COLUMNS, row, strict=True)), "final": row[8] == 1})
+            call = StoredCall.of_columns(**{**dict(zip(COLUMNS, row, strict=True)), "final": row[8] == 1})
             if not call.fault() and (call.image is None or call.image in images):
                 cache.add(call, _image(pages, images, call.image))
     cache.add_sends(sends.values())
