@@ -20,7 +20,7 @@ from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch
 from cfeval.vce.sampler.black_box import covariance
 from cfeval.vce.sampler.networks import Asked, Networks
-from cfeval.vce.sampler.prediction import Look
+from cfeval.vce.sampler.prediction import Prediction
 from cfeval.vce.sampler.schedule import Schedule
 from cfeval.vce.sampler.stabilization import Past, stabilized
 
@@ -40,7 +40,7 @@ class StepState:
     attempt: int
     noisy: Tensor
     clean: Tensor
-    look: Look
+    prediction: Prediction
     past: Past = field(default_factory=Past)
 
     @property
@@ -71,10 +71,10 @@ def guide(parts: Parts, networks: Networks, batch: Batch, moment: StepState, sca
     raw = _raw_gradients(parts, networks, batch, moment)
     if parts.one_pull_back:
         together = scale * raw["explained"] - parts.lp_weight * raw["distance"]
-        return Guided(moment.look.through(together)[0], raw["explained"])
+        return Guided(moment.prediction.through(together)[0], raw["explained"])
     if parts.cone_at == "x0" and "robust" in raw:
         raw["explained"] = cone(raw.pop("robust"), raw["explained"], parts.angle, parts.in_cone)
-    found = _pulled_back(parts, moment.look, raw)
+    found = _vjp(parts, moment.prediction, raw)
     past = moment.past
     if "explained" in found:
         found["explained"], past = stabilized(parts, found["explained"], past)
@@ -84,7 +84,7 @@ def guide(parts: Parts, networks: Networks, batch: Batch, moment: StepState, sca
     if not weighted:
         return Guided(None)
     total = torch.stack(weighted).sum(0) if len(weighted) > 1 else weighted[0]
-    return Guided(total * _size(parts, moment.look), of_class, past)
+    return Guided(total * _size(parts, moment.prediction), of_class, past)
 
 
 def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: StepState) -> dict[str, Tensor]:
@@ -104,7 +104,7 @@ def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: StepS
             found["distance"] = lp_gradient(moment.noisy - batch.start, parts.lp)
         else:
             found["distance"] = networks.pulled_to_latents(
-                moment.look.x0, lambda images: lp_gradient(images - batch.original, parts.lp)
+                moment.prediction.x0, lambda images: lp_gradient(images - batch.original, parts.lp)
             )
     if parts.perceptual_weight:
         gradient = networks.perceptual_gradient(moment.clean, batch.original)
@@ -124,7 +124,7 @@ def _of_class(
     parts: Parts, networks: Networks, classifier: Classifier, targets: Tensor, batch: Batch, moment: StepState
 ) -> Tensor:
     """The gradient of one classifier, where `guidance` takes it."""
-    seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.look.x0)
+    seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.prediction.x0)
     told = moment.timestep if parts.guidance == "noisy" or parts.classifier_time == "step" else 0
     asked = Asked(targets, told, parts.prepared, parts.loss)
     if parts.guidance == "black-box":
@@ -149,14 +149,14 @@ def _chain(parts: Parts, moment: StepState) -> float:
     return float(moment.schedule.alphas_cumprod[moment.index]) ** -0.5 if parts.chain_rule else 1.0
 
 
-def _pulled_back(parts: Parts, look: Look, raw: dict[str, Tensor]) -> dict[str, Tensor]:
+def _vjp(parts: Parts, prediction: Prediction, raw: dict[str, Tensor]) -> dict[str, Tensor]:
     """The gradients with those that go through the denoiser pulled back to x_t."""
     of_classes = ("explained", "robust") if parts.guidance == "x0" else ()
     wanted = (*of_classes, *(("distance",) if parts.distance == "denoiser" else ()))
     through = [name for name in wanted if name in raw]
     if not through:
         return raw
-    return raw | dict(zip(through, look.through(*(raw[name] for name in through)), strict=True))
+    return raw | dict(zip(through, prediction.through(*(raw[name] for name in through)), strict=True))
 
 
 def _projected(
@@ -180,14 +180,14 @@ def _implicit(networks: Networks, batch: Batch, moment: StepState) -> Tensor:
     """
     with torch.no_grad():
         other = networks.predict(moment.noisy, moment.timestep, batch.other_labels).noise
-    return other - moment.look.noise
+    return other - moment.prediction.noise
 
 
-def _size(parts: Parts, look: Look) -> Tensor | float:
+def _size(parts: Parts, prediction: Prediction) -> Tensor | float:
     """The norm that each term gets, (N, 1, 1, 1)."""
     if parts.norm == "none":
         return 1.0
-    return norms(look.mean if parts.norm == "mean" else look.noise)
+    return norms(prediction.mean if parts.norm == "mean" else prediction.noise)
 
 
 def norms(images: Tensor) -> Tensor:

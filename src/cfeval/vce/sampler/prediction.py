@@ -17,7 +17,7 @@ from cfeval.vce.sampler.schedule import Schedule
 
 
 @dataclass(frozen=True)
-class Look:
+class Prediction:
     """The denoiser's word on one step: all without a graph, but for what `through` builds.
 
     `through(u…)` is Jᵀu for each of several u; it frees the graph, so it is called once.
@@ -39,7 +39,7 @@ def predict_x0(
     labels: Tensor | None,
     clip: bool,
     graph: bool,
-) -> Look:
+) -> Prediction:
     """Ask the denoiser about x_t; `graph` says that a gradient through it will be wanted."""
     keeps = graph and not networks.compute.checkpoint
     timestep = int(schedule.timesteps[index])
@@ -64,7 +64,7 @@ def predict_x0(
     mean = schedule.posterior_mean(x0.detach(), noisy, index)
     variance = schedule.variance(index, learned).to(noisy.device)
     log_variance = schedule.log_variance(index, learned).to(noisy.device)
-    return Look(noise.detach(), x0.detach(), mean, variance, log_variance, through)
+    return Prediction(noise.detach(), x0.detach(), mean, variance, log_variance, through)
 
 
 def vjp(x0: Tensor, noisy: Tensor, gradients: Sequence[Tensor]) -> list[Tensor]:

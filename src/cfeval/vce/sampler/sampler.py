@@ -16,7 +16,7 @@ from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
-from cfeval.vce.sampler.prediction import Look, blended, of_difference, of_gradient, predict_x0
+from cfeval.vce.sampler.prediction import Prediction, blended, of_difference, of_gradient, predict_x0
 from cfeval.vce.sampler.regions import region_of
 from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
 
@@ -209,7 +209,7 @@ def begin(sampler: Sampler, batch: Batch) -> State:
 def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int, scale: float) -> State:
     """x_{t−1} for a batch at step `index` of the schedule, guided with the class weight `scale`."""
     parts = sampler.parts
-    seen = _look(sampler, batch.labels, state.noisy, index, needs_graph(parts))
+    seen = _prediction(sampler, batch.labels, state.noisy, index, needs_graph(parts))
     clean = state.clean if state.inner is None else blended(state.inner, seen.x0, batch.start)
     moment = StepState(sampler.schedule, index, attempt, state.noisy, clean, seen, state.past)
     guided = guide(parts, sampler.networks, batch, moment, scale) if _matters(parts, seen) else Guided(None)
@@ -222,23 +222,25 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
     return State(noisy, seen.x0, _clean(sampler, batch, noisy, seen, mask, index, attempt), inner, guided.past)
 
 
-def _look(sampler: Sampler, labels: Tensor | None, noisy: Tensor, index: int, graph: bool = False) -> Look:
+def _prediction(sampler: Sampler, labels: Tensor | None, noisy: Tensor, index: int, graph: bool = False) -> Prediction:
     return predict_x0(sampler.networks, sampler.schedule, noisy, index, labels, sampler.parts.clip_denoised, graph)
 
 
-def _matters(parts: Parts, seen: Look) -> bool:
+def _matters(parts: Parts, seen: Prediction) -> bool:
     """Whether guidance can act: Σ_θ multiplies it, and unlearned it is 0 at the last step; a mask may need it there."""
     return parts.mask == "gradient" or bool(seen.variance.any())
 
 
-def _sampled(sampler: Sampler, batch: Batch, seen: Look, mean: Tensor, *purpose: str | int) -> Tensor:
+def _sampled(sampler: Sampler, batch: Batch, seen: Prediction, mean: Tensor, *purpose: str | int) -> Tensor:
     """A draw around the mean, with the variance of the step; the mean itself at the last one (index 0)."""
     if not sampler.parts.stochastic or purpose[-1] == 0:
         return mean
     return mean + (0.5 * seen.log_variance).exp() * _drawn(sampler, batch, *purpose)
 
 
-def _masks(parts: Parts, batch: Batch, seen: Look, guided: Guided, index: int) -> tuple[Tensor | None, Tensor | None]:
+def _masks(
+    parts: Parts, batch: Batch, seen: Prediction, guided: Guided, index: int
+) -> tuple[Tensor | None, Tensor | None]:
     """Where the image may change at this step, and for MaskDiME where the next clean estimate may; None: everywhere."""
     if batch.region is not None:
         return adaptive_max_pool2d(batch.region, batch.start.shape[2:]), None
@@ -258,7 +260,7 @@ def _kept(sampler: Sampler, batch: Batch, index: int, attempt: int) -> Tensor:
 
 
 def _clean(
-    sampler: Sampler, batch: Batch, noisy: Tensor, seen: Look, mask: Tensor | None, index: int, attempt: int
+    sampler: Sampler, batch: Batch, noisy: Tensor, seen: Prediction, mask: Tensor | None, index: int, attempt: int
 ) -> Tensor:
     """The clean estimate for the next step; the original where no part looks at it."""
     parts = sampler.parts
@@ -273,7 +275,7 @@ def _clean(
 def _denoised(sampler: Sampler, batch: Batch, noisy: Tensor, index: int, attempt: int) -> Tensor:
     """The images denoised to the end without guidance, from the step below `index` (DiME)."""
     for inner in reversed(range(index)):
-        seen = _look(sampler, batch.labels, noisy, inner)
+        seen = _prediction(sampler, batch.labels, noisy, inner)
         noisy = _sampled(sampler, batch, seen, seen.mean, "nested", attempt, index, inner)
     return noisy
 
