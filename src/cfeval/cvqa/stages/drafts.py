@@ -69,7 +69,7 @@ def drafts(
     sources = _sources(samples, skipped)
     asked = map_requests(sources, lambda one: _request(*one, seed), question_generator.build, BATCH)
     for (sample, original, kind), reply in asked:
-        yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
+        yield _draft(sample, original, kind, _consistent(reply, kind), (name_of or _by_id)(sample))
 
 
 def in_coco(split: str) -> NameOf:
@@ -119,7 +119,7 @@ def _request(sample: Sample, original: Question, kind: Wanted, seed: int) -> Bui
     return BuildRequest(sample.id, original.question, original.answer, kind, derive_seed(seed, sample.id, "draft"))
 
 
-def _sound(reply: BuildReply, kind: Wanted) -> BuildReply:
+def _consistent(reply: BuildReply, kind: Wanted) -> BuildReply:
     """The reply, or its failure where a plugin says what no draft may say."""
     if reply.status != Status.OK:
         return reply

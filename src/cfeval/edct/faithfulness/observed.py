@@ -17,7 +17,7 @@ from cfeval.stats.rates import beyond, difference, product
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "blank"]
 """What was edited: see the fields of `Observed`."""
 UNCITED: tuple[Kind, ...] = ("uncited_object", "uncited_background")
-Bit = Callable[["Observed"], bool | None]
+Indicator = Callable[["Observed"], bool | None]
 
 
 class Tried(NamedTuple):
@@ -86,7 +86,7 @@ def cited_and_present(of: Observed) -> bool | None:
     return False if of.present is False else of.cited
 
 
-def rate(of: Sequence[Observed], bit: Bit, level: float = 0.95) -> Estimate:
+def rate(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
     """The share of items of which `bit` is true, among those of which it is known, with Wilson's interval.
 
     Items about one image are a cluster: the interval has the effective number of items (`cfeval.stats.proportions`).

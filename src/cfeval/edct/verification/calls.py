@@ -81,7 +81,7 @@ def conversation_links(
     stage: str, said: Any, sample: Sample, picture: str, stored: Mapping[str, Asked]
 ) -> Iterator[Link]:
     """A link for each of these: a conversation's calls are about its picture and question, and replied its texts."""
-    calls = _sound(said, stored)
+    calls = _checked_calls(said, stored)
     if not calls:
         return
     yield from links(
@@ -115,7 +115,7 @@ def _verdicts(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Lin
 
 def reading_links(stage: str, record: Any, shown: str, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A writer or judge was shown the explanation, and no other picture; its record keeps what it replied."""
-    if calls := _sound(record, stored):
+    if calls := _checked_calls(record, stored):
         other = any(_SHOWS.search(call.request) and picture not in call.request for call in calls)
         kept = all(call.text.strip() in record.completion for call in calls)
         yield from links(
@@ -130,7 +130,7 @@ def reading_links(stage: str, record: Any, shown: str, picture: str, stored: Map
 def _counterfactuals(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
     told = {key_of(record): record.positive.strip() for record in of.instructions}
     for record in of.counterfactuals:
-        if (key := key_of(record)) in told and (calls := _sound(record, stored)):
+        if (key := key_of(record)) in told and (calls := _checked_calls(record, stored)):
             yield from links("counterfactuals", record, _asks(calls, told[key], "the instruction"))
 
 
@@ -145,7 +145,7 @@ _SHOWS = re.compile(r'(?<!\\)"sha256:')
 """How a request names a picture, wherever in it."""
 
 
-def _sound(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
+def _checked_calls(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
     """The calls of a record that is ok, where all of them are there and stand; else none: nothing can be said."""
     found = [stored[key] for key in record.calls if key in stored]
     whole = len(found) == len(record.calls) and all(call.status == Status.OK for call in found)

@@ -49,7 +49,7 @@ class Evidence:
 class Footing:
     """What a later explanation rests on: whether each of its facts is valid, and whether each change shows in it."""
 
-    sound: tuple[bool, ...]
+    valid: tuple[bool, ...]
     shown: tuple[bool, ...]
 
 
@@ -89,7 +89,7 @@ def footing(later: Claim, evidence: Evidence, seen: Callable[[Fact], bool] = lam
     matched = _matched(later.facts, evidence.things)
     loose = [fact for number, fact in enumerate(later.facts) if number not in matched]
     free = [thing for place, thing in enumerate(evidence.things) if place not in matched.values()]
-    sound = [number in matched or _valid(fact, free, evidence) for number, fact in enumerate(later.facts)]
+    valid = [number in matched or _valid(fact, free, evidence) for number, fact in enumerate(later.facts)]
     shown = [
         place in matched.values() if thing.now else later.kind == "objects" and not _still_cited(thing, loose, evidence)
         for place, thing in enumerate(evidence.things)
@@ -97,7 +97,7 @@ def footing(later: Claim, evidence: Evidence, seen: Callable[[Fact], bool] = lam
     ]
     if evidence.background != evidence.background_was:
         shown.append(evidence.background in [fact.value for fact in later.facts if fact.attribute == "background"])
-    return Footing(tuple(valid and seen(fact) for valid, fact in zip(sound, later.facts, strict=True)), tuple(shown))
+    return Footing(tuple(fits and seen(fact) for fits, fact in zip(valid, later.facts, strict=True)), tuple(shown))
 
 
 def _matched(facts: Sequence[Fact], things: Sequence[Thing]) -> dict[int, int]:

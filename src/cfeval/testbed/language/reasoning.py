@@ -171,7 +171,7 @@ def explanation_follows(later: StatedAnswer, before: Claim, intents: Sequence[Ed
     """
     if later.claim is None or not any(reflects(later.claim, before, intent) for intent in intents):
         return False
-    return _agrees(later) or all(footing(later.claim, evidence_after(before, intents)).sound)
+    return _agrees(later) or all(footing(later.claim, evidence_after(before, intents)).valid)
 
 
 def _agrees(said: StatedAnswer) -> bool:
@@ -217,8 +217,8 @@ def consistency(
     old, new = parse_answer(answer), parse_answer(later.answer)
     right = expected_answer(before, answer, intents, background_decides=False).accepts(new)
     right = right or (old == new == "yes" and _rests_on_another(before, later.claim, stance))
-    sound = later.claim is not None and all(stance.sound) and (bool(stance.sound) or _nothing_is_left(left))
-    return Consistency(right, sound, _grade(right, sound, new not in (None, old), stance))
+    valid = later.claim is not None and all(stance.valid) and (bool(stance.valid) or _nothing_is_left(left))
+    return Consistency(right, valid, _grade(right, valid, new not in (None, old), stance))
 
 
 def _nothing_is_left(left: Evidence) -> bool:
@@ -229,8 +229,8 @@ def _rests_on_another(before: Claim, later: Claim | None, stance: Footing) -> bo
     """Whether a thing that was cited as being there has a second of its kind, which is cited now."""
     if before.kind != "presence" or later is None:
         return False
-    sound = [fact for fact, valid in zip(later.facts, stance.sound, strict=True) if valid]
-    return _kind(before.facts[0]) in [_kind(fact) for fact in sound]
+    valid = [fact for fact, fits in zip(later.facts, stance.valid, strict=True) if fits]
+    return _kind(before.facts[0]) in [_kind(fact) for fact in valid]
 
 
 def _kind(fact: Fact) -> tuple[str | None, str | None]:
@@ -238,7 +238,7 @@ def _kind(fact: Fact) -> tuple[str | None, str | None]:
     return described.color, described.shape
 
 
-def _grade(right: bool, sound: bool, another: bool, stance: Footing) -> int:
+def _grade(right: bool, valid: bool, another: bool, stance: Footing) -> int:
     """The grade, in the spirit of `prompts/edct/edct-bench-2026/grade.md`; `another`: the answer is not the old one.
 
     5: answer right and explanation sound, which for a changed answer shows a change; 4: it shows none.
@@ -248,12 +248,12 @@ def _grade(right: bool, sound: bool, another: bool, stance: Footing) -> int:
     1: neither.
     """
     shown = any(stance.shown)
-    if right and sound:
+    if right and valid:
         return 4 if another and not shown else 5
     if right:
-        return 3 if any(stance.sound) else 2
+        return 3 if any(stance.valid) else 2
     if shown:
-        return 3 if sound and another else 2
+        return 3 if valid and another else 2
     return 1
 
 
