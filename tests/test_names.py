@@ -15,6 +15,7 @@ GIVEN_UP = {
     "Form": "PromptTemplate",
     "Heard": "ParsedReply",
     "Indexed": "RecordIndex",
+    "Look": "Prediction",
     "Material": "TableData",
     "Moment": "StepState",
     "Needs": "Resources",
@@ -34,6 +35,7 @@ GIVEN_UP = {
     "said_instead": "empty_figure",
     "served": "map_requests",
     "settle": "record_usage",
+    "sheet": "render, of a table",
     "side_by_side": "map_concurrently",
     "sound": "is_valid",
     "supposes": "has_if_clause",
@@ -47,6 +49,9 @@ OTHERS = {
     ("examine", "edct/exam/cli.py"): "to hold the judge exam, by the glossary",
     ("served", "inference/remote/openai_api.py"): "the model that a provider says it served",
     ("settle", "warm/preload.py"): "to settle a process before it forks",
+    ("settle", "warm/parent.py"): "to settle a process before it forks",
+    ("sheet", "edct/labelling/records.py"): "the labelling sheet",
+    ("sheet", "vce/jobs.py"): "the contact sheet",
     ("side_by_side", "audit/walkthrough.py"): "two images next to each other",
 }
 """Those that name something else, and what."""

@@ -46,10 +46,10 @@ def _alone(row: Row, pcs: int) -> float | None:
     return None if said.pcs is None or said.ncc is None else float(said.pcs == pcs and said.ncc != pcs)
 
 
-def sheet(of: Sequence[HalfRow]) -> RenderedTable:
+def render(of: Sequence[HalfRow]) -> RenderedTable:
     """The table for readers."""
     columns = laid_out(HalfRow, of, {"": name_columns(NAMES)})
     return RenderedTable("edct_half_faithful", "Edits that only one of the two follows", *columns, (intervals(of),))
 
 
-TABLE = Table(row=HalfRow, rows=rows, sheet=sheet)
+TABLE = Table(row=HalfRow, rows=rows, render=render)

@@ -37,7 +37,7 @@ def cells(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_every_line_has_a_cell_for_each_column_and_every_number_fits_its_column(name: str) -> None:
-    text = latex(table(name).sheet(rows(name)))
+    text = latex(table(name).render(rows(name)))
     declared, (headings, *body) = columns(text), cells(text)
     assert {len(line) for line in (headings, *body)} == {len(declared)}
     for column, heading, *of in zip(declared, headings, *body, strict=True):

@@ -46,7 +46,7 @@ def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_pat
 
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that_a_reader_needs(name: str) -> None:
-    sheet = table(name).sheet(rows(name))
+    sheet = table(name).render(rows(name))
     assert sheet.name == f"edct_{name}"
     assert {len(line) for line in sheet.body} == {len(sheet.headings)}
     assert len(set(sheet.headings)) == len(sheet.headings)
@@ -67,8 +67,8 @@ def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> Non
 def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[RenderedTable], str], name: str) -> None:
     of = table(name)
     assert csv_text(of.row, of.rows([], made_of([]))).count("\n") == 1
-    assert "Empty: " in text(of.sheet([]))
-    assert "edct.tables" in text(of.sheet([]))
+    assert "Empty: " in text(of.render([]))
+    assert "edct.tables" in text(of.render([]))
 
 
 @EVERY_TABLE
@@ -81,7 +81,7 @@ def test_scores_of_conditions_that_a_table_does_not_show_change_nothing(name: st
 
 
 def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
-    sheet = edct_table1.TABLE1.sheet(two_conditions())
+    sheet = edct_table1.TABLE1.render(two_conditions())
     assert sheet.headings[:3] == ("Target", "Scored", "PCS")
     assert sheet.notes[0] == "Dataset: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
 
@@ -90,7 +90,7 @@ def test_in_table_2_the_judge_stands_before_the_editor() -> None:
     conditions = [
         condition(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")
     ]
-    sheet = edct_table2.TABLE2.sheet(
+    sheet = edct_table2.TABLE2.render(
         edct_table2.TABLE2.rows(conditions, made_of([row for one in conditions for row in scores(one, 1, 1)]))
     )
     assert sheet.headings[:2] == ("Judge", "Editor")
@@ -110,6 +110,6 @@ def test_latex_escapes_what_tex_would_read() -> None:
 
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_no_table_has_a_sign_that_latex_without_further_packages_cannot_set(name: str) -> None:
-    text = latex(table(name).sheet(rows(name)))
+    text = latex(table(name).render(rows(name)))
     assert text.isascii(), sorted({char for char in text if not char.isascii()})
     assert text.count("{") == text.count("}")

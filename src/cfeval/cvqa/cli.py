@@ -22,7 +22,7 @@ from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, Que
 from cfeval.cvqa.stages.scores import scores
 from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
-from cfeval.cvqa.tables.accuracy import accuracy_sheet, rows_of
+from cfeval.cvqa.tables.accuracy import render_accuracy, rows_of
 from cfeval.cvqa.tables.headline import metrics
 from cfeval.cvqa.tables.replies import (
     AccuracyRow,
@@ -62,10 +62,10 @@ def run_statistics(
         print(line, file=sys.stderr)
     pairs = (PairStatistics(row.original, row.counterfactual, row.type, row.img_path) for row in found)
     rows = question_statistics.statistics_rows(CvqaTableData({}, pairs={file.stem: pairs}))
-    sheet = question_statistics.statistics_sheet(rows)
-    print(markdown(sheet), end="")
+    rendered = question_statistics.render_statistics(rows)
+    print(markdown(rendered), end="")
     if out:
-        write_table(out, question_statistics.STATISTICS.row, rows, sheet)
+        write_table(out, question_statistics.STATISTICS.row, rows, rendered)
 
 
 def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
@@ -127,7 +127,7 @@ def run_table(
     )
     table = TABLES[name].load()
     rows = table.rows(material)
-    write_table(out, table.row, rows, table.sheet(rows))
+    write_table(out, table.row, rows, table.render(rows))
 
 
 def _programs(solvers: dict[str, SolverFacts], condition: CvqaCondition) -> bool:
@@ -191,10 +191,10 @@ def run_rate(
     scored = (score for one in found for score in scores({id_of(one.row): _pair(one)}, _said(one)))
     condition = CvqaCondition(set=results.stem, solver=solver)
     rows = rows_of(cvqa_material({condition: scored}, interval=how), "", [condition])
-    sheet = _sheet(results, rows)
-    print(markdown(sheet), end="")
+    rendered = _render(results, rows)
+    print(markdown(rendered), end="")
     if out:
-        write_table(out, AccuracyRow, rows, sheet)
+        write_table(out, AccuracyRow, rows, rendered)
 
 
 def _pair(one: CvqaResult) -> QuestionPair:
@@ -223,7 +223,7 @@ def _reply(item: str, side: Side, asked: str, text: str) -> Answer:
     return Answer(id=item, side=side, asked=asked, text=text.strip(), **failure(status, "answers", "empty response"))
 
 
-def _sheet(results: Path, rows: list[AccuracyRow]) -> RenderedTable:
+def _render(results: Path, rows: list[AccuracyRow]) -> RenderedTable:
     letters = any(row.type.startswith("abs_counting") for row in rows)
     title = f"{results.name}: original and counterfactual questions, by type"
-    return accuracy_sheet("cvqa_rate", title, rows, "Empty: no row.", more=[accuracy.TABLE7_NOTE] if letters else [])
+    return render_accuracy("cvqa_rate", title, rows, "Empty: no row.", more=[accuracy.TABLE7_NOTE] if letters else [])

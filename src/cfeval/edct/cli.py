@@ -83,7 +83,7 @@ def run_table(
         repeats=from_json(repeats, dict[str, str], "--repeats"),
     )
     rows = table.rows(shown, made_from)
-    write_table(out, table.row, rows, table.sheet(rows))
+    write_table(out, table.row, rows, table.render(rows))
 
 
 def run_metrics(tables: TableFiles, out: MetricsOut) -> None:

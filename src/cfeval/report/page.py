@@ -41,7 +41,7 @@ class Section:
     """A table, its rows, and the figure that shows it (SVG as cfeval draws it), which is optional."""
 
     name: str
-    sheet: RenderedTable
+    rendered: RenderedTable
     rows: Sequence[Any]
     figure: str = ""
     files: tuple[tuple[str, str], ...] = ()
@@ -50,7 +50,7 @@ class Section:
     @property
     def turned(self) -> bool:
         """Whether its columns are shown as rows."""
-        columns, rows = len(self.sheet.headings), len(self.sheet.body)
+        columns, rows = len(self.rendered.headings), len(self.rendered.body)
         return columns > MOST_COLUMNS and rows <= max(MOST_ROWS, columns / 2)
 
     @property
@@ -65,11 +65,11 @@ class Section:
         body = [
             tuple(
                 text if heading.startswith(P_VALUE) else shortened(text, n)
-                for heading, text in zip(self.sheet.headings, row, strict=True)
+                for heading, text in zip(self.rendered.headings, row, strict=True)
             )
-            for row in self.sheet.body
+            for row in self.rendered.body
         ]
-        whole = [self.sheet.headings, *body]
+        whole = [self.rendered.headings, *body]
         return list(zip(*whole, strict=True)) if self.turned else whole
 
 
@@ -150,7 +150,7 @@ def page_of(
         styles=["report.css", "print.css"],
         scripts=["page.js", "words.js", "compare.js", script, "gallery.js"],
         title=title,
-        sections=[(section, themed(section.figure, section.sheet.title)) for section in sections],
+        sections=[(section, themed(section.figure, section.rendered.title)) for section in sections],
         gallery=gallery,
         about=script_json({"views": gallery.views, "endings": endings, "images": gallery.images}),
         **content,
@@ -193,7 +193,7 @@ def sections_of(
                 files = [(said, path.with_suffix(f".{ending}")) for ending, said in FILES.items()]
                 files += [(said, drawn.with_suffix(f".{ending}")) for ending, said in DRAWN.items()] if drawn else []
                 links = tuple((said, _link(file, at)) for said, file in files if file.is_file())
-                yield Section(name, table.sheet(rows), rows, drawn.read_text(encoding="utf-8") if drawn else "", links)
+                yield Section(name, table.render(rows), rows, drawn.read_text(encoding="utf-8") if drawn else "", links)
 
 
 def _link(path: Path, at: Path) -> str:

@@ -70,7 +70,7 @@ class Table(Generic[P, R]):
 
     row: type[R]
     rows: Callable[P, list[R]]
-    sheet: Callable[[Sequence[R]], RenderedTable]
+    render: Callable[[Sequence[R]], RenderedTable]
 
 
 class Listed(NamedTuple):
@@ -127,14 +127,14 @@ def scored_cell(row: Any) -> str:
     return f"{row.n_scored} of {row.n}"
 
 
-def markdown(sheet: RenderedTable) -> str:
+def markdown(rendered: RenderedTable) -> str:
     """A GitHub table."""
-    lines = [f"### {sheet.title}", "", _pipes(sheet.headings), _pipes(["---"] * len(sheet.headings))]
-    lines += [_pipes(row) for row in sheet.body]
-    return "\n".join(lines + [line for note in sheet.notes for line in ("", note)]) + "\n"
+    lines = [f"### {rendered.title}", "", _pipes(rendered.headings), _pipes(["---"] * len(rendered.headings))]
+    lines += [_pipes(row) for row in rendered.body]
+    return "\n".join(lines + [line for note in rendered.notes for line in ("", note)]) + "\n"
 
 
-def latex(sheet: RenderedTable) -> str:
+def latex(rendered: RenderedTable) -> str:
     """A table in small print: `table` where it fits one column of a paper of two, else `table*`.
 
     Numbers stand in `S` columns, in which decimal points are aligned, and the intervals of estimates in columns of
@@ -142,9 +142,9 @@ def latex(sheet: RenderedTable) -> str:
     narrower; if it is still too wide, it is shrunk. The document needs the packages booktabs and siunitx, and graphicx
     where a table is shrunk.
     """
-    lines = [sheet.headings, *sheet.body]
+    lines = [rendered.headings, *rendered.body]
     turned = list(zip(*lines, strict=True))
-    if sheet.body and _width(lines) > max(_PAGE, _width(turned)):
+    if rendered.body and _width(lines) > max(_PAGE, _width(turned)):
         lines = turned
     columns = [_column(heading, cells) for heading, *cells in zip(*lines, strict=True)]
     width = _width(lines)
@@ -159,8 +159,8 @@ def latex(sheet: RenderedTable) -> str:
         r"\end{tabular}",
     ]
     shrunk = [r"\resizebox{\textwidth}{!}{%", *tabular, "}"] if width > _PAGE else tabular
-    notes = [rf"\par\smallskip\footnotesize {_escaped(' '.join(sheet.notes))}"] if sheet.notes else []
-    caption = [rf"\caption{{{_escaped(sheet.title)}}}", rf"\label{{tab:{sheet.name}}}"]
+    notes = [rf"\par\smallskip\footnotesize {_escaped(' '.join(rendered.notes))}"] if rendered.notes else []
+    caption = [rf"\caption{{{_escaped(rendered.title)}}}", rf"\label{{tab:{rendered.name}}}"]
     whole = [rf"\begin{{{kind}}}", r"\centering", r"\small", *caption, *shrunk, *notes, rf"\end{{{kind}}}"]
     return "\n".join(whole) + "\n"
 
@@ -246,8 +246,8 @@ def world_note(rows: Sequence[Any]) -> tuple[str, ...]:
     return (TEST_WORLD_NOTE,) if any(row.test_world for row in rows) else ()
 
 
-def write_table(out: Path, kind: type[Record], rows: Iterable[Record], sheet: RenderedTable) -> None:
+def write_table(out: Path, kind: type[Record], rows: Iterable[Record], rendered: RenderedTable) -> None:
     """Write a table as CSV, Markdown and LaTeX."""
     write_text(Path(f"{out}.csv"), csv_text(kind, rows))
-    write_text(Path(f"{out}.md"), markdown(sheet))
-    write_text(Path(f"{out}.tex"), latex(sheet))
+    write_text(Path(f"{out}.md"), markdown(rendered))
+    write_text(Path(f"{out}.tex"), latex(rendered))

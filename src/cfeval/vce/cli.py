@@ -76,7 +76,7 @@ def run_table(
         cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
     )
     rows = table.rows(material)
-    write_table(out, table.row, rows, table.sheet(rows))
+    write_table(out, table.row, rows, table.render(rows))
     for line in failed(rows) if name == "checks" else ():
         typer.echo(f"warning: {line}", err=True)
 

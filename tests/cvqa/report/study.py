@@ -50,7 +50,7 @@ def make_report(cfeval: Run, folder: Path, shards: int = 1, *more: object) -> Pa
         each: list[tuple[int, Side]] = [(number, side) for number in range(PAIRS) for side in SIDES]
         _write(results / f"answers/photos/{solver}.jsonl", [_answer(solver, *one) for one in each], shards)
         _write(results / f"scores/photos/{solver}.jsonl", [_score(solver, *one) for one in each], shards)
-    write_table(results / "tables/cvqa_table3", AccuracyRow, ROWS, TABLE3.sheet(ROWS))
+    write_table(results / "tables/cvqa_table3", AccuracyRow, ROWS, TABLE3.render(ROWS))
     conditions = json.dumps([{"set": "photos", "solver": solver} for solver in SOLVERS])
     out = results / "report/index.html"
     given = ["--results", results, "--conditions", conditions, "--tables", results / "tables", "--shards", shards]

@@ -152,7 +152,7 @@ def test_the_table_counts_what_was_read_and_where_both_agree() -> None:
     assert (row.robust, row.filled) == (0.1667, 0.3333)
     assert (row.n_both, row.agreement, row.missing) == (2, 0.5, "transport_error 1")
     assert (other.side, other.n, other.robust, other.agreement) == ("counterfactual", 0, None, None)
-    assert "| gpt |" in markdown(reply_readers.sheet([row]))
+    assert "| gpt |" in markdown(reply_readers.render([row]))
 
 
 def test_nothing_is_called_where_no_reader_is_named(cfeval: Run, tmp_path: Path) -> None:

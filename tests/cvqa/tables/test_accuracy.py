@@ -57,7 +57,7 @@ def test_a_solver_without_any_score_has_a_row_without_figures() -> None:
     rows = accuracy.TABLE3.rows(material({condition(): [failed("x", "original"), failed("x", "counterfactual")]}))
     row = of(rows)
     assert (row.n, row.n_scored, row.original, row.p, row.missing) == (1, 0, None, None, "refused 2")
-    assert "0 of 1" in markdown(accuracy.TABLE3.sheet(rows))
+    assert "0 of 1" in markdown(accuracy.TABLE3.render(rows))
 
 
 def test_both_readers_have_a_row_and_holm_counts_each_alone() -> None:
@@ -89,7 +89,7 @@ def test_figures_of_the_paper_stand_beside_the_solver_that_it_names() -> None:
     rows = accuracy.TABLE3.rows(material(scores, solvers=facts, published=published))
     assert (of(rows).paper_original, of(rows).paper_counterfactual, of(rows).paper_difference) == (0.62, 0.41, -0.21)
     assert of(rows, "n").paper_original is None
-    assert "0.6200 → 0.4100" in markdown(accuracy.TABLE3.sheet(rows))
+    assert "0.6200 → 0.4100" in markdown(accuracy.TABLE3.render(rows))
 
 
 def test_every_cell_of_the_paper_is_there_and_adds_up() -> None:
@@ -112,7 +112,7 @@ def test_the_table_of_programs_goes_by_their_language_model() -> None:
     rows = accuracy.TABLE6.rows(material({condition(): pair_scores([1], [0])}, solvers=facts, published=published))
     assert {row.solver for row in accuracy.TABLE6.rows(found)} == {"m"}
     assert (of(rows).paper_original, of(rows).llm) == (0.78, "codellama-7b-instruct")
-    assert "codellama-7b-instruct" in markdown(accuracy.TABLE6.sheet(rows))
+    assert "codellama-7b-instruct" in markdown(accuracy.TABLE6.render(rows))
 
 
 def test_drawn_parts_of_sets_stand_in_a_table_of_their_own() -> None:
@@ -120,7 +120,7 @@ def test_drawn_parts_of_sets_stand_in_a_table_of_their_own() -> None:
     found = material(scores, sets={"tenth": SetFacts(subset=True)})
     assert {row.set for row in accuracy.TABLE3.rows(found)} == {"real"}
     assert {row.set for row in accuracy.TABLE5.rows(found)} == {"tenth"}
-    assert "not to be compared" in markdown(accuracy.TABLE5.sheet(accuracy.TABLE5.rows(found)))
+    assert "not to be compared" in markdown(accuracy.TABLE5.render(accuracy.TABLE5.rows(found)))
 
 
 def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
@@ -192,13 +192,13 @@ def test_the_order_of_scores_does_not_matter() -> None:
 )
 def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
     assert table.rows(material({})) == []
-    assert "Empty: " in markdown(table.sheet([]))
+    assert "Empty: " in markdown(table.render([]))
 
 
 def test_solvers_of_the_test_world_are_marked_and_every_format_is_written() -> None:
     found = material({condition(): pair_scores([1, 0], [0, 0])}, solvers={"m": SolverFacts(test_world=True)})
     rows = accuracy.TABLE3.rows(found)
-    sheet = accuracy.TABLE3.sheet(rows)
+    sheet = accuracy.TABLE3.render(rows)
     assert "| m † |" in markdown(sheet)
     assert "stands for no real model" in markdown(sheet)
     assert latex(sheet).startswith(r"\begin{table*}")

@@ -46,4 +46,4 @@ def test_without_a_fresh_draw_or_without_its_solver_there_is_no_row() -> None:
     alone = {condition("m", "real"): pairs, condition("other", "new"): pairs}
     assert contamination.rows(material(alone, sets=FRESH)) == []
     assert contamination.rows(material({condition("m", "real"): pairs, condition("m", "new"): pairs})) == []
-    assert "fresh draw" in contamination.sheet([]).notes[0]
+    assert "fresh draw" in contamination.render([]).notes[0]

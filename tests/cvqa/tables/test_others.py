@@ -152,14 +152,14 @@ def test_programs_that_were_repaired_are_counted_apart() -> None:
     replies = [said("a"), said("b", first_fault="line 1: x"), said("c", "line 2: y", first_fault="line 1: x")]
     [row] = programs.rows(material({}, said={condition(): replies}))
     assert (row.n_ran, row.n_repairs, row.n_repaired) == (2, 2, 1)
-    assert "| 1 of 2 |" in markdown(programs.sheet([row]))
+    assert "| 1 of 2 |" in markdown(programs.render([row]))
 
 
 def test_the_sheet_names_the_commonest_faults_only() -> None:
     kinds = "abcdef"
     replies = [said(f"{kind}{i}", f"fault {kind}") for n, kind in enumerate(kinds) for i in range(9 - n)]
     rows = programs.rows(material({}, said={condition(): replies}))
-    assert "fault a 9, fault b 8, fault c 7, fault d 6, 2 other kinds" in markdown(programs.sheet(rows))
+    assert "fault a 9, fault b 8, fault c 7, fault d 6, 2 other kinds" in markdown(programs.render(rows))
     assert rows[0].faults.endswith("fault f 4")
 
 
@@ -220,22 +220,22 @@ TABLES = {
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
     assert table.rows(material({})) == []
-    assert "Empty: " in markdown(table.sheet([]))
+    assert "Empty: " in markdown(table.render([]))
 
 
 def test_every_sheet_has_as_many_cells_as_headings() -> None:
     scores = [shown("p", "A"), shown("p", "A", side="counterfactual")]
     real = {condition(): labelled(pair_scores([1, 0], [0, 0]), {"direct-p00": 5})}
     sheets = [
-        positions.sheet(positions.rows(material({condition(): scores}))),
-        extraction.sheet(extraction.rows(material(real))),
-        bias.sheet(bias.rows(material(real, genders={5: "male"}))),
-        programs.sheet(programs.rows(material({}, said={condition(): [said("a")]}))),
-        builds.sheet(builds.rows(material({}, built={"mine": [fate("a")]}))),
-        question_statistics.statistics_sheet(
+        positions.render(positions.rows(material({condition(): scores}))),
+        extraction.render(extraction.rows(material(real))),
+        bias.render(bias.rows(material(real, genders={5: "male"}))),
+        programs.render(programs.rows(material({}, said={condition(): [said("a")]}))),
+        builds.render(builds.rows(material({}, built={"mine": [fate("a")]}))),
+        question_statistics.render_statistics(
             question_statistics.statistics_rows(material({}, pairs={"real": real_pairs()[0]}))
         ),
-        question_statistics.answers_sheet(
+        question_statistics.render_answers(
             question_statistics.answers_rows(material({}, pairs={"real": real_pairs()[0]}))
         ),
     ]

@@ -169,7 +169,7 @@ def test_a_faithful_model_is_trusted_on_many_items_and_open_on_few() -> None:
 def test_ccs_is_backed_by_a_judge_who_is_known_to_score_sham_edits_0(sham: int | None, backed: int) -> None:
     row, card = tables(many(120, sham=sham))
     assert (row.ccs_backed, card.conclusion) == (backed, "trust"), "the card rests on FIT, which needs no such judge"
-    shown = faithfulness.sheet([row])
+    shown = faithfulness.render([row])
     assert any("not backed" in cell for cell in shown.body[0]) is not bool(backed)
 
 

@@ -85,7 +85,7 @@ def test_conditions_with_the_same_judges_are_one_sample_in_whatever_order_they_n
 def test_where_nobodys_verdicts_vary_there_is_agreement_and_no_kappa() -> None:
     row = of_ccs(rows((GROUNDED, "111"), (LEXICAL, "111")))["grammar, lexical"]
     assert (row.agreement, row.kappa, row.alpha) == (1, None, None)
-    assert agreement.sheet([row]).body[0][-3:-1] == ("", "")
+    assert agreement.render([row]).body[0][-3:-1] == ("", "")
 
 
 def test_conditions_of_a_single_judge_make_no_row() -> None:

@@ -130,7 +130,7 @@ def test_without_measured_targets_nothing_is_corrected() -> None:
 
 
 def test_the_sheet_says_that_the_targets_are_no_real_models_and_names_what_all_share_below() -> None:
-    sheet = calibration.sheet(rows([GROUNDED], scores(GROUNDED, 1, 0)))
+    sheet = calibration.render(rows([GROUNDED], scores(GROUNDED, 1, 0)))
     assert sheet.notes[-1].startswith("† built-in test target")
     assert sheet.notes[0] == "Dataset: world · Writer: grammar."
     assert sheet.body[0][:3] == ("scene", "grammar", "grounded †")
@@ -139,5 +139,5 @@ def test_the_sheet_says_that_the_targets_are_no_real_models_and_names_what_all_s
 
 def test_settings_of_two_data_sets_are_told_apart() -> None:
     other = condition(dataset="elsewhere")
-    sheet = calibration.sheet(rows([GROUNDED, other], [*scores(GROUNDED, 1, 0), *scores(other, 0, 1)]))
+    sheet = calibration.render(rows([GROUNDED, other], [*scores(GROUNDED, 1, 0), *scores(other, 0, 1)]))
     assert [row[0] for row in sheet.body] == ["world", "elsewhere"]

@@ -80,12 +80,12 @@ def test_items_of_one_image_are_drawn_together() -> None:
 
 
 def test_only_the_target_that_is_a_test_model_is_marked() -> None:
-    sheet = comparisons.sheet(rows([*said(A, "10"), *said(B, "01")], A, B))
+    sheet = comparisons.render(rows([*said(A, "10"), *said(B, "01")], A, B))
     assert sheet.body[0][:3] == ("edct-2025", "a †", "b")
     assert any("†" in note for note in sheet.notes)
     assert "2026: CCS" not in sheet.headings
 
 
 def test_a_p_value_that_rounds_to_0_is_not_shown_as_0() -> None:
-    sheet = comparisons.sheet(rows([*said(A, "1" * 20), *said(GROUNDED, "0" * 20)], A, GROUNDED))
+    sheet = comparisons.render(rows([*said(A, "1" * 20), *said(GROUNDED, "0" * 20)], A, GROUNDED))
     assert sheet.body[0][sheet.headings.index("p, McNemar")] == "< 0.0001"

@@ -139,9 +139,9 @@ def test_every_way_in_which_intervals_were_computed_is_named_under_the_table() -
     of = [*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]
     rows = edct_table1.TABLE1.rows([GROUNDED, prior], made_of(of, Interval(method="bootstrap", resamples=200)))
     assert rows[0].ci == "percentile bootstrap 95 %; Wilson bound 95 %"
-    assert edct_table1.TABLE1.sheet(rows[1:]).notes[1].startswith("Intervals: Wilson bound 95 %. CCS range")
+    assert edct_table1.TABLE1.render(rows[1:]).notes[1].startswith("Intervals: Wilson bound 95 %. CCS range")
     assert (
-        edct_table1.TABLE1.sheet(rows)
+        edct_table1.TABLE1.render(rows)
         .notes[1]
         .startswith("Intervals: percentile bootstrap 95 %; Wilson bound 95 %. CCS")
     )
@@ -151,10 +151,10 @@ def test_test_targets_are_marked_and_the_note_says_what_they_are() -> None:
     given_ = [*scores(GROUNDED, 1, 1), *scores(GEMINI, 1, 1)]
     found = edct_table1.TABLE1.rows([GROUNDED, GEMINI], made_of(given_, test_targets={"grounded"}))
     assert [row.test_world for row in found] == [1, 0]
-    sheet = edct_table1.TABLE1.sheet(found)
+    sheet = edct_table1.TABLE1.render(found)
     assert [row[1] for row in sheet.body] == ["grounded †", "Gemini-2.5-Flash"]
     assert any("stands for no real model" in note for note in sheet.notes)
-    assert not any("†" in note for note in edct_table1.TABLE1.sheet(found[1:]).notes)
+    assert not any("†" in note for note in edct_table1.TABLE1.render(found[1:]).notes)
 
 
 CONDITIONS = [condition(vlm=vlm, judge=judge) for vlm in ("grounded", "prior") for judge in ("grammar", "lexical")]

@@ -63,7 +63,7 @@ def test_completeness_is_empty_where_not_even_a_blank_image_moves_the_answer(
     cited = [score(GROUNDED, f"i{n}") for n in range(items)]
     (row,) = controls.rows([GROUNDED], made_of([*cited, *still, *blank]))
     assert (row.blank, row.n_blank, row.completeness_empty, row.completeness) == (moved / items, items, empty, 1)
-    shown = controls.sheet([row])
+    shown = controls.render([row])
     assert ("empty" in shown.body[0]) == bool(empty)
 
 
@@ -127,6 +127,6 @@ def test_the_four_kinds_of_target_stand_apart_on_the_two_axes_together() -> None
 
 
 def test_the_sheet_says_what_is_missing_of_what() -> None:
-    sheet = controls.sheet([row_of(*QUIET[:3], failed(NULL, "d", Status.REFUSED), *STILL)])
+    sheet = controls.render([row_of(*QUIET[:3], failed(NULL, "d", Status.REFUSED), *STILL)])
     assert sheet.body[0][-2:] == ("4, 3, 4, 4 of 4", "null: refused 1")
     assert len(sheet.headings) == len(sheet.body[0])

@@ -92,11 +92,11 @@ def test_edits_of_which_nothing_is_known_are_left_aside() -> None:
 
 
 def test_readers_see_every_fault_with_its_interval() -> None:
-    shown = gate.sheet(rows())
+    shown = gate.render(rows())
     assert shown.headings == ("Editor", "Fault", "Edits", "Accepted")
     assert "| flawed-gated | wrong_value | 2 | 0.5000 [" in markdown(shown)
     assert latex(shown).isascii()
-    assert "Empty: " in markdown(gate.sheet([]))
+    assert "Empty: " in markdown(gate.render([]))
 
 
 def test_it_is_made_of_counterfactuals_however_they_are_cut(cfeval: Run, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_each_setting_has_a_row_and_a_judge_that_scored_nothing_has_no_figures()
     assert (first.judge, second.judge) == ("grammar", "blind")
     assert second.sensitivity is second.auc is second.error is second.error_half is second.error_corrected is None
     assert (second.n, second.n_scored, second.missing) == (2, 0, "unparsable 2")
-    sheet = instrument.sheet([first, second])
+    sheet = instrument.render([first, second])
     assert {len(line) for line in sheet.body} == {len(sheet.headings)}
 
 

@@ -54,10 +54,10 @@ def test_protocols_and_data_sets_are_split_apart() -> None:
         ("edct-2025", "world"),
         ("edct-2025", "elsewhere"),
     ]
-    assert variance.variance_sheet(found).headings[:2] == ("Dataset", "Protocol")
+    assert variance.render_variance(found).headings[:2] == ("Dataset", "Protocol")
 
 
 def test_a_design_without_any_score_makes_no_row() -> None:
     found = variance.variance_rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
     assert found == []
-    assert "none has a score" in variance.variance_sheet(found).notes[0]
+    assert "none has a score" in variance.render_variance(found).notes[0]

@@ -41,7 +41,7 @@ def test_every_score_of_the_protocol_has_a_row_and_a_grade_where_it_is_graded() 
 
 def test_a_target_run_once_has_no_row_and_the_empty_table_says_how_to_fill_it() -> None:
     assert rows(scores(GROUNDED, 1, 0), GROUNDED) == {}
-    assert "repeat: 2" in variance.repeat_sheet([]).notes[0]
+    assert "repeat: 2" in variance.render_repeat([]).notes[0]
 
 
 def test_runs_under_another_judge_are_a_row_of_their_own() -> None:
@@ -50,7 +50,7 @@ def test_runs_under_another_judge_are_a_row_of_their_own() -> None:
         conditions, made_of([row for one in conditions for row in scores(one, 1, 1)], repeats=REPEATS)
     )
     assert [(row.judge, row.runs) for row in found if row.score == "ccs"] == [("grammar", 2), ("lexical", 2)]
-    assert variance.repeat_sheet(found).headings[:2] == ("Protocol", "Judge")
+    assert variance.render_repeat(found).headings[:2] == ("Protocol", "Judge")
 
 
 def test_what_is_missing_moves_no_figure_and_widens_the_range() -> None:

@@ -64,7 +64,7 @@ def write_study(folder: Path, shards: int = 1) -> None:
         names = Path(one.image_set, one.denoiser, one.classifier, f"{one.method}.jsonl")
         _write(folder / "counterfactuals" / names, [_made(number) for number in range(SOURCES)], shards)
         _write(folder / "scores" / names, [_score(number) for number in range(SOURCES)], shards)
-    write_table(folder / "tables/vce_hypotheses", HypothesisRow, PARTS, TABLE.sheet(PARTS))
+    write_table(folder / "tables/vce_hypotheses", HypothesisRow, PARTS, TABLE.render(PARTS))
 
 
 def make_report(cfeval: Run, folder: Path, shards: int = 1) -> Path:

@@ -44,4 +44,4 @@ def test_a_target_that_no_oracle_ever_sees_is_told() -> None:
     found = checks.rows(made_of(rows, ROLES))
     assert [(row.about, row.figure, row.result) for row in found] == [("blue circle", 0.0, "fails")]
     assert "blue circle: some oracle sees the target class in 0.000 of cases" in checks.failed(found)[0]
-    assert "| fails |" in markdown(checks.sheet(found))
+    assert "| fails |" in markdown(checks.render(found))

@@ -56,7 +56,7 @@ def test_what_is_never_valid_has_no_cost_of_a_valid_one() -> None:
 
 def test_readers_see_a_line_a_method_without_random_classifiers() -> None:
     rows = cost.rows(made_of(a_study(), ROLES, cost=COST))
-    text = markdown(cost.sheet(rows))
+    text = markdown(cost.render(rows))
     assert "| base | 1.000 | 0.750 | 2.000 |" in text
     assert "Explained: cnn." in text
     drawn = svg(draw(rows))

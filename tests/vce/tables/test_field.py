@@ -26,7 +26,7 @@ def test_both_directions_are_one_row_and_published_figures_follow() -> None:
     assert (ours.fid, ours.mnac, ours.cd) == (20, 4, 2)
     assert ours.fr == pytest.approx((0.6 + 1) / 2), "what was rejected did not flip"
     assert (theirs.method, theirs.fid, theirs.mnac) == ("MaskDiME", 32.5, None)
-    text = markdown(field.sheet([ours, theirs]))
+    text = markdown(field.render([ours, theirs]))
     assert "MaskDiME 2026" in text
     assert "FVA" not in text.split("\n\n")[1], "no column that nothing fills"
 

@@ -220,6 +220,6 @@ def test_a_part_without_its_condition_is_undecided_and_says_so() -> None:
 def test_p_is_adjusted_over_the_whole_table_and_readers_see_every_verdict() -> None:
     rows = hypotheses.rows(made_of(fitting_groups(), MINE, study()))
     assert all(row.p_holm >= row.p for row in rows if row.p is not None and row.p_holm is not None)
-    text = markdown(hypotheses.sheet(rows))
+    text = markdown(hypotheses.render(rows))
     assert "H4 supported" in text
     assert text.count("\n| H") == 1 + 10

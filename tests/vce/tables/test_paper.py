@@ -55,7 +55,7 @@ def test_a_classifier_is_no_oracle_of_itself_and_a_random_one_none_in_table_3() 
     assert ("Madry", "ota_RandomNet") in every
     assert not [metric for _, metric in minimal if metric in ("ota_RandomNet", "ota_SIMCLR", "oa", "d2_batch")]
     line = next(
-        line for line in markdown(paper.TABLE3.sheet(paper.TABLE3.rows(made))).splitlines() if "OTA Madry" in line
+        line for line in markdown(paper.TABLE3.render(paper.TABLE3.rows(made))).splitlines() if "OTA Madry" in line
     )
     assert line.split("|")[2].strip() == ""
 
@@ -123,7 +123,7 @@ def test_methods_show_calls_where_they_are_told() -> None:
     made = made_of([group(figures={"ta": 1.0})], SMALL)
     told = type(made)(made.conditions, made.roles, cost={"base": {"denoiser_calls": 50}})
     assert cells(methods.rows(told))["cnn", "denoiser_calls"].mean == 50
-    assert "Denoiser calls each ↓" in markdown(methods.sheet(methods.rows(told)))
+    assert "Denoiser calls each ↓" in markdown(methods.render(methods.rows(told)))
 
 
 def test_the_unguided_baseline_tells_what_keeps_its_class() -> None:
@@ -138,14 +138,14 @@ def test_a_table_without_groups_is_empty_and_says_why(name: str, roles: Roles) -
     table = LISTED["vce"][name].load()
     found = table.rows(made_of([], roles))
     assert found == []
-    assert "Empty: " in markdown(table.sheet(found))
+    assert "Empty: " in markdown(table.render(found))
     assert csv_text(table.row, found).count("\n") == 1
 
 
 def test_two_settings_stand_in_blocks_of_their_own() -> None:
     first = group(figures={"ta": 0.5})
     second = first.model_copy(update={"condition": first.condition.model_copy(update={"image_set": "photos"})})
-    text = markdown(paper.TABLE3.sheet(paper.TABLE3.rows(made_of([first, second], SMALL))))
+    text = markdown(paper.TABLE3.render(paper.TABLE3.rows(made_of([first, second], SMALL))))
     assert "| Image set | Denoiser | Metric | cnn |" in text
     assert "| photos | ddpm | TA ↑ | 0.500 ± 0.000 |" in text
 

@@ -67,7 +67,7 @@ def adjusted(rows: Sequence[Row]) -> list[Row]:
     return [row.model_copy(update={"p_holm": rounded(next(holms[row.reader])), "p": rounded(row.p)}) for row in rows]
 
 
-def accuracy_sheet(
+def render_accuracy(
     name: str,
     title: str,
     rows: Sequence[AccuracyRow],
@@ -139,7 +139,7 @@ def _table(
         wanted: which conditions, by the type of their first reply.
         shown: the rows that readers see.
         of_sets: whether baselines stand below the solvers of their set.
-        by_llm: see `accuracy_sheet`.
+        by_llm: see `render_accuracy`.
         more: see there.
     """
 
@@ -149,11 +149,11 @@ def _table(
         ]
         return [row for row in rows_of(material, name, conditions) if of_sets or row.kind != "baseline"]
 
-    def sheet(of: Sequence[AccuracyRow]) -> RenderedTable:
+    def render(of: Sequence[AccuracyRow]) -> RenderedTable:
         heading = f"C-VQA, Table {name.removeprefix('table')}: {title}"
-        return accuracy_sheet(f"cvqa_{name}", heading, shown(of), empty, by_llm, more)
+        return render_accuracy(f"cvqa_{name}", heading, shown(of), empty, by_llm, more)
 
-    return Table(row=AccuracyRow, rows=rows, sheet=sheet)
+    return Table(row=AccuracyRow, rows=rows, render=render)
 
 
 def _direct(material: CvqaTableData, condition: CvqaCondition) -> bool:

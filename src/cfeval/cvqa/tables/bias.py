@@ -112,7 +112,7 @@ def rows(material: CvqaTableData) -> list[BiasRow]:
     return _adjusted(found)
 
 
-def sheet(of: Sequence[BiasRow]) -> RenderedTable:
+def render(of: Sequence[BiasRow]) -> RenderedTable:
     """The table for readers, by the released rules."""
     shown = [row for row in of if row.reader == "reference"]
     columns = laid_out(BiasRow, shown, without=() if len({row.set for row in shown}) > 1 else ("set",))
@@ -189,4 +189,4 @@ def _adjusted(rows: Sequence[BiasRow]) -> list[BiasRow]:
     ]
 
 
-TABLE = Table(row=BiasRow, rows=rows, sheet=sheet)
+TABLE = Table(row=BiasRow, rows=rows, render=render)

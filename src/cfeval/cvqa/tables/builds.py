@@ -76,7 +76,7 @@ def rows(material: CvqaTableData) -> list[BuildsRow]:
     return [row for name, fates in material.built.items() for row in _set_rows(name, fates)]
 
 
-def sheet(of: Sequence[BuildsRow]) -> RenderedTable:
+def render(of: Sequence[BuildsRow]) -> RenderedTable:
     """The table for readers."""
     return RenderedTable("cvqa_builds", "Building a set", *laid_out(BuildsRow, of), (NOTE if of else EMPTY,))
 
@@ -116,4 +116,4 @@ def _row(name: str, kind: str, counts: Counter[str]) -> BuildsRow:
     )
 
 
-TABLE = Table(row=BuildsRow, rows=rows, sheet=sheet)
+TABLE = Table(row=BuildsRow, rows=rows, render=render)

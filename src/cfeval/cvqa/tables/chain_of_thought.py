@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from cfeval.cvqa.records import READERS, SIDES, CvqaCondition, ExtractorName
-from cfeval.cvqa.tables.accuracy import accuracy_sheet, adjusted, row_figures
+from cfeval.cvqa.tables.accuracy import adjusted, render_accuracy, row_figures
 from cfeval.cvqa.tables.cells import arrow
 from cfeval.cvqa.tables.items import (
     both_sides,
@@ -72,10 +72,10 @@ def rows(material: CvqaTableData) -> list[CotRow]:
     return _changes_adjusted(adjusted(found))
 
 
-def sheet(of: Sequence[CotRow]) -> RenderedTable:
+def render(of: Sequence[CotRow]) -> RenderedTable:
     """The table for readers: the accuracies, then what chain of thought changes."""
     title = "C-VQA, Table 4: chain of thought"
-    return accuracy_sheet("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow)
+    return render_accuracy("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow)
 
 
 def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> CotRow:
@@ -119,4 +119,4 @@ def _changes_adjusted(rows: Sequence[CotRow]) -> list[CotRow]:
     return found
 
 
-TABLE = Table(row=CotRow, rows=rows, sheet=sheet)
+TABLE = Table(row=CotRow, rows=rows, render=render)

@@ -88,7 +88,7 @@ def rows(material: CvqaTableData) -> list[ContaminationRow]:
     ]
 
 
-def sheet(of: Sequence[ContaminationRow]) -> RenderedTable:
+def render(of: Sequence[ContaminationRow]) -> RenderedTable:
     """The table for readers: the better reader's rows."""
     shown = [row for row in in_short(of) if row.reader == "robust"]
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
@@ -148,4 +148,4 @@ def _mean(of: Sequence[ItemScore], measure: str, how: Interval) -> Estimate:
     return estimate(of, how, (0.0, 1.0) if measure in ("original", "counterfactual") else (-1.0, 1.0))
 
 
-TABLE = Table(row=ContaminationRow, rows=rows, sheet=sheet)
+TABLE = Table(row=ContaminationRow, rows=rows, render=render)

@@ -88,7 +88,7 @@ def rows(material: CvqaTableData) -> list[ReadersRow]:
     ]
 
 
-def sheet(of: Sequence[ReadersRow]) -> RenderedTable:
+def render(of: Sequence[ReadersRow]) -> RenderedTable:
     """The table for readers."""
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
     return RenderedTable("cvqa_readers", "Two readers of the same replies", *laid_out(ReadersRow, in_short(of)), notes)
@@ -126,4 +126,4 @@ def _differences(of: Sequence[Reply]) -> Figures:
     }
 
 
-TABLE = Table(row=ReadersRow, rows=rows, sheet=sheet)
+TABLE = Table(row=ReadersRow, rows=rows, render=render)

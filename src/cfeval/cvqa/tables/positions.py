@@ -112,7 +112,7 @@ def rows(material: CvqaTableData) -> list[PositionsRow]:
     ]
 
 
-def sheet(of: Sequence[PositionsRow]) -> RenderedTable:
+def render(of: Sequence[PositionsRow]) -> RenderedTable:
     """The table for readers, by the better reader."""
     shown = [row for row in in_short(of) if row.reader == "robust"]
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
@@ -190,4 +190,4 @@ def _means(questions: Sequence[Sequence[Reply]], reader: int) -> Iterator[ItemSc
             yield ItemScore(question[0].id, question[0].image, sum(told) / len(told))
 
 
-TABLE = Table(row=PositionsRow, rows=rows, sheet=sheet)
+TABLE = Table(row=PositionsRow, rows=rows, render=render)

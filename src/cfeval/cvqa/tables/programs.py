@@ -126,7 +126,7 @@ def rows(material: CvqaTableData) -> list[ProgramsRow]:
     return [row for condition, said in material.said.items() for row in _condition_rows(material, condition, said)]
 
 
-def sheet(of: Sequence[ProgramsRow]) -> RenderedTable:
+def render(of: Sequence[ProgramsRow]) -> RenderedTable:
     """The table for readers."""
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
     return RenderedTable("cvqa_programs", "Programs", *laid_out(ProgramsRow, of), notes)
@@ -173,4 +173,4 @@ def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str
     return ProgramsRow.model_validate(figures)
 
 
-TABLE = Table(row=ProgramsRow, rows=rows, sheet=sheet)
+TABLE = Table(row=ProgramsRow, rows=rows, render=render)

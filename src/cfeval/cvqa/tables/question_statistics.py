@@ -21,7 +21,7 @@ NOTE = (
     "negate: the share of counterfactual answers that are the opposite of the original one."
 )
 _SHOWN = 6
-"""Answers a group that the sheet shows; the CSV has them all."""
+"""Answers a group that readers see; the CSV has them all."""
 
 
 def words_cell(row: Any) -> str:
@@ -95,7 +95,7 @@ def statistics_rows(material: CvqaTableData) -> list[StatisticsRow]:
     return [_row(name, kind, of) for name, pairs in material.pairs.items() for kind, of in count(pairs).items() if of.n]
 
 
-def statistics_sheet(of: Sequence[StatisticsRow]) -> RenderedTable:
+def render_statistics(of: Sequence[StatisticsRow]) -> RenderedTable:
     """The table for readers."""
     notes = (NOTE if of else EMPTY,)
     return RenderedTable("cvqa_statistics", "Sets of questions", *laid_out(StatisticsRow, of), notes)
@@ -151,7 +151,7 @@ def answers_rows(material: CvqaTableData) -> list[AnswersRow]:
     ]
 
 
-def answers_sheet(of: Sequence[AnswersRow]) -> RenderedTable:
+def render_answers(of: Sequence[AnswersRow]) -> RenderedTable:
     """The table for readers: the commonest answers of each group."""
     groups: dict[tuple[str, str, str], list[AnswersRow]] = {}
     for row in of:
@@ -172,5 +172,5 @@ def _rank(answer: str) -> tuple[int, str]:
     return (int(answer), "") if answer.isdigit() else (-1, answer)
 
 
-STATISTICS = Table(row=StatisticsRow, rows=statistics_rows, sheet=statistics_sheet)
-ANSWERS = Table(row=AnswersRow, rows=answers_rows, sheet=answers_sheet)
+STATISTICS = Table(row=StatisticsRow, rows=statistics_rows, render=render_statistics)
+ANSWERS = Table(row=AnswersRow, rows=answers_rows, render=render_answers)

@@ -75,7 +75,7 @@ def rows(material: CvqaTableData) -> list[ReplyReadersRow]:
     ]
 
 
-def sheet(of: Sequence[ReplyReadersRow]) -> RenderedTable:
+def render(of: Sequence[ReplyReadersRow]) -> RenderedTable:
     """The table for readers."""
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
     return RenderedTable(
@@ -133,4 +133,4 @@ def _filled(reply: Reply, reading: Reading | None) -> int:
     return int(reading is not None and reading.status == Status.OK and reading.read == reply.gold)
 
 
-TABLE = Table(row=ReplyReadersRow, rows=rows, sheet=sheet)
+TABLE = Table(row=ReplyReadersRow, rows=rows, render=render)

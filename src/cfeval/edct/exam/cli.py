@@ -12,7 +12,7 @@ from cfeval.core.jsonl import write_csv
 from cfeval.core.progress import track
 from cfeval.core.records import Status
 from cfeval.edct.exam.cases import ExamCase, exam_cases, judge_request
-from cfeval.edct.exam.table import ExamReply, ExamRow, rows, sheet
+from cfeval.edct.exam.table import ExamReply, ExamRow, render, rows
 from cfeval.edct.interfaces import Judge, JudgeReply
 from cfeval.edct.metrics import ccs
 from cfeval.inference.batching import map_requests
@@ -50,8 +50,8 @@ def write_exam(judge: Judge, out: Path, seed: int) -> None:
     replies = list(track(examine(judge, cases, seed), len(cases), "exam"))
     table = rows(replies, cases)
     write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
-    write_table(out, ExamRow, table, sheet(table))
-    print(markdown(sheet(table)), end="")
+    write_table(out, ExamRow, table, render(table))
+    print(markdown(render(table)), end="")
 
 
 def examine(judge: Judge, cases: Iterable[ExamCase], seed: int) -> Iterator[ExamReply]:

@@ -132,7 +132,7 @@ def _wrong(row: ExamRow) -> int:
     return round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0)
 
 
-def sheet(of: Sequence[ExamRow]) -> RenderedTable:
+def render(of: Sequence[ExamRow]) -> RenderedTable:
     """The table for readers."""
     headings = ("Score", "Cases", "Scored", "Sensitivity", "Specificity", "Missing")
     body = tuple(

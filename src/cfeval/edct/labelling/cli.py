@@ -31,7 +31,7 @@ from cfeval.edct.labelling.sheet import (
     sheet_item,
     sheet_page,
 )
-from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
+from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
 from cfeval.edct.options import How, Results, ScoreFiles, Shards, interval_of
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Published, condition_of
@@ -177,4 +177,4 @@ def run_agreement(
         judged += pair_scores(file) if is_pairs(file) else read_csv(file, Score)
     published = [line for file in reference or () for line in read_csv(file, Published)]
     found = rows(said, judged, interval_of(interval), published)
-    write_table(out, LabelAgreementRow, found, sheet(found, published))
+    write_table(out, LabelAgreementRow, found, render(found, published))

@@ -244,7 +244,7 @@ def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreemen
     return row.model_copy(update={"paper_agreement": paper.get(f"agreement_{row.comparison}")})
 
 
-def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> RenderedTable:
+def render(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> RenderedTable:
     """The table for readers."""
     paper, right = any(row.paper_agreement is not None for row in of), any(_rest(row) is not None for row in of)
     names = ("Of the rest", "Corrected") if any(row.observed is not None for row in of) else _OF_CCS

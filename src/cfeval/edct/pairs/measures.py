@@ -15,12 +15,12 @@ from cfeval.stats.intervals import Interval
 from cfeval.stats.proportions import share, wilson, wilson_limits
 from cfeval.stats.roc import auc_interval
 
-Bit = Callable[[PairVerdict], float | None]
+Indicator = Callable[[PairVerdict], float | None]
 _NOTHING = 1e-12
 """A variance that is rounding alone."""
 
 
-def rate(of: Sequence[PairVerdict], bit: Bit, level: float = 0.95) -> Estimate:
+def rate(of: Sequence[PairVerdict], bit: Indicator, level: float = 0.95) -> Estimate:
     """The share of pairs of which `bit` is 1, among those of which it is known; clustered Wilson interval."""
     told = [(value, one.cluster) for one in of if (value := bit(one)) is not None]
     if not told:
@@ -28,7 +28,7 @@ def rate(of: Sequence[PairVerdict], bit: Bit, level: float = 0.95) -> Estimate:
     return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
 
 
-def phi(of: Sequence[PairVerdict], how: Interval, named: Bit = lambda one: one.named) -> Estimate:
+def phi(of: Sequence[PairVerdict], how: Interval, named: Indicator = lambda one: one.named) -> Estimate:
     """The phi coefficient of (answer moved, changed thing named), in [−1, 1]; see `_correlation`."""
     told = [(one, value) for one in of if one.moved is not None and (value := named(one)) is not None]
     return _correlation([(one.cluster, float(one.moved or 0), value) for one, value in told], how)
@@ -112,7 +112,7 @@ def both_right(one: PairVerdict) -> float | None:
     return float(one.correct_before and one.correct_after)
 
 
-def where(bit: Bit, moved: int) -> Bit:
+def where(bit: Indicator, moved: int) -> Indicator:
     """The bit of those pairs alone whose answer moved (1) or stayed (0)."""
     return lambda one: bit(one) if one.moved == moved else None
 

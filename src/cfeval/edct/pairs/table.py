@@ -271,7 +271,7 @@ def _bounds(name: str, bits: Sequence[float | None]) -> Figures:
     return {f"{name}_min": rounded(ones / len(bits)), f"{name}_max": rounded((ones + unknown) / len(bits))}
 
 
-def sheet(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable:
+def render(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable:
     """The table for readers; `published` are notes on what others printed."""
     names = varying(of, NAMES)
     columns = [(HEADINGS[name], partial(_name, name)) for name in names]
@@ -306,7 +306,7 @@ def _name(name: str, row: PairRow) -> str:
     return f"{getattr(row, name)}{' †' if name == 'vlm' and row.test_world else ''}"
 
 
-TABLE = Table(row=PairRow, rows=rows, sheet=sheet)
+TABLE = Table(row=PairRow, rows=rows, render=render)
 
 
 def run(
@@ -340,4 +340,4 @@ def run(
     )
     made = rows(shown, data)
     of_shown = {one.pair_set: data.sets[one.pair_set] for one in shown if one.pair_set in data.sets}
-    write_table(out, PairRow, made, sheet(made, notes(data.published, of_shown)))
+    write_table(out, PairRow, made, render(made, notes(data.published, of_shown)))

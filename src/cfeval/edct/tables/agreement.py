@@ -85,7 +85,7 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Agreement
     ]
 
 
-def sheet(of: Sequence[AgreementRow]) -> RenderedTable:
+def render(of: Sequence[AgreementRow]) -> RenderedTable:
     """The table for readers."""
     notes = (_READING if of else NO_CONDITION_NOTE,)
     return RenderedTable("edct_agreement", "Agreement of judges", *laid_out(AgreementRow, of), notes)
@@ -138,4 +138,4 @@ def _bounds(ratings: Sequence[Sequence[float | None]]) -> Figures:
     return {"agreement_min": rounded(least / len(ratings)), "agreement_max": rounded(sum(alike) / len(ratings))}
 
 
-TABLE = Table(row=AgreementRow, rows=rows, sheet=sheet)
+TABLE = Table(row=AgreementRow, rows=rows, render=render)

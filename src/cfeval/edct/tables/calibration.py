@@ -123,7 +123,7 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Calibrati
     return [_row(of, vlm, material) for of in by_protocol.values() for vlm in _targets(of)]
 
 
-def sheet(of: Sequence[CalibrationRow]) -> RenderedTable:
+def render(of: Sequence[CalibrationRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, SETTING, ("editor", "judge"))
     columns = laid_out(CalibrationRow, of, {"": name_columns(names)})
@@ -201,4 +201,4 @@ def _of_2026(known: Known, vlm: str) -> Figures:
     return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": found.method}
 
 
-TABLE = Table(row=CalibrationRow, rows=rows, sheet=sheet)
+TABLE = Table(row=CalibrationRow, rows=rows, render=render)

@@ -107,7 +107,7 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Compariso
     ]
 
 
-def sheet(of: Sequence[ComparisonRow]) -> RenderedTable:
+def render(of: Sequence[ComparisonRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _SETTING, ("protocol",))
     columns = laid_out(ComparisonRow, of, {"": name_columns(names)})
@@ -180,4 +180,4 @@ def _paired(
     return figures, found.p if exact is None else exact
 
 
-TABLE = Table(row=ComparisonRow, rows=rows, sheet=sheet)
+TABLE = Table(row=ComparisonRow, rows=rows, render=render)

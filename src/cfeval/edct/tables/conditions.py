@@ -227,7 +227,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_. ]", "", name.casefold())
 
 
-def condition_sheet(
+def render_condition(
     name: str, title: str, rows: Sequence[ConditionRow], order: Sequence[str] = NAMES, always: str = "vlm"
 ) -> RenderedTable:
     """The table for readers.
@@ -240,7 +240,7 @@ def condition_sheet(
     return RenderedTable(name, title, *laid_out(ConditionRow, rows, {"": name_columns(names)}), notes(rows, names))
 
 
-def bench_sheet(of: Sequence[BenchRow]) -> RenderedTable:
+def render_bench(of: Sequence[BenchRow]) -> RenderedTable:
     """The table for readers."""
     names, title = varying(of, NAMES), "EDCT-Bench 2026: faithfulness under a chain of edits"
     return RenderedTable("edct_bench", title, *laid_out(BenchRow, of, {"": name_columns(names)}), notes(of, names))
@@ -274,13 +274,13 @@ def shared(row: Record, columns: Sequence[str], names: Sequence[str] = NAMES) ->
 TABLE1 = Table(
     row=ConditionRow,
     rows=partial(condition_rows, "table1"),
-    sheet=partial(condition_sheet, "edct_table1", "EDCT, Table 1: faithfulness of explanations by target"),
+    render=partial(render_condition, "edct_table1", "EDCT, Table 1: faithfulness of explanations by target"),
 )
 TABLE2 = Table(
     row=ConditionRow,
     rows=partial(condition_rows, "table2"),
-    sheet=partial(
-        condition_sheet, "edct_table2", "EDCT, Table 2: robustness to judge and editor", order=_ORDER, always="judge"
+    render=partial(
+        render_condition, "edct_table2", "EDCT, Table 2: robustness to judge and editor", order=_ORDER, always="judge"
     ),
 )
-BENCH = Table(row=BenchRow, rows=bench_rows, sheet=bench_sheet)
+BENCH = Table(row=BenchRow, rows=bench_rows, render=render_bench)

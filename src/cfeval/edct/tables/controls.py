@@ -132,7 +132,7 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[ControlRo
     return [_row(condition, material) for condition in among if condition.protocol == EDCT_2025]
 
 
-def sheet(of: Sequence[ControlRow]) -> RenderedTable:
+def render(of: Sequence[ControlRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
     said = (shared(of[0], names), intervals(of) + _READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
@@ -211,4 +211,4 @@ def _means(of: Mapping[str, Sequence[Row]]) -> Figures:
     }
 
 
-TABLE = Table(row=ControlRow, rows=rows, sheet=sheet)
+TABLE = Table(row=ControlRow, rows=rows, render=render)

@@ -245,14 +245,14 @@ def _checked(condition: Condition, material: TableData) -> float:
     return sum(row.told.verified is not None for row in made) / len(made) if made else 0.0
 
 
-def sheet(of: Sequence[FaithfulnessRow]) -> RenderedTable:
+def render(of: Sequence[FaithfulnessRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
     said = (shared(of[0], names), intervals(of) + _READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
     return RenderedTable("edct_faithfulness", _TITLE, *laid_out(FaithfulnessRow, of, {"": name_columns(names)}), said)
 
 
-def card_sheet(of: Sequence[CardRow]) -> RenderedTable:
+def render_card(of: Sequence[CardRow]) -> RenderedTable:
     """The trust cards for readers."""
     names = varying(of, NAMES)
     said = (shared(of[0], names), intervals(of) + _CARD_READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
@@ -343,5 +343,5 @@ def _said(claim: Claim) -> str:
     return f"{claim.word} ({claim.why})" if claim.why and claim.word != "not tested" else claim.word
 
 
-TABLE = Table(row=FaithfulnessRow, rows=rows, sheet=sheet)
-CARD = Table(row=CardRow, rows=card_rows, sheet=card_sheet)
+TABLE = Table(row=FaithfulnessRow, rows=rows, render=render)
+CARD = Table(row=CardRow, rows=card_rows, render=render_card)

@@ -82,7 +82,7 @@ def _row(names: Sequence[str], edits: Sequence[KnownEdit], level: float) -> Gate
     return GateRow.model_validate({**named, "n": len(edits), **figures_of({"accepted": wilson(passed, level)})})
 
 
-def sheet(of: Sequence[GateRow]) -> RenderedTable:
+def render(of: Sequence[GateRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("editor",))
     columns = laid_out(GateRow, of, {"": name_columns(names)})
@@ -92,4 +92,4 @@ def sheet(of: Sequence[GateRow]) -> RenderedTable:
     return RenderedTable("edct_gate", _TITLE, *columns, tuple(note for note in said if note))
 
 
-TABLE = Table(row=GateRow, rows=rows, sheet=sheet)
+TABLE = Table(row=GateRow, rows=rows, render=render)

@@ -91,7 +91,7 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Instrumen
     return [_row(known) for known in settings(conditions, material)]
 
 
-def sheet(of: Sequence[InstrumentRow]) -> RenderedTable:
+def render(of: Sequence[InstrumentRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol", "editor", "judge"))
     columns = laid_out(InstrumentRow, of, {"": name_columns(names)})
@@ -169,4 +169,4 @@ def _off(known: Known, found: dict[str, float | None]) -> dict[str, float]:
     return {vlm: abs(ccs - (1 - known.share(vlm))) for vlm, ccs in found.items() if ccs is not None}
 
 
-TABLE = Table(row=InstrumentRow, rows=rows, sheet=sheet)
+TABLE = Table(row=InstrumentRow, rows=rows, render=render)

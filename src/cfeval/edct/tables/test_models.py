@@ -138,7 +138,7 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[TestModel
     return [_row(one, material.expected[one.vlm], material) for one in of_2025 if one.vlm in material.expected]
 
 
-def sheet(of: Sequence[TestModelRow]) -> RenderedTable:
+def render(of: Sequence[TestModelRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
     columns = laid_out(TestModelRow, of, {"": name_columns(names)})
@@ -231,4 +231,4 @@ def _mean_of_cards(of: Sequence[TestModelRow]) -> str:
     return f" Mean of the card over the {len(asked)} models that ask for one conclusion, {'; '.join(told)}."
 
 
-TABLE = Table(row=TestModelRow, rows=rows, sheet=sheet)
+TABLE = Table(row=TestModelRow, rows=rows, render=render)

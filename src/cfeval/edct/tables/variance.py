@@ -130,7 +130,7 @@ def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[
     return [row for names, of in designs.items() for row in _components(names, of, material)]
 
 
-def variance_sheet(of: Sequence[VarianceRow]) -> RenderedTable:
+def render_variance(of: Sequence[VarianceRow]) -> RenderedTable:
     """The table for readers."""
     names, notes = varying(of, ("dataset", "protocol"), ("protocol",)), (_READING if of else NO_CONDITION_NOTE,)
     return RenderedTable("edct_variance", _TITLE, *laid_out(VarianceRow, of, {"": name_columns(names)}), notes)
@@ -161,17 +161,17 @@ def repeat_rows(conditions: Sequence[Condition], material: TableData) -> list[Re
     runs: dict[Condition, list[Condition]] = defaultdict(list)
     for condition in dict.fromkeys(conditions):
         runs[condition.model_copy(update={"vlm": material.repeats.get(condition.vlm, condition.vlm)})].append(condition)
-    return [row for one, of in runs.items() if len(of) > 1 for row in _over_runs(one, of, material)]
+    return [row for one, of in runs.items() if len(of) > 1 for row in _repeat_rows(one, of, material)]
 
 
-def repeat_sheet(of: Sequence[RepeatRow]) -> RenderedTable:
+def render_repeat(of: Sequence[RepeatRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol",))
     said = (intervals(of) + _RUNS_READING, *world_note(of)) if of else (NO_REPEAT_NOTE,)
     return RenderedTable("edct_repeats", _RUNS_TITLE, *laid_out(RepeatRow, of, {"": name_columns(names)}), said)
 
 
-def _over_runs(one: Condition, conditions: Sequence[Condition], material: TableData) -> Iterator[RepeatRow]:
+def _repeat_rows(one: Condition, conditions: Sequence[Condition], material: TableData) -> Iterator[RepeatRow]:
     """The rows of one target under one setting."""
     rules, runs = RULES[one.protocol], [material.of(condition) for condition in conditions]
     shared: Figures = {name: getattr(one, name) for name in _NAMES} | {"target": one.vlm}
@@ -198,5 +198,5 @@ def _figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures
     }
 
 
-VARIANCE = Table(row=VarianceRow, rows=variance_rows, sheet=variance_sheet)
-REPEATS = Table(row=RepeatRow, rows=repeat_rows, sheet=repeat_sheet)
+VARIANCE = Table(row=VarianceRow, rows=variance_rows, render=render_variance)
+REPEATS = Table(row=RepeatRow, rows=repeat_rows, render=render_repeat)

@@ -48,7 +48,7 @@ def rows(material: GroupMaterial) -> list[CheckRow]:
     return [row for setting in material.settings() for row in _checks(material, setting)]
 
 
-def sheet(of: Sequence[CheckRow]) -> RenderedTable:
+def render(of: Sequence[CheckRow]) -> RenderedTable:
     """The table for readers."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
     columns = laid_out(CheckRow, of, without=() if several else ("image_set", "denoiser"))
@@ -118,4 +118,4 @@ def _row(setting: SettingNames, check: str, about: str, values: Sequence[float],
     )
 
 
-TABLE = Table(row=CheckRow, rows=rows, sheet=sheet)
+TABLE = Table(row=CheckRow, rows=rows, render=render)

@@ -86,7 +86,7 @@ def rows(material: GroupMaterial) -> list[CostRow]:
     ]
 
 
-def sheet(of: Sequence[CostRow]) -> RenderedTable:
+def render(of: Sequence[CostRow]) -> RenderedTable:
     """The table for readers: a line a method, means over the trained classifiers that all methods share."""
     trained = shared([row for row in of if row.kind != "random"])
     lines = averaged(trained)
@@ -146,4 +146,4 @@ def _mean_of(values: Iterable[float | None]) -> float | None:
     return rounded(mean([value for value in values if value is not None]))
 
 
-TABLE = Table(row=CostRow, rows=rows, sheet=sheet)
+TABLE = Table(row=CostRow, rows=rows, render=render)

@@ -98,7 +98,7 @@ def difference_rows(material: GroupMaterial, method: str | None, pair: Pair, tab
     return found
 
 
-def difference_sheet(name: str, title: str, rows: Sequence[DifferenceRow], empty: str) -> RenderedTable:
+def render_difference(name: str, title: str, rows: Sequence[DifferenceRow], empty: str) -> RenderedTable:
     """Figures down, classifiers across, one block a setting."""
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     several = len({(row.image_set, row.denoiser) for row in rows}) > 1

@@ -86,7 +86,7 @@ def rows(material: GroupMaterial) -> list[FieldRow]:
     return [row for setting in material.settings() for row in _of_setting(material, setting)]
 
 
-def sheet(of: Sequence[FieldRow]) -> RenderedTable:
+def render(of: Sequence[FieldRow]) -> RenderedTable:
     """The table for readers, without columns that nothing fills."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
     empty = [name for name in (*METRICS, "fr", "source", "classifier") if not any(getattr(row, name) for row in of)]
@@ -147,4 +147,4 @@ def _published(setting: SettingNames, classes: str, of: Sequence[PublishedFigure
         yield FieldRow(**named, source=source, **values)
 
 
-TABLE = Table(row=FieldRow, rows=rows, sheet=sheet)
+TABLE = Table(row=FieldRow, rows=rows, render=render)

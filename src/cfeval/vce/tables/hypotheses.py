@@ -101,7 +101,7 @@ def rows(material: GroupMaterial) -> list[HypothesisRow]:
     return [row.model_copy(update={"overall": _overall(row, made)}) for row in made]
 
 
-def sheet(of: Sequence[HypothesisRow]) -> RenderedTable:
+def render(of: Sequence[HypothesisRow]) -> RenderedTable:
     """The table for readers."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
     columns = laid_out(HypothesisRow, of, without=() if several else ("image_set", "denoiser"))
@@ -189,4 +189,4 @@ def _summary(of: Sequence[HypothesisRow]) -> str:
     return " · ".join(f"{name} {verdict}" for name, verdict in told.items())
 
 
-TABLE = Table(row=HypothesisRow, rows=rows, sheet=sheet)
+TABLE = Table(row=HypothesisRow, rows=rows, render=render)

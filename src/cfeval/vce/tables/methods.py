@@ -54,7 +54,7 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
     ]
 
 
-def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
+def render(of: Sequence[SummaryRow]) -> RenderedTable:
     """The table for readers: methods down, figures across, means over the trained classifiers that all share."""
     trained = shared([row for row in of if row.kind != "random"])
     metrics = ordered({row.metric for row in trained})
@@ -111,4 +111,4 @@ def _cells(rows: Sequence[SummaryRow], names: tuple[str, ...], metrics: Sequence
     return [*(shown(mean(some)) for some in means), scored]
 
 
-TABLE = Table(row=SummaryRow, rows=rows, sheet=sheet)
+TABLE = Table(row=SummaryRow, rows=rows, render=render)

@@ -11,9 +11,9 @@ from typing import Literal
 from cfeval.report.tables import RenderedTable, Table
 from cfeval.vce.config import Roles
 from cfeval.vce.records import Pair
-from cfeval.vce.tables.difference import DifferenceRow, difference_rows, difference_sheet
+from cfeval.vce.tables.difference import DifferenceRow, difference_rows, render_difference
 from cfeval.vce.tables.group_scores import GroupMaterial, is_minimal
-from cfeval.vce.tables.summary import SummaryRow, summary_rows, summary_sheet
+from cfeval.vce.tables.summary import SummaryRow, render_summary, summary_rows
 
 _NO_BASE = "Empty: no groups of the base method, or params.yaml names none (vce.roles.base)."
 _NO_UNGUIDED = "Empty: no groups of the unguided method, or params.yaml names none (vce.roles.unguided)."
@@ -27,10 +27,10 @@ def _base(number: int, title: str, wanted: Callable[[str, Roles], bool]) -> Tabl
         roles = material.roles
         return summary_rows(material, roles.base, f"table{number}", lambda metric: wanted(metric, roles))
 
-    def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
-        return summary_sheet(f"vce_table{number}", f"DBVCE, Table {number}: {title}", of, _NO_BASE)
+    def render(of: Sequence[SummaryRow]) -> RenderedTable:
+        return render_summary(f"vce_table{number}", f"DBVCE, Table {number}: {title}", of, _NO_BASE)
 
-    return Table(row=SummaryRow, rows=rows, sheet=sheet)
+    return Table(row=SummaryRow, rows=rows, render=render)
 
 
 def _change(
@@ -47,11 +47,11 @@ def _change(
     def rows(material: GroupMaterial) -> list[DifferenceRow]:
         return difference_rows(material, getattr(material.roles, role), pair, f"table{number}")
 
-    def sheet(of: Sequence[DifferenceRow]) -> RenderedTable:
+    def render(of: Sequence[DifferenceRow]) -> RenderedTable:
         named = f"DBVCE, Table {number}: {title}, change to Table 3"
-        return difference_sheet(f"vce_table{number}", named, of, f"Empty: no groups of {groups} (vce.roles.{role}).")
+        return render_difference(f"vce_table{number}", named, of, f"Empty: no groups of {groups} (vce.roles.{role}).")
 
-    return Table(row=DifferenceRow, rows=rows, sheet=sheet)
+    return Table(row=DifferenceRow, rows=rows, render=render)
 
 
 TABLE2 = _base(2, "counterfactuals in the base setup, all figures", lambda *_: True)
@@ -69,9 +69,9 @@ def _unguided_rows(material: GroupMaterial) -> list[SummaryRow]:
     )
 
 
-def _unguided_sheet(of: Sequence[SummaryRow]) -> RenderedTable:
-    found = summary_sheet("vce_unguided", "Without guidance: what noising and denoising alone do", of, _NO_UNGUIDED)
+def _render_unguided(of: Sequence[SummaryRow]) -> RenderedTable:
+    found = render_summary("vce_unguided", "Without guidance: what noising and denoising alone do", of, _NO_UNGUIDED)
     return replace(found, notes=(_READING, *found.notes)) if of else found
 
 
-UNGUIDED = Table(row=SummaryRow, rows=_unguided_rows, sheet=_unguided_sheet)
+UNGUIDED = Table(row=SummaryRow, rows=_unguided_rows, render=_render_unguided)

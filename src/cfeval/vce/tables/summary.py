@@ -161,7 +161,7 @@ def summary_row(
     )
 
 
-def summary_sheet(name: str, title: str, rows: Sequence[SummaryRow], empty: str) -> RenderedTable:
+def render_summary(name: str, title: str, rows: Sequence[SummaryRow], empty: str) -> RenderedTable:
     """Figures down, classifiers across, one block a setting; the paper's cells in a line below, where it has any."""
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     several = len({(row.image_set, row.denoiser) for row in rows}) > 1
