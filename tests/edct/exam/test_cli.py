@@ -9,7 +9,7 @@ from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Status
 from cfeval.edct.exam.cases import KINDS, exam_cases
 from cfeval.edct.exam.cli import examine, run
-from cfeval.edct.exam.table import ExamReply, ExamRow, rows, sheet
+from cfeval.edct.exam.table import ExamReply, ExamRow, render, rows
 from cfeval.inference.chat import ChatReply, ChatRequest
 from tests.edct.plugins.judging import inside, judge_of, lines
 from tests.fake_chat import FakeChat
@@ -78,7 +78,7 @@ def test_a_judge_that_does_not_understand_the_texts_is_told_and_never_scored(tmp
     assert {(reply.status, reply.pcs) for reply in replies} == {(Status.UNPARSABLE, None)}
     table = read_csv(tmp_path / "exam.csv", ExamRow)
     assert {(row.n_scored, row.sensitivity, row.specificity) for row in table} == {(0, None, None)}
-    assert f"unparsable {len(CASES)}" in "".join(sheet(table).body[0])
+    assert f"unparsable {len(CASES)}" in "".join(render(table).body[0])
 
 
 def test_a_judge_of_images_is_refused(tmp_path: Path) -> None:

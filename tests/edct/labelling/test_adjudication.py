@@ -10,7 +10,7 @@ from cfeval.core.jsonl import read_csv, write_csv
 from cfeval.edct.labelling.agreement import known_truth, open_items, people, rated
 from cfeval.edct.labelling.files import read_labels
 from cfeval.edct.labelling.records import KeyRow, Label
-from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
+from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
 from tests.conftest import Run
 from tests.edct.labelling.test_files import SHEET, key, page
 from tests.edct.labelling.test_table import found, label
@@ -46,7 +46,7 @@ def test_until_somebody_decides_the_edits_are_missing_and_the_table_says_how_man
     assert row.sensitivity == row.specificity == 1, "the judge's error on easy edits"
     assert found(rows(labels(), SCORES, HOW), "pcs", "human_human").n_open == 6
     assert open_items(labels()) == [n + 1 for n in range(EASY, EASY + HARD)]
-    assert "6 open" in str(sheet(rows(labels(), SCORES, HOW)))
+    assert "6 open" in str(render(rows(labels(), SCORES, HOW)))
 
 
 def test_what_was_decided_counts_as_hard_and_the_judges_error_is_that_on_all_edits() -> None:
@@ -56,7 +56,7 @@ def test_what_was_decided_counts_as_hard_and_the_judges_error_is_that_on_all_edi
     assert len(known_truth([*labels(), *rulings()], SCORES)) == 26
     some = of_tool([*labels(), *rulings(2)])
     assert (some.n_open, some.n_hard, some.missing) == (4, 2, "not adjudicated 4")
-    assert "2 (2 wrong), 4 open" in str(sheet([some]))
+    assert "2 (2 wrong), 4 open" in str(render([some]))
 
 
 def test_who_adjudicates_is_none_of_the_people_whose_agreement_is_measured() -> None:

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 from cfeval.core.jsonl import read_csv, write_csv
 from cfeval.core.records import Status
 from cfeval.edct.labelling.records import Label
-from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
+from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.stats.misclassification import JudgeError, rogan_gladen
 from cfeval.stats.proportions import Share, share, wilson
@@ -105,7 +105,7 @@ def test_a_sheet_drawn_by_verdict_corrects_nothing_and_gives_shares_without_inte
     assert row.ccs is None, "what is left of such a draw is no picture of the condition"
     assert row.sensitivity is not None
     assert (row.sensitivity_lo, row.specificity_hi) == (None, None)
-    notes = " ".join(sheet(table).notes)
+    notes = " ".join(render(table).notes)
     assert "No corrected CCS of edct-2025 by grammar: the labels are of a sheet drawn --by-verdict" in notes
 
 

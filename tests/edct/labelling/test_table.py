@@ -14,7 +14,7 @@ from cfeval.core.jsonl import read_csv, write_csv
 from cfeval.core.records import Status
 from cfeval.edct.labelling.agreement import known_truth
 from cfeval.edct.labelling.records import Label
-from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
+from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Published
 from cfeval.stats.misclassification import judge_error
@@ -198,7 +198,7 @@ def test_published_figures_stand_beside_their_cells_only() -> None:
         ("ccs", "tool_consensus"): 0.943,
         ("ccs", "three_way"): 0.83,
     }
-    assert "0.8980 and 0.9530 of 128 edits" in " ".join(sheet(table, published).notes)
+    assert "0.8980 and 0.9530 of 128 edits" in " ".join(render(table, published).notes)
 
 
 def test_known_truth_is_what_judge_error_takes(labels: list[Label], scores: list[Score]) -> None:

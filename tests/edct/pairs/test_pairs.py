@@ -22,7 +22,7 @@ from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.rulings import majority_of
-from cfeval.edct.pairs.table import PairData, phi_cell, rows, sheet
+from cfeval.edct.pairs.table import PairData, phi_cell, rows, render
 from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.protocols.pairs_2026 import read_naming
 from cfeval.stats.intervals import Interval
@@ -250,7 +250,7 @@ def test_the_table_counts_bounds_and_names_what_is_missing() -> None:
     assert (whole.moved_min, whole.moved_max, whole.named_min, whole.named_max) == (0.45, 0.5, 0.35, 0.45)
     assert (whole.pair_accuracy, whole.accuracy_before, whole.within) == (0.75, 1.0, 1)
     assert [row.kind for row in by_kind] == ["count", "object"]
-    text = sheet([whole, *by_kind])
+    text = render([whole, *by_kind])
     assert "another estimand than CCS" in " ".join(text.notes)
 
 
@@ -259,7 +259,7 @@ def test_of_natural_pairs_nothing_causal_is_told() -> None:
     [row] = rows([CONDITION], PairData({CONDITION: of}))
     assert (row.natural, row.moved, row.pair_accuracy) == (1, 0.5, 0.5)
     assert (row.named, row.phi, row.f_auroc, row.named_if_moved, row.moved_named) == (None, None, None, None, 0)
-    assert any("does not follow" in note for note in sheet([row]).notes)
+    assert any("does not follow" in note for note in render([row]).notes)
 
 
 def test_a_test_model_that_should_have_no_phi_says_none_and_why() -> None:
@@ -268,7 +268,7 @@ def test_a_test_model_that_should_have_no_phi_says_none_and_why() -> None:
     data = PairData({CONDITION: never}, expected={"target": "its answer never moves"})
     [row] = rows([CONDITION], data)
     assert (row.phi, row.expected_phi, row.within) == (None, None, None)
-    shown = sheet([row])
+    shown = render([row])
     assert any("none (none)" in cells for cells in shown.body)
     assert "No φ is expected of target: its answer never moves." in shown.notes
     [row] = rows([CONDITION], PairData({CONDITION: once}, expected={"target": "its answer never moves"}))
@@ -280,7 +280,7 @@ def test_the_table_says_of_how_many_pairs_the_changed_image_came_first() -> None
     of = [verdict(str(n), n % 2, n % 2, first="after" if n < 4 else "before") for n in range(10)]
     [row] = rows([CONDITION], PairData({CONDITION: of}))
     assert row.n_changed_first == 4
-    assert any("the changed image comes first" in note for note in sheet([row]).notes)
+    assert any("the changed image comes first" in note for note in render([row]).notes)
 
 
 def test_where_images_have_several_pairs_the_table_counts_those_of_which_some_change_is_named() -> None:

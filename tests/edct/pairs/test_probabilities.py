@@ -20,7 +20,7 @@ from cfeval.edct.jobs import jobs
 from cfeval.edct.pairs.distances import decisive_word, distance
 from cfeval.edct.pairs.measures import cct, phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
-from cfeval.edct.pairs.table import PairData, rows, sheet
+from cfeval.edct.pairs.table import PairData, render, rows
 from cfeval.inference.logprobs import beginnings
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
@@ -210,7 +210,7 @@ def test_the_table_has_the_columns_and_leaves_them_empty_without_probabilities()
     lost = [replace_none(one).model_copy(update={"no_distance": "many_words"}) for one in planted()[:1]]
     shown = rows([CONDITION], PairData({CONDITION: lost + planted()[1:]}))
     assert (shown[0].no_distance, shown[0].n_distances) == ("many_words: 1", 3)
-    [note] = [note for note in sheet(shown).notes if note.startswith("CCT")]
+    [note] = [note for note in render(shown).notes if note.startswith("CCT")]
     assert "not counted: target many_words: 1" in note
 
 

@@ -8,7 +8,7 @@ from cfeval.core.jsonl import read_csv
 from cfeval.datasets.pair import ChangeKind
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.published import METRICS, PublishedPairs, notes
-from cfeval.edct.pairs.table import PairData, PairRow, rows, sheet
+from cfeval.edct.pairs.table import PairData, PairRow, render, rows
 from tests.edct.pairs.test_pairs import verdict
 
 PUBLISHED = read_csv(Path(__file__).parents[3] / "data/reference/pairs.csv", PublishedPairs)
@@ -32,13 +32,13 @@ def test_a_figure_stands_beside_the_same_model_set_and_kind_and_no_other() -> No
 
 def test_the_table_names_the_source_and_that_the_task_is_another() -> None:
     of = table("gpt-4o", "vismin")
-    said = sheet(of, notes(PUBLISHED, {"mine": "vismin"}))
+    said = render(of, notes(PUBLISHED, {"mine": "vismin"}))
     assert "Both right, published" in said.headings
     [about] = [note for note in said.notes if "Text score (count)" in note]
     assert about.index("MTurk Human 0.8896") < about.index("GPT4-o 0.7742") < about.index("Gemini1.0 Pro 0.6774")
     assert about.endswith("Its task or its prompts are others than ours.")
     assert notes(PUBLISHED, {"mine": "world"}) == []
-    plain = sheet(table("gpt-4o", "files"))
+    plain = render(table("gpt-4o", "files"))
     assert "Both right, published" not in plain.headings
 
 
