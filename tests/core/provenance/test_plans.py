@@ -97,7 +97,7 @@ def test_where_and_when_a_file_was_written_does_not_count(tmp_path: Path, monkey
     ("same", "changes"),
     [
         (True, {"aside": ("--batch", "9")}),
-        (True, {"needs": {"gpu": 1}}),
+        (True, {"resources": {"gpu": 1}}),
         (False, {"command": ("s", "one", "--n", "2")}),
         (False, {"code": {"stage": "cfeval.core.streams"}}),
         (False, {"files": ("d.txt",)}),
