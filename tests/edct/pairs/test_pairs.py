@@ -22,7 +22,7 @@ from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.edct.pairs.rulings import majority_of
-from cfeval.edct.pairs.table import PairData, phi_cell, rows, render
+from cfeval.edct.pairs.table import PairData, phi_cell, render, rows
 from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.protocols.pairs_2026 import read_naming
 from cfeval.stats.intervals import Interval
