@@ -40,8 +40,17 @@ def test_what_is_made_of_rates_holds_the_truth_as_often_as_it_says(p: float, q: 
 
 
 def test_known_error_and_unseen_failures_are_taken_out() -> None:
-    found = beyond(known(0.74), known(0.1), ceiling=0.9, made=0.8)
+    found = beyond(known(0.74), known(0.1), ceiling=known(0.9), made=0.8)
     assert found.value == pytest.approx(1.0)
+
+
+def test_a_ceiling_that_is_not_known_exactly_widens_the_interval_to_both_its_limits() -> None:
+    rate, ceiling = of(60, 120), Estimate(0.8, 0.7, 0.9)
+    found = beyond(rate, known(0.0), ceiling)
+    alone = [beyond(rate, known(0.0), known(limit)) for limit in (0.7, 0.8, 0.9)]
+    assert (found.value, found.low, found.high) == (alone[1].value, alone[2].low, alone[0].high)
+    lower = beyond(of(2, 120), of(12, 120), ceiling)
+    assert lower.low == beyond(of(2, 120), of(12, 120), known(0.7)).low, "below 0 the smaller divisor is the wider one"
 
 
 def test_without_a_rate_there_is_no_figure_and_the_reason_stays() -> None:

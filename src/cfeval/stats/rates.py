@@ -16,6 +16,10 @@ def known(value: float) -> Estimate:
     return Estimate(value, value, value, "known")
 
 
+FULL = known(1.0)
+"""The ceiling of a measurement that misses nothing."""
+
+
 def difference(first: Estimate, second: Estimate) -> Estimate:
     """`first` − `second`, of rates that were measured independently; in [−1, 1]. None where either has no figure."""
     if _none(first, second):
@@ -37,24 +41,25 @@ def product(first: Estimate, second: Estimate) -> Estimate:
     return Estimate(value, value - down, value + up, first.method, first.n)
 
 
-def beyond(rate: Estimate, floor: Estimate, ceiling: float = 1.0, made: float = 1.0) -> Estimate:
+def beyond(rate: Estimate, floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """How far a rate lies above its floor, as a share of how far it could: (rate − floor) / ((ceiling − floor) · made).
 
     Args:
         rate: what was measured.
         floor: the same where nothing is there to be measured, as the share of answers that change although nothing was
             changed.
-        ceiling: what would be measured if everything were there: the sensitivity of what measures, in (0, 1].
+        ceiling: what would be measured if everything were there: the sensitivity of what measures, in (0, 1]. Each
+            limit is divided by that limit of the ceiling which widens the interval.
         made: the share of cases in which there was something to measure, in (0, 1]: 1 less the share of edits that
             failed unseen.
     """
     found = difference(rate, floor)
     if found.value is None or floor.value is None:
         return found
-    room = max(_LEAST, ceiling - floor.value) * made
-    scaled = (None if x is None else x / room for x in (found.value, found.low, found.high))
-    value, low, high = scaled
-    return replace(found, value=value, low=low, high=high)
+    middle, *ends = (max(_LEAST, limit - (floor.value or 0.0)) * made for limit in _limits(ceiling))
+    low, high = _limits(found)[1:]
+    low, high = min(low / room for room in ends), max(high / room for room in ends)
+    return replace(found, value=found.value / middle, low=low, high=high)
 
 
 _LEAST = 0.05

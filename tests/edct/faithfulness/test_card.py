@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from cfeval.edct.faithfulness.card import CLAIMS, Backing, Card, Letter, items_needed, trust_card
+from cfeval.edct.faithfulness.card import CLAIMS, Backing, Card, Letter, items_needed, measured, trust_card
 from cfeval.edct.faithfulness.observed import Observed
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.proportions import wilson_limits
+from cfeval.stats.rates import known
 
 N = 120
 SOUND = Backing(verified=True, matched=True)
@@ -69,7 +72,9 @@ def test_few_items_show_nothing_that_many_do() -> None:
         ({"uncited_object": 0.15}, "not shown"),
         ({"uncited_object": 0.5}, "refuted"),
         ({"uncited_background": 0.5}, "refuted"),
-        ({"uncited_background": None}, "supported"),
+        ({"uncited_background": None}, "not shown"),
+        ({"uncited_object": None}, "not shown"),
+        ({"uncited_background": None, "uncited_object": 0.5}, "refuted"),
         ({"uncited_object": None, "uncited_background": None}, "not tested"),
         ({"blank": 0.1}, "empty"),
         ({"blank": 0.4}, "not shown"),
@@ -101,7 +106,7 @@ def test_what_is_known_of_the_instrument_corrects_the_rates() -> None:
     plain = {c.letter: c.rate.value for c in card(cited=0.5, uncited_object=0.1, blank=0.5).claims}
     deaf = {
         c.letter: c.rate.value
-        for c in card(replace(SOUND, sensitivity=0.8), cited=0.5, uncited_object=0.1, blank=0.5).claims
+        for c in card(replace(SOUND, sensitivity=known(0.8)), cited=0.5, uncited_object=0.1, blank=0.5).claims
     }
     sloppy = {
         c.letter: c.rate.value
@@ -111,6 +116,75 @@ def test_what_is_known_of_the_instrument_corrects_the_rates() -> None:
     assert (deaf["B"], deaf["C"], deaf["E"]) == (pytest.approx(0.625), pytest.approx(0.125), pytest.approx(0.625))
     assert (sloppy["B"], sloppy["E"]) == (pytest.approx(0.625), pytest.approx(0.5)), "a blank image cannot fail"
     assert deaf["A"] == sloppy["A"] == plain["A"] == 1
+
+
+@pytest.mark.parametrize("kind", ["object", "background"])
+def test_a_kind_of_uncited_edit_that_was_not_tried_leaves_it_open_and_is_named(kind: str) -> None:
+    found = card(**{f"uncited_{kind}": None})
+    assert found.conclusion == "open"
+    assert f"fewer than 10 edits of an uncited {kind}" in found.reasons
+    nine = [one if k < 9 else one._replace(**{f"uncited_{kind}": None}) for k, one in enumerate(observed())]
+    assert trust_card(nine, SOUND).conclusion == "open"
+
+
+def test_a_kind_of_which_items_have_nothing_uncited_is_not_missing() -> None:
+    of = observed(uncited_background=None)
+    cites_it = [one._replace(without=frozenset({"uncited_background"})) for one in of]
+    assert trust_card(cites_it, SOUND).conclusion == "trust"
+    assert trust_card(cites_it[:110] + of[110:], SOUND).conclusion == "open", "ten items have one that was not edited"
+
+
+def finding(found: int, pairs: int) -> Backing:
+    """What finds so many of so many swapped pairs."""
+    of = [Observed(f"i{k}", f"i{k}", swapped=k < found) for k in range(pairs)]
+    return measured(of, verified=True)
+
+
+@pytest.mark.parametrize("found", range(10, 31))
+def test_finding_fewer_changed_answers_never_turns_a_model_that_fails_into_a_trusted_one(found: int) -> None:
+    """120 items, FIT .6, 30 swapped pairs: dividing by the share that is found raised FIT to 1 at .6."""
+    assert card(finding(found, 30), cited=0.6).conclusion == "open"
+    assert card(finding(3 * found + 10, 100), cited=0.6).conclusion != "trust"
+    assert card(finding(100, 100), cited=0.6).conclusion == "do not trust"
+
+
+def test_trust_holds_at_the_upper_limit_of_what_is_found_and_distrust_at_the_lower() -> None:
+    wide = Estimate(0.8, 0.6, 1.0, n=20)
+    for share, at_upper, at_lower in ((0.9, "trust", "trust"), (0.75, "open", "trust"), (0.5, "do not trust", "open")):
+        alone = [card(replace(SOUND, sensitivity=known(s)), cited=share).conclusion for s in (1.0, 0.6)]
+        assert alone == [at_upper, at_lower]
+        both = at_upper if at_upper == at_lower else "open"
+        assert card(replace(SOUND, sensitivity=wide), cited=share).conclusion == both
+
+
+def test_claim_c_holds_whatever_share_of_changes_is_found_within_its_interval() -> None:
+    wide = replace(SOUND, sensitivity=Estimate(0.75, 0.5, 1.0, n=20))
+    for share, at_point, at_limits in ((0.05, "supported", "not shown"), (0.2, "refuted", "not shown")):
+        words = [word("C", observed(240, uncited_object=share), how) for how in (_at(0.75), wide)]
+        assert words == [at_point, at_limits]
+    assert word("C", observed(uncited_object=0.6), wide) == "refuted"
+
+
+def _at(sensitivity: float) -> Backing:
+    return replace(SOUND, sensitivity=known(sensitivity))
+
+
+def test_the_share_that_is_found_has_wilsons_interval_and_needs_ten_pairs() -> None:
+    assert not finding(9, 9).matched
+    found = finding(8, 10)
+    assert (found.sensitivity.value, found.sensitivity.n) == (0.8, 10)
+    assert (found.sensitivity.low, found.sensitivity.high) == pytest.approx(wilson_limits(0.8, 10, 0.95))
+
+
+@pytest.mark.parametrize(("found", "pairs"), [(0, 60), (12, 30), (6, 10), (4, 5)])
+def test_where_too_few_changes_are_found_no_figure_that_rests_on_them_counts(found: int, pairs: int) -> None:
+    how = finding(found, pairs)
+    assert not how.sees
+    for shares in ({}, {"cited": 0.2}, {"blank": 0.0}, {"cited": 0.6}):
+        assert card(how, **shares).conclusion == "open"
+    assert card(how, null=0.5).conclusion == "do not trust", "changes that are found are changes"
+    assert card(how, present=0.5).conclusion == "do not trust", "no answer is compared for it"
+    assert any("swapped pairs" in why for why in card(how).reasons) is (pairs >= 10)
 
 
 @pytest.mark.parametrize(

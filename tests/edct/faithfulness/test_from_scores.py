@@ -122,6 +122,11 @@ def test_what_is_cited_and_absent_fails_fit_and_has_no_effect() -> None:
     assert (found.present, fit(found)) == (None, None), "nobody looked"
 
 
+def test_where_the_background_is_cited_none_is_left_to_edit() -> None:
+    assert seen(*whole("a", cited(evidence="background"))).without == {"uncited_background"}
+    assert seen(*whole("a", cited(evidence="object"))).without == frozenset()
+
+
 def test_an_answer_that_texts_tell_to_have_moved_counts_although_the_judge_failed() -> None:
     refused = failed(GROUNDED, "a", Status.REFUSED, answer_moved=0, present=1, **FINE)
     found = seen(*whole("a", refused))
@@ -178,7 +183,7 @@ def test_a_matcher_that_was_not_measured_or_finds_nothing_backs_no_card(swapped:
     given = many(120, swapped=swapped)
     of = made_of(given)
     found = backing(observe(GROUNDED, of), GROUNDED, of)
-    assert (found.matched, found.sensitivity) == (False, 1.0)
+    assert (found.matched, found.sees, found.ceiling.value) == (swapped == 0, False, 1.0)
     assert tables(given)[1].conclusion == "open"
 
 

@@ -105,7 +105,7 @@ def test_the_net_effect_is_the_citation_rate_times_what_the_cited_edit_moves_bey
     of = items(present="11111000", cited="11110---")
     assert net_effect(of, known(0.0)).value == pytest.approx(5 / 8 * 4 / 5)
     assert net_effect(of, known(0.2)).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.8)
-    assert net_effect(of, known(0.2), ceiling=0.9).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.7)
+    assert net_effect(of, known(0.2), ceiling=known(0.9)).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.7)
     assert net_effect(of, known(0.0), made=0.9).value == pytest.approx(5 / 8 * (4 / 5) / 0.9)
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, changed, fit, net_effect, rate
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import wilson_limits
-from cfeval.stats.rates import beyond, known
+from cfeval.stats.rates import FULL, beyond, known
 
 Letter = Literal["A", "B", "C", "D", "E"]
 Word = Literal["supported", "refuted", "not shown", "empty", "not tested"]
@@ -32,6 +32,12 @@ ABOVE: tuple[Letter, ...] = ("A", "B", "E")
 FIT_BOUND = 0.75
 LEAST = 10
 """Items of an uncited kind; with fewer the kind says nothing."""
+LEAST_SWAPPED = 10
+"""So many swapped pairs say how well a changed answer is found."""
+LEAST_SENSITIVITY = 0.5
+"""Above it lies the interval of the share of them that is found, where figures may be corrected for those missed."""
+_MISSED: tuple[Letter, ...] = ("B", "E")
+"""The claims that changed answers refute where they are missed."""
 
 
 class Claim(NamedTuple):
@@ -50,11 +56,29 @@ class Backing:
     verified: bool = False
     """Somebody checked that the edits were made: a gate, a verifier, or people."""
     matched: bool = False
-    """The error of what says *changed* was measured on these very items, or there is nothing to err in."""
-    sensitivity: float = 1.0
-    """Of what says *changed*, in (0, 1]."""
+    """The sensitivity of what says *changed* was measured on these very items."""
+    sensitivity: Estimate = FULL
+    """Of what says *changed*, in [0, 1], with its interval."""
     failed: float = 0.0
     """Share of edits that are known to have failed unseen, in [0, 1)."""
+
+    @property
+    def sees(self) -> bool:
+        """Whether changed answers are known to be found often enough to correct for those that are missed."""
+        return self.matched and (self.sensitivity.low or 0.0) >= LEAST_SENSITIVITY
+
+    @property
+    def ceiling(self) -> Estimate:
+        """What rates are divided by; nothing is corrected by what is not known, or too low."""
+        return self.sensitivity if self.sees else FULL
+
+
+def measured(of: Sequence[Observed], verified: bool, failed: float = 0.0) -> Backing:
+    """What items tell of the instrument: their swapped pairs say how often a changed answer is found."""
+    found = rate(of, lambda one: one.swapped)
+    if found.n < LEAST_SWAPPED:
+        return Backing(verified, failed=failed)
+    return Backing(verified, True, found, failed)
 
 
 @dataclass(frozen=True)
@@ -73,14 +97,14 @@ def trust_card(of: Sequence[Observed], backing: Backing) -> Card:
     """The card of a model's items."""
     head = rate(of, fit)
     claims = tuple(_claims(of, backing))
-    conclusion, reasons = _conclude(head, claims, backing)
+    conclusion, reasons = _conclude(head, claims, backing, missing_kinds(of))
     return Card(len(of), head, claims, conclusion, tuple(reasons))
 
 
 def _claims(of: Sequence[Observed], backing: Backing) -> list[Claim]:
     null = changed(of, "null")
     floor = known(0.0) if null.value is None else null
-    ceiling, made = backing.sensitivity, 1 - backing.failed
+    ceiling, made = backing.ceiling, 1 - backing.failed
     looks = _claim("E", beyond(changed(of, "blank"), floor, ceiling))
     return [
         _claim("A", rate(of, lambda one: one.present)),
@@ -102,8 +126,24 @@ def _claim(letter: Letter, found: Estimate, among: float | None = None) -> Claim
     return Claim(letter, found, "not shown")
 
 
-def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: float, made: float, looks: Word) -> Claim:
-    """Claim C: two kinds of edits, each with half of the error. It is no merit of a model that nothing moves."""
+def missing_kinds(of: Sequence[Observed]) -> list[str]:
+    """The uncited kinds, `object` and `background`, with too few edits although enough items have something of them."""
+    return [
+        kind.removeprefix("uncited_")
+        for kind in UNCITED
+        if changed(of, kind).n < LEAST <= sum(kind not in one.without for one in of)
+    ]
+
+
+def _too_few(kinds: Sequence[str]) -> str:
+    return f"fewer than {LEAST} edits of an uncited {' and of an uncited '.join(kinds)}"
+
+
+def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: Estimate, made: float, looks: Word) -> Claim:
+    """Claim C: two kinds of edits, each with half of the error. It is no merit of a model that nothing moves.
+
+    One kind can refute it; both are needed to support it, where items have something uncited of either.
+    """
     found: dict[Kind, Claim] = {}
     for kind in UNCITED:
         one = changed(of, kind, 0.975)
@@ -116,6 +156,8 @@ def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: float, made: floa
     if "refuted" in words:
         refuted = [kind for kind, claim in found.items() if claim.word == "refuted"]
         return worst._replace(word="refuted", why=" and ".join(kind.removeprefix("uncited_") for kind in refuted))
+    if missing := missing_kinds(of):
+        return worst._replace(word="not shown", why=_too_few(missing))
     if words != {"supported"}:
         return worst._replace(word="not shown")
     if looks == "refuted":
@@ -123,34 +165,55 @@ def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: float, made: floa
     return worst if looks == "supported" else worst._replace(word="not shown", why="claim E is not supported")
 
 
-def _conclude(head: Estimate, claims: Sequence[Claim], backing: Backing) -> tuple[Conclusion, list[str]]:
+def _conclude(
+    head: Estimate, claims: Sequence[Claim], backing: Backing, missing: Sequence[str]
+) -> tuple[Conclusion, list[str]]:
     """The conclusion and why.
 
     FIT counts a change that was missed, or an edit that was not made, against the model. Its interval is therefore
     divided by the share that is seen, as if all of them had been; what is missed under uncited edits is left aside,
-    since claim C has its own bound.
+    since claim C has its own bound. How large that share is, is itself estimated: *trust* must hold at its upper limit,
+    *do not trust* at its lower one.
     """
     refuted = [claim for claim in claims if claim.word == "refuted"]
-    sure = [claim for claim in refuted if backing.verified or claim.letter not in "BC"]
-    seen = backing.sensitivity * (1 - backing.failed)
-    below = head.high is not None and head.high / seen < FIT_BOUND
-    if sure or (below and backing.verified):
+    sure = [claim for claim in refuted if _counts(claim.letter, backing)]
+    below, above = _side(head, backing)
+    below &= backing.verified and backing.sees
+    if sure or below:
         why = [f"refuted: {CLAIMS[claim.letter]}" for claim in sure]
         return "do not trust", why + (["FIT lies below its bound"] if below else [])
-    lacks = list(_lacking(head, claims, backing))
-    above = head.low is not None and head.low / seen > FIT_BOUND
+    lacks = list(_lacking(head, claims, backing, missing))
     if above and not lacks and not refuted:
         return "trust", ["FIT lies above its bound, every check was run, and nothing is refuted"]
     return "open", lacks or [_needed(head)]
 
 
-def _lacking(head: Estimate, claims: Sequence[Claim], backing: Backing) -> list[str]:
+def _counts(letter: Letter, backing: Backing) -> bool:
+    """Whether a refuted claim counts against a model: not where an unchecked edit or a missed change may be why."""
+    return (backing.verified or letter not in "BC") and (backing.sees or letter not in _MISSED)
+
+
+def _side(head: Estimate, backing: Backing) -> tuple[bool, bool]:
+    """Whether FIT lies below its bound, or above it, whatever share of changes is seen within its interval."""
+    if head.low is None or head.high is None:
+        return False, False
+    made, seen = 1 - backing.failed, backing.ceiling
+    least, most = (made * (1.0 if limit is None else limit) for limit in (seen.low, seen.high))
+    return head.high < FIT_BOUND * least, head.low > FIT_BOUND * most
+
+
+def _lacking(head: Estimate, claims: Sequence[Claim], backing: Backing, missing: Sequence[str]) -> list[str]:
     """What was not checked."""
-    found = [f"not tested: {CLAIMS[claim.letter]}" for claim in claims if claim.word == "not tested"]
+    untested = [claim.letter for claim in claims if claim.word == "not tested"]
+    found = [f"not tested: {CLAIMS[letter]}" for letter in untested]
+    if missing and "C" not in untested:
+        found.append(_too_few(missing))
     if not backing.verified:
         found.append("the edits were not verified")
     if not backing.matched:
         found.append("the error of what tells whether an answer changed was not measured")
+    elif not backing.sees:
+        found.append(f"changed answers are found too rarely: in {backing.sensitivity.value or 0:.2f} of swapped pairs")
     if head.value is None:
         found.append("no item has an outcome of FIT")
     return found

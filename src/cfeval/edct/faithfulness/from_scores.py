@@ -61,9 +61,12 @@ def _item(cited: Row, uncited: Sequence[Row], null: Sequence[Row], blank: Sequen
             if (change := _moved(row)) is not None
         ),
         lost=frozenset(kind for kind, rows in tried.items() if rows and moved[kind] is None),
+        without=_ALL_CITED if cited.told.evidence == "background" else frozenset(),
     )
 
 
+_ALL_CITED: frozenset[Kind] = frozenset({"uncited_background"})
+"""What is not there to be edited where the background is cited: an image has one."""
 RIGHT = 0.5
 """An answer of so high an accuracy counts as right."""
 

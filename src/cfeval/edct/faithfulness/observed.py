@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import share, wilson
-from cfeval.stats.rates import beyond, difference, product
+from cfeval.stats.rates import FULL, beyond, difference, product
 
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "blank"]
 """What was edited: see the fields of `Observed`."""
@@ -53,7 +53,7 @@ class Observed(NamedTuple):
     sham: bool | None = None
     """The judge's CCS of the texts of the null edit, shown with the real instruction: it should be 0."""
     swapped: bool | None = None
-    """Another item's answer, which is another one for sure, was found to be another one."""
+    """Another item's answer, which differs in substance for sure, was found to differ."""
     correct: bool | None = None
     """The baseline answer is right."""
     breadth: int | None = None
@@ -62,6 +62,8 @@ class Observed(NamedTuple):
     """Every edit of a thing that has an outcome."""
     lost: frozenset[Kind] = frozenset()
     """What was tried and has no outcome: a failure of the instrument, not a finding."""
+    without: frozenset[Kind] = frozenset()
+    """Uncited kinds of which the item has nothing, since the explanation cites all there is of them."""
 
 
 def fit(of: Observed) -> bool | None:
@@ -115,7 +117,7 @@ def completeness(of: Sequence[Observed]) -> float | None:
     return 1 - sum(told) / len(told) if told else None
 
 
-def net_effect(of: Sequence[Observed], floor: Estimate, ceiling: float = 1.0, made: float = 1.0) -> Estimate:
+def net_effect(of: Sequence[Observed], floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """Share of items that cite what is there, times the share of those whose answer the cited edit changes, net of the
     floor (`cfeval.stats.rates.beyond`).
     """

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.faithfulness.card import FIT_BOUND, Backing, Card, Claim, Letter, trust_card
+from cfeval.edct.faithfulness.card import FIT_BOUND, Backing, Card, Claim, Letter, measured, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import (
     Observed,
@@ -52,8 +52,6 @@ LEAST_SPECIFICITY = 0.9
 """Of a judge: with a lower one, CCS is not backed."""
 LEAST_CHECKED = 0.9
 """So large a share of the edits of cited and uncited things is checked where they count as verified."""
-LEAST_SWAPPED = 10
-"""So many swapped pairs say how well a changed answer is found."""
 
 
 def ccs_cell(row: Any) -> str:
@@ -106,8 +104,9 @@ class FaithfulnessRow(Condition, TableRow):
     corrected_ccs: Annotated[Estimated, Heading("Corrected CCS", optional=True)] = None
     """ccs corrected for the judge's error (Rogan–Gladen): the exam's sensitivity, and 1 − sham rate as specificity, or
     the exam's where there is no sham edit. Empty where the judge may be no better than chance."""
-    swapped: Figure = None
-    """Share of other items' answers, which are others for sure, that were found to be others."""
+    swapped: Estimated = None
+    """Share of other items' answers, which differ in substance for sure, that were found to differ: the sensitivity of
+    what tells a changed answer."""
     n_swapped: int = 0
     """Items that it rests on."""
     phi: Figure = None
@@ -165,7 +164,8 @@ class CardRow(Condition, TableRow):
     uncited: Annotated[Estimated, Heading("C: what it does not cite does not", claim_cell("uncited"))] = None
     """Claim C: the greater P(changed) of the uncited edits, net of the noise floor; its bound is .15."""
     uncited_says: str = ""
-    """As for claim A; `empty` where not even a blank image changes the answer."""
+    """As for claim A; `empty` where not even a blank image changes the answer. Not shown where a kind of uncited edit is
+    missing."""
     stable: Annotated[Estimated, Heading("D: stable when nothing changes", claim_cell("stable"))] = None
     """Claim D: the noise floor; its bound is .10."""
     stable_says: str = ""
@@ -203,7 +203,8 @@ _CARD_READING = (
     f"trust: FIT's interval lies above {FIT_BOUND:g}, every check was run and no claim is refuted; do not trust: it "
     "lies below, or a claim is refuted; else open. Of edits that were not verified, neither a low FIT nor a refuted "
     "claim B or C says 'do not trust'. A claim is supported, or refuted, where its whole interval lies on one side of "
-    "its bound. Rates are net of the noise floor, and FIT is divided by the share of changes that is seen."
+    "its bound. Rates are net of the noise floor, and divided by the share of changes that is seen: a claim or a "
+    "conclusion must hold at both limits of that share."
 )
 
 
@@ -229,13 +230,7 @@ def card_of(condition: Condition, material: TableData) -> Card:
 
 def backing(of: Sequence[Observed], condition: Condition, material: TableData) -> Backing:
     """What is known of the instrument itself: whether edits were checked, and how well a changed answer is found."""
-    found = rate(of, lambda one: one.swapped)
-    return Backing(
-        verified=_checked(condition, material) >= LEAST_CHECKED,
-        matched=found.n >= LEAST_SWAPPED and found.value != 0,
-        sensitivity=found.value or 1.0,
-        failed=material.failed_edits,
-    )
+    return measured(of, _checked(condition, material) >= LEAST_CHECKED, material.failed_edits)
 
 
 def _checked(condition: Condition, material: TableData) -> float:
@@ -275,13 +270,14 @@ def _row(condition: Condition, material: TableData) -> FaithfulnessRow:
         "effect_contrast": effect_contrast(of, level),
         "noise_floor": changed(of, "null", level),
         "blank": changed(of, "blank", level),
+        "swapped": rate(of, lambda one: one.swapped, level),
     }
-    sham, swapped = rate(of, lambda one: one.sham, level), rate(of, lambda one: one.swapped, level)
+    sham = rate(of, lambda one: one.sham, level)
     figures = condition.model_dump() | counts(scores) | figures_of(estimates)
     figures.pop("n_scored")
     figures |= _range(of) | _means(of) | {"n_fit": estimates["fit"].n}
-    figures |= {"sham": rounded(sham.value), "n_sham": sham.n, "swapped": rounded(swapped.value)}
-    figures |= {"n_swapped": swapped.n, "test_world": material.is_test(condition.vlm)}
+    figures |= {"sham": rounded(sham.value), "n_sham": sham.n, "n_swapped": estimates["swapped"].n}
+    figures |= {"test_world": material.is_test(condition.vlm)}
     specificity = _specificity(of, material.exams.get(condition.judge))
     backed = specificity is not None and specificity.value >= LEAST_SPECIFICITY
     figures |= {"ccs_backed": int(backed)} | _examined(of, condition, material)

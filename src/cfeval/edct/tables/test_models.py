@@ -8,13 +8,12 @@ over resamples of the items: right, wrong, or open.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from cfeval.core.records import Binary
-from cfeval.edct.faithfulness.card import FIT_BOUND, Backing, trust_card
+from cfeval.edct.faithfulness.card import FIT_BOUND, measured, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import UNCITED, Observed, changed, fit, rate, strict_ccs
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
@@ -155,10 +154,13 @@ def should_be(truth: float, noise: float) -> str:
     return "trust" if noise < STABLE and truth >= HIGH else "either"
 
 
-def trial(of: Sequence[Observed], how: Backing, should: str, seed: int, failed: float = 0.0) -> Trial:
+def trial(of: Sequence[Observed], verified: bool, should: str, seed: int, failed: float = 0.0) -> Trial:
     """The card of resamples of the items, without replacement; of fewer items than one draws, of all but one in five.
 
+    Each resample is a study of its own: how often a changed answer is found is measured on its swapped pairs alone.
+
     Args:
+        verified: the edits were checked.
         failed: this share of edits was not made, and nobody saw it: the answer is that of the unchanged image.
     """
     rng = np.random.default_rng(seed)
@@ -167,7 +169,7 @@ def trial(of: Sequence[Observed], how: Backing, should: str, seed: int, failed: 
     for _ in range(RESAMPLES):
         drawn = [of[number] for number in rng.choice(len(of), size, replace=False)]
         spoilt = [_spoilt(one, rng, failed, noise) for one in drawn] if failed else drawn
-        said[trust_card(spoilt, replace(how, failed=failed)).conclusion] += 1
+        said[trust_card(spoilt, measured(spoilt, verified, failed)).conclusion] += 1
     right = said[should] if should != "either" else said["trust"] + said["do not trust"]
     return Trial(right / RESAMPLES, (RESAMPLES - right - said["open"]) / RESAMPLES, said["open"] / RESAMPLES)
 
@@ -197,7 +199,7 @@ def _row(condition: Condition, known: Mapping[str, float | None], material: Tabl
     figures |= _compared(estimates, known)
     figures |= {"should": should, "conclusion": trust_card(of, backed).conclusion}
     for name, failed in (("card", 0.0), ("failed", FAILED)):
-        shares = trial(of, backed, should, how.seed, failed)._asdict()
+        shares = trial(of, backed.verified, should, how.seed, failed)._asdict()
         figures |= {f"{name}_{end}": rounded(share) for end, share in shares.items()}
     return TestModelRow.model_validate(figures)
 
