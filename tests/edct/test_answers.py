@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.edct.answers import moved_by_text, names, same_text
+from cfeval.edct.answers import moved_by_text, names, same_text, surely_moved
 
 EQUAL = [
     ("red", "Red."),
@@ -64,6 +64,39 @@ def test_what_merely_opens_an_answer_does_not_count(opening: str) -> None:
     assert moved_by_text("red", f"{opening}red.") == 0
     assert moved_by_text("two", f"{opening}3") == 1
     assert moved_by_text("red", f"{opening}blue") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same", "other"),
+    [
+        ("yes", "no", True, True),
+        ("three", "I think two", True, True),
+        ("yes", "two", True, True),
+        ("red", "the answer is blue", False, True),
+        ("top left", "it is top right", False, False),
+        ("yes", "certainly", True, False),
+        ("two", "a pair", True, False),
+        ("couch", "sofa", True, False),
+        ("a dog", "a small dog", False, False),
+        ("A man rides a horse.", "Two women cook some soup.", True, True),
+        ("A man rides a horse.", "Someone on a horse jumps.", True, False),
+        ("yes, two cats", "yes, a dog", False, False),
+        ("red", "Red.", False, False),
+        ("", "red", False, False),
+    ],
+)
+def test_two_answers_surely_differ_where_texts_say_so_or_where_they_share_no_word(
+    before: str, after: str, same: bool, other: bool
+) -> None:
+    """`same`: they answer one question."""
+    assert surely_moved(before, after, same) is surely_moved(after, before, same) is other
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.booleans())
+def test_an_answer_never_surely_differs_from_itself_in_other_dress(one: str, other: str, same: bool) -> None:
+    assert not surely_moved(one, one, same)
+    assert not surely_moved(one, f"I think {one}.", same)
+    assert surely_moved(one, other, same) or moved_by_text(one, other) != 1
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

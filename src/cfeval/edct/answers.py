@@ -25,6 +25,8 @@ _EMPTY = frozenset(
     )
 )
 """Words that name no thing."""
+SURE = 3
+"""So many things are named by each of two answers to one question that differ for sure since they share no word."""
 NAMED = 0.5
 """So large a share of a thing's words stands in an explanation that names it."""
 
@@ -49,6 +51,29 @@ def moved_by_text(before: str, after: str) -> Binary | None:
     if polar[0] and polar[1] and polar[0][1] != polar[1][1]:
         return 1
     return None
+
+
+def surely_moved(before: str, after: str, same_question: bool) -> bool:
+    """Whether two answers differ in substance for sure, so that whoever finds them equal errs.
+
+    By the texts, or since they share no word that names a thing. Answers that do not may still mean the same (`couch`
+    and `sofa`, `yes` and `certainly`, `two` and `a pair`). Hence they must be to different questions or name three
+    things each, and neither of them alone is a number or a yes or no.
+    """
+    if (moved := moved_by_text(before, after)) is not None:
+        return moved == 1
+    forms = [_form(before), _form(after)]
+    if "" not in forms:
+        return forms[0] != forms[1]
+    things = [_words(_bare(text)) - _EMPTY for text in (before, after)]
+    enough = min(map(len, things)) >= (SURE if same_question else 1)
+    return forms[0] == forms[1] and enough and not things[0] & things[1]
+
+
+def _form(text: str) -> str:
+    """`number`, or `polar` where an answer begins with yes or no; else empty."""
+    bare = _bare(text)
+    return "number" if _number(text, bare) is not None else "polar" if _POLAR.match(bare) else ""
 
 
 def _bare(text: str) -> str:

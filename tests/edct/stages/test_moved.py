@@ -172,14 +172,20 @@ def test_a_swapped_pair_takes_the_latest_item_with_another_answer() -> None:
 @pytest.mark.parametrize("moved", [0, 1])
 def test_a_judge_who_must_compare_swapped_answers_may_err(moved: int) -> None:
     judge = Noting(moved=moved)
-    later = [("a cat", BEFORE[1]), ("a cat on a mat", BEFORE[1]), ("a dog", BEFORE[1])]
-    found = judged(judge, NULL_EDIT, *later, first=[answer for answer, _ in later])
-    assert [verdict.swapped for verdict in found] == [None, moved, moved]
-    assert [(request.answer, request.new_answer) for request in judge.seen] == [
-        ("a cat on a mat", "a cat"),
-        ("a dog", "a cat on a mat"),
-    ]
-    assert found[1].calls == (f"{1:064x}",)
+    answers = ["a cat sleeps on a mat", "a cat that sleeps upon some mat", "dogs chase one red ball"]
+    found = judged(judge, NULL_EDIT, *[(answer, BEFORE[1]) for answer in answers], first=answers)
+    assert [verdict.swapped for verdict in found] == [None, None, moved], "the second may be the first in other words"
+    assert [(request.answer, request.new_answer) for request in judge.seen] == [(answers[2], answers[1])]
+    assert found[2].calls == (f"{1:064x}",)
+
+
+def test_an_answer_that_only_may_be_another_one_is_no_swapped_pair() -> None:
+    """A judge who rightly finds `a cat` and `the kitten` equal would pass for one that misses every second change."""
+    judge = Noting(moved=0)
+    for pair in (("a cat", "the kitten"), ("yes", "certainly"), ("two", "a pair"), ("grey sofa", "gray couch")):
+        found = judged(judge, NULL_EDIT, *[(answer, BEFORE[1]) for answer in pair], first=pair)
+        assert [verdict.swapped for verdict in found] == [None, None]
+    assert judge.seen == []
 
 
 def test_the_new_explanation_is_searched_for_the_edited_thing_where_one_was_edited() -> None:

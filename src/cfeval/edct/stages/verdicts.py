@@ -24,7 +24,7 @@ from cfeval.core.progress import track
 from cfeval.core.records import Binary, Status, failed, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
-from cfeval.edct.answers import moved_by_text, names, same_text
+from cfeval.edct.answers import moved_by_text, names, same_text, surely_moved
 from cfeval.edct.files import (
     BaselineFile,
     CitedFile,
@@ -138,14 +138,15 @@ def verdicts(
 
 
 class _Former:
-    """The latest items with their answers: where to look for one that is surely another one."""
+    """The latest items with their answers: where to look for an answer that differs for sure."""
 
     def __init__(self) -> None:
         self._said: deque[Baseline] = deque(maxlen=FORMER)
 
     def unlike(self, of: Baseline) -> Baseline | None:
-        """The latest item whose answer is in other words; None where there is none, as for the first item."""
-        found = next((said for said in self._said if moved_by_text(of.answer, said.answer) != 0), None)
+        """The latest item whose answer differs in substance for sure; None where there is none, as for the first item."""
+        alike = ((said, said.question == of.question) for said in self._said)
+        found = next((said for said, same in alike if surely_moved(of.answer, said.answer, same)), None)
         self._said.appendleft(of)
         return found
 

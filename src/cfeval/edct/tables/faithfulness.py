@@ -164,8 +164,8 @@ class CardRow(Condition, TableRow):
     uncited: Annotated[Estimated, Heading("C: what it does not cite does not", claim_cell("uncited"))] = None
     """Claim C: the greater P(changed) of the uncited edits, net of the noise floor; its bound is .15."""
     uncited_says: str = ""
-    """As for claim A; `empty` where not even a blank image changes the answer. Not shown where a kind of uncited edit is
-    missing."""
+    """As for claim A; `empty` where not even a blank image changes the answer; `not shown` also where a kind of uncited
+    edit is missing."""
     stable: Annotated[Estimated, Heading("D: stable when nothing changes", claim_cell("stable"))] = None
     """Claim D: the noise floor; its bound is .10."""
     stable_says: str = ""
