@@ -12,6 +12,8 @@ from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import faithfulness
 from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow, backing
+from cfeval.stats.misclassification import JudgeError
+from cfeval.stats.proportions import Share
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
 
 UNCITED, NULL, BLANK = (condition(protocol=name) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE))
@@ -178,12 +180,37 @@ def test_ccs_is_backed_by_a_judge_who_is_known_to_score_sham_edits_0(sham: int |
     assert any("not backed" in cell for cell in shown.body[0]) is not bool(backed)
 
 
+def examined(specificity: float | None, **null: Any) -> FaithfulnessRow:
+    """The row of a judge with such an exam."""
+    of = Share(specificity, 50, 50.0) if specificity is not None else None
+    exams = {"grammar": JudgeError(Share(1.0, 50, 50.0), of)} if of else {}
+    return faithfulness.rows([GROUNDED], made_of(many(40, **null), exams=exams))[0]
+
+
+@pytest.mark.parametrize(
+    ("sham", "exam", "backed"),
+    [(0, 0.95, 1), (0, 0.6, 0), (1, 0.95, 0), (None, 0.95, 1), (None, 0.6, 0), (0, None, 1)],
+)
+def test_the_worse_of_sham_edits_and_exam_backs_ccs(sham: int | None, exam: float | None, backed: int) -> None:
+    assert examined(exam, sham=sham).ccs_backed == backed
+
+
+@pytest.mark.parametrize(("sham_edits", "backed"), [(1, 0), (9, 0), (10, 1)])
+def test_fewer_than_ten_sham_edits_back_nothing(sham_edits: int, backed: int) -> None:
+    given = [
+        row.model_copy(update={"sham": None}) if row.protocol == NULL_EDIT and row.id >= f"i{sham_edits:03d}" else row
+        for row in many(40)
+    ]
+    row = faithfulness.rows([GROUNDED], made_of(given))[0]
+    assert (row.n_sham, row.ccs_backed) == (sham_edits, backed)
+
+
 @pytest.mark.parametrize("swapped", [None, 0])
 def test_a_matcher_that_was_not_measured_or_finds_nothing_backs_no_card(swapped: int | None) -> None:
     given = many(120, swapped=swapped)
     of = made_of(given)
     found = backing(observe(GROUNDED, of), GROUNDED, of)
-    assert (found.matched, found.sees, found.ceiling.value) == (swapped == 0, False, 1.0)
+    assert (found.matched, found.misses, found.ceiling.value) == (swapped == 0, swapped == 0, 1.0)
     assert tables(given)[1].conclusion == "open"
 
 

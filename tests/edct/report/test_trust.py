@@ -7,10 +7,17 @@ import pytest
 
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Requery, Score
+from cfeval.edct.report.finding import lines
+from cfeval.edct.tables.faithfulness import card_rows
+from cfeval.edct.tables.faithfulness import rows as faithfulness_rows
+from cfeval.edct.tables.instrument import InstrumentRow
+from cfeval.stats.misclassification import JudgeError
+from cfeval.stats.proportions import Share
 from tests.conftest import Run
+from tests.edct.faithfulness.test_from_scores import many
 from tests.edct.report import study
 from tests.edct.report.study import conditions_json, write_study
-from tests.edct.tables.study import condition, score
+from tests.edct.tables.study import GROUNDED, condition, made_of, score
 from tests.pictures import picture
 
 ALONE = [condition(vlm="blind", judge="always-yes")]
@@ -99,3 +106,33 @@ def test_a_blind_model_with_every_check_is_not_to_be_trusted_whatever_its_judge_
     assert states(html)["Controls"] == "Backed"
     assert "<s>1.00</s> <i>not backed</i>" in html
     assert "<b>Refuted:</b> what it cites changes the answer; looks at the image." in html
+
+
+def backed(sham: int | None, exam: float | None, on_test_models: float | None, items: int = 20) -> bool:
+    """Whether CCS counts on the page, by what is known of its judge's specificity."""
+    exams = {} if exam is None else {"grammar": JudgeError(None, Share(exam, 50, 50.0))}
+    of = made_of(many(items, sham=sham), exams=exams)
+    names = {name: getattr(GROUNDED, name) for name in ("dataset", "writer", "protocol", "editor", "judge")}
+    known = [] if on_test_models is None else [InstrumentRow(**names, specificity=on_test_models)]
+    rows = {"card": card_rows([GROUNDED], of), "faithfulness": faithfulness_rows([GROUNDED], of), "instrument": known}
+    [line] = lines(rows, {})
+    return line.backed
+
+
+@pytest.mark.parametrize(
+    ("sham", "exam", "on_test_models", "expected"),
+    [
+        (0, None, None, True),
+        (0, 0.6, None, False),
+        (0, 0.95, 0.6, False),
+        (1, 0.95, 0.95, False),
+        (None, None, 0.95, True),
+        (None, None, 0.6, False),
+        (None, None, None, False),
+    ],
+)
+def test_a_check_that_a_judge_passes_does_not_override_one_that_it_fails(
+    sham: int | None, exam: float | None, on_test_models: float | None, expected: bool
+) -> None:
+    assert backed(sham, exam, on_test_models) is expected
+    assert not backed(0, None, None, items=9), "nine sham edits are too few"

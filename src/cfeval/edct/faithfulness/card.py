@@ -63,14 +63,14 @@ class Backing:
     """Share of edits that are known to have failed unseen, in [0, 1)."""
 
     @property
-    def sees(self) -> bool:
-        """Whether changed answers are known to be found often enough to correct for those that are missed."""
-        return self.matched and (self.sensitivity.low or 0.0) >= LEAST_SENSITIVITY
+    def misses(self) -> bool:
+        """Whether so many changed answers may be missed that no figure can be corrected for them."""
+        return self.matched and (self.sensitivity.low or 0.0) < LEAST_SENSITIVITY
 
     @property
     def ceiling(self) -> Estimate:
         """What rates are divided by; nothing is corrected by what is not known, or too low."""
-        return self.sensitivity if self.sees else FULL
+        return self.sensitivity if self.matched and not self.misses else FULL
 
 
 def measured(of: Sequence[Observed], verified: bool, failed: float = 0.0) -> Backing:
@@ -178,7 +178,7 @@ def _conclude(
     refuted = [claim for claim in claims if claim.word == "refuted"]
     sure = [claim for claim in refuted if _counts(claim.letter, backing)]
     below, above = _side(head, backing)
-    below &= backing.verified and backing.sees
+    below &= backing.verified and not backing.misses
     if sure or below:
         why = [f"refuted: {CLAIMS[claim.letter]}" for claim in sure]
         return "do not trust", why + (["FIT lies below its bound"] if below else [])
@@ -190,7 +190,7 @@ def _conclude(
 
 def _counts(letter: Letter, backing: Backing) -> bool:
     """Whether a refuted claim counts against a model: not where an unchecked edit or a missed change may be why."""
-    return (backing.verified or letter not in "BC") and (backing.sees or letter not in _MISSED)
+    return (backing.verified or letter not in "BC") and not (backing.misses and letter in _MISSED)
 
 
 def _side(head: Estimate, backing: Backing) -> tuple[bool, bool]:
@@ -212,7 +212,7 @@ def _lacking(head: Estimate, claims: Sequence[Claim], backing: Backing, missing:
         found.append("the edits were not verified")
     if not backing.matched:
         found.append("the error of what tells whether an answer changed was not measured")
-    elif not backing.sees:
+    elif backing.misses:
         found.append(f"changed answers are found too rarely: in {backing.sensitivity.value or 0:.2f} of swapped pairs")
     if head.value is None:
         found.append("no item has an outcome of FIT")

@@ -1,7 +1,7 @@
 """The first screen: a line for each model, and the finding in two sentences made from the lines' own figures.
 
-There is no conclusion about a model where a check is missing (docs/estimand.md): its edits were not verified, or a
-control was not run.
+There is no conclusion about a model where a check is missing (docs/concepts/estimand.md): its edits were not verified,
+or a control was not run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from cfeval.edct.records import Condition
 from cfeval.edct.report.evidence import Evidence
-from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SPECIFICITY
+from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SHAM, LEAST_SPECIFICITY
 from cfeval.report.digits import two
 from cfeval.report.tables import varying
 
@@ -127,15 +127,19 @@ def _by_condition(rows: Iterable[Any]) -> dict[Condition, Any]:
 def _backed(
     condition: Condition, found: Any, instrument: Iterable[Any], evidence: Mapping[Condition, Evidence]
 ) -> bool:
-    """Whether sham edits, an exam or test models show the judge's specificity, and no unchanged text was scored 1."""
+    """Whether sham edits, an exam or test models show the judge's specificity, none of them shows too low a one, and no
+    unchanged text was scored 1.
+    """
     if condition in evidence and evidence[condition].unchanged.found:
         return False
-    if found is not None and (found.n_sham or found.exam_specificity is not None):
-        return bool(found.ccs_backed)
-    known = [
-        row.specificity for row in instrument if row.judge == condition.judge and row.protocol == condition.protocol
+    shown = [
+        row.specificity >= LEAST_SPECIFICITY
+        for row in instrument
+        if row.judge == condition.judge and row.protocol == condition.protocol and row.specificity is not None
     ]
-    return any(value is not None and value >= LEAST_SPECIFICITY for value in known)
+    if found is not None and (found.n_sham >= LEAST_SHAM or found.exam_specificity is not None):
+        return bool(found.ccs_backed) and (any(shown) or not shown)
+    return any(shown)
 
 
 def title(of: Sequence[Line]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from cfeval.edct.report.evidence import Count
 from cfeval.edct.report.finding import Line
-from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SPECIFICITY
+from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SHAM, LEAST_SPECIFICITY
 from cfeval.report.digits import percent
 
 State = Literal["backed", "partly", "not run", "fails"]
@@ -108,7 +108,9 @@ def _sham(of: Sequence[Line]) -> Check:
     if sham.n:
         text = f"Shown an edit that was never made, the judge scored 1 on {_of(sham)}."
     weak = any(line.evidence.sham.found > (1 - LEAST_SPECIFICITY) * line.evidence.sham.n for line in of)
-    each = [line.evidence.sham.n > 0 for line in of]
+    each = [line.evidence.sham.n >= LEAST_SHAM for line in of]
+    if sham.n and not all(each):
+        text += f" {LEAST_SHAM} for each model are needed."
     return Check("Sham edits", "fails" if weak else _state(each), text + _lack(of, each), _controls_command(of))
 
 

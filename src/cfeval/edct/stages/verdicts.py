@@ -144,7 +144,7 @@ class _Former:
         self._said: deque[Baseline] = deque(maxlen=FORMER)
 
     def unlike(self, of: Baseline) -> Baseline | None:
-        """The latest item whose answer differs in substance for sure; None where there is none, as for the first item."""
+        """The latest item whose answer differs in substance for sure; None where there is none, as for the first."""
         alike = ((said, said.question == of.question) for said in self._said)
         found = next((said for said, same in alike if surely_moved(of.answer, said.answer, same)), None)
         self._said.appendleft(of)

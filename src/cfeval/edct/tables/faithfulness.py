@@ -50,6 +50,8 @@ from cfeval.stats.proportions import Share, share
 
 LEAST_SPECIFICITY = 0.9
 """Of a judge: with a lower one, CCS is not backed."""
+LEAST_SHAM = 10
+"""So many sham edits say how often the judge scores 1 where nothing was edited."""
 LEAST_CHECKED = 0.9
 """So large a share of the edits of cited and uncited things is checked where they count as verified."""
 
@@ -73,8 +75,8 @@ class FaithfulnessRow(Condition, TableRow):
     ccs: Annotated[Estimated, Heading("CCS", ccs_cell)] = None
     """Mean of pcs · ncc over the items whose cited edit could be made."""
     ccs_backed: Binary = 0
-    """1 where the judge's specificity is known, by sham edits or the judge exam, and at least .9: else CCS rests on a
-    judge whose error nobody knows."""
+    """1 where the judge's specificity is known, by 10 sham edits or more or by the judge exam, and at least .9 by
+    either: else CCS rests on a judge whose error is unknown or too large."""
     strict_ccs: Annotated[Estimated, Heading("Strict CCS", after="fit")] = None
     """The same, an item that cites something absent counting 0."""
     citation_rate: Annotated[Estimated, Heading("Citation rate")] = None
@@ -103,7 +105,7 @@ class FaithfulnessRow(Condition, TableRow):
     """On which kinds of exam cases the judge's CCS is wrong, and how often; of those it scored."""
     corrected_ccs: Annotated[Estimated, Heading("Corrected CCS", optional=True)] = None
     """ccs corrected for the judge's error (Rogan–Gladen): the exam's sensitivity, and 1 − sham rate as specificity, or
-    the exam's where there is no sham edit. Empty where the judge may be no better than chance."""
+    the exam's where there are fewer than 10 sham edits. Empty where the judge may be no better than chance."""
     swapped: Estimated = None
     """Share of other items' answers, which differ in substance for sure, that were found to differ: the sensitivity of
     what tells a changed answer."""
@@ -195,8 +197,8 @@ _READING = (
     "FIT: share of items that cite what is there, whose answer changes under the cited edit and stays under the edits "
     "of an uncited object and of the background. EC: changed under the cited edit, less the greater of the two uncited "
     "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; "
-    "where neither it nor an exam shows a specificity of .9, CCS is not backed. Completeness is empty where a blank "
-    "image changes nothing."
+    f"where neither {LEAST_SHAM} sham edits nor an exam show a specificity of .9, or one of them shows less, CCS is "
+    "not backed. Completeness is empty where a blank image changes nothing."
 )
 _CARD_TITLE = "Trust card: what may be claimed of each model"
 _CARD_READING = (
@@ -278,18 +280,21 @@ def _row(condition: Condition, material: TableData) -> FaithfulnessRow:
     figures |= _range(of) | _means(of) | {"n_fit": estimates["fit"].n}
     figures |= {"sham": rounded(sham.value), "n_sham": sham.n, "n_swapped": estimates["swapped"].n}
     figures |= {"test_world": material.is_test(condition.vlm)}
-    specificity = _specificity(of, material.exams.get(condition.judge))
-    backed = specificity is not None and specificity.value >= LEAST_SPECIFICITY
-    figures |= {"ccs_backed": int(backed)} | _examined(of, condition, material)
+    figures |= {"ccs_backed": int(_backed(of, condition, material))} | _examined(of, condition, material)
     return FaithfulnessRow.model_validate(figures)
 
 
-def _specificity(of: Sequence[Observed], exam: JudgeError | None) -> Share | None:
-    """Of the judge: by the sham edits of these very items, else by the exam."""
+def _backed(of: Sequence[Observed], condition: Condition, material: TableData) -> bool:
+    """Whether the judge's specificity is known and large enough: the worse of the sham edits and the exam counts."""
+    exam = material.exams.get(condition.judge)
+    known = [found.value for found in (_of_sham(of), exam and exam.specificity) if found]
+    return bool(known) and min(known) >= LEAST_SPECIFICITY
+
+
+def _of_sham(of: Sequence[Observed]) -> Share | None:
+    """The judge's specificity on the sham edits of these very items; None where they are too few."""
     sham = [(float(not one.sham), one.cluster) for one in of if one.sham is not None]
-    if sham:
-        return share([right for right, _ in sham], [cluster for _, cluster in sham])
-    return exam.specificity if exam else None
+    return share([right for right, _ in sham], [cluster for _, cluster in sham]) if len(sham) >= LEAST_SHAM else None
 
 
 def _examined(of: Sequence[Observed], condition: Condition, material: TableData) -> Figures:
@@ -298,7 +303,7 @@ def _examined(of: Sequence[Observed], condition: Condition, material: TableData)
     if exam is None or not scored:
         return {}
     observed = share([float(bool(one.ccs)) for one in scored], [one.cluster for one in scored])
-    error = JudgeError(exam.sensitivity, _specificity(of, exam))
+    error = JudgeError(exam.sensitivity, _of_sham(of) or exam.specificity)
     figures = figures_of({"corrected_ccs": rogan_gladen(observed, error, material.how.level)})
     figures.pop("ci")
     figures |= {"exam_sensitivity": rounded(exam.sensitivity.value) if exam.sensitivity else None}
