@@ -102,6 +102,18 @@ def test_youdens_interval_is_newcombes_of_a_difference(hits: int, passes: int) -
     assert (found.low or 0) < (found.high or 0)
 
 
+def test_a_corrected_share_at_the_end_of_the_scale_has_an_interval_with_a_width() -> None:
+    """No ones at all by a judge whose false alarms were 15 of 100: cut at 0 on both sides there was none."""
+    for ones, at in ((0, 0.0), (100, 1.0)):
+        observed = Share(ones / 100, 100, 100.0)
+        found = rogan_gladen(observed, JudgeError(Share(0.85, 100, 100.0), Share(0.85, 100, 100.0)), 0.95)
+        assert found.value == at
+        assert found.low is not None
+        assert found.high is not None
+        alone = wilson(observed, 0.95)
+        assert found.low <= alone.low < alone.high <= found.high  # type: ignore[operator]
+
+
 def test_a_share_that_the_judges_errors_cannot_explain_is_cut_off_with_a_note() -> None:
     found = rogan_gladen(share([1] * 2 + [0] * 98), known(0.9, 0.8, 100), 0.95)
     assert (found.value, found.low) == (0, 0)

@@ -26,7 +26,7 @@ from cfeval.core.sampling import derive_seed
 from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, edits_of
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.tables import TABLES
 from cfeval.edct.verbs import STAGES
 from cfeval.inference.prompts import prompt_file
@@ -348,12 +348,15 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
 
 
 def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
-    """Further conditions that a table rests on: the uncited edits tell how complete the explanations of known targets
-    are.
+    """Further conditions that a table rests on: the controls tell how complete the explanations of known targets are,
+    and whether that says anything.
     """
+    if table != "calibration":
+        return []
     known = [condition.model_dump() for condition in study.conditions()]
-    uncited_edits = [{**condition, "protocol": "uncited-edit"} for condition in conditions_of_table(study, table)]
-    return [condition for condition in uncited_edits if condition in known] if table == "calibration" else []
+    of = conditions_of_table(study, table)
+    wanted = [{**condition, "protocol": protocol} for protocol in CONTROLS for condition in of]
+    return [one for number, one in enumerate(wanted) if one in known and one not in wanted[:number]]
 
 
 def _has_known_faults(study: Edct, editor: str) -> bool:

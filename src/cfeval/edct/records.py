@@ -121,6 +121,9 @@ class Check(StageResult):
     edit: int = Field(default=1, ge=1)
     found: Verification | None = None
     """None: no verifier for it."""
+    gate_absent: Binary | None = None
+    """`Verification.absent` as the editor's own gate found it for the image that it let through; None: there is none,
+    or it did not look."""
     changed_share: float | None = None
     """Share of pixels whose colour moved by more than 8 of 255 in some channel, in [0, 1]."""
 
@@ -189,7 +192,8 @@ class Score(StageResult, Condition):
     swapped: Binary | None = None
     """See `Verdict.swapped`."""
     present: Binary | None = None
-    """1: what the explanation cites is in the image, as far as somebody looked; 0: some of it is not."""
+    """1: a verifier, the gate or the writer looked, and what the explanation cites is in the image; 0: some of it is
+    not. None: none of them looked."""
     breadth: int | None = Field(default=None, ge=0)
     """How many things the explanation cites; None where the writer does not list them."""
     mismatch: Binary | None = None

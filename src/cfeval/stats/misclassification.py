@@ -20,7 +20,7 @@ import numpy as np
 
 from cfeval.stats.estimates import Estimate, Floats, Groups, described
 from cfeval.stats.intervals import Interval
-from cfeval.stats.proportions import Share, share, wilson
+from cfeval.stats.proportions import Share, share, wilson, wilson_limits
 from cfeval.stats.rates import difference
 
 
@@ -64,8 +64,9 @@ def judge_error(judged: Sequence[float], truth: Sequence[float], groups: Groups 
 def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
     """The share of items that deserve a one: (observed + specificity − 1) / (sensitivity + specificity − 1).
 
-    Both the estimate and its limits are cut off at 0 and 1. There is no estimate where the judge may be no better than
-    chance: where the interval of `youden` reaches 0. Dividing by what may be 0 says nothing.
+    Both the estimate and its limits are cut off at 0 and 1, and an estimate there has at least the interval of as many
+    zeros, or ones, of a judge who never errs (Wilson): none has zero width. There is no estimate where the judge may be
+    no better than chance: where the interval of `youden` reaches 0. Dividing by what may be 0 says nothing.
 
     Args:
         observed: the share of ones that the judge gave to items of unknown truth.
@@ -82,6 +83,9 @@ def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
     whole = (observed.value + specificity.value - 1) / index.value
     value = _cut(whole)
     low, high = _limits(observed, sensitivity, specificity, level)
+    if value in (0, 1):  # the interval may lie wholly beyond the end; a judge who never errs would leave this much open
+        end = wilson_limits(value, observed.size, level)
+        low, high = min(low, end[0]), max(high, end[1])
     method = described("Lang-Reiczigel", level, observed.clustered)
     note = (
         ""

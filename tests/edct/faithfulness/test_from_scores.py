@@ -121,7 +121,25 @@ def test_what_is_cited_and_absent_fails_fit_and_has_no_effect() -> None:
     found = seen(*whole("a", uncited(present=0)))
     assert (found.present, fit(found)) == (False, False), "something else that it cites is not there"
     found = seen(*whole("a", cited(present=None)))
+    assert (found.present, fit(found)) == (True, True), "the writer of uncited edits looked"
+    unseen = [uncited(present=None), uncited(evidence="background", edit=2, present=None)]
+    found = seen(*whole("a", cited(present=None), *unseen))
     assert (found.present, fit(found)) == (None, None), "nobody looked"
+
+
+def test_where_nobody_looked_nothing_that_rests_on_it_has_a_figure_but_bounds() -> None:
+    """Some items are known to cite what is absent, as the editor refused them: a rate among them alone would be 0."""
+    given = [row.model_copy(update={"present": None}) for row in many(40)]
+    for k in range(8):
+        refused = failed(GROUNDED, f"i{k:03d}", Status.CITATION_ABSENT, present=0, cluster=f"{k}")
+        given = [row for row in given if (row.protocol, row.id) != (GROUNDED.protocol, refused.id)] + [refused]
+    row, card = tables(given)
+    assert row.ccs == 1
+    assert (row.fit, row.strict_ccs, row.citation_rate, row.effect_contrast) == (None, None, None, None)
+    for name in ("fit", "strict_ccs", "citation_rate"):
+        assert (getattr(row, f"{name}_min"), getattr(row, f"{name}_max")) == (0, 0.8)
+    assert (card.conclusion, card.present_says, card.effect_says) == ("open", "not tested", "not tested")
+    assert "not tested: cites what is there" in card.why
 
 
 def test_where_the_background_is_cited_none_is_left_to_edit() -> None:

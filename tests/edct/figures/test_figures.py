@@ -18,7 +18,7 @@ from cfeval.edct.tables import conditions as edct_table1
 from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.edct.tables.controls import ControlRow
 from cfeval.report.page import themed
-from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score, scores
 from tests.edct.tables.whole import rows
 from tests.listed import OF_EDITS as DRAWN
 from tests.slow import examples
@@ -63,7 +63,26 @@ def test_the_forest_has_a_line_a_condition_with_its_figures() -> None:
 
 def test_the_forest_shows_a_condition_without_scores() -> None:
     found = edct_table1.TABLE1.rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
-    assert "none scored   (0 of 1)" in svg(forest.draw(found))
+    assert "none scored   (0 of 1   there: not known)" in svg(forest.draw(found))
+
+
+def test_the_forest_shows_strict_ccs_and_the_citation_rate_beside_ccs() -> None:
+    given = [score(GROUNDED, "a", 1, 1, present=1), failed(GROUNDED, "b", Status.CITATION_ABSENT, present=0)]
+    figure = forest.draw(edct_table1.TABLE1.rows([GROUNDED], made_of(given)))
+    assert "there: 0.50" in svg(figure)
+    squares = [line for line in figure.axes[0].lines if line.get_marker() == "s" and len(line.get_xdata())]
+    assert [list(line.get_xdata()) for line in squares] == [[0.5]]
+
+
+def test_the_calibration_plot_has_strict_ccs_and_names_the_targets_that_cite_what_is_absent() -> None:
+    prior = condition(vlm="prior")
+    given = [*(score(GROUNDED, f"i{n}", 1, 1, present=1) for n in range(4)), score(prior, "i0", 1, 1, present=1)]
+    given += [failed(prior, f"i{n}", Status.CITATION_ABSENT, present=0) for n in (1, 2, 3)]
+    rows = edct_calibration.rows([GROUNDED, prior], made_of(given, known={"grounded": 0.0, "prior": 1.0}))
+    assert [(row.ccs, row.strict_ccs, row.citation_rate) for row in rows] == [(1, 1, 1), (1, 0.25, 0.25)]
+    figure = calibration.draw(rows)
+    assert "Citation rate: prior 0.25, others 0.95 or more" in svg(figure)
+    assert "strict CCS, edct-2025" in svg(figure)
 
 
 def test_a_published_figure_is_a_star_of_its_own() -> None:

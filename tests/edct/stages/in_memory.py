@@ -12,6 +12,9 @@ from cfeval.edct.interfaces import (
     Judge,
     JudgeReply,
     JudgeRequest,
+    Verifier,
+    VerifyReply,
+    VerifyRequest,
 )
 from cfeval.edct.records import Baseline, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.stages.baselines import Prompts, baselines
@@ -44,8 +47,15 @@ def scripted(family: str, **options: Any) -> Any:
     return registry.build(family, {"plugin": "mock", **options})
 
 
+class Looking:
+    """A verifier that finds every edit right, and what was to be edited in the original."""
+
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        return VerifyReply(True, absent=False)
+
+
 def study(
-    protocol: str = "edct-2025", edits: int = 2, **options: dict[str, Any]
+    protocol: str = "edct-2025", edits: int = 2, verifier: Verifier | None = None, **options: dict[str, Any]
 ) -> tuple[list[Score], dict[str, list[Any]]]:
     """Run every stage in memory; `options` go to the scripted plugin of the stage they name."""
     all_samples = samples()
@@ -67,7 +77,7 @@ def study(
         return pictures[record.id, record.edit]
 
     before_edit = base_of({(c.id, c.edit): c for c in edits_made}, all_samples, original, edited, protocol)
-    checked = [c for c, _ in checks(edits_made, all_samples, by_edit, before_edit, edited, None, protocol, 1)]
+    checked = [c for c, _ in checks(edits_made, all_samples, by_edit, before_edit, edited, verifier, protocol, 1)]
     again = list(
         requeries(edits_made, all_samples, edited, scripted("chat", **options.get("requeries", {})), PROMPTS, 1)
     )

@@ -14,8 +14,19 @@ from cfeval.edct.interfaces import (
     EditRequest,
 )
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Baseline, Check, Instruction, Requery, Score, Verdict
+from cfeval.edct.records import (
+    Baseline,
+    Check,
+    Counterfactual,
+    EditAttempt,
+    Instruction,
+    Requery,
+    Score,
+    Verdict,
+    Verification,
+)
 from cfeval.edct.stages.baselines import baselines
+from cfeval.edct.stages.checks import checks
 from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.edct.stages.instructions import instructions
 from cfeval.edct.stages.scores import scores
@@ -31,6 +42,7 @@ from tests.edct.stages.in_memory import (
     PICTURES,
     PROMPTS,
     UNWRITTEN,
+    Looking,
     samples,
     scripted,
     study,
@@ -228,8 +240,9 @@ def poison(stage: str, status: Status) -> dict[str, dict[str, Any]]:
 
 def figures(row: Any) -> dict[str, Any]:
     """The columns of a table's row that items without a score must leave alone."""
-    counted = ("n", "n_scored", "n_edits", "n_edits_scored", "missing", "ccs_min", "ccs_max", "accuracy")
-    return {name: value for name, value in row.model_dump().items() if name not in counted}
+    counted = ("n", "n_scored", "n_edits", "n_edits_scored", "missing", "accuracy")
+    bounds = ("_min", "_max")
+    return {name: value for name, value in row.model_dump().items() if name not in counted and name[-4:] not in bounds}
 
 
 @pytest.mark.parametrize(
@@ -260,9 +273,52 @@ def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item
 def test_what_is_cited_and_absent_lowers_the_strict_ccs_alone(protocol: str) -> None:
     table: Any = conditions.BENCH if protocol == "edct-bench-2026" else conditions.TABLE1
     condition = CONDITION.model_copy(update={"protocol": protocol})
-    rows, _ = study(protocol, counterfactuals={"statuses": {"i2": Status.CITATION_ABSENT}}, verdicts={"threshold": 1.0})
+    options: dict[str, Any] = {"counterfactuals": {"statuses": {"i2": Status.CITATION_ABSENT}}}
+    options |= {"verdicts": {"threshold": 1.0}}
+    rows, _ = study(protocol, verifier=Looking(), **options)
     assert {(row.present, row.stage) for row in rows if row.id == "i2"} == {(0, "counterfactuals")}
-    assert {row.present for row in rows if row.id != "i2"} == {1}, "an edit that was made shows that it was there"
+    assert {row.present for row in rows if row.id != "i2"} == {1}, "the verifier saw it"
     (row,) = table.rows([condition], material({condition: rows}, how=Interval(resamples=100)))
     assert (row.ccs, row.n_scored, row.n) == (1, len(ITEMS) - 1, len(ITEMS))
-    assert row.strict_ccs == row.citation_rate == pytest.approx(1 - 1 / len(ITEMS), abs=1e-4)
+    share = pytest.approx(1 - 1 / len(ITEMS), abs=1e-4)
+    assert row.strict_ccs == row.citation_rate == row.strict_ccs_min == row.citation_rate_max == share
+    unseen, _ = study(protocol, **options)
+    (row,) = table.rows([condition], material({condition: unseen}, how=Interval(resamples=100)))
+    assert (row.ccs, row.strict_ccs, row.citation_rate) == (1, None, None), "of those that were edited nobody looked"
+    assert (row.strict_ccs_min, row.strict_ccs_max) == (row.citation_rate_min, row.citation_rate_max) == (0, share)
+
+
+def test_an_edit_that_was_made_does_not_show_that_what_is_cited_was_there() -> None:
+    """An editor may paint what was not there; its gate, a verifier, or the writer of uncited edits must have looked."""
+    sample, verdict = samples()["i0"], Verdict(id="i0", scores={"pcs": 1, "ncc": 1})
+    said_before = {"i0": Baseline(id="i0", question="?", answer="a", explanation="e")}
+
+    def present(check: dict[str, Any], told: dict[str, Any], protocol: str = "edct-2025") -> int | None:
+        written = {("i0", 1): Instruction(id="i0", positive="Change it.", **told)}
+        names = {"edct-2025": ("pcs", "ncc"), "uncited-edit": ("answer_moved", "explanation_moved")}[protocol]
+        scored = verdict.model_copy(update={"scores": dict.fromkeys(names, 1), "answer_moved": 1})
+        condition = CONDITION.model_copy(update={"protocol": protocol})
+        checked = {("i0", 1): Check(id="i0", **check)}
+        [row] = scores([scored], {"i0": sample}, said_before, written, checked, condition)
+        return row.present
+
+    assert present({}, {}) is None
+    assert present({"found": {"verified": 1}}, {}) is None, "a verifier that does not say"
+    assert present({"found": {"verified": 1, "absent": 0}}, {}) == 1
+    assert present({"gate_absent": 0}, {}) == 1
+    assert present({"found": {"verified": 1, "absent": 1}, "gate_absent": 0}, {}) == 0
+    assert present({}, {"cited": ["a cup"]}, "uncited-edit") == 1
+    assert present({"found": {"absent": 0}}, {}, "uncited-edit") is None, "what is not cited was seen"
+    assert present({}, {"cited": ["a cup"], "absent": ["a cup"]}, "uncited-edit") == 0
+
+
+def test_a_check_carries_what_the_gate_saw_of_the_image_that_it_let_through() -> None:
+    image = PICTURES["i0"].ref("x.png")
+    tries = [EditAttempt(seed=1, image=image, found=Verification(verified=0, absent=None))]
+    tries += [EditAttempt(seed=2, image=image, found=Verification(verified=1, absent=0))]
+    for attempts, expected in ((tries, 0), (tries[:1], None), ((), None)):
+        made = Counterfactual(id="i0", image=image, seed=1, attempts=tuple(attempts))
+        told = {("i0", 1): Instruction(id="i0", positive="Change it.")}
+        shown = lambda record: PICTURES["i0"]  # noqa: E731
+        [(found, _)] = checks([made], samples(), told, shown, shown, None, "edct-2025", 1)
+        assert found.gate_absent == expected

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.records import Status
+from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import calibration
 from cfeval.edct.tables.calibration import CalibrationRow
@@ -15,6 +16,7 @@ from tests.slow import examples
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
 MIXED, PRIOR, SHORTCUT = condition(vlm="mixed-50"), condition(vlm="prior"), condition(vlm="shortcut")
+CONTROLS = (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE)
 CANDIDATES = [f"i{number:03d}" for number in range(100)]
 MEASURING = [item for item in CANDIDATES if for_measuring(ItemScore(item, item, 0))][:10]
 REST = [item for item in CANDIDATES if not for_measuring(ItemScore(item, item, 0))][:10]
@@ -87,6 +89,24 @@ def test_completeness_comes_from_the_uncited_condition_where_there_is_one() -> N
     grounded, mixed = rows([GROUNDED, MIXED], given_)
     assert (mixed.completeness, mixed.n_uncited) == (0.5, 2)
     assert (grounded.completeness, grounded.n_uncited) == (None, 0)
+
+
+@pytest.mark.parametrize(("changed", "shown"), [(0, "empty"), (1, "1.0000")])
+def test_completeness_says_nothing_of_a_target_that_not_even_a_blank_image_moves(changed: int, shown: str) -> None:
+    """`prior` answers without looking: of course no uncited edit moves it."""
+    uncited, null, blank = (condition(vlm="prior", protocol=f"{name}") for name in CONTROLS)
+    given_ = [*scores(PRIOR, 0, 20), *(score(of, f"i{n:03d}", 0, 0) for of in (uncited, null) for n in range(20))]
+    given_ += [score(blank, f"i{n:03d}", changed, 0) for n in range(20)]
+    found = rows([PRIOR], given_)
+    assert (found[0].completeness, found[0].completeness_empty) == (1, int(shown == "empty"))
+    assert shown in calibration.sheet(found).body[0]
+
+
+def test_ccs_stands_beside_strict_ccs_and_citation_rate() -> None:
+    given_ = [score(PRIOR, "a", 1, 1, present=1)]
+    given_ += [failed(PRIOR, name, Status.CITATION_ABSENT, present=0) for name in "bcd"]
+    (row,) = rows([PRIOR], given_)
+    assert (row.ccs, row.strict_ccs, row.citation_rate) == (1, 0.25, 0.25)
 
 
 def measured() -> list[Score]:

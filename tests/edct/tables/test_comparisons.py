@@ -89,3 +89,14 @@ def test_only_the_target_that_is_a_test_model_is_marked() -> None:
 def test_a_p_value_that_rounds_to_0_is_not_shown_as_0() -> None:
     sheet = comparisons.render(rows([*said(A, "1" * 20), *said(GROUNDED, "0" * 20)], A, GROUNDED))
     assert sheet.body[0][sheet.headings.index("p, McNemar")] == "< 0.0001"
+
+
+def test_ccs_is_compared_beside_strict_ccs_and_citation_rate_of_the_same_items() -> None:
+    """CCS alone makes b the better one: it leaves out the items whose explanation cites what is absent."""
+    absent = [failed(B, f"i{n:02d}", Status.CITATION_ABSENT, present=0) for n in (2, 3)]
+    (row,) = rows([*said(A, "1110", present=1), *said(B, "11", present=1), *absent], A, B)
+    assert (row.ccs, row.other_ccs) == (1, 1)
+    assert (row.strict_ccs, row.other_strict_ccs) == (0.75, 0.5)
+    assert (row.citation_rate, row.other_citation_rate) == (1, 0.5)
+    (row,) = rows([*said(A, "1110"), *said(B, "11"), *absent], A, B)
+    assert (row.strict_ccs, row.other_citation_rate) == (None, None), "nobody looked at those that were edited"

@@ -130,3 +130,13 @@ def test_the_sheet_says_what_is_missing_of_what() -> None:
     sheet = controls.render([row_of(*QUIET[:3], failed(NULL, "d", Status.REFUSED), *STILL)])
     assert sheet.body[0][-2:] == ("4, 3, 4, 4 of 4", "null: refused 1")
     assert len(sheet.headings) == len(sheet.body[0])
+
+
+def test_strict_ccs_and_citation_rate_stand_beside_ccs() -> None:
+    absent = [failed(GROUNDED, item, Status.CITATION_ABSENT, present=0) for item in "ef"]
+    seen = [one.model_copy(update={"present": 1}) for one in CITED]
+    given = made_of([*seen, *absent, *QUIET, *STILL, *BLANKED])
+    (row,) = controls.rows([GROUNDED, NULL, UNCITED, BLANK], given)
+    assert (row.ccs, row.strict_ccs, row.citation_rate) == (0.75, 0.5, 0.6667)
+    headings = controls.sheet([row]).headings
+    assert headings.index("CCS") + 1 == headings.index("Strict CCS") == headings.index("Citation rate") - 1

@@ -15,7 +15,7 @@ from cfeval.edct.tables.headline import metrics
 from cfeval.report.from_tables import Metrics
 from cfeval.vce import jobs as vce
 from cfeval.vce.tables import headline as vce_metrics
-from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score, scores
 from tests.listed import TABLES as LISTED
 
 PROJECT = Path(__file__).parents[3]
@@ -32,8 +32,15 @@ def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None
             "calibration": calibration.rows([GROUNDED], given),
         }
     )
-    assert found["table1"] == {"grounded": 0.9, "prior": 0.2}
+    assert found["table1"] == {"grounded": {"ccs": 0.9}, "prior": {"ccs": 0.2}}
     assert found["calibration"] == {"settings": 1, "within_05": 1.0, "largest_difference": 0.0}
+
+
+def test_ccs_is_never_alone() -> None:
+    given = [score(GROUNDED, "a", 1, 1, present=1), score(GROUNDED, "b", 0, 1, present=1)]
+    given += [failed(GROUNDED, name, Status.CITATION_ABSENT, present=0) for name in "cd"]
+    found = metrics({"table1": conditions.TABLE1.rows([GROUNDED], made_of(given))})
+    assert found["table1"] == {"grounded": {"ccs": 0.5, "strict_ccs": 0.25, "citation_rate": 0.5}}
 
 
 def test_a_figure_that_does_not_exist_is_left_out() -> None:

@@ -41,10 +41,10 @@ def poison(status: Status, row: Score) -> list[Score]:
     return [failed(condition_of(row), row.id, status, edit=row.edit, cluster=row.cluster, evidence=row.evidence)]
 
 
-def set_to(bits: Sequence[int], row: Score) -> list[Score]:
-    """Every score of edit i is bit i."""
+def set_to(bits: Sequence[int], row: Score, there: int = 1) -> list[Score]:
+    """Every score of edit i is bit i; what is cited is `there`, or is not."""
     said = {name: bits[row.edit - 1] for name in BITS if getattr(row, name) is not None}
-    return [row.model_copy(update=said)]
+    return [row.model_copy(update=said | ({} if row.present is None else {"present": there}))]
 
 
 def without_the_missing(row: Record) -> dict[str, object]:
@@ -65,7 +65,11 @@ def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(status: 
     before = rows(table)
     poisoned = rows(table, changed(victim, lambda row: poison(status, row)))
     absent = rows(table, changed(victim, lambda row: []))
-    imagined = [rows(table, changed(victim, partial(set_to, bits))) for bits in product((0, 1), repeat=edits)]
+    imagined = [
+        rows(table, changed(victim, partial(set_to, bits, there=there)))
+        for bits in product((0, 1), repeat=edits)
+        for there in (0, 1)
+    ]
 
     assert [without_the_missing(row) for row in poisoned] == [without_the_missing(row) for row in absent]
     assert fields(poisoned, COUNTS.__contains__) == fields(before, COUNTS.__contains__)

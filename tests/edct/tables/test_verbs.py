@@ -130,7 +130,7 @@ def test_metrics_follow_from_tables_under_their_own_names(cfeval: Run, results: 
         )
     assert cfeval("stage", "edct", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
     found = json.loads((tmp_path / "metrics.json").read_text())
-    assert found["table1"]["grounded"] == 0.9
+    assert found["table1"]["grounded"]["ccs"] == 0.9
     assert sorted(found) == ["calibration", "table1"]
 
 

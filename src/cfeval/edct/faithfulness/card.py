@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple
 
-from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, changed, fit, net_effect, rate
+from cfeval.edct.faithfulness.observed import (
+    UNCITED,
+    Kind,
+    Observed,
+    changed,
+    citation_rate,
+    fit,
+    net_effect,
+    rate,
+    rate_where_looked,
+)
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import wilson_limits
 from cfeval.stats.rates import FULL, beyond, known
@@ -95,7 +105,7 @@ class Card:
 
 def trust_card(of: Sequence[Observed], backing: Backing) -> Card:
     """The card of a model's items."""
-    head = rate(of, fit)
+    head = rate_where_looked(of, fit)
     claims = tuple(_claims(of, backing))
     conclusion, reasons = _conclude(head, claims, backing, missing_kinds(of))
     return Card(len(of), head, claims, conclusion, tuple(reasons))
@@ -107,7 +117,7 @@ def _claims(of: Sequence[Observed], backing: Backing) -> list[Claim]:
     ceiling, made = backing.ceiling, 1 - backing.failed
     looks = _claim("E", beyond(changed(of, "blank"), floor, ceiling))
     return [
-        _claim("A", rate(of, lambda one: one.present)),
+        _claim("A", citation_rate(of)),
         _claim("B", net_effect(of, floor, ceiling, made)),
         _uncited(of, floor, ceiling, made, looks.word),
         _claim("D", null),

@@ -89,7 +89,7 @@ def _any(rows: Sequence[Row]) -> bool | None:
 
 def _present(rows: Sequence[Row]) -> bool | None:
     told = [row.told.present for row in rows]
-    return False if 0 in told else True if rows[0].told.present == 1 else None
+    return False if 0 in told else True if 1 in told else None
 
 
 def _bit(value: int | None) -> bool | None:

@@ -79,13 +79,35 @@ def fit(of: Observed) -> bool | None:
 
 
 def strict_ccs(of: Observed) -> bool | None:
-    """CCS, with an item that cites something absent as 0."""
-    return False if of.present is False else of.ccs
+    """CCS, with an item that cites something absent as 0; None where nobody looked."""
+    return of.ccs if of.present else of.present
 
 
 def cited_and_present(of: Observed) -> bool | None:
-    """Whether what is cited is there and its edit changed the answer."""
-    return False if of.present is False else of.cited
+    """Whether what is cited is there and its edit changed the answer; None where nobody looked."""
+    return of.cited if of.present else of.present
+
+
+def nobody_looked(of: Sequence[Observed]) -> bool:
+    """Whether of no item whose cited edit was made it is known that what it cites is in the image.
+
+    The items that cite something absent may be known all the same, where an editor refuses them: a rate among them
+    alone would be 0.
+    """
+    made = [one.present for one in of if one.ccs is not None or one.cited is not None]
+    return bool(made) and all(present is None for present in made)
+
+
+def rate_where_looked(of: Sequence[Observed], bit: Bit, level: float = 0.95) -> Estimate:
+    """`rate` of a bit that is 0 where something cited is absent; no figure where nobody looked."""
+    if nobody_looked(of):
+        return Estimate(None, note="nobody looked whether what is cited is in the image")
+    return rate(of, bit, level)
+
+
+def citation_rate(of: Sequence[Observed], level: float = 0.95) -> Estimate:
+    """The share of items whose cited things are all in the image, among those where somebody looked."""
+    return rate_where_looked(of, lambda one: one.present, level)
 
 
 def rate(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
@@ -108,7 +130,7 @@ def effect_contrast(of: Sequence[Observed], level: float = 0.95) -> Estimate:
     """EC: P(present and changed | cited edit) − the greater P(changed) of the two uncited kinds."""
     others = [found for kind in UNCITED if (found := changed(of, kind, level)).value is not None]
     worst = max(others, key=lambda found: found.value or 0.0, default=Estimate(None, note="no uncited edit was made"))
-    return difference(rate(of, cited_and_present, level), worst)
+    return difference(rate_where_looked(of, cited_and_present, level), worst)
 
 
 def completeness(of: Sequence[Observed]) -> float | None:
@@ -122,7 +144,7 @@ def net_effect(of: Sequence[Observed], floor: Estimate, ceiling: Estimate = FULL
     floor (`cfeval.stats.rates.beyond`).
     """
     there = [one for one in of if one.present]
-    return product(rate(of, lambda one: one.present), beyond(changed(there, "cited"), floor, ceiling, made))
+    return product(citation_rate(of), beyond(changed(there, "cited"), floor, ceiling, made))
 
 
 def phi(of: Sequence[Observed]) -> float | None:

@@ -12,10 +12,13 @@ from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, 
 
 _COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7
 _SERIES = {
+    "strict_ccs": ("^", COLORS[3], -2, "strict CCS, edct-2025"),
     "ccs": ("o", COLORS[0], -1, "CCS, edct-2025"),
     "corrected": ("D", COLORS[2], 0, "the same, corrected for the judge's error"),
     "bench_ccs": ("s", COLORS[1], 1, "CCS, edct-bench-2026"),
 }
+WORTH_TELLING = 0.95
+"""Below it a citation rate is named: CCS leaves out what cites something absent."""
 _DODGE = 0.022
 """How far apart the figures of one target are drawn, and the targets of one share."""
 
@@ -48,6 +51,9 @@ def _caption(rows: Sequence[CalibrationRow]) -> str:
     """What the axis is, and the targets behind the short names."""
     names = ", ".join(f"{plain(short)}: {plain(vlm)}" for vlm, short in _short_names(rows).items())
     what = f"p, known share of items that the target answers unfaithfully; intervals: {rows[0].ci}"
+    rates = {row.vlm: row.citation_rate for row in rows if row.citation_rate is not None}
+    absent = [f"{plain(vlm)} {rate:.2f}" for vlm, rate in rates.items() if rate < WORTH_TELLING]
+    what += "\nCitation rate: " + ", ".join([*absent, f"others {WORTH_TELLING:g} or more"]) if rates else ""
     return "\n".join([what, *([names] if names else []), f"All targets: {TEST_WORLD.removeprefix('† ')}"])
 
 

@@ -1,4 +1,6 @@
-"""Forest plot: CCS of every condition of Table 1 with its interval; beside it PCS, NCC and what missing items allow."""
+"""Forest plot: CCS of every condition of Table 1 with its interval; beside it strict CCS, PCS, NCC and what missing
+items allow, and in figures the citation rate.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +15,7 @@ from cfeval.report.columns import limits
 from cfeval.report.figures import TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_CONDITION_NOTE, interval_methods
 
-_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
+_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 9.4
 
 
 def draw(rows: Sequence[ConditionRow]) -> Figure:
@@ -40,7 +42,7 @@ def _frame(axes: Axes, rows: Sequence[ConditionRow]) -> None:
     share_ticks(axes, "x")
     axes.grid(axis="x", color=GRID, linewidth=0.8)
     said = [
-        "CCS, the share of explanations that hold",
+        "CCS, the share of explanations that hold; there: citation rate, the share that cite what is in the image",
         f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}",
     ]
     said += [TEST_WORLD] if any(row.test_world for row in rows) else []
@@ -56,6 +58,8 @@ def _satellites(axes: Axes, place: int, row: ConditionRow) -> None:
     for value, marker, size in ((row.pcs, "|", 12), (row.ncc, "x", 6)):
         if value is not None:
             axes.plot(value, place, marker, color=MUTED, markersize=size, markeredgewidth=1.2, zorder=2, clip_on=False)
+    if row.strict_ccs is not None:
+        axes.plot(row.strict_ccs, place, "s", color=COLORS[2], markersize=10, fillstyle="none", zorder=5, clip_on=False)
     if row.paper_ccs is not None:
         axes.plot(row.paper_ccs, place, "*", color=COLORS[1], markersize=8, zorder=2)
 
@@ -63,7 +67,7 @@ def _satellites(axes: Axes, place: int, row: ConditionRow) -> None:
 def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:
     beside: dict[str, Any] = {"x": 1.03, "y": place, "va": "center", "fontsize": 8}
     beside["transform"] = axes.get_yaxis_transform()
-    scored = f"{row.n_scored} of {row.n}"
+    scored = f"{row.n_scored} of {row.n}   there: {_there(row)}"
     low, high = limits(row, "ccs")
     if row.ccs is None or low is None or high is None:
         axes.text(s=f"none scored   ({scored})", color=MUTED, **beside)
@@ -73,12 +77,18 @@ def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:
     axes.text(s=f"{row.ccs:.2f}  [{low:.2f}, {high:.2f}]   {scored}", **beside)
 
 
+def _there(row: ConditionRow) -> str:
+    """The citation rate."""
+    return "not known" if row.citation_rate is None else f"{row.citation_rate:.2f}"
+
+
 def _legend(figure: Figure, axes: Axes, rows: Sequence[ConditionRow]) -> None:
     axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label="CCS")
+    axes.plot([], [], "s", color=COLORS[2], markersize=8, fillstyle="none", label="strict CCS")
     axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
     axes.plot([], [], "x", color=MUTED, markeredgewidth=1.2, label="NCC (explanation)")
     if any(row.missing for row in rows):
         axes.plot([], [], color=GRID, linewidth=7, label="what missing items allow")
     if any(row.paper_ccs is not None for row in rows):
         axes.plot([], [], "*", color=COLORS[1], label="published CCS")
-    figure.legend(loc="outside upper center", ncols=5, handletextpad=0.6, columnspacing=1.4)
+    figure.legend(loc="outside upper center", ncols=6, handletextpad=0.6, columnspacing=1.4)

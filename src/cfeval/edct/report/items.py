@@ -177,7 +177,8 @@ class _Model:
         known = [score.answer_moved for score in tried if score.verified != 0]
         if any(known):
             return "also"
-        return "fits" if known and None not in known else "changed"
+        seen = 1 in (first.present, *(score.present for score in tried))
+        return "fits" if seen and known and None not in known else "changed"
 
     def _turn(self, item: str, score: Score) -> Item:
         """An edit and what followed it; what is not there is left out."""

@@ -87,7 +87,9 @@ def checks(
 
 def _check(record: Counterfactual, reply: VerifyReply | None, share: float) -> Checked:
     found, pictures = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
-    return Check(id=record.id, edit=record.edit, found=found, changed_share=round(share, DECIMALS)), pictures
+    gate = record.attempts[-1].found.absent if record.attempts else None
+    share = round(share, DECIMALS)
+    return Check(id=record.id, edit=record.edit, found=found, gate_absent=gate, changed_share=share), pictures
 
 
 def run(

@@ -54,7 +54,7 @@ def scores(
             names_edited=verdict.names_edited,
             sham=verdict.sham,
             swapped=verdict.swapped,
-            present=_present(ended, told, condition.protocol),
+            present=_present(ended, told, check, condition.protocol),
             breadth=None if told.cited is None else len(told.cited),
             correct=_correct(sample, baselines[verdict.id]),
             verified=None if check.found is None else check.found.verified,
@@ -69,12 +69,16 @@ def _absent(check: Check, verdict: Verdict) -> Verdict:
     return Verdict(id=verdict.id, edit=verdict.edit, **failure(Status.CITATION_ABSENT, "checks", check.found.reason))
 
 
-def _present(ended: Verdict, told: Instruction, protocol: str) -> Binary | None:
-    """Whether what the explanation cites is in the image: what was edited is, where nobody found it absent."""
+def _present(ended: Verdict, told: Instruction, check: Check, protocol: str) -> Binary | None:
+    """Whether what the explanation cites is in the image; None where no verifier, gate or writer looked.
+
+    That an edit was made does not show it: an editor may paint what was not there.
+    """
     if told.absent or ended.status == Status.CITATION_ABSENT:
         return 0
+    seen = 0 in (check.gate_absent, None if check.found is None else check.found.absent)
     edited = RULES[protocol].edits == "cited" and ended.status == Status.OK
-    return 1 if edited or told.cited else None
+    return 1 if (edited and seen) or told.cited else None
 
 
 def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:

@@ -11,9 +11,9 @@ from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_cell, name_columns, shared
-from cfeval.edct.tables.controls import completeness
+from cfeval.edct.tables.controls import completeness, completeness_cell, is_empty
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
-from cfeval.edct.tables.scores import TableData, accuracy, bounds, counts, strict_ccs, values
+from cfeval.edct.tables.scores import TableData, accuracy, bounds, cited, counts, values
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
@@ -56,8 +56,10 @@ class CalibrationRow(Setting, TableRow):
     """(1 − share) · ccs of the target whose share is 0, all else equal."""
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Of edct-2025."""
-    strict_ccs: Annotated[Figure, Heading("Strict CCS")] = None
-    """The same, an item that cites something absent counting 0."""
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
+    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
+    """Share of items whose cited thing is in the image, among those where that is known."""
     difference: Figure = None
     """ccs − expected."""
     within_05: Annotated[Binary | None, Heading("Within .05", lambda row: _YES[row.within_05])] = None
@@ -86,10 +88,12 @@ class CalibrationRow(Setting, TableRow):
     """Graded CCS of edct-bench-2026."""
     bench_difference: Annotated[Figure, Heading("2026: CCS − (1 − p)")] = None
     """bench_ccs − (1 − share): what the 2026 protocol cannot see stands here."""
-    completeness: Annotated[Figure, Heading("Completeness")] = None
+    completeness: Annotated[Figure, Heading("Completeness", completeness_cell)] = None
     """As in the table `controls`: what closes that blind spot."""
     n_uncited: int = 0
     """Items that it rests on."""
+    completeness_empty: Binary = 0
+    """1: it says nothing, because not even a blank image changes the answer, as in the table `controls`."""
     accuracy: Annotated[Figure, Heading("Accuracy")] = None
     """Mean accuracy of the baseline answers."""
     ci: str = ""
@@ -106,7 +110,8 @@ _READING = (
     "CCS, Expected and Corrected: edct-2025; 2026: edct-bench-2026. Expected: (1 − p) · CCS of the target with p = 0. "
     "Corrected: for the judge's error as measured on the other half of the images. A great difference in the last 2026 "
     "column is a blind spot of that protocol: an explanation that cites what does not matter passes as long as the "
-    "answer rightly stands. Completeness shows such a target up."
+    "answer rightly stands. Completeness shows such a target up; it is empty where not even a blank image changes the "
+    "answer."
 )
 
 
@@ -163,6 +168,7 @@ def _row(of: Mapping[str, Known], vlm: str, material: TableData) -> CalibrationR
     if uncited in material.scores:
         stood = completeness(material.of(uncited))
         figures |= {"completeness": mean_of(stood), "n_uncited": len(stood)}
+        figures |= {"completeness_empty": is_empty(condition.model_copy(update={"protocol": EDCT_2025}), material)}
     return CalibrationRow.model_validate(figures)
 
 
@@ -172,7 +178,7 @@ def _of_2025(known: Known, vlm: str) -> Figures:
     figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
     figures |= counts(scores) | bounds("ccs", scores, "ccs") | {"corrected_note": right.note or None}
     figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
-    figures |= {"strict_ccs": mean_of(values(scores, strict_ccs))}
+    figures |= cited(scores, known.material.how)
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
     return figures | _expectation(known, vlm, mean_of(values(scores, "ccs")))

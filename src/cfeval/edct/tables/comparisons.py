@@ -12,7 +12,17 @@ from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import Row, TableData, extremes, missing, n_items, values
+from cfeval.edct.tables.scores import (
+    Metric,
+    Row,
+    TableData,
+    extremes,
+    missing,
+    n_items,
+    nobody_looked,
+    strict_ccs,
+    values,
+)
 from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
@@ -57,6 +67,14 @@ class ComparisonRow(TableRow):
     """Of edct-2025."""
     other_ccs: Annotated[Figure, Heading("Other CCS", optional=True)] = None
     """The other target's."""
+    strict_ccs: Annotated[Figure, Heading("Strict CCS", optional=True)] = None
+    """The same, under either protocol, an edit of what is absent counting 0: of the items for which both have it."""
+    other_strict_ccs: Annotated[Figure, Heading("Other strict CCS", optional=True)] = None
+    """The other target's."""
+    citation_rate: Annotated[Figure, Heading("Citation rate", optional=True)] = None
+    """Share of the target's edits whose cited thing is in the image: of the items for which that is known of both."""
+    other_citation_rate: Annotated[Figure, Heading("Other citation rate", optional=True)] = None
+    """The other target's."""
     bench_ccs: Annotated[Figure, Heading("2026: CCS", optional=True)] = None
     """Of edct-bench-2026."""
     bench_other_ccs: Annotated[Figure, Heading("2026: other CCS", optional=True)] = None
@@ -89,7 +107,8 @@ _READING = (
     "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item has one "
     "score (with several items an image, the randomization test over images). Holm: McNemar's p, or else the "
     "bootstrap's, adjusted over this whole table. Detectable: the smallest difference that as many items would show "
-    f"with {POWER * 100:g} % power after this adjustment, were the targets to differ on as many as here."
+    f"with {POWER * 100:g} % power after this adjustment, were the targets to differ on as many as here. Strict CCS "
+    "and citation rate are of all items for which both have them."
 )
 
 
@@ -133,7 +152,7 @@ def _compared(one: Condition, other: Condition, material: TableData, tests: int)
     figures |= {"vlm": one.vlm, "other": other.vlm, "n": n_items(mine), "n_scored": len(both)}
     figures |= {"images": len({value.cluster for value, _ in both}), "missing": missing([*mine, *theirs])}
     figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
-    figures |= _bounds(mine, theirs)
+    figures |= _bounds(mine, theirs) | _cited(mine, theirs)
     if not both:
         return figures, None
     more, p = _paired(one.protocol, both, material.how, tests)
@@ -146,10 +165,22 @@ def _common(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], lis
     return [score for score in first if score.id in ids], [score for score in second if score.id in ids]
 
 
-def _both(mine: Sequence[Row], theirs: Sequence[Row]) -> list[tuple[ItemScore, ItemScore]]:
+def _both(mine: Sequence[Row], theirs: Sequence[Row], metric: Metric = "ccs") -> list[tuple[ItemScore, ItemScore]]:
     """The items that both have a score for."""
-    second = {value.item: value for value in values(theirs, "ccs")}
-    return [(value, second[value.item]) for value in values(mine, "ccs") if value.item in second]
+    second = {value.item: value for value in values(theirs, metric)}
+    return [(value, second[value.item]) for value in values(mine, metric) if value.item in second]
+
+
+def _cited(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
+    """Strict CCS and citation rate of the two; none where nobody looked."""
+    if nobody_looked(mine) or nobody_looked(theirs):
+        return {}
+    metrics: dict[str, Metric] = {"strict_ccs": strict_ccs, "citation_rate": "present"}
+    found: Figures = {}
+    for name, metric in metrics.items():
+        both = _both(mine, theirs, metric)
+        found |= {name: mean_of(one for one, _ in both), f"other_{name}": mean_of(other for _, other in both)}
+    return found
 
 
 def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:

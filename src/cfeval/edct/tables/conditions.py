@@ -22,13 +22,13 @@ from cfeval.edct.tables.scores import (
     TableData,
     accuracy,
     bounds,
+    cited,
     conditions_under,
     counts,
     edit_checks,
-    strict_ccs,
     values,
 )
-from cfeval.report.columns import Column, Estimated, Heading, TableRow, laid_out
+from cfeval.report.columns import Bounded, Column, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
     Figure,
@@ -42,7 +42,7 @@ from cfeval.report.tables import (
     varying,
     world_note,
 )
-from cfeval.stats.intervals import Interval, estimate, mean_of
+from cfeval.stats.intervals import Interval, estimate
 
 ALONE_NOTE = (
     "CCS alone backs no claim about a model: it leaves out what is cited and absent, and asks nothing of what is not "
@@ -78,9 +78,9 @@ class ConditionRow(Condition, TableRow):
     """NLE Concept Consistency: share of edits that the new explanation reflects."""
     ccs: Annotated[Estimated, Heading("CCS")] = None
     """Counterfactual Consistency Score: mean of pcs · ncc, over the items whose edit could be made."""
-    strict_ccs: Annotated[Estimated, Heading("Strict CCS")] = None
-    """The same, an item that cites something absent counting 0."""
-    citation_rate: Annotated[Figure, Heading("Citation rate")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
+    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
@@ -123,9 +123,9 @@ class BenchRow(Condition, TableRow):
     """Explanation Faithfulness."""
     ccs: Annotated[Estimated, Heading("CCS")] = None
     """Mean of ac · ef, over the edits that could be made."""
-    strict_ccs: Annotated[Estimated, Heading("Strict CCS")] = None
-    """The same, an edit of what is absent counting 0."""
-    citation_rate: Annotated[Figure, Heading("Citation rate")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
+    """The same, an edit of what is absent counting 0; empty where nobody looked."""
+    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
     """Share of edits whose cited thing is in the image, among those where that is known."""
     ccs_graded: Annotated[Estimated, Heading("Graded CCS")] = None
     """Mean of the judge's grade."""
@@ -190,9 +190,7 @@ def summary(condition: Condition, scores: Sequence[Row], how: Interval) -> Figur
     """Every figure of one condition's scores, by its column."""
     rules = RULES[condition.protocol]
     metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
-    strict = estimate(values(scores, strict_ccs), how)
-    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics} | {"strict_ccs": strict})
-    found |= {"citation_rate": mean_of(values(scores, "present"))}
+    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics}) | cited(scores, how)
     figures = condition.model_dump() | counts(scores) | found | bounds("ccs", scores, "ccs")
     return figures | {"accuracy": accuracy(scores)} | edit_checks(scores)
 

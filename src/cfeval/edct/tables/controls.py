@@ -21,7 +21,7 @@ from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_E
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
 from cfeval.edct.tables.faithfulness import card_of
-from cfeval.edct.tables.scores import NAMES, Row, TableData, bounds, conditions_under, counts, missing, values
+from cfeval.edct.tables.scores import NAMES, Row, TableData, bounds, cited, conditions_under, counts, missing, values
 from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
@@ -29,6 +29,7 @@ from cfeval.report.tables import (
     Figures,
     RenderedTable,
     Table,
+    cell,
     figures_of,
     intervals,
     varying,
@@ -62,6 +63,10 @@ class ControlRow(Condition, TableRow):
     """Those of them that have a CCS."""
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Mean of pcs · ncc."""
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", after="ccs")] = None
+    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    citation_rate: Annotated[Bounded, Heading("Citation rate", after="strict_ccs")] = None
+    """Share of items whose cited thing is in the image, among those where that is known."""
     missing: Annotated[str, Heading("Missing", missing_cell, after="n_null")] = ""
     """Why items have no CCS, with counts."""
     n_null: Annotated[
@@ -75,7 +80,7 @@ class ControlRow(Condition, TableRow):
     """Items whose null edit was judged."""
     noise_explanation: Annotated[Figure, MeanOf(NULL_EDIT, "explanation_moved"), Heading("Explanation moved")] = None
     """Share of null edits after which the explanation cited other evidence."""
-    noise_floor: Annotated[Bounded, Heading("Noise floor", after="ccs")] = None
+    noise_floor: Annotated[Bounded, Heading("Noise floor", after="citation_rate")] = None
     """Share of null edits after which the answer had moved."""
     noise_sham: Annotated[Figure, MeanOf(NULL_EDIT, "sham"), Heading("Sham rate")] = None
     """Share of null edits that the judge scores 1 if it is told the cited edit: its false positives on these items."""
@@ -150,8 +155,20 @@ def noise(scores: Sequence[Row]) -> list[ItemScore]:
 
 
 def completeness_cell(row: Any) -> str:
-    """Completeness with its interval, or that it is empty."""
-    return "empty" if row.completeness_empty else with_interval(row, "completeness")
+    """Completeness, with its interval where there is one, or that it is empty."""
+    if row.completeness_empty:
+        return "empty"
+    return with_interval(row, "completeness") if hasattr(row, "completeness_lo") else cell(row.completeness)
+
+
+def is_empty(condition: Condition, material: TableData) -> int:
+    """1 where completeness says nothing, since not even a blank image changes the answer: claim E is refuted. 0 also
+    where some control was not run.
+    """
+    if any(condition.model_copy(update={"protocol": name}) not in material.scores for name in (EDCT_2025, *CONTROLS)):
+        return 0
+    looks = next(claim for claim in card_of(condition, material).claims if claim.letter == "E")
+    return int(looks.word == "refuted")
 
 
 def _stood(score: Row) -> float | None:
@@ -168,8 +185,7 @@ def _row(condition: Condition, material: TableData) -> ControlRow:
     figures |= _means(of) | _of_null(null) | _of_uncited(uncited)
     figures |= {"n_blank": len(values(blank, "answer_moved")), "missing_blank": missing(blank)}
     figures |= figures_of(_estimates(scores, null, uncited, material))
-    looks = next(claim for claim in card_of(condition, material).claims if claim.letter == "E")
-    figures |= {"completeness_empty": int(looks.word == "refuted")}
+    figures |= cited(scores, material.how) | {"completeness_empty": is_empty(condition, material)}
     return ControlRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 
 

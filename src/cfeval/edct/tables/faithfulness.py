@@ -12,10 +12,12 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, Backing, Card, Claim, Letter, measured, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import (
+    Bit,
     Observed,
     causal_effect,
     ccs_where,
     changed,
+    citation_rate,
     effect_alignment,
     effect_contrast,
     f_auroc,
@@ -24,6 +26,7 @@ from cfeval.edct.faithfulness.observed import (
     phi,
     phi_cct,
     rate,
+    rate_where_looked,
     strict_ccs,
 )
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
@@ -77,10 +80,11 @@ class FaithfulnessRow(Condition, TableRow):
     ccs_backed: Binary = 0
     """1 where the judge's specificity is known, by 10 sham edits or more or by the judge exam, and at least .9 by
     either: else CCS rests on a judge whose error is unknown or too large."""
-    strict_ccs: Annotated[Estimated, Heading("Strict CCS", after="fit")] = None
-    """The same, an item that cites something absent counting 0."""
-    citation_rate: Annotated[Estimated, Heading("Citation rate")] = None
-    """Share of items whose cited things are all in the image, among those where somebody looked."""
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", after="fit")] = None
+    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
+    """Share of items whose cited things are all in the image, among those where a verifier, the gate or the writer
+    looked; empty where none of them did."""
     effect_contrast: Annotated[Estimated, Heading("EC")] = None
     """P(cites what is there and the cited edit changes the answer) − the greater P(changed) of the uncited edits."""
     cited: Annotated[Figure, Heading("Changed: cited")] = None
@@ -265,10 +269,10 @@ def _row(condition: Condition, material: TableData) -> FaithfulnessRow:
     of, scores = observe(condition, material), material.of(condition)
     level = material.how.level
     estimates: dict[str, Estimate] = {
-        "fit": rate(of, fit, level),
+        "fit": rate_where_looked(of, fit, level),
         "ccs": rate(of, lambda one: one.ccs, level),
-        "strict_ccs": rate(of, strict_ccs, level),
-        "citation_rate": rate(of, lambda one: one.present, level),
+        "strict_ccs": rate_where_looked(of, strict_ccs, level),
+        "citation_rate": citation_rate(of, level),
         "effect_contrast": effect_contrast(of, level),
         "noise_floor": changed(of, "null", level),
         "blank": changed(of, "blank", level),
@@ -277,7 +281,7 @@ def _row(condition: Condition, material: TableData) -> FaithfulnessRow:
     sham = rate(of, lambda one: one.sham, level)
     figures = condition.model_dump() | counts(scores) | figures_of(estimates)
     figures.pop("n_scored")
-    figures |= _range(of) | _means(of) | {"n_fit": estimates["fit"].n}
+    figures |= _ranges(of) | _means(of) | {"n_fit": estimates["fit"].n}
     figures |= {"sham": rounded(sham.value), "n_sham": sham.n, "n_swapped": estimates["swapped"].n}
     figures |= {"test_world": material.is_test(condition.vlm)}
     figures |= {"ccs_backed": int(_backed(of, condition, material))} | _examined(of, condition, material)
@@ -311,12 +315,17 @@ def _examined(of: Sequence[Observed], condition: Condition, material: TableData)
     return figures | {"exam_errors": exam.by_kind}
 
 
-def _range(of: Sequence[Observed]) -> Figures:
-    """FIT of all items if every one that has no outcome had failed it, or passed."""
-    told = [fit(one) for one in of]
-    least = sum(one is True for one in told) / len(told) if told else None
-    most = sum(one is not False for one in told) / len(told) if told else None
-    return {"fit_min": rounded(least), "fit_max": rounded(most)}
+def _ranges(of: Sequence[Observed]) -> Figures:
+    """FIT, citation rate and strict CCS of all items if every one that has no outcome had failed, or passed."""
+    bits: dict[str, Bit] = {"fit": fit, "citation_rate": lambda one: one.present, "strict_ccs": strict_ccs}
+    found: Figures = {}
+    for name, bit in bits.items() if of else ():
+        told = [bit(one) for one in of]
+        if name == "strict_ccs":  # a CCS of 0 is 0, whatever is in the image
+            told = [False if one.ccs is False else bit for one, bit in zip(of, told, strict=True)]
+        found |= {f"{name}_min": rounded(sum(one is True for one in told) / len(of))}
+        found |= {f"{name}_max": rounded(sum(one is not False for one in told) / len(of))}
+    return found
 
 
 def _means(of: Sequence[Observed]) -> Figures:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.records import Condition, Counterfactual, Score
-from cfeval.report.tables import Figure, Figures, varying
-from cfeval.stats.intervals import Interval, ItemScore, mean, rounded
+from cfeval.report.tables import Figure, Figures, figures_of, varying
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
 from cfeval.stats.misclassification import JudgeError
 
 NAMES = tuple(Condition.model_fields)
@@ -272,7 +273,33 @@ def edit_checks(scores: Sequence[Row]) -> Figures:
 
 
 def strict_ccs(row: Row) -> float | None:
-    """CCS of an edit, 0 where what the explanation cites is not in the image."""
+    """CCS of an edit, 0 where what the explanation cites is not in the image; None where nobody looked."""
+    return row.told.ccs if row.told.present else row.told.present
+
+
+def nobody_looked(scores: Iterable[Row]) -> bool:
+    """Whether of no edit that was made it is known that what the explanation cites is in the image: then no rate can be
+    given, since those that cite something absent may be known all the same.
+    """
+    made = [score.told.present for score in scored(scores)]
+    return bool(made) and all(present is None for present in made)
+
+
+def cited(scores: Sequence[Row], how: Interval) -> Figures:
+    """Citation rate and strict CCS of a condition, with intervals and bounds; no more than the bounds where nobody
+    looked.
+    """
+    unknown = nobody_looked(scores)
+    metrics: Mapping[str, Metric] = {"strict_ccs": strict_ccs, "citation_rate": "present"}
+    none = Estimate(None, note="nobody looked whether what is cited is in the image")
+    found = figures_of({name: none if unknown else estimate(values(scores, of), how) for name, of in metrics.items()})
+    found.pop("ci")
+    found |= bounds("citation_rate", scores, "present") | bounds("strict_ccs", scores, _strict_at_most)
+    return found | ({"strict_ccs_min": rounded(extremes(scores, strict_ccs)[0])} if scores else {})
+
+
+def _strict_at_most(row: Row) -> float | None:
+    """Strict CCS as far as CCS tells it: a CCS of 0 is 0, whatever is in the image."""
     return 0.0 if row.told.present == 0 else row.told.ccs
 
 

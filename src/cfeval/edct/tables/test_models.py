@@ -15,7 +15,7 @@ import numpy as np
 from cfeval.core.records import Binary
 from cfeval.edct.faithfulness.card import FIT_BOUND, measured, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
-from cfeval.edct.faithfulness.observed import UNCITED, Observed, changed, fit, rate, strict_ccs
+from cfeval.edct.faithfulness.observed import UNCITED, Observed, changed, fit, rate, rate_where_looked, strict_ccs
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
@@ -189,8 +189,8 @@ def _row(condition: Condition, known: Mapping[str, float | None], material: Tabl
     backed = backing(of, condition, material)
     estimates: dict[str, Estimate] = {
         "ccs": rate(of, lambda one: one.ccs, how.level),
-        "strict_ccs": rate(of, strict_ccs, how.level),
-        "fit": rate(of, fit, how.level),
+        "strict_ccs": rate_where_looked(of, strict_ccs, how.level),
+        "fit": rate_where_looked(of, fit, how.level),
     }
     truth = known["faithful"] or 0.0
     should = should_be(truth, known.get("noise") or 0.0)

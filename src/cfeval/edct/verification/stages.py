@@ -36,7 +36,7 @@ def score_faults(
         **_from_verdict(verdict, protocol),
         **{name: getattr(verdict, name) for name in _CARRIED},
         **absent,
-        "present": _present(bool(absent) or verdict.status == Status.CITATION_ABSENT, verdict, told, protocol),
+        "present": _present(bool(absent) or verdict.status == Status.CITATION_ABSENT, verdict, check, told, protocol),
         "breadth": None if told.cited is None else len(told.cited),
         "evidence": told.evidence,
         "correct": _correct(sample, said),
@@ -61,12 +61,15 @@ def _absent(verdict: Verdict, check: Check, protocol: str) -> dict[str, Any]:
     return ended | dict.fromkeys((*_MEASURED, "answer_moved"))
 
 
-def _present(absent: bool, verdict: Verdict, told: Instruction, protocol: str) -> int | None:
-    """Whether everything cited is in the image; an edit of it that was judged, and not found absent, shows that."""
+def _present(absent: bool, verdict: Verdict, check: Check, told: Instruction, protocol: str) -> int | None:
+    """Whether everything cited is in the image: the writer said so, or what was edited was seen in the original."""
     if absent or told.absent:
         return 0
+    if told.cited:
+        return 1
     judged = verdict.status == Status.OK and RULES[protocol].edits == "cited"
-    return 1 if judged or told.cited else None
+    by_verifier = check.found is not None and check.found.absent == 0
+    return 1 if judged and (by_verifier or check.gate_absent == 0) else None
 
 
 def _from_verdict(verdict: Verdict, protocol: str) -> dict[str, Any]:
@@ -174,7 +177,14 @@ def _counterfactuals(of: ConditionRecords) -> Iterator[Link]:
 
 
 def _checks(of: ConditionRecords) -> Iterator[Link]:
-    return _one_to_one("checks", of.counterfactuals, of.checks)
+    yield from _one_to_one("checks", of.counterfactuals, of.checks)
+    made = {key_of(record): record for record in of.counterfactuals}
+    for check in of.checks:
+        if not failed(check) and key_of(check) in made:
+            attempts = made[key_of(check)].attempts
+            gate = attempts[-1].found.absent if attempts else None
+            other = f"gate_absent is {_shown(check.gate_absent)}, not {_shown(gate)}"
+            yield from links("checks", check, "" if check.gate_absent == gate else other)
 
 
 def _requery(of: ConditionRecords) -> Iterator[Link]:
