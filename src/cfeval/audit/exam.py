@@ -23,7 +23,8 @@ def run(
     """Examine a judge before a run: its sensitivity and specificity on text cases with known scores.
 
     Writes the table (OUT.csv, OUT.md, OUT.tex) and OUT-replies.csv, a row for each case, and prints the table. A reply
-    without a score is counted as missing, never as an error.
+    without a score is counted as missing, never as an error. A judge is asked twice about each case: for its scores,
+    and whether the answer changed.
     """
     files = params or [PARAMS]
     loaded = load(*files)

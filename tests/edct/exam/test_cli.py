@@ -15,7 +15,19 @@ from tests.edct.plugins.judging import inside, judge_of, lines
 from tests.fake_chat import FakeChat
 
 CASES = exam_cases()
-SCORES = ("pcs", "ncc", "ccs")
+SCORES = ("pcs", "ncc", "ccs", "answer_changed")
+
+
+def moved(bit: int) -> str:
+    """A comparison in the form that is asked for."""
+    return f"ANSWER_MOVED: {bit}\nEXPLANATION_MOVED: {bit}"
+
+
+def constant(bit: int) -> FakeChat:
+    """Gives the same for everything."""
+    return FakeChat(
+        say=lambda asked: ChatReply(moved(bit) if "ANSWER_MOVED" in asked.turns[0].text else lines(bit, bit, bit))
+    )
 
 
 def table_of(model: FakeChat) -> dict[tuple[str, str], ExamRow]:
@@ -27,6 +39,10 @@ def knowing(asked: ChatRequest) -> ChatReply:
     """Gives the gold scores of the case that it is shown."""
     prompt = asked.turns[0].text
     [case] = [one for one in CASES if one.id == asked.item]
+    if "ANSWER_MOVED" in prompt:
+        assert inside(prompt, "answer-b") == case.new_answer
+        assert case.positive not in prompt, "it is told of no edit"
+        return ChatReply(moved(case.answer_changed))
     assert inside(prompt, "answer-after-the-edit") == case.new_answer
     assert case.question not in prompt
     return ChatReply(lines(case.pcs, case.ncc, case.ccs))
@@ -37,11 +53,14 @@ def test_a_judge_that_knows_the_gold_scores_makes_no_error() -> None:
     assert {row.n_scored for row in table.values() if row.kind == "all"} == {len(CASES)}
     assert {row.sensitivity for row in table.values()} == {1.0, None}
     assert {row.specificity for row in table.values()} == {1.0, None}
-    assert len(table) == 3 * (1 + len(KINDS))
+    assert len(table) == len(SCORES) * (1 + len(KINDS)) + 1
+    identical = table["identical", "answer_changed"]
+    assert (identical.n, identical.n_gold_0, identical.specificity) == (24, 24, 1)
+    assert table["paraphrase", "answer_changed"].n_gold_0 >= 5
 
 
 def test_a_judge_that_always_says_yes_has_no_specificity_and_one_that_never_does_no_sensitivity() -> None:
-    always, never = table_of(FakeChat(lines(1, 1, 1))), table_of(FakeChat(lines(0, 0, 0)))
+    always, never = table_of(constant(1)), table_of(constant(0))
     for score in SCORES:
         assert (always["all", score].sensitivity, always["all", score].specificity) == (1.0, 0.0)
         assert (never["all", score].sensitivity, never["all", score].specificity) == (0.0, 1.0)
@@ -68,6 +87,8 @@ def test_the_verb_writes_every_reply_and_the_table(tmp_path: Path, capsys: pytes
     assert [reply.id for reply in replies] == [case.id for case in CASES]
     overall = {row.score: row for row in table if row.kind == "all"}
     assert all(0 < (row.specificity or 0) < 0.5 < (row.sensitivity or 0) <= 1 for row in overall.values())
+    [same] = [row for row in table if row.kind == "identical"]
+    assert (same.score, same.specificity) == ("answer_changed", 1), "it finds no word that is another"
     assert (tmp_path / "exam.md").read_text() in capsys.readouterr().out
     assert (tmp_path / "exam.tex").is_file()
 
@@ -76,7 +97,7 @@ def test_a_judge_that_does_not_understand_the_texts_is_told_and_never_scored(tmp
     run(tmp_path / "exam", judge='{"plugin": "grammar"}')
     replies = read_csv(tmp_path / "exam-replies.csv", ExamReply)
     assert {(reply.status, reply.pcs) for reply in replies} == {(Status.UNPARSABLE, None)}
-    table = read_csv(tmp_path / "exam.csv", ExamRow)
+    table = [row for row in read_csv(tmp_path / "exam.csv", ExamRow) if row.score != "answer_changed"]
     assert {(row.n_scored, row.sensitivity, row.specificity) for row in table} == {(0, None, None)}
     assert f"unparsable {len(CASES)}" in "".join(render(table).body[0])
 
@@ -84,3 +105,23 @@ def test_a_judge_that_does_not_understand_the_texts_is_told_and_never_scored(tmp
 def test_a_judge_of_images_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="texts only"):
         run(tmp_path / "exam", judge='{"plugin": "blind", "model": {"plugin": "mock"}}')
+
+
+def test_a_comparison_that_calls_every_paraphrase_another_answer_is_found_out() -> None:
+    """Its scores are perfect: the exam of these alone would not show it."""
+
+    def literal(asked: ChatRequest) -> ChatReply:
+        if "ANSWER_MOVED" not in (prompt := asked.turns[0].text):
+            return knowing(asked)
+        return ChatReply(moved(int(inside(prompt, "answer-a") != inside(prompt, "answer-b"))))
+
+    table = table_of(FakeChat(say=literal))
+    assert {table["all", score].specificity for score in ("pcs", "ncc", "ccs")} == {1}
+    assert (table["all", "answer_changed"].sensitivity, table["paraphrase", "answer_changed"].specificity) == (1, 0)
+    assert table["identical", "answer_changed"].specificity == 1
+
+
+def test_a_comparison_that_cannot_be_read_is_missing_of_that_score_alone() -> None:
+    table = table_of(FakeChat(say=lambda asked: ChatReply("?") if "_MOVED" in asked.turns[0].text else knowing(asked)))
+    assert table["all", "answer_changed"].missing == f"unparsable {len(CASES)}"
+    assert (table["all", "ccs"].missing, table["all", "ccs"].n_scored) == ("", len(CASES))

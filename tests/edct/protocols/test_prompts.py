@@ -97,3 +97,14 @@ def test_every_judge_has_something_to_ask_under_every_protocol(judge: str) -> No
     assert {name: len(forms) for name, forms in JUDGES[judge].items()} == {
         name: 1 + rules.graded for name, rules in RULES.items()
     }
+
+
+@pytest.mark.parametrize("name", ["judge", "judge_b", "blind_judge"])
+def test_an_explanation_that_silently_drops_the_old_state_has_one_score_and_not_two(name: str) -> None:
+    """As in the paper, NCC asks that the change be acknowledged; `stops resting on it` and `says nothing of it` met."""
+    [rule] = [line for line in load_prompt(name, protocol="edct-2025").splitlines() if line.startswith("**NCC")]
+    ones, zeros = (re.search(rf"is {bit} (?:where|if) (.*?)\.", rule) for bit in (1, 0))
+    assert ones and zeros  # noqa: PT018
+    assert "acknowledges" in ones[1]
+    assert "without a word" in zeros[1]
+    assert not re.search("no longer|stopped", ones[1])

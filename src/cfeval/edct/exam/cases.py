@@ -10,11 +10,15 @@ explanation about the edited image. All were written for this exam; none is from
   state. An explanation that does not touch on the change at all has 0, also where it no longer names the old concept.
   It is judged by the new explanation alone, whatever the answer says.
 - **CCS** is PCS × NCC.
+- **Answer changed** is 1 where a reader would take another answer from the new text than from the one before. It is
+  what FIT rests on where the texts alone do not compare two answers; the judge is asked without the edit. Among the
+  cases are paraphrases and answers that are word for word the same.
 
 Other words for the same thing, hedges, another language, length and what a text tells the judge to do count for
 nothing. Cases on which two people could differ under this rule were left out.
 """
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -24,6 +28,7 @@ from cfeval.core.records import Binary, Record
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Change, JudgeRequest
 from cfeval.edct.metrics import ccs
+from cfeval.edct.protocols.rules import NULL_EDIT
 
 KINDS = {
     "clear": "the answer follows and the explanation cites the edit",
@@ -88,6 +93,11 @@ class ExamCase(Record):
         """The product."""
         return ccs(self.pcs, self.ncc)
 
+    @property
+    def identical(self) -> bool:
+        """Whether the new answer is word for word the one before."""
+        return self.answer == self.new_answer
+
 
 def exam_cases() -> list[ExamCase]:
     """All cases, in the order of the file."""
@@ -105,3 +115,9 @@ def judge_request(case: ExamCase, seed: int) -> JudgeRequest:
         new_explanation=case.new_explanation,
         seed=derive_seed(seed, case.id, "exam"),
     )
+
+
+def comparison_request(case: ExamCase, seed: int) -> JudgeRequest:
+    """What a judge is asked about a case where it compares answers: the same texts, and no edit."""
+    asked = judge_request(case, seed)
+    return replace(asked, protocol=NULL_EDIT, changes=(), seed=derive_seed(seed, case.id, "exam comparison"))

@@ -11,7 +11,7 @@ from cfeval.core.errors import InputError, PluginError
 from cfeval.core.jsonl import write_csv
 from cfeval.core.progress import track
 from cfeval.core.records import Status
-from cfeval.edct.exam.cases import ExamCase, exam_cases, judge_request
+from cfeval.edct.exam.cases import ExamCase, comparison_request, exam_cases, judge_request
 from cfeval.edct.exam.table import ExamReply, ExamRow, render, rows
 from cfeval.edct.interfaces import Judge, JudgeReply
 from cfeval.edct.metrics import ccs
@@ -32,7 +32,8 @@ def run(
     """Examine a judge: let it score text cases with known scores, and show its sensitivity and specificity.
 
     Writes the table (OUT.csv, OUT.md, OUT.tex) and OUT-replies.csv, a row for each case, and prints the table. A reply
-    without a score is counted as missing, never as an error. `cfeval exam` takes a judge of the parameter file.
+    without a score is counted as missing, never as an error. A judge is asked twice about each case: for its scores,
+    and whether the answer changed. `cfeval exam` takes a judge of the parameter file.
     """
     use_offline_cache(offline)
     write_exam(build("judges", judge, "--judge"), out, seed)
@@ -55,17 +56,27 @@ def write_exam(judge: Judge, out: Path, seed: int) -> None:
 
 
 def examine(judge: Judge, cases: Iterable[ExamCase], seed: int) -> Iterator[ExamReply]:
-    """What a judge gives for every case, in order."""
-    asked = map_requests(cases, lambda case: judge_request(case, seed), judge.judge, BATCH)
-    return (_reply(case, reply) for case, reply in asked)
+    """What a judge gives for every case, in order: its scores, and whether it finds that the answer changed."""
+    every = list(cases)
+    scored = map_requests(every, lambda case: judge_request(case, seed), judge.judge, BATCH)
+    compared = map_requests(every, lambda case: comparison_request(case, seed), judge.judge, BATCH)
+    for (case, reply), (_, other) in zip(scored, compared, strict=True):
+        yield _reply(case, reply, other)
 
 
-def _reply(case: ExamCase, reply: JudgeReply) -> ExamReply:
+def _reply(case: ExamCase, reply: JudgeReply, compared: JudgeReply) -> ExamReply:
     gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
+    gold |= {"gold_answer_changed": case.answer_changed}
     scores: dict[str, Any] = {}
     if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
         raise PluginError(f"the judge gave scores {sorted(reply.scores)} for case '{case.id}', not pcs and ncc")
     if reply.status == Status.OK:
         scores = {**reply.scores, "ccs": ccs(reply.scores["pcs"], reply.scores["ncc"])}
+    if compared.status == Status.OK and "answer_moved" not in compared.scores:
+        raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
+    if compared.status == Status.OK:
+        scores |= {"answer_changed": compared.scores["answer_moved"]}
     told = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
+    told |= {"compared": compared.status, "compared_reason": compared.reason}
+    told |= {"compared_completion": compared.completion}
     return ExamReply.model_validate({**gold, **scores, **told})

@@ -1,5 +1,8 @@
 """The table of a judge exam: how often a judge gives the gold score, by score and kind of case.
 
+The last score is of the comparison: whether the judge tells that an answer changed, which decides FIT where the texts
+alone do not.
+
 Sensitivity is the share of 1s among the cases whose gold score is 1, specificity the share of 0s among the others.
 Cases without a score count for neither. Wilson intervals with the questions as clusters, since one question has several
 cases.
@@ -20,8 +23,11 @@ from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share, share, wilson
 
 LEVEL = 0.95
-SCORES = ("pcs", "ncc", "ccs")
-ALL = "all"
+COMPARED = "answer_changed"
+SCORES = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS", COMPARED: "Answer changed"}
+"""The scores, and what they are called."""
+ALL, IDENTICAL = "all", "identical"
+"""All cases; and, of the comparison, those whose answers are word for word the same."""
 
 
 class ExamReply(Record):
@@ -32,12 +38,19 @@ class ExamReply(Record):
     gold_pcs: Binary
     gold_ncc: Binary
     gold_ccs: Binary
+    gold_answer_changed: Binary
     pcs: Binary | None = None
     ncc: Binary | None = None
     ccs: Binary | None = None
+    answer_changed: Binary | None = None
     status: Status
+    """Of PCS, NCC and CCS."""
     reason: str = ""
     completion: str = ""
+    compared: Status
+    """Of the comparison of answers."""
+    compared_reason: str = ""
+    compared_completion: str = ""
 
 
 class ExamRow(Record):
@@ -65,17 +78,20 @@ class ExamRow(Record):
 
 
 def rows(replies: Sequence[ExamReply], cases: Sequence[ExamCase]) -> list[ExamRow]:
-    """A row for each score over all cases, then for each score and kind."""
+    """A row for each score over all cases, then for each score and kind; last one of the answers that are the same."""
     questions = {case.id: case.question for case in cases}
+    same = {case.id for case in cases if case.identical}
     kinds = [kind for kind in KINDS if any(reply.kind == kind for reply in replies)]
     chosen = {ALL: list(replies)} | {kind: [reply for reply in replies if reply.kind == kind] for kind in kinds}
-    return [_row(score, kind, some, questions) for kind, some in chosen.items() for score in SCORES]
+    found = [_row(score, kind, some, questions) for kind, some in chosen.items() for score in SCORES]
+    return [*found, _row(COMPARED, IDENTICAL, [reply for reply in replies if reply.id in same], questions)]
 
 
 def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping[str, str]) -> ExamRow:
     scored = [reply for reply in replies if getattr(reply, score) is not None]
     ones, zeros = ([reply for reply in scored if getattr(reply, f"gold_{score}") == gold] for gold in (1, 0))
-    missing = Counter(str(reply.status) for reply in replies if getattr(reply, score) is None)
+    ended = "compared" if score == COMPARED else "status"
+    missing = Counter(str(getattr(reply, ended)) for reply in replies if getattr(reply, score) is None)
     right = {1: _right(ones, score, questions), 0: _right(zeros, score, questions)}
     found = {"sensitivity": _interval(right[1]), "specificity": _interval(right[0])}
     return ExamRow.model_validate(
@@ -137,7 +153,7 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
     headings = ("Score", "Cases", "Scored", "Sensitivity", "Specificity", "Missing")
     body = tuple(
         (
-            row.score.upper(),
+            SCORES[row.score],
             row.kind.replace("_", " "),
             f"{row.n_scored} of {row.n}",
             _counted(with_interval(row, "sensitivity"), row.n_gold_1),
@@ -149,6 +165,8 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
     notes = (
         "Sensitivity: share of 1s where the gold score is 1; specificity: share of 0s where it is 0; in brackets how "
         "many such cases are scored. Cases without a score count for neither. " + intervals(of).strip(),
+        "Answer changed: whether another answer is told from the one before, without the edit; it decides FIT where "
+        "the texts alone do not. Identical: the answer is word for word the same.",
         "Kinds: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in KINDS.items()) + ".",
     )
     return RenderedTable("edct_exam", "Judge exam: error of a judge on cases of known scores", headings, body, notes)

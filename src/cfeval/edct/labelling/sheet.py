@@ -52,7 +52,7 @@ ASKS = {
     ),
     "ncc": Ask(
         "NCC: does the explanation follow the edit?",
-        "Yes where the new explanation takes up the change, or no longer rests on what the edit took away.",
+        "Yes where the new explanation acknowledges the change. Dropping the old state without a word is No.",
     ),
     "ac": Ask(
         "AC: is the answer right for the edited picture?",
