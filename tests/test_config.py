@@ -318,3 +318,23 @@ def test_a_machine_gives_its_jobs_all_gpus_unless_told_otherwise() -> None:
     assert Limits.model_validate({"gpu": 2}).gpu == 2
     with pytest.raises(ValidationError, match="gpu"):
         Limits.model_validate({"gpu": "some"})
+
+
+def test_the_recommended_run_has_an_exam_of_every_judge_of_texts_whose_scores_it_shows() -> None:
+    edct = overlaid("audit").edct
+    judges = {condition.judge for condition in edct.conditions()}
+    texts = {name for name in judges if edct.judges[name].plugin != "blind"}  # which looks at images
+    assert set(edct.exams) == texts == {"panel"}
+    command = (ROOT / "workflow" / "params" / "audit.yaml").read_text(encoding="utf-8")
+    assert f"--judge panel --out {edct.exams['panel'].removesuffix('.csv')}\n" in command
+
+
+@pytest.mark.parametrize("name", ["paper-table1", "paper-table2", "paper-bench"])
+def test_an_overlay_of_a_paper_says_what_it_lacks_for_a_claim(name: str) -> None:
+    edct = overlaid(name).edct
+    assert not edct.tables.controls
+    assert set(edct.verifiers).isdisjoint(condition.dataset for condition in edct.conditions())
+    text = (ROOT / "workflow" / "params" / f"{name}.yaml").read_text(encoding="utf-8")
+    said = " ".join(text.replace("#", "").split())
+    assert "no control" in said
+    assert "it lacks" in said

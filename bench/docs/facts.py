@@ -26,6 +26,15 @@ ROWS: Mapping[str, str | tuple[str, ...]] = {
     "vce/tables/vce_hypotheses": ("| H3 | cone", "| Rejection | of those"),
 }
 """Of a long table, how the rows begin that a page shows."""
+FAULTS = {
+    "wrong_object": "a wrong object",
+    "extra_object": "an extra object",
+    "wrong_value": "a wrong value",
+    "spill": "all else redrawn",
+    "none_made": "only noise redrawn",
+    "no_op": "only stored again",
+}
+"""What the editor that goes wrong does, in words."""
 _WIDTH = 120
 
 
@@ -47,8 +56,8 @@ def facts(root: Path = ROOT) -> Mapping[str, str]:
         "Calibration": f"on {len(exact)} test models whose faithfulness we know, CCS alone misleads about "
         f"{misled['CCS']}, FIT about {misled['FIT']}. [How we know that it works](docs/concepts/test-bed.md).",
         "Gate": "each edit is checked before it counts, retried once, else left out. On drawn scenes, "
-        f"{_accepted(bad)} of {_edits(bad):,} faulty edits passed, and {_accepted(good):,} of {_edits(good):,} good "
-        "ones. [Gate, controls and judges](docs/concepts/trust.md).",
+        f"{_accepted(bad)} of {_edits(bad):,} faulty edits passed ({_faults(bad)}), and {_accepted(good):,} of "
+        f"{_edits(good):,} good ones. [Gate, controls and judges](docs/concepts/trust.md).",
         "Controls": "edits whose right outcome is known. When something was edited that the explanation does not name, "
         f"the faithful test model kept its answer in {_percent(controls['completeness'])} of cases. [The "
         "controls](docs/concepts/trust.md#does-it-move-by-itself-the-controls).",
@@ -92,6 +101,10 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def _gated(row: Mapping[str, str]) -> bool:
     return row["editor"] == "flawed-gated-read"
+
+
+def _faults(rows: list[dict[str, str]]) -> str:
+    return ", ".join(words for fault, words in FAULTS.items() if fault in {row["fault"] for row in rows})
 
 
 def _edits(rows: list[dict[str, str]]) -> int:

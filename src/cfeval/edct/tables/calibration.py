@@ -57,7 +57,7 @@ class CalibrationRow(Setting, TableRow):
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Of edct-2025."""
     strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
-    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    """The same, an item that cites something absent counting 0; empty where that was not checked."""
     citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     difference: Figure = None

@@ -79,7 +79,7 @@ class ConditionRow(Condition, TableRow):
     ccs: Annotated[Estimated, Heading("CCS")] = None
     """Counterfactual Consistency Score: mean of pcs · ncc, over the items whose edit could be made."""
     strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
-    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    """The same, an item that cites something absent counting 0; empty where that was not checked."""
     citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     ci: str = ""
@@ -124,7 +124,7 @@ class BenchRow(Condition, TableRow):
     ccs: Annotated[Estimated, Heading("CCS")] = None
     """Mean of ac · ef, over the edits that could be made."""
     strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
-    """The same, an edit of what is absent counting 0; empty where nobody looked."""
+    """The same, an edit of what is absent counting 0; empty where that was not checked."""
     citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
     """Share of edits whose cited thing is in the image, among those where that is known."""
     ccs_graded: Annotated[Estimated, Heading("Graded CCS")] = None

@@ -64,7 +64,7 @@ class ControlRow(Condition, TableRow):
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Mean of pcs · ncc."""
     strict_ccs: Annotated[Bounded, Heading("Strict CCS", after="ccs")] = None
-    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    """The same, an item that cites something absent counting 0; empty where that was not checked."""
     citation_rate: Annotated[Bounded, Heading("Citation rate", after="strict_ccs")] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     missing: Annotated[str, Heading("Missing", missing_cell, after="n_null")] = ""

@@ -81,7 +81,7 @@ class FaithfulnessRow(Condition, TableRow):
     """1 where the judge's specificity is known, by 10 sham edits or more or by the judge exam, and at least .9 by
     either: else CCS rests on a judge whose error is unknown or too large."""
     strict_ccs: Annotated[Bounded, Heading("Strict CCS", after="fit")] = None
-    """The same, an item that cites something absent counting 0; empty where nobody looked."""
+    """The same, an item that cites something absent counting 0; empty where that was not checked."""
     citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
     """Share of items whose cited things are all in the image, among those where a verifier, the gate or the writer
     looked; empty where none of them did."""

@@ -291,7 +291,7 @@ def cited(scores: Sequence[Row], how: Interval) -> Figures:
     """
     unknown = nobody_looked(scores)
     metrics: Mapping[str, Metric] = {"strict_ccs": strict_ccs, "citation_rate": "present"}
-    none = Estimate(None, note="nobody looked whether what is cited is in the image")
+    none = Estimate(None, note="whether what is cited is in the image was not checked")
     found = figures_of({name: none if unknown else estimate(values(scores, of), how) for name, of in metrics.items()})
     found.pop("ci")
     found |= bounds("citation_rate", scores, "present") | bounds("strict_ccs", scores, _strict_at_most)
