@@ -112,8 +112,8 @@ def test_a_second_protocol_asks_only_what_the_first_has_not(sent: Any, tmp_path:
         "requeries": {"vlm": 2 * (EDITS - 1) * ITEMS},
         "verdicts": {"judge": 2 * EDITS * ITEMS},
     }
-    swapped = ITEMS - 1
-    """Pairs with the answer of an item before: of the first there is none."""
+    swapped = 0
+    """The answers to the one question name a thing of another color each: none differs for sure from one before."""
     assert sent(NULL_EDIT) == NOTHING | {"requeries": {"vlm": 2 * ITEMS}, "verdicts": {"judge": ITEMS + swapped}}
     for protocol in (EDCT_2025, EDCT_BENCH_2026, NULL_EDIT):
         assert sent(protocol, folder="again") == NOTHING

@@ -40,7 +40,7 @@ def test_a_good_reply_is_a_verdict() -> None:
 
 
 def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
-    """The keys of the first release: whoever has paid for these calls finds them in the cache."""
+    """The keys since NCC has one clause: whoever has paid for these calls finds them in the cache."""
     model = FakeChat("no")
     plain = request("j", changes=(Change("Make a ramp."),), seed=6)
     answers(judge_of(model, votes=3).judge, [request(), plain])
@@ -50,12 +50,12 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
         for turns in (1, 3)
     }
     assert [key[:16] for key in keys[1][:4]] == [
-        "f15d0e0adf847ea7",
-        "075f12b027549b9a",
-        "626d950a694cd2bc",
-        "c29568e9ecf21fe2",
+        "3a1f8805c275e22a",
+        "9a1b4c890f0357c6",
+        "1faa96d3bef0cc32",
+        "97886bcf0419d259",
     ]
-    assert keys[3][0][:16] == "39fd145351ec7861", "the repair turn of the first sample"
+    assert keys[3][0][:16] == "0c8d993af8f551a2", "the repair turn of the first sample"
 
 
 def test_json_is_read_where_the_server_enforced_it() -> None:
