@@ -113,7 +113,7 @@ def test_a_second_protocol_asks_only_what_the_first_has_not(sent: Any, tmp_path:
         "verdicts": {"judge": 2 * EDITS * ITEMS},
     }
     swapped = 0
-    """The answers to the one question name a thing of another color each: none differs for sure from one before."""
+    """The answers to the one question have two words each: too few to differ for sure."""
     assert sent(NULL_EDIT) == NOTHING | {"requeries": {"vlm": 2 * ITEMS}, "verdicts": {"judge": ITEMS + swapped}}
     for protocol in (EDCT_2025, EDCT_BENCH_2026, NULL_EDIT):
         assert sent(protocol, folder="again") == NOTHING
