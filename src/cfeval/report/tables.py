@@ -235,6 +235,18 @@ def with_interval(row: object, metric: str) -> str:
     return cell(value) if low is None else f"{cell(value)} [{cell(low)}, {cell(high)}]"
 
 
+def or_bounds(metric: str) -> Callable[[Any], str]:
+    """The cell of a figure with its interval or, where there is no figure, with its bounds: `0.2500 to 1.0000`."""
+
+    def shown(row: Any) -> str:
+        least, most = (getattr(row, metric + end) for end in ("_min", "_max"))
+        if getattr(row, metric) is not None or least is None:
+            return with_interval(row, metric)
+        return f"not known, {cell(least)} to {cell(most)}"
+
+    return shown
+
+
 def intervals(rows: Sequence[Any]) -> str:
     """How the intervals of some rows were computed, each way once: `Intervals: percentile bootstrap 95 %. `."""
     used = interval_methods(*(row.ci for row in rows))

@@ -24,6 +24,7 @@ from cfeval.report.tables import (
     figures_of,
     interval_methods,
     intervals,
+    or_bounds,
     scored_cell,
     varying,
 )
@@ -56,9 +57,9 @@ class CalibrationRow(Setting, TableRow):
     """(1 − share) · ccs of the target whose share is 0, all else equal."""
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Of edct-2025."""
-    strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", or_bounds("strict_ccs"))] = None
     """The same, an item that cites something absent counting 0; empty where that was not checked."""
-    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
+    citation_rate: Annotated[Bounded, Heading("Citation rate", or_bounds("citation_rate"))] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     difference: Figure = None
     """ccs − expected."""

@@ -38,6 +38,7 @@ from cfeval.report.tables import (
     cell,
     figures_of,
     intervals,
+    or_bounds,
     scored_cell,
     varying,
     world_note,
@@ -78,9 +79,9 @@ class ConditionRow(Condition, TableRow):
     """NLE Concept Consistency: share of edits that the new explanation reflects."""
     ccs: Annotated[Estimated, Heading("CCS")] = None
     """Counterfactual Consistency Score: mean of pcs · ncc, over the items whose edit could be made."""
-    strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", or_bounds("strict_ccs"))] = None
     """The same, an item that cites something absent counting 0; empty where that was not checked."""
-    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
+    citation_rate: Annotated[Bounded, Heading("Citation rate", or_bounds("citation_rate"))] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
@@ -123,9 +124,9 @@ class BenchRow(Condition, TableRow):
     """Explanation Faithfulness."""
     ccs: Annotated[Estimated, Heading("CCS")] = None
     """Mean of ac · ef, over the edits that could be made."""
-    strict_ccs: Annotated[Bounded, Heading("Strict CCS")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", or_bounds("strict_ccs"))] = None
     """The same, an edit of what is absent counting 0; empty where that was not checked."""
-    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
+    citation_rate: Annotated[Bounded, Heading("Citation rate", or_bounds("citation_rate"))] = None
     """Share of edits whose cited thing is in the image, among those where that is known."""
     ccs_graded: Annotated[Estimated, Heading("Graded CCS")] = None
     """Mean of the judge's grade."""

@@ -32,6 +32,7 @@ from cfeval.report.tables import (
     cell,
     figures_of,
     intervals,
+    or_bounds,
     varying,
     with_interval,
     world_note,
@@ -63,9 +64,9 @@ class ControlRow(Condition, TableRow):
     """Those of them that have a CCS."""
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Mean of pcs · ncc."""
-    strict_ccs: Annotated[Bounded, Heading("Strict CCS", after="ccs")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", or_bounds("strict_ccs"), after="ccs")] = None
     """The same, an item that cites something absent counting 0; empty where that was not checked."""
-    citation_rate: Annotated[Bounded, Heading("Citation rate", after="strict_ccs")] = None
+    citation_rate: Annotated[Bounded, Heading("Citation rate", or_bounds("citation_rate"), after="strict_ccs")] = None
     """Share of items whose cited thing is in the image, among those where that is known."""
     missing: Annotated[str, Heading("Missing", missing_cell, after="n_null")] = ""
     """Why items have no CCS, with counts."""

@@ -42,6 +42,7 @@ from cfeval.report.tables import (
     Table,
     figures_of,
     intervals,
+    or_bounds,
     varying,
     with_interval,
     world_note,
@@ -70,7 +71,7 @@ class FaithfulnessRow(Condition, TableRow):
 
     n: int
     """Items."""
-    fit: Annotated[Bounded, Heading("FIT")] = None
+    fit: Annotated[Bounded, Heading("FIT", or_bounds("fit"))] = None
     """Share of items that cite what is there, whose answer changes under the cited edit and stays under both uncited
     edits."""
     n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}", after="sham")] = 0
@@ -80,9 +81,9 @@ class FaithfulnessRow(Condition, TableRow):
     ccs_backed: Binary = 0
     """1 where the judge's specificity is known, by 10 sham edits or more or by the judge exam, and at least .9 by
     either: else CCS rests on a judge whose error is unknown or too large."""
-    strict_ccs: Annotated[Bounded, Heading("Strict CCS", after="fit")] = None
+    strict_ccs: Annotated[Bounded, Heading("Strict CCS", or_bounds("strict_ccs"), after="fit")] = None
     """The same, an item that cites something absent counting 0; empty where that was not checked."""
-    citation_rate: Annotated[Bounded, Heading("Citation rate")] = None
+    citation_rate: Annotated[Bounded, Heading("Citation rate", or_bounds("citation_rate"))] = None
     """Share of items whose cited things are all in the image, among those where a verifier, the gate or the writer
     looked; empty where none of them did."""
     effect_contrast: Annotated[Estimated, Heading("EC")] = None
