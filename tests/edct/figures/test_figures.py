@@ -128,6 +128,13 @@ def test_a_condition_with_ccs_alone_has_no_place_on_the_two_axes() -> None:
     assert "No condition has both" in svg(axes.draw([row.model_copy(update={"completeness": None})]))
 
 
+def test_a_condition_whose_completeness_says_nothing_has_no_place_and_is_named() -> None:
+    rows = [control("a", 0.5, 0.5), control("prior", 0.0, 1.0, completeness_empty=1)]
+    text = svg(axes.draw(rows))
+    assert ">prior<" not in text
+    assert "as a blank image changes nothing: prior" in text
+
+
 def test_the_noise_floor_is_explained_where_there_is_one() -> None:
     assert "noise floor" in svg(axes.draw([control("a", 0.5, 0.5, noise_floor=0.1)]))
     assert "noise floor" not in svg(axes.draw([control("a", 0.5, 0.5)]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -18,6 +19,9 @@ _SIZE_INCHES = (5.8, 5.4)
 _LIMITS = (-0.04, 1.06)
 _CHARACTER, _LINE, _GAP = 0.0165, 0.034, 0.022
 """About the width of a letter and the height of a line of a label, and its distance from the point, on the axes."""
+
+_NOTE_CHARACTERS = 72
+"""Of a line below the axes."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,13 @@ def draw(rows: Sequence[ControlRow]) -> Figure:
     """One cross a condition, with the intervals of both figures; without a row, a sentence that says so."""
     use_style()
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
-    placed = [row for row in rows if row.ccs is not None and row.completeness is not None]
+    full = [row for row in rows if not row.completeness_empty]
+    placed = [row for row in full if row.ccs is not None and row.completeness is not None]
     if not placed:
         return empty_figure(figure, "No condition has both CCS and completeness." if rows else NO_CONDITION_NOTE)
     axes = figure.add_subplot()
-    _frame(axes, any(row.test_world for row in placed))
+    empty = [plain(label) for label, row in zip(condition_labels(rows), rows, strict=True) if row.completeness_empty]
+    _frame(axes, any(row.test_world for row in placed), empty)
     taken = [_point(row) for row in placed]
     for row, label in zip(placed, condition_labels(placed), strict=True):
         _cross(axes, row)
@@ -54,12 +60,15 @@ def draw(rows: Sequence[ControlRow]) -> Figure:
     return figure
 
 
-def _frame(axes: Axes, test_world: bool) -> None:
+def _frame(axes: Axes, test_world: bool, empty: Sequence[str]) -> None:
     strip_spines(axes, "bottom", "left")
     axes.set(xlim=_LIMITS, ylim=_LIMITS, aspect="equal")
     share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)
-    axes.set_xlabel("CCS: does what is cited matter?" + (f"\n{TEST_WORLD}" if test_world else ""))
+    said = ["CCS: does what is cited matter?", *([TEST_WORLD] if test_world else [])]
+    told = f"no completeness, as a blank image changes nothing: {', '.join(empty)}"
+    said += wrap(told, _NOTE_CHARACTERS) if empty else []
+    axes.set_xlabel("\n".join(said))
     axes.set_ylabel("completeness: is what matters cited?")
 
 

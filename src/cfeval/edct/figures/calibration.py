@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,6 +20,8 @@ _SERIES = {
 }
 WORTH_TELLING = 0.95
 """Below it a citation rate is named: CCS leaves out what cites something absent."""
+_CHARACTERS = 36
+"""Of a line of the caption, for each column of panels."""
 _DODGE = 0.022
 """How far apart the figures of one target are drawn, and the targets of one share."""
 
@@ -40,7 +43,8 @@ def draw(rows: Sequence[CalibrationRow]) -> Figure:
         else:
             axes.set_visible(False)
             grid.flat[number - columns].tick_params(labelbottom=True)
-    figure.supxlabel(_caption(rows), fontsize=9)
+    lines_of = [line for text in _caption(rows).splitlines() for line in wrap(text, _CHARACTERS * max(columns, 2))]
+    figure.supxlabel("\n".join(lines_of), fontsize=9)
     figure.supylabel("measured", fontsize=9)
     handles = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4 if columns > 2 else 2)
