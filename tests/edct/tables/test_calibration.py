@@ -99,7 +99,7 @@ def test_completeness_says_nothing_of_a_target_that_not_even_a_blank_image_moves
     given_ += [score(blank, f"i{n:03d}", changed, 0) for n in range(20)]
     found = rows([PRIOR], given_)
     assert (found[0].completeness, found[0].completeness_empty) == (1, int(shown == "empty"))
-    assert shown in calibration.sheet(found).body[0]
+    assert shown in calibration.render(found).body[0]
 
 
 def test_ccs_stands_beside_strict_ccs_and_citation_rate() -> None:

@@ -172,7 +172,7 @@ def test_rows_follow_the_conditions_and_not_the_order_of_the_scores(mixed: list[
 def test_where_nobody_looked_readers_see_the_bounds_of_citation_rate_and_strict_ccs() -> None:
     told = [score(GROUNDED, "a", 1, 1), score(GROUNDED, "b", 0, 1), score(GROUNDED, "c", 1, 1)]
     rows = edct_table1.TABLE1.rows([GROUNDED], made_of([*told, failed(GROUNDED, "d", Status.REFUSED)]))
-    sheet = edct_table1.TABLE1.sheet(rows)
+    sheet = edct_table1.TABLE1.render(rows)
     cells = dict(zip(sheet.headings, sheet.body[0], strict=True))
     assert cells["Citation rate"] == "not known, 0.0000 to 1.0000"
     assert cells["Strict CCS"] == "not known, 0.0000 to 0.7500"

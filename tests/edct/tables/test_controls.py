@@ -138,5 +138,5 @@ def test_strict_ccs_and_citation_rate_stand_beside_ccs() -> None:
     given = made_of([*seen, *absent, *QUIET, *STILL, *BLANKED])
     (row,) = controls.rows([GROUNDED, NULL, UNCITED, BLANK], given)
     assert (row.ccs, row.strict_ccs, row.citation_rate) == (0.75, 0.5, 0.6667)
-    headings = controls.sheet([row]).headings
+    headings = controls.render([row]).headings
     assert headings.index("CCS") + 1 == headings.index("Strict CCS") == headings.index("Citation rate") - 1

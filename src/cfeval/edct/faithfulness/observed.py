@@ -98,7 +98,7 @@ def nobody_looked(of: Sequence[Observed]) -> bool:
     return bool(made) and all(present is None for present in made)
 
 
-def rate_where_looked(of: Sequence[Observed], bit: Bit, level: float = 0.95) -> Estimate:
+def rate_where_looked(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
     """`rate` of a bit that is 0 where something cited is absent; no figure where nobody looked."""
     if nobody_looked(of):
         return Estimate(None, note="whether what is cited is in the image was not checked")

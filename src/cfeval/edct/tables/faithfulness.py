@@ -12,7 +12,7 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, Backing, Card, Claim, Letter, measured, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import (
-    Bit,
+    Indicator,
     Observed,
     causal_effect,
     ccs_where,
@@ -318,7 +318,7 @@ def _examined(of: Sequence[Observed], condition: Condition, material: TableData)
 
 def _ranges(of: Sequence[Observed]) -> Figures:
     """FIT, citation rate and strict CCS of all items if every one that has no outcome had failed, or passed."""
-    bits: dict[str, Bit] = {"fit": fit, "citation_rate": lambda one: one.present, "strict_ccs": strict_ccs}
+    bits: dict[str, Indicator] = {"fit": fit, "citation_rate": lambda one: one.present, "strict_ccs": strict_ccs}
     found: Figures = {}
     for name, bit in bits.items() if of else ():
         told = [bit(one) for one in of]
