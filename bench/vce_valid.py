@@ -9,7 +9,6 @@ counterfactuals, distance is the mean L2 to the original: a form that is as good
 import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
-os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "ALL")  # the test bed keeps to AVX2 otherwise, which has no bfloat16
 
 from collections.abc import Sequence
 from dataclasses import dataclass

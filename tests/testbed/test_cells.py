@@ -1,10 +1,7 @@
 """Cells and the shipped networks that see them."""
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, get_args
@@ -175,29 +172,6 @@ def test_the_denoiser_can_be_trained_and_its_seed_says_all() -> None:
     assert all(torch.equal(weights[name], again[name]) for name in weights)
     assert all(value.isfinite().all() for value in weights.values())
     assert set(found) == set(figures("cell-denoiser")) - {"name"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", ["denoisers", "classifiers"])
-def test_in_a_new_process_torch_keeps_to_instructions_that_give_the_same_bytes_everywhere(family: str) -> None:
-    build = f"from cfeval.core import registry; registry.build({family!r}, {{'plugin': 'world'}})"
-    asked = "import torch; print(torch.backends.cpu.get_cpu_capability())"
-    said = {
-        forced: subprocess.run(
-            [sys.executable, "-c", f"{build}; {asked}"],
-            env=os.environ | {"ATEN_CPU_CAPABILITY": forced} if forced else _without("ATEN_CPU_CAPABILITY"),
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for forced in ("", "default")
-    }
-    assert said[""] != "AVX512"
-    assert said["default"] == "DEFAULT", "what the environment says comes first"
-
-
-def _without(name: str) -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if key != name}
 
 
 def test_a_perturbation_stays_in_its_ball_and_in_the_range_and_raises_the_loss() -> None:

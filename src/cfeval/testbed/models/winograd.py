@@ -29,9 +29,9 @@ _FILTERS = ((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 
 
 
 def _both_axes(rows: tuple[tuple[int, ...], ...]) -> Tensor:
-    """The transform of rows and columns as one matrix on flattened tiles; numpy's, as an import must not use torch's.
+    """The transform of rows and columns as one matrix on flattened tiles.
 
-    What torch computes first settles its instructions (`cfeval.testbed.models.instructions`).
+    It is numpy's, so that an import computes nothing with torch.
     """
     once = np.array(rows, dtype=np.float64)
     return torch.from_numpy(np.kron(once, once))

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from cfeval.testbed.models.instructions import keep_to_avx2
 from cfeval.testbed.weights import WorldPlugin, models_dir
 from cfeval.vce.interfaces import Denoiser, Prediction
 
@@ -16,7 +15,8 @@ class Plugin(WorldPlugin):
     """What it computes in."""
 
     dtype: Literal["float32", "float64"] = "float32"
-    """float32 gives the same images on x86-64 processors with AVX2; float64 on all, in four times the time."""
+    """In float32 the last digits, and so a few pixels, differ between kinds of processor; float64, which takes four times
+    as long, gives the same images on every one."""
 
     def dependencies(self) -> tuple[str, ...]:
         """Its weights."""
@@ -37,7 +37,6 @@ class World:
         from cfeval.testbed.models.precision import load_precise
         from cfeval.testbed.render import CELL
 
-        keep_to_avx2()
         self.dtype: torch.dtype = getattr(torch, dtype)
         self.network = load_precise(WEIGHTS, CellDenoiser(), self.dtype)
         self.alphas_cumprod = alphas_cumprod()
