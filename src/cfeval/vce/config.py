@@ -185,7 +185,7 @@ class Vce(Section):
     )
     embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
     attribute_classifiers: dict[Name, Spec] = Field(
-        default_factory=dict, description="Oracles of attributes: MNAC, and CD where they have labels of a dataset."
+        default_factory=dict, description="Oracles of attributes: MNAC; with labels CD of two classes in both directions."
     )
     cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
     conditions: tuple[VceBlock, ...] = Field(

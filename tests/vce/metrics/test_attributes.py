@@ -63,6 +63,9 @@ def test_a_change_in_one_direction_alone_correlates_with_nothing() -> None:
     one_way = ~before[:, 0]
     assert correlation_difference(before[one_way], after[one_way], LABELS, 0) is None
     assert correlation_difference(before[:1], after[:1], LABELS, 0) is None
+    after[~one_way, 0] = before[~one_way, 0]  # some come, and the others stay: no image of the other direction
+    assert correlation_difference(before, after, LABELS, 0) is None
+    assert correlation_difference(after, before, LABELS, 0) is None
 
 
 def test_fva_is_the_share_above_a_half() -> None:

@@ -93,6 +93,17 @@ def test_without_the_other_direction_or_labels_or_a_known_class_there_is_no_cd()
             assert "cd_bright" not in group.figures
 
 
+def test_pairs_of_other_classes_that_share_the_attribute_are_no_other_direction() -> None:
+    """Red and its absence, and Red and Blue: Red goes in the one and comes in the other, of other images."""
+    elsewhere = [one.model_copy(update={"source": "Blue", "target": "Red"}) for one in BOTH[6:]]
+    for group in grouped([*BOTH[:6], *elsewhere], Bright()):
+        assert "mnac_bright" in group.figures
+        assert "cd_bright" not in group.figures
+    back = [one.model_copy(update={"source": "Red", "target": "Blue"}) for one in BOTH[:6]]
+    found = [group.figures["cd_bright"] for group in grouped([*back, *elsewhere], Bright())]
+    assert found[0] == found[1], "of both classes' attributes, whichever direction is looked at"
+
+
 def test_an_oracle_that_does_not_know_the_classes_is_not_asked() -> None:
     class Elsewhere(Bright):
         def of_class(self, name: str) -> frozenset[str] | None:

@@ -33,8 +33,9 @@ def correlation_difference(
 
     A change is −1, 0 or 1; 0 for two attributes that are not related in the data and changed independently. It is low
     where what else changes is what goes with the query attribute in the data. Both directions of a change are needed:
-    None where the query attribute changed in the same way in all images, which correlates with nothing. An attribute
-    that never changes, or has one value in the data, has correlation 0 (the authors' code has none then).
+    None where the query attribute did not appear in some image and vanish from another, since "changed or not" alone
+    does not say which attributes come together. An attribute that never changes, or has one value in the data, has
+    correlation 0 (the authors' code has none then).
 
     Args:
         before, after: whether the oracle sees each attribute, (N, A).
@@ -42,7 +43,7 @@ def correlation_difference(
         query: the place of the attribute that should change.
     """
     changes = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
-    if len(changes) < 2 or np.ptp(changes[:, query]) == 0:
+    if not {-1.0, 1.0} <= set(changes[:, query]):
         return None
     of_data = _correlations(np.asarray(labels, dtype=np.float64), query)
     return float(np.abs(of_data - _correlations(changes, query)).sum())

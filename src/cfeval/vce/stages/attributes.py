@@ -27,8 +27,9 @@ class Attributes:
     def figures(self, key: Key, groups: Mapping[Key, Sequence[Shown]]) -> dict[str, float]:
         """`mnac_<oracle>` and `cd_<oracle>` of a group; what cannot be computed is left out.
 
-        CD needs an attribute that changes in both directions, so it is that of all groups of the same pair in whose
-        classes the same attribute differs, as `Smiling` to `not Smiling` and back; the mean over such attributes.
+        CD needs an attribute that changes in both directions, so it is that of the group and of the one back, from
+        the target class to the source class, together: `Smiling` to `not Smiling` and `not Smiling` to `Smiling`. It
+        is the mean over the attributes in which the two classes differ.
 
         Args:
             key: the group.
@@ -39,20 +40,21 @@ class Attributes:
             if oracle.of_class(key[0]) is None or oracle.of_class(key[2]) is None:
                 continue
             found[f"mnac_{name}"] = float(attributes_changed(*self._seen(name, key, groups)).mean())
-            differences = [self._difference(name, one, key[1], groups) for one in _queries(oracle, key[0], key[2])]
+            back = (key[2], key[1], key[0])
+            differing = sorted(_differing(oracle, key[0], key[2])) if groups.get(back) else []
+            differences = [self._difference(name, query, (key, back), groups) for query in differing]
             known = [value for value in differences if value is not None]
             if known:
                 found[f"cd_{name}"] = sum(known) / len(known)
         return found
 
-    def _difference(self, name: str, query: str, pair: str, groups: Mapping[Key, Sequence[Shown]]) -> float | None:
+    def _difference(
+        self, name: str, query: str, both: tuple[Key, Key], groups: Mapping[Key, Sequence[Shown]]
+    ) -> float | None:
         oracle = self.oracles[name]
-        shared = [
-            key for key in groups if key[1] == pair and groups[key] and query in _differing(oracle, key[0], key[2])
-        ]
         if oracle.labels is None:
             return None
-        seen = [self._seen(name, key, groups) for key in shared]
+        seen = [self._seen(name, key, groups) for key in both]
         before, after = (np.concatenate([sides[place] for sides in seen]) for place in (0, 1))
         return correlation_difference(before, after, oracle.labels, oracle.attributes.index(query))
 
@@ -77,10 +79,3 @@ def _differing(oracle: AttributeClassifier, source: str, target: str) -> frozens
     """The attributes that only one of two classes has; none where the oracle does not know both."""
     one, other = oracle.of_class(source), oracle.of_class(target)
     return frozenset() if one is None or other is None else one ^ other
-
-
-def _queries(oracle: AttributeClassifier, source: str, target: str) -> list[str]:
-    """The attributes that a target adds to a source; where it adds none, those that it takes away."""
-    differing = _differing(oracle, source, target)
-    added = differing & (oracle.of_class(target) or frozenset())
-    return sorted(added or differing)

@@ -2,7 +2,8 @@
 
 As in ACE (Jeanneret et al. 2023, Section 4), figures are of what succeeded where the method rejects the rest, and
 the flip rate is of all that was asked for. FID and sFID, of Inception's 2,048 features, are of both directions together
-where both were run; so is CD. The other figures are means over the groups of the two classes.
+where both were run; CD, which needs both, is of them alone. The other figures are means over the groups of the two
+classes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,8 @@ from cfeval.vce.tables.summary import mean, shown, told
 EMPTY = "Empty: no groups with ideal targets."
 _TITLE = "Two classes: what the field's papers report"
 _READING = (
-    "FID, sFID and CD are of both directions together where both were run; the other figures are means over groups. "
+    "FID and sFID are of both directions together where both were run, CD only where they were and where the attribute "
+    "came in some image and went from another; the other figures are means over groups. "
     "FR: of all counterfactuals that were asked for, the share that the classifier sees otherwise than their image. "
     "↑ higher is better, ↓ lower. Blank: there is no such figure; FID needs more images than its 2,048 features."
 )
@@ -68,7 +70,7 @@ class FieldRow(Setting):
     mnac: Annotated[Figure, _cell("mnac")] = None
     """Mean number of attributes changed."""
     cd: Annotated[Figure, _cell("cd")] = None
-    """Correlation difference."""
+    """Correlation difference, of both directions together; blank where one alone was run."""
     cout: Annotated[Figure, _cell("cout")] = None
     """Counterfactual transition."""
     fr: Annotated[Figure, _cell("fr")] = None
