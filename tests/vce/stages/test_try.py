@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.stages.class_match import fitting, suggested, the_class
 from cfeval.vce.wordnet import WordNet
 from tests.conftest import Run
+from tests.slow import fast_only
+from tests.tiny.classifiers import images, write_names
+from tests.tiny.image_classifiers import vit
 
 NOUNS = WordNet(
     {"n1": (), "n2": ("n1",), "n3": ("n2",), "n4": ("n2",), "n5": ("n1",)},
@@ -79,9 +83,94 @@ def test_a_target_is_checked_before_weights_are_fetched(
 
 
 def test_a_classifier_without_a_short_form_is_one_line(cfeval: Run, photo: Path) -> None:
-    status, _, err = cfeval("vce", "try", photo, "--classifier", "state_dict:mine.pt")
+    status, _, err = cfeval("vce", "try", photo, "--classifier", "random:resnet18")
     assert status == 2
-    assert err.startswith("cfeval: 'state_dict:mine.pt': write timm:…")
+    assert err.startswith("cfeval: 'random:resnet18': write timm:…")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("state_dict:mine.pt",), "'state_dict:mine.pt' is weights alone; name their network by --architecture"),
+        (("timm:resnet18", "--architecture", "resnet18"), "--architecture is for --classifier state_dict:FILE"),
+        (("state_dict:mine.pt", "--architecture", "timm:resnt18"), "timm has no classifier 'resnt18'"),
+    ],
+)
+def test_weights_without_their_network_are_one_line(
+    cfeval: Run, photo: Path, words: tuple[str, ...], said: str
+) -> None:
+    status, _, err = cfeval("vce", "try", photo, "--classifier", *words)
+    assert (status, said in err) == (2, True), err
+
+
+def of_timm(folder: Path) -> list[object]:
+    """A network of timm with random weights."""
+    spec = {"plugin": "timm", "model": "test_resnet", "weights": "none", "seed": 4}
+    return ["--classifier", json.dumps(spec), "--classes", write_names(folder)]
+
+
+def of_torchvision(folder: Path) -> list[object]:
+    """A network of torchvision, likewise; its classes are ImageNet's."""
+    spec = {"plugin": "torchvision", "model": "squeezenet1_1", "weights": "none", "seed": 4}
+    return ["--classifier", json.dumps(spec)]
+
+
+def of_transformers(folder: Path) -> list[object]:
+    """A checkpoint of transformers in a folder."""
+    return ["--classifier", f"transformers:{vit(folder / 'model')}"]
+
+
+def a_state_dict(folder: Path) -> list[object]:
+    """A file of torch.save, and the name of its network in torchvision."""
+    import torch
+    from torchvision.models import get_model
+
+    torch.manual_seed(0)
+    torch.save(get_model("resnet18", num_classes=3).state_dict(), folder / "mine.pt")
+    words = ["--classifier", f"state_dict:{folder / 'mine.pt'}", "--architecture", "resnet18"]
+    return [*words, "--classes", write_names(folder)]
+
+
+def a_state_dict_of_timm(folder: Path) -> list[object]:
+    """The same of a network of timm, in safetensors."""
+    import timm
+    import torch
+    from safetensors.torch import save_file
+
+    torch.manual_seed(0)
+    network = timm.create_model("test_resnet", num_classes=3)
+    save_file(network.state_dict(), folder / "mine.safetensors")
+    words = ["--classifier", f"state_dict:{folder / 'mine.safetensors'}", "--architecture", "timm:test_resnet"]
+    return [*words, "--classes", write_names(folder)]
+
+
+@pytest.mark.parametrize(
+    "own", fast_only([of_timm, of_torchvision, of_transformers, a_state_dict, a_state_dict_of_timm], a_state_dict)
+)
+def test_a_photograph_under_ones_own_classifier_from_start_to_end(
+    cfeval: Run, tmp_path: Path, own: Callable[[Path], list[object]]
+) -> None:
+    photo = tmp_path / "photo.jpg"
+    pixels = (127.5 * (images(5, 1, 96, 120)[0].permute(1, 2, 0) + 1)).round().byte().numpy()
+    Image.fromarray(pixels).save(photo)
+    words, out = own(tmp_path), tmp_path / "out"
+    status, listed, err = cfeval("vce", "try", photo, *words)
+    assert status == 0, err
+    near = next(line for line in listed.splitlines() if line.startswith("what it sees next: "))
+    target = near.removeprefix("what it sees next: ").split(", ")[0]
+    denoiser = json.dumps({"plugin": "spectral", "image_size": 64})
+    method = '{"preset": "dbvce", "respacing": "20", "start": 0.2, "scales": [3, 30], "projection": "none"}'
+    how = ["--target", target, "--denoiser", denoiser, "--method", method, "--out", out]
+    status, told, err = cfeval("vce", "try", photo, *words, *how)
+    assert status == 0, err
+    figures = json.loads((out / "figures.json").read_text())
+    assert (figures["target"], figures["source"] != target) == (target, True)
+    assert figures["p_target"] > figures["p_target_before"]
+    assert 0 < figures["mean_change"] < 100
+    assert f"target {target}: " in told
+    assert "nothing says whether this is an adversarial example" in told
+    with Image.open(out / "counterfactual.png") as made:
+        assert made.size == (64, 64)
 
 
 def test_a_name_is_a_word_of_a_class_or_a_kind_of_it() -> None:

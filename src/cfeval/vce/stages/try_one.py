@@ -1,6 +1,7 @@
 """One image from start to end: a counterfactual of a photograph, what classifiers say of it, a picture to look at."""
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 NAMED_BY = {
     **dict.fromkeys(("timm", "torchvision", "transformers", "diffusers"), "model"),
-    **{"world": "kind", "guided_diffusion": "path"},
+    **{"world": "kind", "guided_diffusion": "path", "state_dict": "path"},
 }
 """The option that `PLUGIN:NAME` fills."""
 METHOD = {"preset": "dbvce", "respacing": "50", "start": 0.4, "scales": [0.1, 0.3, 1.0, 3.0]}
@@ -44,9 +45,17 @@ def run(
     classifier: Annotated[
         str,
         typer.Option(
-            help="The classifier: timm:NAME, torchvision:NAME, transformers:FOLDER or hub name, world:KIND, or as JSON."
+            help="The classifier: timm:NAME, torchvision:NAME, transformers:FOLDER or hub name, state_dict:FILE, "
+            "world:KIND, or as JSON."
         ),
     ],
+    architecture: Annotated[
+        str, typer.Option(help="Of --classifier state_dict:FILE: the network's name in torchvision, or timm:NAME.")
+    ] = "",
+    classes: Annotated[
+        Path | None,
+        typer.Option(help="Names of the classes of --classifier, a name a line; else its own, ImageNet's or numbers."),
+    ] = None,
     target: Annotated[
         str, typer.Option(help="Class that it shall see: its name, or a part of it; empty: list some that are near.")
     ] = "",
@@ -74,12 +83,13 @@ def run(
     from cfeval.vce.sampler.networks import Models
 
     nouns = wordnet_if_there()
-    known = _known(spec_of(classifier)) if target else None
+    asked = _asked(classifier, architecture, classes)
+    known = _known(asked) if target else None
     wanted = the_class(target, known, nouns, "--target") if known else ""
-    explained: Classifier = build("classifiers", spec_of(classifier), "--classifier")
+    explained: Classifier = build("classifiers", asked, "--classifier")
     if target:
         wanted = the_class(wanted or target, explained.classes, nouns, "--target")
-    oracles = {name: build("classifiers", spec_of(name), "--oracle") for name in oracle or ()}
+    oracles = {_short(name): build("classifiers", spec_of(name), "--oracle") for name in oracle or ()}
     for name, one in oracles.items():
         if wanted:
             check_knows(one, wanted, f"oracle '{name}'")
@@ -93,7 +103,7 @@ def run(
     picture = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
     before = probabilities(explained, from_bytes(pixels_of(picture))[None], prepared=True)
     source = said(explained, before)[0]
-    typer.echo(f"{photo}: the classifier sees {source} ({before.max():.2f})")
+    typer.echo(f"{photo}: the classifier sees {source} (P {_share(before.max())})")
     if not wanted:
         typer.echo(_choices(source, explained.classes, before[0].tolist(), nouns))
         return
@@ -116,6 +126,20 @@ def _known(spec: str) -> tuple[str, ...] | None:
     return registry.class_names("classifiers", from_json(spec, dict[str, Any], "--classifier"))
 
 
+def _asked(classifier: str, architecture: str, classes: Path | None) -> str:
+    """The classifier to be explained, as JSON, with what other options say of it."""
+    spec = from_json(spec_of(classifier), dict[str, Any], "--classifier")
+    weights = spec.get("plugin") == "state_dict"
+    if weights and not architecture and "architecture" not in spec:
+        raise InputError(f"--classifier: '{classifier}' is weights alone; name their network by --architecture")
+    if architecture and not weights:
+        raise InputError("--architecture is for --classifier state_dict:FILE; leave it out")
+    library, colon, name = architecture.rpartition(":")
+    spec |= {"architecture": name} if architecture else {}
+    spec |= {"library": library} if colon else {}
+    return json.dumps(spec | ({"classes": str(classes)} if classes else {}))
+
+
 def spec_of(text: str) -> str:
     """A plugin as JSON: JSON as it is, `PLUGIN:NAME` with the option that its name stands for, or `PLUGIN` alone.
 
@@ -128,6 +152,11 @@ def spec_of(text: str) -> str:
     if colon and plugin not in NAMED_BY:
         raise InputError(f"'{text}': write {', '.join(f'{one}:…' for one in NAMED_BY)}, or the plugin as JSON")
     return json.dumps({"plugin": plugin, **({NAMED_BY[plugin]: name} if colon else {})})
+
+
+def _short(text: str) -> str:
+    """What an oracle is called: as it was written, JSON without its marks."""
+    return re.sub(r'[{}"]', "", text) if text.lstrip().startswith("{") else text
 
 
 def _method(text: str, cone: bool, mask: Path | None) -> "Method":
@@ -188,8 +217,8 @@ def _figures(
     seen = {name: said(one, probabilities(one, after, prepared=True))[0] for name, one in oracles.items()}
     return {
         **{"source": source, "target": target, "classifier_sees": said(explained, found)[0]},
-        "p_target_before": round(_p(explained, before, target), 4),
-        "p_target": round(float(found[0, explained.classes.index(target)]), 4),
+        "p_target_before": round(_p(explained, before, target), 6),
+        "p_target": round(float(found[0, explained.classes.index(target)]), 6),
         "oracles_see": seen,
         **{f"d{p}": round(float(lp_distance(before, after, p)[0]), 3) for p in (1, 2)},
         "mean_change": round(float(abs(after - before).mean()) * 127.5, 2),
@@ -200,11 +229,16 @@ def _p(classifier: Classifier, images: Images, name: str) -> float:
     return float(probabilities(classifier, images, prepared=True)[0, classifier.classes.index(name)])
 
 
+def _share(value: float) -> str:
+    """A probability with two decimals, a small one with one digit: of a thousand classes many have .001."""
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
 def _write(out: Path, picture: Picture, made: Picture, figures: Mapping[str, Any]) -> None:
     from PIL import Image
 
     right = figures["classifier_sees"] == figures["target"]
-    lines = (f"{figures['classifier_sees']}", f"P(target) {figures['p_target']:.2f}")
+    lines = (f"{figures['classifier_sees']}", f"P(target) {_share(figures['p_target'])}")
     others = tuple(f"{name}: {seen}" for name, seen in figures["oracles_see"].items())
     shot = Shot(made.pixels, (*lines, *others), "right" if right else "wrong")
     strip = Strip(picture.pixels, (figures["source"],), (shot,))
@@ -221,8 +255,8 @@ def _told(figures: Mapping[str, Any], out: Path) -> str:
     reached = "it sees" if figures["classifier_sees"] == figures["target"] else "not reached: it sees"
     lines = [
         f"target {figures['target']}: {reached} {figures['classifier_sees']}, "
-        f"P(target) {figures['p_target_before']:.2f} → {figures['p_target']:.2f} "
-        f"({figures['attempts']} weights tried, {figures['seconds']} s)"
+        f"P(target) {_share(figures['p_target_before'])} → {_share(figures['p_target'])} "
+        f"({figures['attempts']} of the method's scales tried, {figures['seconds']} s)"
     ]
     agree = [name for name, seen in figures["oracles_see"].items() if seen == figures["target"]]
     if figures["oracles_see"]:
