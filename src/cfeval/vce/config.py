@@ -76,6 +76,10 @@ class Roles(Section):
     noise_trained: tuple[Name, ...] = Field((), description="Classifiers trained on noisy images, beside robust ones.")
     random: tuple[Name, ...] = Field((), description="Classifiers that were never trained.")
     flawed: tuple[Name, ...] = Field((), description="Classifiers with a known defect; they are no oracles.")
+    defects: dict[Name, str] = Field(
+        default_factory=dict,
+        description="The defect of each flawed classifier in a few words, for the figure.",
+    )
     not_oracles: tuple[Name, ...] = Field(
         (), description="Trained classifiers that tell nothing of validity (the paper drops SIMCLR after Table 2)."
     )
@@ -185,7 +189,8 @@ class Vce(Section):
     )
     embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
     attribute_classifiers: dict[Name, Spec] = Field(
-        default_factory=dict, description="Oracles of attributes: MNAC; with labels CD of two classes in both directions."
+        default_factory=dict,
+        description="Oracles of attributes: MNAC; with labels CD of two classes in both directions.",
     )
     cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
     conditions: tuple[VceBlock, ...] = Field(

@@ -15,8 +15,8 @@ class Plugin(WorldPlugin):
     """What it computes in."""
 
     dtype: Literal["float32", "float64"] = "float32"
-    """In float32 the last digits, and so a few pixels, differ between kinds of processor; float64, which takes four times
-    as long, gives the same images on every one."""
+    """In float32 the last digits, and so a few pixels, differ between kinds of processor; float64, four times as slow,
+    gives the same images on every one."""
 
     def dependencies(self) -> tuple[str, ...]:
         """Its weights."""

@@ -1,11 +1,14 @@
 """Validity of counterfactuals: does the classifier see the target (TA), and do the oracles (OTA)?
 
 One panel a classifier, with and without cone projection and x0-prediction. Near the diagonal the oracles agree with the
-classifier; below it are adversarial examples, which only the classifier is taken in by.
+classifier; below it are adversarial examples, which only the classifier is taken in by. Rejection keeps what the
+classifier sees as the target, so its point has TA 1, and as OTA the conditional validity. A flawed classifier's
+panel says what was planted in it and what the oracles find.
 """
 
 from collections.abc import Sequence
 from math import ceil
+from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,6 +29,9 @@ _MARKS = {
     "unguided": ("x", MUTED, True, "unguided"),
 }
 """By what a method stands for: marker, color, whether it is filled, name."""
+_REJECTION = "no cone, rejection: what is kept"
+_PLANTED_ACROSS = 32
+"""Letters in a line of what was planted."""
 _LINKS = (("base", "no cone"), ("no x0", "neither"))
 """What cone projection does, with and without x0-prediction."""
 Point = tuple[float, float]
@@ -45,11 +51,15 @@ def draw(rows: Sequence[SummaryRow]) -> Figure:
     size = (max(across, 2) * _PANEL_INCHES + 0.4, down * (_PANEL_INCHES + 0.15) + _FRAME_INCHES)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    kinds = {(row.image_set, row.denoiser, row.classifier): row.kind for row in rows}
+    kinds = {_panel(row): row.kind for row in rows}
+    defects = {_panel(row): row.defect for row in rows}
+    kept = {_panel(row): row.mean for row in rows if (row.role, row.metric) == ("no cone", "cv")}
     everywhere = [point for of in panels.values() for point in of.values()]
     for axes, (panel, of) in zip(grid.flat, panels.items(), strict=False):
         _frame(axes, _title(panel, list(panels)), kinds[panel], everywhere)
         _draw_points(axes, of)
+        _draw_rejection(axes, of.get("no cone"), kept.get(panel))
+        _say_planted(axes, defects[panel], kept.get(panel))
     _explain(grid.flat[0])
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
@@ -57,8 +67,12 @@ def draw(rows: Sequence[SummaryRow]) -> Figure:
         axes.tick_params(labelbottom=True)
     figure.supxlabel("TA: the explained classifier sees the target", fontsize=9)
     figure.supylabel("OTA: oracles see the target (mean)", fontsize=9)
-    _legend(figure, grid.flat[0], {role for of in panels.values() for role in of})
+    _legend(figure, grid.flat[0], {role for of in panels.values() for role in of}, any(kept.values()))
     return figure
+
+
+def _panel(row: SummaryRow) -> Panel:
+    return row.image_set, row.denoiser, row.classifier
 
 
 def _points(rows: Sequence[SummaryRow]) -> dict[Panel, dict[str, Point]]:
@@ -66,7 +80,7 @@ def _points(rows: Sequence[SummaryRow]) -> dict[Panel, dict[str, Point]]:
     found: dict[Panel, dict[str, dict[str, float]]] = {}
     for row in rows:
         if row.role in _MARKS and row.metric in ("ta", "ota") and row.mean is not None:
-            of = found.setdefault((row.image_set, row.denoiser, row.classifier), {})
+            of = found.setdefault(_panel(row), {})
             of.setdefault(row.role, {})[row.metric] = row.mean
     placed = {
         panel: {role: (figures["ta"], figures["ota"]) for role, figures in of.items() if len(figures) > 1}
@@ -111,10 +125,42 @@ def _draw_points(axes: Axes, of: dict[str, Point]) -> None:
         axes.plot(*point, marker, markersize=6, zorder=4, clip_on=False, **look)  # type: ignore[arg-type]
 
 
-def _legend(figure: Figure, axes: Axes, roles: set[str]) -> None:
+def _draw_rejection(axes: Axes, start: Point | None, kept: float | None) -> None:
+    """From all counterfactuals without the cone to those of them that rejection keeps."""
+    if start is None or kept is None:
+        return
+    axes.plot([start[0], 1], [start[1], kept], ":", color=_PLAIN, linewidth=1.2, zorder=2)
+    axes.plot(1, kept, ">", markersize=6, zorder=5, clip_on=False, **_kept_look())  # type: ignore[arg-type]
+
+
+def _kept_look() -> dict[str, object]:
+    return {"markerfacecolor": "white", "markeredgecolor": _PLAIN, "markeredgewidth": 1.3}
+
+
+def _say_planted(axes: Axes, defect: str, kept: float | None) -> None:
+    """The known defect, and without the cone how often the oracles see the target where the classifier does."""
+    if not defect:
+        return
+    found = "none is valid" if kept is None else f"oracles confirm {kept:.0%} of valid ones"
+    lines = [*wrap(f"planted: {defect}", _PLANTED_ACROSS), *wrap(f"found: {found}", _PLANTED_ACROSS)]
+    look: dict[str, object] = {
+        "ha": "left",
+        "va": "top",
+        "fontsize": 6.8,
+        "color": INK,
+        "linespacing": 1.25,
+        "zorder": 6,
+    }
+    look["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
+    axes.text(0.0, 1.0, plain("\n".join(lines)), **look)  # type: ignore[arg-type]
+
+
+def _legend(figure: Figure, axes: Axes, roles: set[str], rejection: bool) -> None:
     for role, (marker, color, filled, name) in _MARKS.items():
         if role in roles:
             face = color if filled else "white"
             axes.plot([], [], marker, color=color, markerfacecolor=face, markersize=6, label=name)
     axes.plot([], [], color=MUTED, linewidth=1, label="what the cone changes")
+    if rejection:
+        axes.plot([], [], ">:", color=_PLAIN, markersize=6, label=_REJECTION, **_kept_look())  # type: ignore[arg-type]
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.6, columnspacing=1.6)

@@ -79,6 +79,8 @@ class SummaryRow(Setting):
     """The classifier that is explained."""
     kind: str = ""
     """What the classifier is: `robust`, `noise-trained`, `random`, `flawed`, or nothing of these."""
+    defect: str = ""
+    """The known defect of a flawed classifier, as `roles.defects` has it."""
     metric: str
     """The figure's name."""
     mean: Figure = None
@@ -148,6 +150,7 @@ def summary_row(
         role=material.roles.of_method(method),
         classifier=classifier,
         kind=material.roles.of_classifier(classifier),
+        defect=material.roles.defects.get(classifier, ""),
         metric=metric,
         mean=rounded(mean(of)),
         sd=rounded(spread(of)),
