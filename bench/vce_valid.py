@@ -1,9 +1,11 @@
 """Counterfactuals: CPU seconds of a valid one, by method
 
 Methods of the default study on its test bed, the classifiers `standard` and `brittle` explained, on one thread. `base`
-also comes in quicker forms: with the cone at x̂0, where one gradient goes through the denoiser in place of two, and in
-bfloat16, which is no quicker for networks as small as these. TA and OTA (mean of the other oracles) are shares of all
-counterfactuals, distance is the mean L2 to the original: a form that is as good as the method has the same three.
+also comes in bfloat16, which is no quicker for networks as small as these. TA and OTA (mean of the other oracles) are
+shares of all counterfactuals, distance is the mean L2 to the original: a form that is as good as the method has the
+same three. The seconds of a valid one are those of one, divided by TA; of a confirmed one, by OTA.
+
+![Methods by seconds of one counterfactual, TA and OTA](../images/vce-valid.svg)
 """
 
 import os
@@ -19,12 +21,17 @@ from typing import Any
 
 import torch
 import yaml
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 from torch import Tensor
 
 from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
 from cfeval.core.sampling import derive_seed
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.figures import plain, share_ticks, strip_spines, use_style
 from cfeval.testbed.scenes import CELL_CLASSES
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.metrics.proximity import lp_distance
@@ -37,7 +44,14 @@ from cfeval.vce.stages.counterfactuals import to_images
 PARAMS = Path(__file__).parent.parent / "params.yaml"
 IMAGES, EXPLAINED = 25, ("standard", "brittle")
 """Images of each source class, towards its near target and towards the one at a middle distance; classifiers."""
-PLAIN = ("base", "no-cone", "stabilized", "dvce", "dime", "fastdime", "maskdime")
+PLAIN = (
+    *("base", "cone-at-x0", "no-cone", "no-x0", "neither", "stabilized", "region", "classifier-guidance"),
+    *("dvce", "dime", "fastdime", "maskdime", "black-box"),
+)
+"""Methods of the study; its rejection costs what no-cone does, and unguided images are no counterfactuals."""
+BFLOAT16 = ("base", "cone-at-x0")
+PLOT = Path(__file__).parent.parent / "docs/images/vce-valid.svg"
+COLUMNS = ("method", "TA", "OTA", "distance", "CPU s of one", "CPU s of a valid one", "CPU s of a confirmed one")
 Row = tuple[str, dict[str, Any], str]
 """What a row is called, its method, and the precision of its networks."""
 
@@ -57,18 +71,21 @@ class Wanted:
 
 
 def tables() -> list[Table]:
-    """One table a classifier."""
+    """One table a classifier, and the picture of all."""
     study = yaml.safe_load(PARAMS.read_text())["vce"]
     torch.set_num_threads(1)
     wanted = _wanted(study["groups"], study["size"], study["seed"])
-    return [_table(name, wanted, study) for name in EXPLAINED]
+    found = [_table(name, wanted, study) for name in EXPLAINED]
+    plot(found, PLOT)
+    return found
 
 
 def _rows(methods: dict[str, dict[str, Any]]) -> list[Row]:
-    at_x0 = methods["base"] | {"cone_at": "x0"}
-    quick = [("base, bfloat16", methods["base"], "bfloat16"), ("base, cone at x̂0", at_x0, "float32")]
-    plain = [(name, methods[name], "float32") for name in PLAIN]
-    return [plain[0], *quick, ("base, cone at x̂0, bfloat16", at_x0, "bfloat16"), *plain[1:]]
+    found: list[Row] = []
+    for name in PLAIN:
+        found.append((name, methods[name], "float32"))
+        found += [(f"{name}, bfloat16", methods[name], "bfloat16")] if name in BFLOAT16 else []
+    return found
 
 
 def _wanted(groups: Sequence[dict[str, Any]], size: int, seed: int) -> Wanted:
@@ -100,11 +117,10 @@ def _table(name: str, wanted: Wanted, study: dict[str, Any]) -> Table:
         seen = mean(oracle_target_accuracy(_said(oracle, made[label]), wanted.targets) for oracle in oracles)
         moved = lp_distance(wanted.images, made[label], 2).mean()
         each = took / len(wanted.seeds)
-        a_valid = f"{each / valid:.3f}" if valid else "none is valid"
-        cells.append([label, f"{valid:.3f}", f"{seen:.3f}", f"{moved:.2f}", f"{each:.3f}", a_valid])
-    columns = ("method", "TA", "OTA", "distance", "CPU s of one", "CPU s of a valid one")
+        of_each = (f"{each / share:.3f}" if share else "none is" for share in (valid, seen))
+        cells.append([label, f"{valid:.3f}", f"{seen:.3f}", f"{moved:.2f}", f"{each:.3f}", *of_each])
     about = f"{len(wanted.seeds)} counterfactuals a row; torch {torch.__version__}."
-    return Table(f"`{name}` explained", columns, cells, [about])
+    return Table(f"`{name}` explained", COLUMNS, cells, [about])
 
 
 def _make(made: dict[str, Tensor], row: Row, wanted: Wanted, models: Models) -> None:
@@ -116,3 +132,37 @@ def _make(made: dict[str, Tensor], row: Row, wanted: Wanted, models: Models) -> 
 def _said(classifier: Any, images: Tensor) -> list[str]:
     with torch.no_grad():
         return [classifier.classes[number] for number in classifier.logits(images, None, True).argmax(1).tolist()]
+
+
+def plot(found: Sequence[Table], out: Path) -> None:
+    """TA and OTA of each method over the seconds of one, a panel a table, as SVG without date."""
+    use_style()
+    figure = Figure(figsize=(5.2 * len(found), 3.6), layout="constrained")
+    for axes, table in zip(figure.subplots(1, len(found), sharey=True, squeeze=False).flat, found, strict=True):
+        _panel(axes, table)
+    of_classifier = {"markerfacecolor": "white", "markeredgecolor": COLORS[1]}
+    figure.axes[0].plot([], [], "o", color=COLORS[0], label="OTA: by the oracles")
+    figure.axes[0].plot([], [], "o", label="TA: by the classifier", **of_classifier)  # type: ignore[arg-type]
+    figure.legend(loc="outside upper right", ncols=2)
+    figure.supxlabel("CPU seconds of one counterfactual", fontsize=9)
+    figure.supylabel("Share seen as the target", fontsize=9)
+    figure.savefig(out, metadata={"Date": None, "Creator": None})
+
+
+def _panel(axes: Axes, table: Table) -> None:
+    """A line a method, from what the oracles see (full) to what the classifier sees (open)."""
+    strip_spines(axes, "bottom", "left")
+    axes.set(xscale="log", ylim=(-0.05, 1.08))
+    share_ticks(axes, "y")
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.set_title(plain(table.title.replace("`", "")), fontsize=9, loc="left")
+    axes.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.margins(x=0.15)
+    for label, valid, seen, _, each, *_ in (row for row in table.rows if not row[0].endswith("bfloat16")):
+        x, ta, ota = float(each), float(valid), float(seen)
+        axes.plot([x, x], [ota, ta], color=MUTED, linewidth=1, zorder=2)
+        axes.plot(x, ta, "o", markersize=6, markerfacecolor="white", markeredgecolor=COLORS[1], zorder=3)
+        axes.plot(x, ota, "o", markersize=5, color=COLORS[0], zorder=4)
+        axes.annotate(plain(label), (x, ota), (3, -8), textcoords="offset points", fontsize=6.5, color=INK)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from bench import checkpoints, floors, gpu, meter, sizes, vce_cost, vce_valid
 from bench.gpu import Place
 from bench.meter import Peak
@@ -111,21 +112,32 @@ def test_a_counterfactual_is_told_beside_its_floor() -> None:
 
 
 @pytest.mark.slow
-def test_methods_are_compared_by_the_seconds_of_a_valid_counterfactual(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_are_compared_by_the_seconds_of_a_valid_counterfactual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vce_valid, "PLOT", tmp_path / "plot.svg")
     monkeypatch.setattr(vce_valid, "IMAGES", 2)
     monkeypatch.setattr(vce_valid, "EXPLAINED", ("standard",))
-    monkeypatch.setattr(vce_valid, "PLAIN", ("base", "maskdime"))
+    monkeypatch.setattr(vce_valid, "PLAIN", ("base", "maskdime", "neither"))
+    monkeypatch.setattr(vce_valid, "BFLOAT16", ("base",))
     (table,) = vce_valid.tables()
-    found = {name: [float(cell) for cell in cells] for name, *cells in table.rows}
-    assert list(found) == [
-        *("base", "base, bfloat16", "base, cone at x̂0", "base, cone at x̂0, bfloat16", "maskdime"),
-    ]
-    for valid, seen, distance, each, of_valid in found.values():
-        assert valid >= 0.5
-        assert seen >= 0.5
-        assert distance > 5
-        assert each == pytest.approx(of_valid * valid, abs=0.001)
-    assert found["base, bfloat16"][2] == pytest.approx(found["base"][2], rel=0.05)
+    found = {name: cells for name, *cells in table.rows}
+    assert list(found) == ["base", "base, bfloat16", "maskdime", "neither"]
+    for name, cells in found.items():
+        valid, seen, distance, each = map(float, cells[:4])
+        assert distance > 2
+        for share, text in ((valid, cells[4]), (seen, cells[5])):
+            assert each == pytest.approx(float(text) * share, abs=0.001) if share else text == "none is"
+        assert min(valid, seen) >= 0.5 or name == "neither"
+    assert float(found["base, bfloat16"][2]) == pytest.approx(float(found["base"][2]), rel=0.05)
+    drawn = (tmp_path / "plot.svg").read_text()
+    assert all(name in drawn for name in ("base", "maskdime", "neither", "OTA: by the oracles"))
+    assert "bfloat16" not in drawn
+
+
+def test_every_method_of_the_study_has_its_seconds_of_a_valid_counterfactual() -> None:
+    methods = yaml.safe_load(vce_valid.PARAMS.read_text())["vce"]["methods"]
+    assert set(vce_valid.PLAIN) == set(methods) - {"rejection", "unguided"}
 
 
 def test_without_a_gpu_the_floors_are_told_and_what_was_found_stays(
