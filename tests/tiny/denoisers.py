@@ -70,7 +70,7 @@ def latent_pipeline(
     import torch
 
     torch.manual_seed(0)
-    finder = getattr(diffusers, network)(**{**LATENT[network], **changes})
+    finder = getattr(diffusers, network)(**{**LATENT.get(network, {}), **changes})
     # A new transformer predicts 0 whatever it sees
     for weight in (weight for weight in finder.parameters() if not weight.any()):
         torch.nn.init.normal_(weight, std=0.1)
@@ -82,6 +82,25 @@ def latent_pipeline(
     index = {names[0]: ["diffusers", network], names[1]: ["diffusers", codec], "scheduler": ["diffusers", "DDIM"]}
     (folder / "model_index.json").write_text(json.dumps({"_class_name": "LDMPipeline", **index}))
     return finder.eval(), autoencoder.eval()
+
+
+def text_pipeline(folder: Path) -> tuple[Any, Any, Any]:
+    """Write a checkpoint in the layout of Stable Diffusion, for images of 16 × 16; returns UNet, tokenizer, encoder."""
+    from tests.tiny.editors import clip_text, clip_tokenizer
+
+    kinds = ("DownBlock2D", "CrossAttnDownBlock2D"), ("CrossAttnUpBlock2D", "UpBlock2D")
+    blocks = {"down_block_types": kinds[0], "up_block_types": kinds[1], "mid_block_type": "UNetMidBlock2DCrossAttn"}
+    sizes = {"sample_size": 8, "in_channels": 4, "out_channels": 4, "cross_attention_dim": 32, "attention_head_dim": 4}
+    sizes |= {"block_out_channels": (8, 16), "norm_num_groups": 4, "layers_per_block": 1}
+    unet, _ = latent_pipeline(folder, "UNet2DConditionModel", **blocks, **sizes)
+    tokenizer = clip_tokenizer()
+    encoder = clip_text(tokenizer).eval()
+    tokenizer.save_pretrained(folder / "tokenizer")
+    encoder.save_pretrained(folder / "text_encoder")
+    index = json.loads((folder / "model_index.json").read_text())
+    index |= {"tokenizer": ["transformers", "CLIPTokenizer"], "text_encoder": ["transformers", "CLIPTextModel"]}
+    (folder / "model_index.json").write_text(json.dumps(index | {"safety_checker": [None, None]}))
+    return unet, tokenizer, encoder
 
 
 def original(variant: str) -> UNet:

@@ -85,7 +85,8 @@ def _qwen_tokenizer(*further: str) -> Any:
     return Qwen2Tokenizer(vocab=vocabulary, merges=[], eos_token="<|im_end|>", additional_special_tokens=marks)
 
 
-def _clip_text(tokenizer: Any) -> Any:
+def clip_text(tokenizer: Any) -> Any:
+    """A text encoder of CLIP with random weights."""
     from transformers import CLIPTextConfig, CLIPTextModel
 
     config = CLIPTextConfig(
@@ -129,7 +130,7 @@ def _stable_diffusion(channels: int, depth: int = 2) -> dict[str, Any]:
     )
     return {
         "tokenizer": tokenizer,
-        "text_encoder": _clip_text(tokenizer),
+        "text_encoder": clip_text(tokenizer),
         "vae": autoencoder,
         "unet": network,
         "scheduler": diffusers.DDIMScheduler(clip_sample=False, steps_offset=1),
@@ -171,7 +172,7 @@ def _flux() -> dict[str, Any]:
     return {
         "scheduler": diffusers.FlowMatchEulerDiscreteScheduler(),
         "vae": autoencoder,
-        "text_encoder": _clip_text(clip),
+        "text_encoder": clip_text(clip),
         "tokenizer": clip,
         "text_encoder_2": T5EncoderModel(words),
         "tokenizer_2": t5,

@@ -86,7 +86,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
     "latents": ({"in_channels": 4, "out_channels": 4}, "takes 4 channels and gives 4"),
     "text": (
         {"kind": "UNet2DConditionModel", "mid_block_type": "UNetMidBlock2DCrossAttn"},
-        "cannot serve as a denoiser: it wants a text",
+        "cannot serve as a denoiser: it wants a text, and has no text encoder",
     ),
     "size": ({"sample_size": None}, "names no image size"),
     "classes": ({"class_embed_type": "timestep"}, "classes are embedded as 'timestep'"),

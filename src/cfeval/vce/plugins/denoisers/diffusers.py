@@ -2,13 +2,17 @@
 pipeline.
 
 Its UNet or transformer finds the noise; its scheduler's configuration says how much noise each step has and what is
-predicted; an autoencoder, where it has one, makes images of latents. Models that want a text are none of these.
+predicted; an autoencoder, where it has one, makes images of latents. A latent model that wants a text, as Stable
+Diffusion does, gets the name of the class in a prompt, through its own text encoder.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local import devices, pretrained
@@ -17,12 +21,17 @@ from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import first_line, quiet
 from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 from cfeval.vce.interfaces import Denoiser
+from cfeval.vce.models.class_names import named
 from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser
 from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
 
 INDEX = "model_index.json"
 KINDS = ("UNet2DModel", "UNet2DConditionModel", "DiTTransformer2DModel", "Transformer2DModel")
-"""Those of diffusers that find noise alone; the last is what older checkpoints call a DiTTransformer2DModel."""
+"""Those of diffusers that find noise; the last is what older checkpoints call a DiTTransformer2DModel."""
+PARTS = ("tokenizer", "text_encoder")
+"""The folders of a checkpoint that turn a text into what the network looks at."""
+_CONFIGS = {"scheduler": "scheduler_config.json", "tokenizer": "tokenizer_config.json"}
+"""What says what a folder without weights holds."""
 
 
 class Plugin(pretrained.LocalPlugin):
@@ -30,10 +39,15 @@ class Plugin(pretrained.LocalPlugin):
 
     dtype: devices.Dtype = "auto"
     """Number format; auto: float16 on a GPU, float32 on a processor."""
+    classes: str = plugin.file("")
+    """Of a model that wants a text: file with the names of the classes, as of the classifier `state_dict` and in the
+    order of the classifier's; empty: ImageNet's."""
+    prompt: str = Field("a photo of a {}", pattern=r"^[^{}]*\{\}[^{}]*$")
+    """Of a model that wants a text: what it is told; the name of the class stands in place of {}."""
 
     def dependencies(self) -> tuple[str, ...]:
-        """The checkpoint's files, where it is a folder."""
-        return tuple(map(str, self._checkpoint().files()))
+        """The checkpoint's files, where it is a folder, and the names of the classes."""
+        return (*map(str, self._checkpoint().files()), *filter(None, [self.classes]))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device and checkpoint are there and fit; no weights are read."""
@@ -44,6 +58,7 @@ class Plugin(pretrained.LocalPlugin):
 
         def size(folder: Path) -> int:
             network, _, *autoencoder = _parts(_index(folder))
+            autoencoder += [part for part in _texts(_index(folder)) if part == "text_encoder"]
             held = weights_size(folder / network, dtype_on(devices.chosen(self.device), self.dtype))
             return held + sum(weights_size(folder / part, "float32") for part in autoencoder)
 
@@ -53,7 +68,8 @@ class Plugin(pretrained.LocalPlugin):
         """The denoiser, its weights loaded.
 
         Raises:
-            PluginError: checkpoint, device or memory do not suffice, or it wants a text.
+            PluginError: checkpoint, device or memory do not suffice, or it wants a text and has no text encoder.
+            InputError: the names of the classes cannot be read.
         """
         device = devices.chosen(self.device)
         checkpoint = self._checkpoint()
@@ -63,15 +79,29 @@ class Plugin(pretrained.LocalPlugin):
         with memory_errors(f"loading model '{model}'", SMALLER):
             network, scheduler, *autoencoder = (_loaded(folder, part, model) for part in _parts(_index(folder)))
             network = placed(network, device, self.dtype)
+            names = self._prompts(folder)
+            if names:
+                from cfeval.vce.models.prompted_unet import prompted
+
+                kind = _index(folder)["text_encoder"][1]
+                network = prompted(network, folder, model, kind, [self.prompt.replace("{}", name) for name in names])
         told = network.config
-        classes = told.get("num_class_embeds") or told.get("num_embeds_ada_norm") or 0
+        classes = len(names) or told.get("num_class_embeds") or told.get("num_embeds_ada_norm") or 0
         levels, target = of_scheduler(scheduler, model), scheduler.config.prediction_type
         if autoencoder:
             return LatentDenoiser(network, autoencoder[0], levels, classes, target)
         return UNetDenoiser(network, levels, told.sample_size, classes, target)
 
     def _checkpoint(self) -> Checkpoint:
-        return Checkpoint(self.model, self.revision, INDEX, _fault, _parts)
+        return Checkpoint(self.model, self.revision, INDEX, _fault, _all_parts)
+
+    def _prompts(self, folder: Path) -> tuple[str, ...]:
+        """The names of the classes that prompts are made of; none where the model wants no text."""
+        if _wants_text(read_json(folder / _parts(_index(folder))[0] / "config.json")):
+            return named(self.classes, None)
+        if self.classes:
+            raise PluginError(f"model '{self._checkpoint().name(folder)}' wants no text; leave `classes` out")
+        return ()
 
 
 def _index(folder: Path) -> dict[str, Any]:
@@ -84,14 +114,29 @@ def _parts(index: dict[str, Any]) -> tuple[str, ...]:
     return (network, "scheduler", *[name for name in ("vae", "vqvae") if index.get(name)][:1])
 
 
+def _texts(index: dict[str, Any]) -> tuple[str, ...]:
+    """The folders that turn a text into numbers, where a latent model has them."""
+    return PARTS if all(any(index.get(part) or ()) for part in PARTS) and len(_parts(index)) > 2 else ()
+
+
+def _all_parts(index: dict[str, Any]) -> tuple[str, ...]:
+    return (*_parts(index), *_texts(index))
+
+
+def _wants_text(config: dict[str, Any]) -> bool:
+    """Whether blocks of a network look at a text."""
+    blocks = (*config.get("down_block_types", ()), *config.get("up_block_types", ()), config.get("mid_block_type"))
+    return config.get("_class_name") == "UNet2DConditionModel" and any("Cross" in str(block) for block in blocks)
+
+
 def _fault(folder: Path) -> str:
     """What a folder lacks: one line, or empty."""
-    parts = _parts(_index(folder))
-    named = {part: "scheduler_config.json" if part == "scheduler" else "config.json" for part in parts}
-    absent = [f"{part}/{name}" for part, name in named.items() if not (folder / part / name).is_file()]
+    parts = _all_parts(_index(folder))
+    files = {part: _CONFIGS.get(part, "config.json") for part in parts}
+    absent = [f"{part}/{name}" for part, name in files.items() if not (folder / part / name).is_file()]
     if absent:
         return f"{absent[0]} is missing"
-    faults = ((part, weights_fault(folder / part)) for part in parts if part != "scheduler")
+    faults = ((part, weights_fault(folder / part)) for part in parts if part not in _CONFIGS)
     return next((f"{part}: {fault}" for part, fault in faults if fault), "")
 
 
@@ -105,10 +150,12 @@ def _check(folder: Path, model: str) -> None:
     config = read_json(folder / network / "config.json")
     codec = read_json(folder / autoencoder[0] / "config.json") if autoencoder else {}
     scheduler = read_json(folder / "scheduler/scheduler_config.json")
-    fault = _unfit(config, codec) or _untold(scheduler)
+    text = "" if _texts(_index(folder)) or not _wants_text(config) else "it wants a text, and has no text encoder"
+    fault = text or _unfit(config, codec) or _untold(scheduler)
     if fault:
         raise PluginError(
-            f"model '{model}' cannot serve as a denoiser: {fault}; give a DDPM, DDIM, LDM or DiT checkpoint"
+            f"model '{model}' cannot serve as a denoiser: {fault}; "
+            "give a checkpoint of DDPM, DDIM, LDM, DiT or Stable Diffusion"
         )
 
 
@@ -119,9 +166,8 @@ def _unfit(config: dict[str, Any], codec: dict[str, Any]) -> str:
         return f"its network is a {kind}, not one of {', '.join(KINDS)}"
     if codec and (named := codec.get("_class_name")) not in AUTOENCODERS:
         return f"its autoencoder is a {named}, not one of {', '.join(AUTOENCODERS)}"
-    blocks = (*config.get("down_block_types", ()), *config.get("up_block_types", ()), config.get("mid_block_type"))
-    if kind == "UNet2DConditionModel" and any("Cross" in str(block) for block in blocks):
-        return "it wants a text"
+    if config.get("addition_embed_type"):
+        return f"it wants more than a text ({config['addition_embed_type']})"
     wanted = int(codec.get("latent_channels", 4)) if codec else 3
     channels = config.get("in_channels", wanted), config.get("out_channels") or wanted
     if channels not in ((wanted, wanted), (wanted, 2 * wanted)):
