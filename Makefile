@@ -59,7 +59,7 @@ test: setup ## Fast tests.
 test-slow: setup ## What the fast tests check on few cases, on many.
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
 
-test-sealed: setup ## One condition of each kind made anew: the sealed bytes; `make pairs`; the bundle of the default study.
+test-sealed: setup ## One condition of each kind made anew: the sealed bytes, of vce the figures; `make pairs`; the bundle of the default study.
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/sealed
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
