@@ -25,7 +25,7 @@ PAIRS: Mapping[Name, str] = {
 }
 """What a chat model that judges pairs is asked."""
 EDCT: Mapping[Name, str] = {
-    ("edct-2025", "judge"): "d6679d8840724065dccc72be61b4a29af1f18399381a3c2dfce630a36b76841a",
+    ("edct-2025", "judge"): "79a706ac55bd6a4f2dc7b689a3c3301fd676e9a388c8bc7014a110d8a0757ddd",
     ("edct-2025", "judge_repair"): "f2923cfb94a4750f8f0f6da68d0a4a10c0de7c8157ce1e61137787e5e4877aff",
     ("controls", "compare"): "0a1179eb416d24835bc3faeaefdbe9a0b6f8d5ff08f96cfb6f1dda90048f1aa8",
     ("controls", "compare_repair"): "9312f83b12a33f68892d7d35abda683ef559b4af45e896fa68cbb499c5e22de4",
