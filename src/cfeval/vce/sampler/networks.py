@@ -100,8 +100,10 @@ class Networks:
             leaf = images.detach().to(classifier.device).requires_grad_()
             shown = moved(leaf) if moved else leaf
             logits = self.logits(classifier, shown, asked.timestep, asked.prepared)
-            # In float64, for where a classifier is sure, 1 − p is a rounding error in float32, and so is the gradient
-            values = logits if asked.loss == "logit" else log_softmax(logits.double(), dim=1)
+            # In float64, for where a classifier is sure, 1 − p is a rounding error in float32, and so is the gradient;
+            # mps has no float64
+            precise = logits if logits.device.type == "mps" else logits.double()
+            values = logits if asked.loss == "logit" else log_softmax(precise, dim=1)
             copies = len(shown) // len(leaf)
             targets = asked.targets.to(logits.device).repeat(copies)
             total = values.gather(1, targets.view(-1, 1)).sum() / copies
