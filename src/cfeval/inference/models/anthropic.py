@@ -20,7 +20,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of
 from cfeval.inference.remote.request import Response, Usage
-from cfeval.inference.thinking import SHORT, Effort
+from cfeval.inference.thinking import SHORT, Effort, room_for_thoughts, thinks
 
 READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """What was read, prompt caching included: docs.claude.com/en/api/messages, usage."""
@@ -43,18 +43,22 @@ class Plugin(HostedPlugin):
 
     @property
     def room(self) -> int:
-        """Tokens that are kept for thoughts; without thinking_tokens Claude does not think."""
+        """Tokens that are kept for thoughts; before version 5 Claude thinks only with thinking_tokens."""
+        if thinks(self.model):
+            return room_for_thoughts(self.model, self.effort, self.thinking_tokens)
         return self.thinking_tokens or 0
 
     def thinking(self) -> dict[str, Any]:
-        """How a request says that Claude is to think: within a budget, or with an effort as much as it likes.
+        """How a request says that Claude is to think: within a budget, or as much as it likes.
 
-        See platform.claude.com/docs/en/build-with-claude/extended-thinking and …/effort.
+        Claude 5 thinks unless it is told not to, takes no budget, and some of it refuses to be told not to. See
+        platform.claude.com/docs/en/build-with-claude/adaptive-thinking, …/extended-thinking and …/effort.
         """
+        adaptive = thinks(self.model)
         if not self.thinking_tokens:
-            return {}
+            return {"thinking": {"type": "disabled"}} if adaptive and self.thinking_tokens == 0 else {}
         budget = {"type": "enabled", "budget_tokens": self.thinking_tokens}
-        return {"thinking": {"type": "adaptive"} if self.effort else budget}
+        return {"thinking": {"type": "adaptive"} if adaptive or self.effort else budget}
 
     @property
     def batch_share(self) -> float:
