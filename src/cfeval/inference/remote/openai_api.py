@@ -11,21 +11,13 @@ from cfeval.inference.logprobs import Step, is_logprob
 from cfeval.inference.remote.faults import Fault, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
+from cfeval.inference.remote.model_names import same_model
 from cfeval.inference.remote.request import Response, Usage
 
 EMPTY_TRIES = 3
 """How often an empty answer is asked for again; it was paid for each time."""
 MOST = 2**53
 """A larger count of tokens is none."""
-_MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
-_DATES = (rf"20\d\d-?{_MONTH}-?{_DAY}", rf"{_MONTH}-20\d\d", rf"{_MONTH}-?{_DAY}", rf"2[3-9]{_MONTH}")
-_SNAPSHOT = re.compile(rf"[-@]({'|'.join(_DATES)}|00\d|latest|main)(-preview)?$")
-"""What a provider adds to the name of the model asked for, and nothing else: a date (gpt-4o-2024-08-06, gpt-4-0613,
-claude-sonnet-4@20250514, gemini-2.5-flash-preview-09-2025), Google's revision (gemini-2.0-flash-001), `latest`, `main`.
-See platform.openai.com/docs/models, docs.claude.com/en/docs/about-claude/models, ai.google.dev/gemini-api/docs/models.
-Other numbers, such as a size, are part of the name."""
-_ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
-"""OpenRouter's suffixes; at other servers what follows a colon may be the model's size."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +169,8 @@ def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | 
     error = answer.body.get("error") or choice.get("error")
     if not error:
         return None
-    code = _dict(error).get("code")
-    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    code = str(_dict(error).get("code"))
+    status = int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
     fault = of_status(status, {}, {"error": error}, key_env)
     return fault and replace(fault, usage=answer.usage, sent=True)
 
@@ -220,7 +212,9 @@ def _other(answer: Completion, message: dict[str, Any], word: str, image: bool) 
 
 def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fault:
     if ending is None:
-        return answer.retry("unfinished", "the answer does not say how it ended")
+        reason = 'the answer does not say how it ended; name "null" in accept_finish_reasons if the server never does'
+        more = {"tries": EMPTY_TRIES, "status": Status.UNPARSABLE, "text": text, "final": bool(text.strip())}
+        return answer.retry("unfinished", reason, **more)
     if not text.strip():
         return answer.retry("empty", "the answer is empty", tries=EMPTY_TRIES, status=Status.UNPARSABLE)
     return answer.reply(text)
@@ -258,24 +252,6 @@ def fault_as_reply(fault: Fault) -> Response:
         final=fault.final,
         raw=fault.raw,
     )
-
-
-def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
-    """Whether a served model is the one asked for: the same name, with or without its maker's, or a snapshot of it."""
-    names = {_bare(name) for name in (asked, *accepted)}
-    names |= {name.rpartition("/")[2] for name in names}
-    given = _bare(served)
-    return given in names or undated(given) in names
-
-
-def undated(name: str) -> str:
-    """A model's name without the date or revision of a snapshot."""
-    return _SNAPSHOT.sub("", name)
-
-
-def _bare(name: str) -> str:
-    """A model's name without Gemini's prefix and without OpenRouter's routing suffix."""
-    return _ROUTING.sub("", name.removeprefix("models/").lower())
 
 
 def usage_of(body: Any) -> Usage:
