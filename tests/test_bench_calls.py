@@ -106,6 +106,15 @@ def test_faults_count_recovered_recorded_and_silently_bad() -> None:
     assert rows["silently bad"] == {"**cfeval**": "0", "bare `openai` client, 2 retries": "10"}
 
 
+def test_the_bill_is_beside_what_the_cache_says_of_it() -> None:
+    row = cells(calls.table_of_money(calls.Money(1.0, 0.98, 0.98, 0.5)))["**cfeval**"]
+    assert row["server charged"] == "1.000000"
+    assert row["paid over what came whole"] == "1.0000"
+    assert row["charged is within paid and may"] == "yes"
+    short = cells(calls.table_of_money(calls.Money(1.0, 0.98, 0.9, 0.05)))["**cfeval**"]
+    assert short["charged is within paid and may"] == "NO"
+
+
 def test_a_process_is_measured_from_outside(tmp_path: Path) -> None:
     hungry = "import sys; b = bytearray(200 << 20); print('well', file=sys.stderr); sys.exit(3)"
     ran = run([sys.executable, "-c", hungry], os.environ, tmp_path)

@@ -37,7 +37,8 @@ def route_of(provider: str) -> Any:
         async def answer(effect: Effect | None) -> web.StreamResponse:
             conversation = _conversation(request, provider, payload, digest)
             body = body_of(request, provider, conversation, effect, kind)
-            request.app[LOOPBACK].charge(usd=cost_of(body))
+            request["usd"] = cost_of(body)
+            request.app[LOOPBACK].charge(usd=request["usd"])
             if kind == Kind.STREAM and not isinstance(effect, str):
                 return await sse.stream(request, body, effect if isinstance(effect, Stream) else None)
             return await wire.send(request, wire.as_json(body), effect)

@@ -36,6 +36,8 @@ class Request:
     ended: float | None = None
     status: int | None = None
     """The HTTP status that was answered; None while it is being served, or when the connection broke."""
+    usd: float = 0.0
+    """What was charged for it, whether or not the answer arrived."""
 
 
 @dataclass(frozen=True)

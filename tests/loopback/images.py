@@ -81,5 +81,6 @@ async def _reply(
     body = images_reply([url.partition(",")[2] for url in urls if url.startswith("data:")], priced=priced)
     body["data"] += [{"url": url} for url in urls if not url.startswith("data:")]
     body = effect.change(body) if isinstance(effect, Reply) else body
-    request.app[LOOPBACK].charge(usd=cost_of(body))
+    request["usd"] = cost_of(body)
+    request.app[LOOPBACK].charge(usd=request["usd"])
     return await wire.send(request, wire.as_json(body), effect)

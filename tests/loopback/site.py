@@ -146,6 +146,8 @@ async def serve(
         except Exception as defect:
             server.defects.append(defect)
             raise
+        finally:
+            entry.usd = request.get("usd", 0.0)
         if request.transport is not None and not request.transport.is_closing():
             entry.status = response.status
         return response
