@@ -96,10 +96,10 @@ def test_a_peer_that_fails_in_the_second_run_is_told_of() -> None:
 
 
 def test_faults_count_recovered_recorded_and_silently_bad() -> None:
-    met = calls.Met({"http_500": 2, "refused": 1}, passing=2, recovered=2, standing=1, recorded=1)
+    met = calls.Met({"http_500": 20, "refused": 10}, passing=2, recovered=2, standing=1, recorded=1)
     ours, bare = calls.Ends(499, Counter(refused=1), 0), calls.Ends(490, {}, 10)
     table = calls.table(met, ours, bare)
-    assert "3 of them (1%)" in table.title
+    assert "30 of them (2%)" in table.title
     rows = cells(table)
     assert rows["passing faults recovered"]["**cfeval**"] == "2 of 2"
     assert rows["failed, with a status or an exception"]["**cfeval**"] == "1 (1 refused)"
