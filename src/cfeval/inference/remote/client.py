@@ -21,7 +21,7 @@ from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.prices import Prices
-from cfeval.inference.remote.rate_limit import Lane, Pace, Slots, lane_of
+from cfeval.inference.remote.rate_limit import Lane, Limit, Pace, Slots, lane_of
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.retries import Patience
 from cfeval.inference.remote.settings import ProgressMeter
@@ -186,7 +186,7 @@ class Client:
         self.spending = Spending(calls, cache, prices, self.meter, self.on_disk, self.go_on)
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
-        self._slots = asyncio.Semaphore(calls.max_connections)
+        self._slots = Limit(calls.max_connections)
         self._lanes: dict[tuple[str, str, str, bool], Lane] = {}
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()

@@ -84,18 +84,51 @@ class Pace:
         self._recent.clear()
 
 
+class Limit:
+    """So many calls at once; one that had a place and gave it back only to wait goes before those that had none."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._again: deque[asyncio.Future[None]] = deque()
+        self._new: deque[asyncio.Future[None]] = deque()
+
+    async def acquire(self, again: bool = False) -> None:
+        """Take a place, or wait until one is handed over."""
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        queue = self._again if again else self._new
+        queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                queue.remove(turn)
+            else:  # it was handed over in the same moment
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Hand a place over to who waits for one, else keep it free."""
+        waiting = (queue.popleft() for queue in (self._again, self._new) for _ in range(len(queue)))
+        turn = next((turn for turn in waiting if not turn.done()), None)
+        if turn is None:
+            self._free += 1
+        else:
+            turn.set_result(None)
+
+
 class Slots:
     """What a call holds of the limits on how many go at once, as a context."""
 
-    def __init__(self, *limits: asyncio.Semaphore) -> None:
+    def __init__(self, *limits: Limit) -> None:
         self._limits = limits
-        self._held: list[asyncio.Semaphore] = []
+        self._held: list[Limit] = []
 
     async def __aenter__(self) -> Self:
         """Wait for all of them."""
-        for limit in self._limits:
-            await limit.acquire()
-            self._held.append(limit)
+        await self._take(again=False)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -105,17 +138,22 @@ class Slots:
 
     @asynccontextmanager
     async def given_back(self) -> AsyncIterator[None]:
-        """Others may go as long as this call only waits; then it takes its turn among them."""
+        """Others may go as long as this call only waits; then it is the next."""
         await self.__aexit__()
         yield
-        await self.__aenter__()
+        await self._take(again=True)
+
+    async def _take(self, again: bool) -> None:
+        for limit in self._limits:
+            await limit.acquire(again)
+            self._held.append(limit)
 
 
 class Lane:
     """A model at a provider: how many calls go at once and how fast, and how the first of them went."""
 
     def __init__(self, ceiling: int) -> None:
-        self.slots, self.pace = asyncio.Semaphore(ceiling), Pace()
+        self.slots, self.pace = Limit(ceiling), Pace()
         self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
         self.first: set[str] = set()  # calls that began before any ended, and have not ended
         self.any_ended = False
