@@ -47,6 +47,17 @@ def test_rate_limits_show_the_median_over_the_ideal_and_why_a_run_failed() -> No
     assert set(shown[PEER.name].values()) == {"299 of 300 answered"}
 
 
+def test_under_a_true_limit_time_counts_against_what_the_limit_allows_and_lost_calls_are_named() -> None:
+    ran = rate_limits.Limited
+    found = {
+        CFEVAL: [ran(33.0, 60, 40), ran(30.0, 60, 50), ran(31.5, 60, 60)],
+        PEER: [ran(20.0, 30, 500), ran(20.0, 30, 400, "429"), ran(20.0, 30, 600)],
+    }
+    shown = cells(rate_limits.table_of_limit(found))
+    assert shown["**cfeval**"] == {"over the ideal": "1.05", "calls lost": "0", "refused on the way": "50"}
+    assert shown[PEER.name] == {"over the ideal": "429", "calls lost": "30", "refused on the way": "500"}
+
+
 def test_where_calls_take_unlike_times_each_has_an_ideal_of_its_own() -> None:
     runs = [measured(11.0, summed=160.0), measured(12.0, summed=192.0), measured(15.0, summed=192.0)]
     rows = cells(orchestration.table_of_uneven({CFEVAL: runs, PEER: [measured(0, status=1, said="broken")]}))
