@@ -14,7 +14,7 @@ import asyncio
 import selectors
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from contextvars import ContextVar, copy_context
 from types import TracebackType
@@ -80,6 +80,18 @@ def answered(answer: Callable[[Q], Coroutine[Any, Any, R]], request: Q) -> R:
     return loop.answered(answer(request))
 
 
+async def beside(work: Callable[[], T], threads: Executor) -> T:
+    """Do some work in a thread, where it may wait for models by `answered`; no batch is made while it computes.
+
+    So where all is local, whatever is under way comes as far as it can before a batch is made of what it waits for,
+    and equal studies make equal batches. `threads` must have one free, or one that does not wait for a model.
+    """
+    loop = _LOOP.get(None)
+    if loop is None:
+        return await asyncio.get_running_loop().run_in_executor(threads, copy_context().run, work)
+    return await loop.beside(work, threads)
+
+
 class Batcher(Generic[Q, R]):
     """Lets a local model answer in batches: requests wait until no other can go on, and go together.
 
@@ -88,9 +100,13 @@ class Batcher(Generic[Q, R]):
     thread is free.
     """
 
-    def __init__(self, batch: Callable[[list[Q]], Sequence[R]]) -> None:
-        """`batch` gives the replies to some requests, in order; no reply may depend on the other requests."""
-        self.batch = batch
+    def __init__(self, batch: Callable[[list[Q]], Sequence[R]], exact: bool = True) -> None:
+        """`batch` gives the replies to some requests, in order; no reply may depend on the other requests.
+
+        Where that is not so to the last bit (`exact` is false), requests that have no certain company, as where
+        something outside is called too, go one by one.
+        """
+        self.batch, self.exact = batch, exact
 
     async def answer(self, request: Q) -> R:
         """The reply to a request; outside of `map_requests` it is a batch of its own."""
@@ -151,7 +167,8 @@ class _Loop:
         self._open: set[asyncio.Task[Any]] = set()
         self._goal: asyncio.Future[None] = self._loop.create_future()
         self._settles = False
-        self._waiting: dict[Batcher[Any, Any], list[tuple[Any, asyncio.Future[Any]]]] = {}
+        self._waiting: dict[Batcher[Any, Any], list[_Waiting]] = {}
+        self._begun = self._beside = 0  # works in threads: how many there were, and how many compute now
         self._worker: ThreadPoolExecutor | None = None
         self._computes = False
         self._computing: asyncio.Task[None] | None = None
@@ -219,7 +236,7 @@ class _Loop:
         if self._settles and not self._goal.done():
             self._goal.set_result(None)
             return True
-        if not self._waiting or self._computes or self._settles:
+        if not self._waiting or self._computes or self._settles or (self._beside and not self._shared):
             return False
         self._computes = True
         self._computing = self._loop.create_task(self._compute())
@@ -227,18 +244,45 @@ class _Loop:
 
     def answered(self, answer: Coroutine[Any, Any, R]) -> R:
         """See the function of this name."""
-        return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._awaited(answer), self._loop).result()
+
+    async def _awaited(self, answer: Coroutine[Any, Any, R]) -> R:
+        if not _PLACE.get():
+            return await answer
+        self._beside -= 1
+        try:
+            return await answer
+        finally:
+            self._beside += 1
+
+    async def beside(self, work: Callable[[], T], threads: Executor) -> T:
+        """See the function of this name."""
+        context = copy_context()
+        self._begun += 1
+        context.run(_PLACE.set, self._begun)
+        self._beside += 1
+        try:
+            return await self._loop.run_in_executor(threads, context.run, work)
+        finally:
+            self._beside -= 1
 
     async def batched(self, batcher: Batcher[Q, R], request: Q) -> R:
         """The reply to a request, once it has been in a batch."""
         reply: asyncio.Future[R] = self._loop.create_future()
-        self._waiting.setdefault(batcher, []).append((request, reply))
+        self._waiting.setdefault(batcher, []).append((_PLACE.get(), request, reply))
         return await reply
 
+    def _next_batch(self) -> tuple[Batcher[Any, Any], list[tuple[Any, asyncio.Future[Any]]]]:
+        """The batch that has waited longest; of works in threads, who knows who came first, that of the first begun."""
+        batcher = min(self._waiting, key=lambda one: min(place for place, _, _ in self._waiting[one]))
+        waiting = sorted(self._waiting.pop(batcher), key=lambda one: one[0])
+        if self._shared and not batcher.exact and waiting[1:]:
+            self._waiting[batcher] = waiting[1:]
+            waiting = waiting[:1]
+        return batcher, [(request, reply) for _, request, reply in waiting if not reply.done()]
+
     async def _compute(self) -> None:
-        """The batch that has waited longest."""
-        batcher = next(iter(self._waiting))
-        waiting = [(request, reply) for request, reply in self._waiting.pop(batcher) if not reply.done()]
+        batcher, waiting = self._next_batch()
         requests = [request for request, _ in waiting]
         try:
             replies = await self._in_thread(batcher, requests) if self._shared else batcher.batch(requests)
@@ -272,4 +316,8 @@ async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+_Waiting = tuple[int, Any, "asyncio.Future[Any]"]
+"""The place of who waits, the request, the reply to come."""
+_PLACE: ContextVar[int] = ContextVar("place", default=0)
+"""The number of the work in a thread that this context belongs to, from 1 on; 0: none."""
 _LOOP: ContextVar[_Loop] = ContextVar("loop")
