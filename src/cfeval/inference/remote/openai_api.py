@@ -108,16 +108,32 @@ def _output(said: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def responses_reply(
-    body: Any, asked: str, accepted: Sequence[str], key_env: str, finish_reasons: tuple[str, ...] = ()
+    body: Any,
+    asked: str,
+    accepted: Sequence[str],
+    key_env: str,
+    finish_reasons: tuple[str, ...] = (),
+    tools: bool = False,
 ) -> Response | Fault:
     """Read an answer of OpenAI's Responses; for the arguments see `chat_reply`."""
     said = _dict(body)
+    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
+    return reply_of(answer, responses_choice(said), key_env, False, finish_reasons, tools)
+
+
+def responses_choice(body: Any) -> dict[str, Any]:
+    """An answer of OpenAI's Responses as the choice of a chat completion, calls of tools included."""
+    said = _dict(body)
     parts = _output(said)
     refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
-    message = {"content": [part for part in parts if part.get("type") == "output_text"], "refusal": refusal}
+    calls = [one for one in _dicts(said.get("output")) if one.get("type") == "function_call"]
+    message = {
+        "content": [part for part in parts if part.get("type") == "output_text"],
+        "refusal": refusal,
+        "tool_calls": [{"id": one.get("call_id"), "function": one} for one in calls],
+    }
     word = _dict(said.get("incomplete_details")).get("reason") or said.get("status")
-    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
-    return reply_of(answer, {"finish_reason": word, "message": message}, key_env, False, finish_reasons)
+    return {"finish_reason": word, "message": message}
 
 
 def reply_of(
@@ -277,7 +293,9 @@ def cost_of(value: Any, unit: float = 1.0) -> float | None:
 def without_images(content: Any) -> Any:
     """JSON in which every image's `data:` URL and every long base64 text is replaced by its length."""
     if isinstance(content, dict):
-        return {name: without_images(value) for name, value in content.items()}
+        if content.get("type") == "redacted_thinking":
+            return content
+        return {name: value if name in _SIGNED else without_images(value) for name, value in content.items()}
     if isinstance(content, list):
         return [without_images(value) for value in content]
     if isinstance(content, str) and (content.startswith("data:image/") or _BASE64.match(content)):
@@ -285,6 +303,8 @@ def without_images(content: Any) -> Any:
     return content
 
 
+_SIGNED = ("signature", "thoughtSignature", "encrypted_content")
+"""What providers sign or encrypt of a model's thoughts, and want back as it was with the results of tools."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-]{500}")
 
 
