@@ -84,7 +84,7 @@ class LedgerTotals:
                         db.execute(statement)
 
     def _is_there(self) -> bool:
-        return self._one("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'settled')")[0] == 1
+        return bool(self._one("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'settled')")[0])
 
     def sent(self) -> int:
         """How many attempts were sent."""
@@ -92,7 +92,7 @@ class LedgerTotals:
 
     def answered(self, model: str) -> bool:
         """Whether a call to a model has ended well."""
-        return self._one("SELECT EXISTS (SELECT 1 FROM totals WHERE model = ? AND good > 0)", model)[0] == 1
+        return bool(self._one("SELECT EXISTS (SELECT 1 FROM totals WHERE model = ? AND good > 0)", model)[0])
 
     def spent(self, model: str) -> Spent:
         """What all came to, and the calls to a model."""
