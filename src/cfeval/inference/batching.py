@@ -25,6 +25,9 @@ from cfeval.inference.remote.settings import settings
 T = TypeVar("T")
 Q = TypeVar("Q")
 R = TypeVar("R")
+OPEN = 4
+"""How many requests are open, as a multiple of the calls at once: each slot that falls free has somebody waiting, and
+at the end few of them have more than their last call to make."""
 AHEAD = 16
 """How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
 others can make so many rounds."""
@@ -132,6 +135,13 @@ async def shared(open_: Callable[[], AbstractAsyncContextManager[T]]) -> T:
     return opened
 
 
+def calls_before() -> int:
+    """How many calls were made before for the request at hand; the next time it is one more."""
+    calls = _CALLS.get()
+    calls[0] += 1
+    return calls[0] - 1
+
+
 def make_room(requests: int) -> None:
     """Let so many more requests be open at a time, or fewer: one that waits for hours is not to hold up others.
 
@@ -201,15 +211,16 @@ class _Loop:
     def has_room(self, taken: int, ready: bool) -> bool:
         """Whether another request is to be taken, where so many things have not been passed on, and one could be."""
         if self._shared:
-            # Each slot that falls free has somebody waiting, even where all do so together.
-            open_ = len(self._open) < 2 * self._at_once - 1 and taken < AHEAD * self._at_once
+            open_ = len(self._open) < OPEN * self._at_once and taken < AHEAD * self._at_once
             return self.takes and not ready and open_
         self._filling = taken == 0 or (self._filling and taken < self._batch)
         return self.takes and self._filling
 
     def start(self, answer: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
         """Begin to answer a request; until something outside is called, let it go on until it waits."""
-        task = self._loop.create_task(answer, context=self._context.copy())
+        context = self._context.copy()
+        context.run(_CALLS.set, [0])
+        task = self._loop.create_task(answer, context=context)
         self._open.add(task)
         task.add_done_callback(self._ended)
         if not self._shared:
@@ -320,4 +331,6 @@ _Waiting = tuple[int, Any, "asyncio.Future[Any]"]
 """The place of who waits, the request, the reply to come."""
 _PLACE: ContextVar[int] = ContextVar("place", default=0)
 """The number of the work in a thread that this context belongs to, from 1 on; 0: none."""
+_CALLS: ContextVar[list[int]] = ContextVar("calls")
+"""How many calls were made for the request that this context belongs to."""
 _LOOP: ContextVar[_Loop] = ContextVar("loop")

@@ -233,6 +233,21 @@ def test_a_call_that_gave_its_place_back_is_the_next_and_no_place_is_lost() -> N
     assert asyncio.run(play()) == ["a", "b", "a again", "c", "e"]
 
 
+def test_who_has_made_fewer_calls_goes_first_and_of_those_who_came_first() -> None:
+    async def play() -> list[str]:
+        limit, order = Limit(1), list[str]()
+
+        async def call(name: str, rank: int) -> None:
+            async with Slots(limit, rank=rank):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(call(*one) for one in [("a", 1), ("b", 2), ("c", 1), ("d", 0), ("e", 1)]))
+        return order
+
+    assert asyncio.run(play()) == ["a", "d", "c", "e", "b"]
+
+
 @given(st.lists(st.sampled_from(["call", "again", "cancel", "step"]), max_size=60))
 def test_however_calls_come_wait_and_are_broken_off_no_more_go_at_once_and_all_places_come_back(
     events: list[str],

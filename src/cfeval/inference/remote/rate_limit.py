@@ -7,6 +7,7 @@ complaints come, so that the limit is not run over at once, and fast when there 
 """
 
 import asyncio
+import heapq
 import math
 import time
 from collections import Counter, deque
@@ -84,51 +85,56 @@ class Pace:
         self._recent.clear()
 
 
+AGAIN = -1
+"""The rank of who had a place and gave it back only to wait: it is the next."""
+
+
 class Limit:
-    """So many calls at once; one that had a place and gave it back only to wait goes before those that had none."""
+    """So many calls at once; of those that wait the lowest rank is the next, and of one rank who came first."""
 
     def __init__(self, places: int) -> None:
-        self._free = places
-        self._again: deque[asyncio.Future[None]] = deque()
-        self._new: deque[asyncio.Future[None]] = deque()
+        self._free, self._came = places, 0
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
-    async def acquire(self, again: bool = False) -> None:
+    async def acquire(self, rank: int = 0) -> None:
         """Take a place, or wait until one is handed over."""
         if self._free:
             self._free -= 1
             return
         turn = asyncio.get_running_loop().create_future()
-        queue = self._again if again else self._new
-        queue.append(turn)
+        self._came += 1
+        heapq.heappush(self._waiting, (rank, self._came, turn))
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                queue.remove(turn)
-            else:  # it was handed over in the same moment
+            if not turn.cancelled():  # it was handed over in the same moment
                 self.release()
             raise
 
     def release(self) -> None:
         """Hand a place over to who waits for one, else keep it free."""
-        waiting = (queue.popleft() for queue in (self._again, self._new) for _ in range(len(queue)))
-        turn = next((turn for turn in waiting if not turn.done()), None)
-        if turn is None:
-            self._free += 1
-        else:
-            turn.set_result(None)
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
 
 
 class Slots:
-    """What a call holds of the limits on how many go at once, as a context."""
+    """What a call holds of the limits on how many go at once, as a context.
 
-    def __init__(self, *limits: Limit) -> None:
-        self._limits = limits
+    `rank` says who goes first: the number of calls that were made before for the same item. So no item is left with all
+    its calls at the end, where they could only go one after the other.
+    """
+
+    def __init__(self, *limits: Limit, rank: int = 0) -> None:
+        self._limits, self._rank = limits, rank
         self._held: list[Limit] = []
 
     async def __aenter__(self) -> Self:
         """Wait for all of them."""
-        await self._take(again=False)
+        await self._take(self._rank)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -141,11 +147,11 @@ class Slots:
         """Others may go as long as this call only waits; then it is the next."""
         await self.__aexit__()
         yield
-        await self._take(again=True)
+        await self._take(AGAIN)
 
-    async def _take(self, again: bool) -> None:
+    async def _take(self, rank: int) -> None:
         for limit in self._limits:
-            await limit.acquire(again)
+            await limit.acquire(rank)
             self._held.append(limit)
 
 
