@@ -26,8 +26,8 @@ T = TypeVar("T")
 Q = TypeVar("Q")
 R = TypeVar("R")
 OPEN = 4
-"""How many requests are open, as a multiple of the calls at once: each slot that falls free has somebody waiting, and
-at the end few of them have more than their last call to make."""
+"""How many requests are open for each call at once beyond the first: each slot that falls free has somebody waiting,
+and at the end few of them have more than their last call to make. With one call at a time there is one."""
 AHEAD = 16
 """How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
 others can make so many rounds."""
@@ -211,7 +211,7 @@ class _Loop:
     def has_room(self, taken: int, ready: bool) -> bool:
         """Whether another request is to be taken, where so many things have not been passed on, and one could be."""
         if self._shared:
-            open_ = len(self._open) < OPEN * self._at_once and taken < AHEAD * self._at_once
+            open_ = len(self._open) <= OPEN * (self._at_once - 1) and taken < AHEAD * self._at_once
             return self.takes and not ready and open_
         self._filling = taken == 0 or (self._filling and taken < self._batch)
         return self.takes and self._filling
