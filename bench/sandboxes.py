@@ -1,4 +1,7 @@
-"""Which interpreter runs the programs of `cvqa`: ours beside `pydantic-monty`, on idioms, programs and hostile texts.
+"""Which interpreter runs the programs of `cvqa`: ours beside `pydantic-monty`, on idioms, replies and hostile texts.
+
+Of the kept replies, each program in each habit of code models, also the traces are compared: which operations of the
+vision were called with which texts, in which order.
 
 uv pip install pydantic-monty; python -m bench.sandboxes
 """
@@ -12,15 +15,20 @@ from uuid import uuid4
 
 from tests.cvqa.programs.hostile import BODIES
 from tests.cvqa.programs.idioms import IDIOMS
-from tests.cvqa.programs.replies import PROGRAMS, VISION
+from tests.cvqa.programs.replies import HABITS, PROGRAMS, VISION
 from tests.cvqa.programs.scripted import ROOT
 from tests.cvqa.programs.test_python_subset import pythons
 
 from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.reply import cut_program
 from cfeval.cvqa.programs.run import run_program
 
 SECONDS = 3.0
+LOOKS = ("find", "exists", "simple_query", "compute_depth")
+"""The operations of a vision that the kept replies call."""
+Call = tuple[str, str]
+"""An operation, and the texts it was called with."""
 USE = {
     "any() stops at the first": "return any(p.exists('mug') for p in ImagePatch(image).find('mug'))",
     "sort by an operation": "return len(sorted(ImagePatch(image).find('mug'), key=lambda p: p.compute_depth()))",
@@ -33,12 +41,13 @@ USE = {
 
 @dataclass
 class Ran:
-    """What a program gave, what it called, and how long it took."""
+    """What a program gave, what it called, and how long it took; `trace` has its looks at the image."""
 
     result: str
     fault: str
     calls: int
     seconds: float
+    trace: tuple[Call, ...] = ()
 
 
 def ours(code: str) -> Ran:
@@ -46,7 +55,8 @@ def ours(code: str) -> Ran:
     VISION.answers["Is this a mug?"] = "yes"
     began = time.perf_counter()
     run = run_program("vipergpt", code, ROOT, VISION, fallback=False)
-    return Ran(run.result, run.fault, run.calls, time.perf_counter() - began)
+    looks = tuple((one.call, one.arguments.partition("), ")[2]) for one in run.trace if one.call in LOOKS)
+    return Ran(run.result, run.fault, run.calls, time.perf_counter() - began, looks)
 
 
 def montys(code: str) -> Ran:
@@ -57,6 +67,7 @@ def montys(code: str) -> Ran:
         left = 0
 
     calls, made = 0, monty.ClassType(ImagePatch, init=True)
+    looks: list[Call] = []
 
     def patch() -> Any:
         return monty.ClassInstance(ImagePatch(), eager_attrs=("left",), class_type=made, id=uuid4())
@@ -65,6 +76,8 @@ def montys(code: str) -> Ran:
         nonlocal calls
         calls += name not in ("__call__", "coerce_to_numeric", "bool_to_yesno")
         said = str(arguments[0]) if arguments else ""
+        if name in LOOKS:
+            looks.append((name, ", ".join(map(repr, arguments))))
         replies: dict[str, object] = {
             "__call__": patch(),
             "find": [patch() for _ in VISION.things.get(said, [])],
@@ -90,7 +103,7 @@ def montys(code: str) -> Ran:
                     shot = shot.resume(reply(str(shot.function_name), shot.args))
                 else:
                     shot = shot.resume_auto()
-            return Ran(normalise(shot.output), "", calls, time.perf_counter() - began)
+            return Ran(normalise(shot.output), "", calls, time.perf_counter() - began, tuple(looks))
     except ProgramFault as fault:
         return Ran("", str(fault), calls, time.perf_counter() - began)
     except monty.MontyError as error:
@@ -107,6 +120,27 @@ def _command(body: str) -> str:
 
 def _body(body: str) -> str:
     return "def execute_command(image):\n" + "\n".join(f"    {line}" for line in body.split("\n"))
+
+
+def corpus() -> dict[str, tuple[str, str]]:
+    """Every kept reply: the program that is cut out of it, and its answer."""
+    return {
+        f"{program}, {habit}": (cut_program(wrap(code), "vipergpt"), answer)
+        for program, (code, answer) in PROGRAMS.items()
+        for habit, wrap in HABITS.items()
+    }
+
+
+def compared(runners: dict[str, Callable[[str], Ran]]) -> None:
+    """Print how many of the kept replies each runs, and whose traces differ where all run."""
+    replies = corpus()
+    found = {name: {one: run(code) for one, (code, _) in replies.items()} for name, run in runners.items()}
+    well = {name: [one for one, ran in of.items() if ran.result == replies[one][1]] for name, of in found.items()}
+    for name, of in well.items():
+        print(f"{name}: kept replies {len(of)} of {len(replies)}")
+    both = [one for one in replies if all(one in of for of in well.values())]
+    unlike = [one for one in both if len({of[one].trace for of in found.values()}) > 1]
+    print(f"equal traces: {len(both) - len(unlike)} of {len(both)}; not: {', '.join(unlike[:9])}")
 
 
 def main() -> None:
@@ -128,6 +162,7 @@ def main() -> None:
             run(_body(body))
             ran = run(_body(body))
             print(f"{name}: {use}: {ran.result or ran.fault}; {ran.calls} calls, {1000 * ran.seconds:.1f} ms")
+    compared(runners)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,17 @@ def test_rate_limits_show_the_median_over_the_ideal_and_why_a_run_failed() -> No
     assert set(shown[PEER.name].values()) == {"299 of 300 answered"}
 
 
+def test_under_a_true_limit_time_counts_against_what_the_limit_allows_and_lost_calls_are_named() -> None:
+    ran = rate_limits.Limited
+    found = {
+        CFEVAL: [ran(33.0, 60, 40), ran(30.0, 60, 50), ran(31.5, 60, 60)],
+        PEER: [ran(20.0, 30, 500), ran(20.0, 30, 400, "429"), ran(20.0, 30, 600)],
+    }
+    shown = cells(rate_limits.table_of_limit(found))
+    assert shown["**cfeval**"] == {"over the ideal": "1.05", "calls lost": "0", "refused on the way": "50"}
+    assert shown[PEER.name] == {"over the ideal": "429", "calls lost": "30", "refused on the way": "500"}
+
+
 def test_where_calls_take_unlike_times_each_has_an_ideal_of_its_own() -> None:
     runs = [measured(11.0, summed=160.0), measured(12.0, summed=192.0), measured(15.0, summed=192.0)]
     rows = cells(orchestration.table_of_uneven({CFEVAL: runs, PEER: [measured(0, status=1, said="broken")]}))
@@ -96,14 +107,23 @@ def test_a_peer_that_fails_in_the_second_run_is_told_of() -> None:
 
 
 def test_faults_count_recovered_recorded_and_silently_bad() -> None:
-    met = calls.Met({"http_500": 2, "refused": 1}, passing=2, recovered=2, standing=1, recorded=1)
+    met = calls.Met({"http_500": 20, "refused": 10}, passing=2, recovered=2, standing=1, recorded=1)
     ours, bare = calls.Ends(499, Counter(refused=1), 0), calls.Ends(490, {}, 10)
     table = calls.table(met, ours, bare)
-    assert "3 of them (1%)" in table.title
+    assert "30 of them (2%)" in table.title
     rows = cells(table)
     assert rows["passing faults recovered"]["**cfeval**"] == "2 of 2"
     assert rows["failed, with a status or an exception"]["**cfeval**"] == "1 (1 refused)"
     assert rows["silently bad"] == {"**cfeval**": "0", "bare `openai` client, 2 retries": "10"}
+
+
+def test_the_bill_is_beside_what_the_cache_says_of_it() -> None:
+    row = cells(calls.table_of_money(calls.Money(1.0, 0.98, 0.98, 0.5)))["**cfeval**"]
+    assert row["server charged"] == "1.000000"
+    assert row["paid over what came whole"] == "1.0000"
+    assert row["charged is within paid and may"] == "yes"
+    short = cells(calls.table_of_money(calls.Money(1.0, 0.98, 0.9, 0.05)))["**cfeval**"]
+    assert short["charged is within paid and may"] == "NO"
 
 
 def test_a_process_is_measured_from_outside(tmp_path: Path) -> None:

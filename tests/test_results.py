@@ -10,7 +10,7 @@ from pandas import DataFrame
 import cfeval
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import write_csv, write_jsonl
-from cfeval.cvqa.records import CvqaScore
+from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.edct.records import Baseline, Instruction, Requery, Score
 from cfeval.report.columns import meanings
 from cfeval.results import Call, CvqaItem, Item, VceItem
@@ -80,7 +80,14 @@ def test_of_a_mapping_each_key_is_a_column(tmp_path: Path) -> None:
         CvqaScore(id="b", side="original", type="direct", image="0" * 64, gold="1", status="refused"),
     ]
     write_jsonl(tmp_path / "cvqa/scores/mine/who.jsonl", rows)
+    assert cfeval.load(tmp_path).items("cvqa")["text"].tolist() == ["", ""], "answers that are not there"
+    said = [
+        Answer(id="b", side="original", asked="m?", status="refused"),
+        Answer(id="a", side="original", asked="n?", text="1"),
+    ]
+    write_jsonl(tmp_path / "cvqa/answers/mine/who.jsonl", said)
     items = cfeval.load(tmp_path).items("cvqa")
+    assert (items["asked"].tolist(), items["text"].tolist()) == (["n?", "m?"], ["1", ""])
     assert items["correct.robust"].tolist()[0] == 1
     assert items["correct.robust"].isna().tolist() == [False, True]
     assert (items["question_set"].tolist(), items["solver"].tolist()) == (["mine"] * 2, ["who"] * 2)

@@ -15,7 +15,7 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.extras import require
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
-from cfeval.cvqa.records import CvqaScore
+from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.cvqa.tables import TABLES as CVQA_TABLES
 from cfeval.edct.files import ConditionFiles, conditions_in
 from cfeval.edct.records import Score
@@ -74,6 +74,10 @@ class CvqaItem(CvqaScore):
     """The questions that it is of."""
     solver: str = ""
     """Who answered."""
+    asked: str = ""
+    """The question as it was put, with its options and the solver's words around it."""
+    text: str = ""
+    """The reply, as it was read."""
 
 
 class Call(Record):
@@ -249,9 +253,16 @@ def _vce(folder: Path) -> Iterator[VceItem]:
 
 def _cvqa(folder: Path) -> Iterator[CvqaItem]:
     for file, (name, solver) in _score_files(folder, 2):
-        yield from (
-            CvqaItem(**row.model_dump(), question_set=name, solver=solver) for row in read_jsonl(file, CvqaScore)
-        )
+        beside = folder / "answers" / file.relative_to(folder / "scores")
+        replies = {_key(one): one for one in read_jsonl(beside, Answer)} if beside.is_file() else {}
+        for row in read_jsonl(file, CvqaScore):
+            reply = replies.get(_key(row))
+            texts = {"asked": reply.asked, "text": reply.text} if reply else {}
+            yield CvqaItem(**row.model_dump(), question_set=name, solver=solver, **texts)
+
+
+def _key(of: Answer | CvqaScore) -> tuple[str, str, str]:
+    return of.id, of.side, of.option_order
 
 
 def _score_files(folder: Path, count: int) -> Iterator[tuple[Path, list[str]]]:

@@ -44,6 +44,21 @@ def test_a_failure_is_shown_as_what_it_is(cfeval: Run, photo: Path, tmp_path: Pa
     assert not (tmp_path / "counterfactual.png").exists()
 
 
+@pytest.mark.parametrize(("section", "option"), [("instruction_writers.w", "--writer"), ("judges.j", "--judge")])
+def test_a_writer_or_judge_that_gives_nothing_to_use_is_one_line_and_status_2(
+    cfeval: Run, photo: Path, tmp_path: Path, section: str, option: str
+) -> None:
+    silent = changed(f"edct.{section}", {"plugin": "mock", "statuses": {"try": "unparsable"}})
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(silent))
+    arguments = ("--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    status, out, err = cfeval("try", photo, "What?", *arguments)
+    assert status == 2
+    assert "not scored: unparsable" in out
+    assert "gave nothing that could be used (unparsable" in err
+    assert option in err
+    assert err.strip().count("cfeval: ") <= 1
+
+
 def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Path, tmp_path: Path) -> None:
     verifier = {"plugin": "localised", "mask": {"plugin": "difference", "most": 1}}
     gate = {"plugin": "gated", "editor": {"plugin": "mock"}, "verifier": verifier, "unsure": "accept"}
@@ -112,8 +127,13 @@ BROKEN = {"plugin": "mock", "no_such_option": 1}
         ({"editor": ["scene", "g"]}, [], "own writer, own judge"),
         ({"editor": ["scene"]}, ["--editor", "g"], "own writer, own judge"),
         ({"judge": ["j", "k"]}, ["--judge", "k"], "own writer, own judge"),
-        ({"vlm": ["m"]}, [], "edct.instruction_writers.w"),
-        ({"vlm": ["m"]}, ["--writer", "v"], "edct.judges.j"),
+        (
+            {"vlm": ["m"]},
+            [],
+            "has the model 'mine', so that nothing says who works for it; name --writer, --editor, --",
+        ),
+        ({"vlm": ["m"]}, ["--writer", "v", "--editor", "g"], "works for it; name --judge, or add the model to a table"),
+        ({"vlm": ["m"]}, ["--writer", "v", "--editor", "g", "--judge", "k"], "own writer, own judge"),
     ],
 )
 def test_an_own_model_gets_the_plugins_of_the_table_that_it_is_in(

@@ -57,6 +57,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "world_behavior": {"behavior": "under-citing", "seed": 5},
         "easy_vqa": {"temperature": 0.5},
         "puzzles": {},
+        "tools": {},
         "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
         "blip": {"model": "made when the test runs", "device": "cpu", "beams": 2, "max_tokens": 8},
         "openai": {"model": "lab/vlm", "provider": "openrouter", "key_env": "OPENROUTER_API_KEY"},
@@ -187,8 +188,8 @@ EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
 
 ONE_PROTOCOL = {"given"}
 """Writers of edct-2025 alone."""
-SINGLE = {"blip"}
-"""Chat models that answer one question about one image, and hold no conversation."""
+SINGLE = {"blip": "tests/inference/local/test_blip.py", "tools": "tests/testbed/test_puzzle_solvers.py"}
+"""Chat models that answer one question about one image, and hold no conversation; where they are tested instead."""
 LONG = {
     "blip",
     "litellm",
@@ -278,7 +279,7 @@ def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
 @pytest.mark.parametrize("name", tried("chat"))
 def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     if name in SINGLE:
-        pytest.skip("tests/inference/local/test_blip.py: its random replies need not end")
+        pytest.skip(f"{SINGLE[name]}: it answers questions of one kind, or its random replies need not end")
     model = built("chat", name)
     requests = [conversation(sample, seed) for seed, sample in enumerate(drawn("chat", name))]
     together = answers(model.generate, requests)

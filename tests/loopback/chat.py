@@ -12,7 +12,7 @@ from tests.loopback.effects import Choice, Effect, Images, Pixels, Reply, Stream
 from tests.loopback.fault import Kind
 from tests.loopback.personas import persona_of
 from tests.loopback.pictures import NotAnImageError, data_url, drawn, edited
-from tests.loopback.site import LOOPBACK, DeniedError, serve
+from tests.loopback.site import LOOPBACK, USD, DeniedError, serve
 
 GEMINI_FIELDS = frozenset(
     {
@@ -37,7 +37,8 @@ def route_of(provider: str) -> Any:
         async def answer(effect: Effect | None) -> web.StreamResponse:
             conversation = _conversation(request, provider, payload, digest)
             body = body_of(request, provider, conversation, effect, kind)
-            request.app[LOOPBACK].charge(usd=cost_of(body))
+            request[USD] = cost_of(body)
+            request.app[LOOPBACK].charge(usd=request[USD])
             if kind == Kind.STREAM and not isinstance(effect, str):
                 return await sse.stream(request, body, effect if isinstance(effect, Stream) else None)
             return await wire.send(request, wire.as_json(body), effect)

@@ -36,6 +36,8 @@ class Request:
     ended: float | None = None
     status: int | None = None
     """The HTTP status that was answered; None while it is being served, or when the connection broke."""
+    usd: float = 0.0
+    """What was charged for it, whether or not the answer arrived."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Control:
             self._charged = 0
             self._scripts: dict[Kind | None, deque[str | None]] = {}
             self._random: _Random | None = None
+            self._limit: int | None = None
+            self._taken: Counter[int] = Counter()
             self._start = time.monotonic()
 
     def script(self, faults: Iterable[str | None], at: Kind | str | None = None) -> None:
@@ -94,6 +98,11 @@ class Control:
         chosen = tuple(known(name) for name in faults) if faults is not None else tuple(FAULTS.values())
         with self._lock:
             self._random = _Random(rate, chosen, seed, frozenset(Kind(kind) for kind in at))
+
+    def limit(self, per_second: int) -> None:
+        """Answer so many requests that a provider charges for in each second, and the others with a 429."""
+        with self._lock:
+            self._limit = per_second
 
     def requests(self) -> Counter[str]:
         """How many requests came, by route."""
@@ -141,8 +150,8 @@ class Control:
         with self._lock:
             self._attempts[request.digest] += 1
             request.attempt = self._attempts[request.digest]
-            request.fault = None if healthy else aimed or self._next(request)
             request.began = time.monotonic() - self._start
+            request.fault = None if healthy else aimed or self._next(request)
             self.log.append(request)
             self.in_flight += 1
             self._charged += request.kind in CALLS
@@ -170,7 +179,16 @@ class Control:
         for queue in (self._scripts.get(kind), self._scripts.get(None) if kind in CALLS else None):
             if queue:
                 return queue.popleft()
-        return self._drawn(request)
+        return self._over(request) or self._drawn(request)
+
+    def _over(self, request: Request) -> str | None:
+        second = int(request.began)
+        if self._limit is None or request.kind not in CALLS:
+            return None
+        if self._taken[second] >= self._limit:
+            return "http_429"
+        self._taken[second] += 1
+        return None
 
     def _drawn(self, request: Request) -> str | None:
         random = self._random

@@ -149,7 +149,11 @@ ENVELOPE = (
         REPLIES,
     ),
     retried(
-        "finish_null", "200, some text and no finish_reason", Choice({"content": "The"}, {"finish_reason": None}), CHAT
+        "finish_null",
+        "200, some text and no finish_reason",
+        Choice({"content": "The"}, {"finish_reason": None}),
+        CHAT,
+        Status.UNPARSABLE,
     ),
     retried("content_null", "200, content null", Choice({"content": None}), CHAT, Status.UNPARSABLE),
     retried("content_empty", "200, content empty", Choice({"content": ""}), CHAT, Status.UNPARSABLE),

@@ -12,7 +12,7 @@ from tests.loopback.conversation import body_digest
 from tests.loopback.effects import Effect, Reply
 from tests.loopback.fault import Kind
 from tests.loopback.pictures import NotAnImageError, edited, from_base64
-from tests.loopback.site import LOOPBACK, DeniedError, serve
+from tests.loopback.site import LOOPBACK, USD, DeniedError, serve
 
 _FILES = ("image", "image[]", "mask")
 
@@ -81,5 +81,6 @@ async def _reply(
     body = images_reply([url.partition(",")[2] for url in urls if url.startswith("data:")], priced=priced)
     body["data"] += [{"url": url} for url in urls if not url.startswith("data:")]
     body = effect.change(body) if isinstance(effect, Reply) else body
-    request.app[LOOPBACK].charge(usd=cost_of(body))
+    request[USD] = cost_of(body)
+    request.app[LOOPBACK].charge(usd=request[USD])
     return await wire.send(request, wire.as_json(body), effect)

@@ -123,6 +123,10 @@ def key_of(request: web.Request) -> str:
     return own or request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
+USD = web.RequestKey("usd", float)
+"""What a request was charged."""
+
+
 async def serve(
     request: web.Request, route: str, kind: Kind, digest: str, answer: Answer, *, model: str = "", payload: Any = None
 ) -> web.StreamResponse:
@@ -146,6 +150,8 @@ async def serve(
         except Exception as defect:
             server.defects.append(defect)
             raise
+        finally:
+            entry.usd = request.get(USD, 0.0)
         if request.transport is not None and not request.transport.is_closing():
             entry.status = response.status
         return response

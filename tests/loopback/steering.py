@@ -3,6 +3,7 @@
 POST /_ctl/script   {"faults": ["http_500", null, …], "at": "poll"}    `at` may be left out
 POST /_ctl/random   {"rate": 0.1, "faults": [...], "seed": 1}          without faults: all
 POST /_ctl/latency  {"seconds": 0.5, "slow": 5, "one_in": 100}         without one_in: all alike
+POST /_ctl/limit    {"per_second": 2}                                  all beyond it are answered with 429
 POST /_ctl/reset
 GET  /_ctl/log      every request, without its body
 GET  /_ctl/summary  the counts
@@ -24,6 +25,8 @@ async def steer(request: web.Request) -> web.Response:
                 server.script(options["faults"], options.get("at"))
             case "random":
                 server.random(**options)
+            case "limit":
+                server.limit(int(options["per_second"]))
             case "latency":
                 server.latency = float(options["seconds"])
                 server.slow, server.slow_one_in = float(options.get("slow", 0)), int(options.get("one_in", 0))

@@ -339,6 +339,19 @@ def test_a_defect_of_the_server_is_not_taken_for_a_fault() -> None:
 
 
 @pytest.mark.slow
+def test_a_limit_answers_so_many_in_each_second(client: httpx2.Client, server: Loopback) -> None:
+    client.post(f"{server.origin}/_ctl/limit", json={"per_second": 2}).raise_for_status()
+    began, statuses = [], []
+    for text in "abcdefgh":
+        statuses.append(chat(client, server.openrouter, text=text).status_code)
+        began.append(int(server.log[-1].began))
+    for second in set(began):
+        taken = [status for at, status in zip(began, statuses, strict=True) if at == second]
+        assert taken == [200, 200, *[429] * (len(taken) - 2)][: len(taken)]
+    server.reset()
+    assert [chat(client, server.openrouter, text=text).status_code for text in "abc"] == [200] * 3
+
+
 def test_another_process_steers_it_over_http(client: httpx2.Client) -> None:
     command = [sys.executable, "-m", "tests.loopback", "--key", KEY, "--latency", "0.01"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

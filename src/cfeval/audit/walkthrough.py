@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -17,11 +17,11 @@ from cfeval.config import edct_of, load, named
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.config import Calls, Spec
-from cfeval.core.errors import InputError, nearest
+from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.files import write_bytes
 from cfeval.core.images import Picture, import_image
 from cfeval.core.progress import track
-from cfeval.core.records import StageResult
+from cfeval.core.records import StageResult, Status
 from cfeval.core.roots import PARAMS
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES, Edct
@@ -45,6 +45,11 @@ Tell = Callable[[str, Iterable[Any]], Iterable[Any]]
 """Passes the results of a stage through, and may tell how far they are."""
 ITEM = "try"
 PROTOCOL = EDCT_2025
+_INSTRUMENTS = {
+    "instructions": ("instruction writer", "--writer", "instruction_writers"),
+    "verdicts": ("judge", "--judge", "judges"),
+}
+"""Stages whose failure says nothing about the target model: who failed, and what names another."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +71,14 @@ class Tried:
         original: the image.
         counterfactual: the image after the edit; None where there is none.
         calls: the calls that were made or replayed, by their keys in the response cache.
+        wants: what has to be set where instruction writer or judge gave nothing that could be used; else empty.
     """
 
     steps: dict[str, str]
     original: Picture
     counterfactual: Picture | None
     calls: tuple[str, ...]
+    wants: str = ""
 
     def _repr_png_(self) -> bytes | None:
         """Both images, for a notebook."""
@@ -97,7 +104,8 @@ def try_item(
         image: an image file.
         question: the question about it.
         vlm: the target model, a name from edct.vlms.
-        writer, editor, judge: names from params.yaml; empty: those of the first condition that has the model.
+        writer, editor, judge: names from params.yaml; empty: those of the first condition that has the model, which
+            there must be one of.
         params: the parameter file, or several that are merged in order.
         offline: answer from the response cache alone.
 
@@ -123,8 +131,8 @@ def _tried(
     study = edct_of(loaded, where)
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
-    steps, edited, keys = _go_through(sample, picture, _plugins(study, names, where), prompts, study.seed, tell)
-    return Tried(dict(steps + _paid(loaded.calls, keys)), picture, edited, tuple(keys))
+    went = _go_through(sample, picture, _plugins(study, names, where), prompts, study.seed, tell)
+    return replace(went, steps=went.steps | dict(_paid(loaded.calls, went.calls)))
 
 
 def run(
@@ -140,8 +148,9 @@ def run(
 ) -> None:
     """Put one image and question through the whole study and show every step.
 
-    Writer, editor and judge that are not named are those of the first condition in the tables that has the model, and
-    an editor that works on pixels; where there is none, the first of the study.
+    Writer, editor and judge that are not named are those of the first condition in the tables that has the model; an
+    editor that needs a drawn scene gives way to the first of the study that works on pixels. An item that ends without
+    a score because writer or judge gave nothing that could be used ends the command with status 2.
     """
     names = {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}
     tried = _tried(image, question, names, params or [PARAMS], offline, lambda stage, results: track(results, 1, stage))
@@ -152,12 +161,12 @@ def run(
         write_bytes(out / "both.png", tried._repr_png_() or b"")
         shown.insert(len(shown) - bool(tried.calls), ("pictures", f"{out}/both.png"))
     _show(shown)
+    if tried.wants:
+        raise PluginError(tried.wants)
 
 
-def _go_through(
-    sample: Sample, picture: Picture, plugins: Plugins, prompts: Prompts, seed: int, tell: Tell
-) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
-    """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
+def _go_through(sample: Sample, picture: Picture, plugins: Plugins, prompts: Prompts, seed: int, tell: Tell) -> Tried:
+    """All stages for one sample."""
 
     def first(stage: str, results: Iterable[T]) -> T:
         """The result for the one item."""
@@ -186,11 +195,22 @@ def _go_through(
         ("new explanation", after.explanation),
         ("verdict", _verdict(verdict)),
     ]
-    keys = [key for record in (before, wanted, made, after, verdict) for key in calls_of(record)]
-    return [(name, text) for name, text in steps if text], edited, keys
+    keys = tuple(key for record in (before, wanted, made, after, verdict) for key in calls_of(record))
+    return Tried({name: text for name, text in steps if text}, picture, edited, keys, _wants(verdict))
 
 
-def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
+def _wants(verdict: Verdict) -> str:
+    """What to set where writer or judge gave nothing that could be used; empty where it did not fail for that."""
+    if verdict.stage not in _INSTRUMENTS or verdict.status in (Status.OK, Status.CITATION_ABSENT):
+        return ""
+    what, option, section = _INSTRUMENTS[verdict.stage]
+    return (
+        f"not scored: the {what} gave nothing that could be used ({verdict.status}: {verdict.reason}); name another by "
+        f"{option}, or correct it in edct.{section}"
+    )
+
+
+def _paid(calls: Calls, keys: Sequence[str]) -> list[tuple[str, str]]:
     """What was paid for the calls, now or when they were first sent; nothing where there was none."""
     if not keys:
         return []
@@ -228,6 +248,12 @@ def _plugins(study: Edct, given: dict[str, str], where: str) -> Plugins:
     """The plugins given by name, each other one of the target's first condition: best one with the names given."""
     vlm = registry.build("chat", _named(study, "vlms", given["vlm"], where))
     conditions = [condition for condition in study.conditions() if condition.vlm == given["vlm"]]
+    unnamed = [field for field in ("writer", "editor", "judge") if not given[field]]
+    if not conditions and unnamed:
+        raise InputError(
+            f"{where}: no condition of edct.tables has the model '{given['vlm']}', so that nothing says who works for "
+            f"it; name {', '.join(f'--{field}' for field in unnamed)}, or add the model to a table"
+        )
     conditions.sort(key=lambda condition: -sum(getattr(condition, field) == name for field, name in given.items()))
     name, editor = _editor(study, [condition.editor for condition in conditions], given["editor"], where)
     conditions.sort(key=lambda condition: condition.editor != name)

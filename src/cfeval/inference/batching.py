@@ -14,7 +14,7 @@ import asyncio
 import selectors
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from contextvars import ContextVar, copy_context
 from types import TracebackType
@@ -25,6 +25,9 @@ from cfeval.inference.remote.settings import settings
 T = TypeVar("T")
 Q = TypeVar("Q")
 R = TypeVar("R")
+OPEN = 4
+"""How many requests are open for each call at once beyond the first: each slot that falls free has somebody waiting,
+and at the end few of them have more than their last call to make. With one call at a time there is one."""
 AHEAD = 16
 """How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
 others can make so many rounds."""
@@ -80,6 +83,18 @@ def answered(answer: Callable[[Q], Coroutine[Any, Any, R]], request: Q) -> R:
     return loop.answered(answer(request))
 
 
+async def beside(work: Callable[[], T], threads: Executor) -> T:
+    """Do some work in a thread, where it may wait for models by `answered`; no batch is made while it computes.
+
+    So where all is local, whatever is under way comes as far as it can before a batch is made of what it waits for,
+    and equal studies make equal batches. `threads` must have one free, or one that does not wait for a model.
+    """
+    loop = _LOOP.get(None)
+    if loop is None:
+        return await asyncio.get_running_loop().run_in_executor(threads, copy_context().run, work)
+    return await loop.beside(work, threads)
+
+
 class Batcher(Generic[Q, R]):
     """Lets a local model answer in batches: requests wait until no other can go on, and go together.
 
@@ -88,9 +103,13 @@ class Batcher(Generic[Q, R]):
     thread is free.
     """
 
-    def __init__(self, batch: Callable[[list[Q]], Sequence[R]]) -> None:
-        """`batch` gives the replies to some requests, in order; no reply may depend on the other requests."""
-        self.batch = batch
+    def __init__(self, batch: Callable[[list[Q]], Sequence[R]], exact: bool = True) -> None:
+        """`batch` gives the replies to some requests, in order; no reply may depend on the other requests.
+
+        Where that is not so to the last bit (`exact` is false), requests that have no certain company, as where
+        something outside is called too, go one by one.
+        """
+        self.batch, self.exact = batch, exact
 
     async def answer(self, request: Q) -> R:
         """The reply to a request; outside of `map_requests` it is a batch of its own."""
@@ -114,6 +133,13 @@ async def shared(open_: Callable[[], AbstractAsyncContextManager[T]]) -> T:
         raise RuntimeError("calls are made by cfeval.inference.batching.map_requests")
     opened: T = await loop.share(open_)
     return opened
+
+
+def calls_before() -> int:
+    """How many calls were made before for the request at hand; the next time it is one more."""
+    calls = _CALLS.get()
+    calls[0] += 1
+    return calls[0] - 1
 
 
 def make_room(requests: int) -> None:
@@ -151,7 +177,8 @@ class _Loop:
         self._open: set[asyncio.Task[Any]] = set()
         self._goal: asyncio.Future[None] = self._loop.create_future()
         self._settles = False
-        self._waiting: dict[Batcher[Any, Any], list[tuple[Any, asyncio.Future[Any]]]] = {}
+        self._waiting: dict[Batcher[Any, Any], list[_Waiting]] = {}
+        self._begun = self._beside = 0  # works in threads: how many there were, and how many compute now
         self._worker: ThreadPoolExecutor | None = None
         self._computes = False
         self._computing: asyncio.Task[None] | None = None
@@ -184,15 +211,16 @@ class _Loop:
     def has_room(self, taken: int, ready: bool) -> bool:
         """Whether another request is to be taken, where so many things have not been passed on, and one could be."""
         if self._shared:
-            # Each slot that falls free has somebody waiting, even where all do so together.
-            open_ = len(self._open) < 2 * self._at_once - 1 and taken < AHEAD * self._at_once
+            open_ = len(self._open) <= OPEN * (self._at_once - 1) and taken < AHEAD * self._at_once
             return self.takes and not ready and open_
         self._filling = taken == 0 or (self._filling and taken < self._batch)
         return self.takes and self._filling
 
     def start(self, answer: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
         """Begin to answer a request; until something outside is called, let it go on until it waits."""
-        task = self._loop.create_task(answer, context=self._context.copy())
+        context = self._context.copy()
+        context.run(_CALLS.set, [0])
+        task = self._loop.create_task(answer, context=context)
         self._open.add(task)
         task.add_done_callback(self._ended)
         if not self._shared:
@@ -219,7 +247,7 @@ class _Loop:
         if self._settles and not self._goal.done():
             self._goal.set_result(None)
             return True
-        if not self._waiting or self._computes or self._settles:
+        if not self._waiting or self._computes or self._settles or (self._beside and not self._shared):
             return False
         self._computes = True
         self._computing = self._loop.create_task(self._compute())
@@ -227,18 +255,45 @@ class _Loop:
 
     def answered(self, answer: Coroutine[Any, Any, R]) -> R:
         """See the function of this name."""
-        return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._awaited(answer), self._loop).result()
+
+    async def _awaited(self, answer: Coroutine[Any, Any, R]) -> R:
+        if not _PLACE.get():
+            return await answer
+        self._beside -= 1
+        try:
+            return await answer
+        finally:
+            self._beside += 1
+
+    async def beside(self, work: Callable[[], T], threads: Executor) -> T:
+        """See the function of this name."""
+        context = copy_context()
+        self._begun += 1
+        context.run(_PLACE.set, self._begun)
+        self._beside += 1
+        try:
+            return await self._loop.run_in_executor(threads, context.run, work)
+        finally:
+            self._beside -= 1
 
     async def batched(self, batcher: Batcher[Q, R], request: Q) -> R:
         """The reply to a request, once it has been in a batch."""
         reply: asyncio.Future[R] = self._loop.create_future()
-        self._waiting.setdefault(batcher, []).append((request, reply))
+        self._waiting.setdefault(batcher, []).append((_PLACE.get(), request, reply))
         return await reply
 
+    def _next_batch(self) -> tuple[Batcher[Any, Any], list[tuple[Any, asyncio.Future[Any]]]]:
+        """The batch that has waited longest; of works in threads, who knows who came first, that of the first begun."""
+        batcher = min(self._waiting, key=lambda one: min(place for place, _, _ in self._waiting[one]))
+        waiting = sorted(self._waiting.pop(batcher), key=lambda one: one[0])
+        if self._shared and not batcher.exact and waiting[1:]:
+            self._waiting[batcher] = waiting[1:]
+            waiting = waiting[:1]
+        return batcher, [(request, reply) for _, request, reply in waiting if not reply.done()]
+
     async def _compute(self) -> None:
-        """The batch that has waited longest."""
-        batcher = next(iter(self._waiting))
-        waiting = [(request, reply) for request, reply in self._waiting.pop(batcher) if not reply.done()]
+        batcher, waiting = self._next_batch()
         requests = [request for request, _ in waiting]
         try:
             replies = await self._in_thread(batcher, requests) if self._shared else batcher.batch(requests)
@@ -272,4 +327,10 @@ async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+_Waiting = tuple[int, Any, "asyncio.Future[Any]"]
+"""The place of who waits, the request, the reply to come."""
+_PLACE: ContextVar[int] = ContextVar("place", default=0)
+"""The number of the work in a thread that this context belongs to, from 1 on; 0: none."""
+_CALLS: ContextVar[list[int]] = ContextVar("calls")
+"""How many calls were made for the request that this context belongs to."""
 _LOOP: ContextVar[_Loop] = ContextVar("loop")

@@ -36,6 +36,7 @@ class ChatMessage:
     """One message of a conversation; a user's may carry an image.
 
     An assistant's may hold `tool_calls`; each is answered by a message of the role `tool` that names it (`answers`).
+    `parts` are those of such a turn as the provider sent them (`ChatReply.parts`).
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -43,6 +44,7 @@ class ChatMessage:
     picture: Picture | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     answers: str = ""
+    parts: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class ChatReply:
     """The reply, without what the model thought aloud, or why there is none.
 
     `model` is the model that served it, as it names itself; `calls` names the stored calls it came from.
-    `tool_calls` are the tools that it wants called before it goes on.
+    `tool_calls` are the tools that it wants called before it goes on; `parts` is that turn in the provider's own words,
+    which some want back with the results: signed thoughts are in it.
     """
 
     text: str = ""
@@ -77,6 +80,7 @@ class ChatReply:
     reason: str = ""
     calls: tuple[str, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    parts: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         """Cut the thoughts off, whoever makes the reply."""

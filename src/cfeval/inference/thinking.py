@@ -15,12 +15,26 @@ SHORT = 1_024
 """A smaller room cuts most thoughts off; the smallest budget that Anthropic takes."""
 LITTLE: tuple[Effort, ...] = ("none", "minimal")
 """Efforts that leave next to no thoughts."""
+_LATER = r"([5-9]|\d\d)(?!\d)"
+"""The fifth version of a family or a later one; no date, and no size of three digits."""
 _THINKERS = re.compile(
-    r"^o[134](-|$)|^gpt-(5|oss)|^codex-mini|^gemini-(2\.5|[3-9]|flash|pro)|deepseek-(r\d|reasoner)|^r1[-_]|qwq|qvq"
-    r"|^qwen-?3(\.\d+)?[-_]|magistral|^glm-(4\.[15-9]|[5-9])|grok-([4-9]|3-mini)|^minimax-m[1-9]|^kimi-k2\.[5-9]"
+    rf"^o[1-9](-|$)|^gpt-([5-9]|1\d)(?!\d)|^gpt-oss|^codex-mini|claude-([a-z]+-{_LATER}|fable|mythos)"
+    r"|^gemini-(2\.5|[3-9]|1\d|flash|pro)|deepseek-(r\d|reasoner|v([4-9]|\d\d))|^r1[-_]|qwq|qvq"
+    r"|^qwen-?[3-9](\.\d+)?[-_:]|magistral|^glm-(4\.[15-9]|[5-9])|grok-([4-9]|\d\d|3-mini|code)|^minimax-m[1-9]"
+    r"|^kimi-k(2\.[5-9]|[3-9]|\d\d)"
     r"|seed-oss|nemotron|ernie-.*x1|hunyuan-t1|thinking|reason(er|ing)|thinker"
 )
-_PLAIN = re.compile(r"instruct|non-?(thinking|reasoning)|no-?think|gpt-5(\.\d)?-chat|qwen-?3.*-(coder|embedding)|image")
+"""Families, each from its first version on that thinks unless it is told not to.
+
+Claude thinks by itself from version 5 on, before only where a request says so
+(platform.claude.com/docs/en/about-claude/models); DeepSeek from V4 on (api-docs.deepseek.com/guides/thinking_mode);
+Kimi from K2.5 on (platform.kimi.ai/docs/api/models-overview); OpenAI's from o1 and GPT-5 on
+(developers.openai.com/api/docs/guides/reasoning). GPT-5.1 to 5.4 do only where an effort is named, and have room all
+the same: it costs nothing where it is not used, and gateways name efforts of their own.
+"""
+_PLAIN = re.compile(
+    r"instruct|non-?(thinking|reasoning)|no-?think|gpt-\d(\.\d)?-chat|qwen-?\d.*-(coder|embedding)|image"
+)
 """Names of siblings that do not think."""
 
 

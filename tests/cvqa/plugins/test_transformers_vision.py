@@ -14,7 +14,9 @@ from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.cvqa.plugins.vision_tools.transformers import Models, distinct, shared
+from cfeval.cvqa.programs.turns import Workers
 from cfeval.cvqa.programs.vision import Found, View, VisionError
+from cfeval.inference.batching import map_requests
 from tests.slow import first_fast
 from tests.tiny import detectors, visions
 
@@ -230,3 +232,35 @@ def test_what_it_needs_rests_on_and_lacks_is_said() -> None:
     assert any("detector, depth, sam, vqa, llm" in finding.text for finding in findings)
     talking = {**spec, "llm": {"plugin": "mock"}, "prompts": "no/such/folder"}
     assert any("no prompt ask.md" in finding.text for finding in registry.diagnose("vision_tools", talking))
+
+
+@pytest.mark.slow
+def test_detector_and_matcher_take_several_parts_at_once_and_say_what_they_say_of_each_alone() -> None:
+    eyes = vision(detector=str(detectors.checkpoint("owlv2")), matcher=str(visions.checkpoint("clip")), threshold=ANY)
+    parts = [View(Picture.from_pixels(pixels(seed, 40 + seed, 64)), (0, 0, 64, 40 + seed)) for seed in range(5)]
+    texts = [("a red bus", "a dog"), ("two words more than that", "x"), ("a red bus", "a cat", "a dog")] * 2
+    sizes = list[int]()
+    eyes._found.batch = _counting(sizes, eyes._found.batch)
+    eyes._matched.batch = _counting(sizes, eyes._matched.batch)
+    workers = Workers(outside=False)
+
+    async def both(number: int) -> tuple[list[Found], list[float]]:
+        part = parts[number]
+        return await workers.run(lambda: (eyes.find(part, "bus"), eyes.match(part, texts[number])))
+
+    together = [said for _, said in map_requests(range(5), lambda same: same, both, 5)]
+    assert sizes == [5, 5]
+    for number, (found, shares) in enumerate(together):
+        alone = eyes.find(parts[number], "bus")
+        assert [one.score for one in found] == pytest.approx([one.score for one in alone], abs=1e-5)
+        assert np.array([one.box for one in found]) == pytest.approx(np.array([one.box for one in alone]), abs=1e-3)
+        assert shares == pytest.approx(eyes.match(parts[number], texts[number]), abs=1e-5)
+        assert len(shares) == len(texts[number])
+
+
+def _counting(sizes: list[int], batch: Any) -> Any:
+    def counted(asked: Any) -> Any:
+        sizes.append(len(asked))
+        return batch(asked)
+
+    return counted

@@ -20,7 +20,10 @@ class Asked:
 
 @dataclass
 class Scripted:
-    """A running server; answers are a status, a JSON body (or bytes) and headers, and the last is given ever again."""
+    """A running server; answers are a status, a JSON body (or bytes) and headers, and the last is given ever again.
+
+    A body may be a function, which gets what was asked.
+    """
 
     origin: str = ""
     answers: list[tuple[int, Any, dict[str, str]]] = field(default_factory=list)
@@ -49,6 +52,7 @@ def scripted() -> Iterator[Scripted]:
             raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, body, further = server.next(Asked(self.path, headers, json.loads(raw or b"null")))
+            body = body(server.log[-1]) if callable(body) else body
             sent = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             for name, value in {

@@ -11,6 +11,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import ParamsError
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.settings import use
 from cfeval.inference.thinking import ROOM, thinks
 from tests.answers import answers
@@ -25,6 +26,8 @@ Body = dict[str, Any]
         *("o3", "openai/o4-mini", "gpt-5.2", "openai/gpt-oss-120b", "google/gemini-2.5-pro", "gemini-3-pro-preview"),
         *("deepseek/deepseek-r1", "deepseek-r1-distill-qwen-7b", "deepseek-reasoner", "Qwen/QwQ-32B", "Qwen/Qwen3-8B"),
         *("qwen/qwen3-235b-a22b", "Qwen/Qwen3-VL-8B-Thinking", "magistral-medium-2506", "z-ai/glm-4.6", "x-ai/grok-4"),
+        *("openai/o5-mini", "gpt-6.2-sol", "deepseek/deepseek-v4-pro", "moonshotai/kimi-k3", "x-ai/grok-5", "qwen3:8b"),
+        *("anthropic/claude-opus-5.5", "claude-sonnet-5-5", "us.anthropic.claude-opus-5-v1:0", "claude-fable-6"),
         *("anthropic/claude-3.7-sonnet:thinking", "moonshotai/Kimi-VL-A3B-Thinking", "microsoft/phi-4-reasoning-plus"),
     ],
 )
@@ -36,6 +39,7 @@ def test_models_that_think_unless_they_are_told_not_to_are_known(model: str) -> 
     "model",
     [
         *("gpt-4o", "openai/gpt-4.1-mini", "gpt-5-chat-latest", "google/gemini-2.5-flash-image", "gemini-2.0-flash"),
+        *("claude-haiku-4.5", "claude-opus-4-20250514", "claude-3-5-sonnet-20241022", "gpt-35-turbo", "deepseek-v3"),
         *("claude-sonnet-4-5", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen3-VL-8B-Instruct", "qwen/qwen3-coder"),
         *(
             "deepseek/deepseek-chat",
@@ -50,6 +54,18 @@ def test_models_that_think_unless_they_are_told_not_to_are_known(model: str) -> 
 )
 def test_models_that_answer_at_once_are_not_taken_for_them(model: str) -> None:
     assert not thinks(model)
+
+
+ANSWER_AT_ONCE = {"gpt-4o", "gpt-4o-mini", "claude-haiku-4.5", "claude-haiku-4-5", "qwen2.5-vl-72b-instruct"}
+"""The models of the price list that write text and do not think unless they are asked to: see their makers' pages."""
+
+
+def test_every_model_of_the_price_list_that_reasons_is_known() -> None:
+    writers = {
+        name.rpartition("/")[2] for name, price in load_prices().package.items() if price.output and not price.image
+    }
+    assert {name for name in writers if not thinks(name)} == ANSWER_AT_ONCE
+    assert len(writers) > 20
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +143,21 @@ def openai(model: str = "m", **more: Any) -> Body:
             {"max_tokens": 6048, "thinking": {"type": "adaptive"}, "output_config": {"effort": "max"}},
         ),
         ({"plugin": "anthropic", "model": "m", "effort": "low"}, ANTHROPIC, {"max_tokens": 2048, "thinking": None}),
+        (
+            {"plugin": "anthropic", "model": "claude-opus-5-5"},
+            ANTHROPIC,
+            {"max_tokens": 2048 + ROOM, "thinking": None},
+        ),
+        (
+            {"plugin": "anthropic", "model": "claude-opus-5-5", "thinking_tokens": 4000},
+            ANTHROPIC,
+            {"max_tokens": 6048, "thinking": {"type": "adaptive"}},
+        ),
+        (
+            {"plugin": "anthropic", "model": "claude-haiku-5-5", "thinking_tokens": 0},
+            ANTHROPIC,
+            {"max_tokens": 2048, "thinking": {"type": "disabled"}},
+        ),
     ],
 )
 def test_each_provider_is_asked_in_its_own_words(server: Scripted, spec: Body, said: Body, fields: Body) -> None:

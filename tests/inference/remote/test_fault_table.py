@@ -18,7 +18,7 @@ from tests.loopback.site import Loopback
 
 KINDS = (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT, Kind.POLL, Kind.DOWNLOAD)
 ATTEMPTS = 4
-GIVEN_UP_SOON = {"content_null", "content_empty", "content_blank", "content_number", "image_missing"}
+GIVEN_UP_SOON = {"finish_null", "content_null", "content_empty", "content_blank", "content_number", "image_missing"}
 GIVEN_UP_SOON |= {"image_refusal_text"}
 """Each try was paid for, so that there are three."""
 ROOMY = {"max_retries": ATTEMPTS - 1, "timeout": 10, "deadline": 5}

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, RetryPolicy
-from cfeval.inference.remote.finish_reasons import KNOWN, VOCABULARIES, Ending, ending_of, finish
-from cfeval.inference.remote.openai_api import chat_reply
+from cfeval.inference.remote.finish_reasons import KNOWN, NO_REASON, VOCABULARIES, Ending, ending_of, finish
+from cfeval.inference.remote.openai_api import EMPTY_TRIES, chat_reply
 from tests.inference.remote.asking import chat
 from tests.inference.remote.conftest import Configure
 from tests.loopback.site import Loopback
@@ -84,6 +84,25 @@ def test_an_unknown_reason_is_named_its_text_kept_and_taken_unpaid_once_it_is_ac
     (taken,) = chat(server, accept_finish_reasons=["never_heard_of"])
     assert (taken.status, taken.text) == (Status.OK, reply.text)
     assert len(server.log) == 1
+
+
+def test_an_answer_without_a_reason_is_asked_for_again_thrice_and_taken_unpaid_once_that_is_accepted(
+    server: Loopback, configure: Configure
+) -> None:
+    configure(max_retries=9)
+    server.script(["finish_null"] * 9)
+    (reply,) = chat(server)
+    assert (reply.status, reply.text, len(server.log)) == (Status.UNPARSABLE, "The", EMPTY_TRIES)
+    assert 'name "null" in accept_finish_reasons' in reply.reason
+    (taken,) = chat(server, accept_finish_reasons=["null"])
+    assert (taken.status, taken.text, len(server.log)) == (Status.OK, "The", EMPTY_TRIES)
+
+
+def test_no_provider_says_that_an_answer_without_a_reason_is_whole() -> None:
+    assert all(name in VOCABULARIES and "." in source for name, source in NO_REASON.items())
+    assert finish({"native_finish_reason": "STOP"}) == (None, "")
+    assert finish({"finish_reason": None}, ("null",)) == (Ending.COMPLETE, "null")
+    assert finish({"native_finish_reason": "SAFETY"}, ("null",)) == (Ending.MODERATED, "SAFETY")
 
 
 def test_a_reason_beside_stop_is_accepted_by_name_too(server: Loopback, configure: Configure) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.openai_api import chat_reply, cost_of, images_reply, same_model, usage_of, without_images
+from cfeval.inference.remote.model_names import same_model
+from cfeval.inference.remote.openai_api import chat_reply, cost_of, images_reply, usage_of, without_images
 from cfeval.inference.remote.request import Response, Usage
 from tests.loopback.pictures import data_url, drawn
 from tests.slow import examples
@@ -88,6 +89,16 @@ def test_a_fault_after_the_work_was_done_carries_what_it_cost(body: Any, image: 
         ("model", "model-2", False),
         ("model", "model-1234567", False),
         ("gpt-4o", "gpt-4o-2024-13-06", False),
+        ("gpt-4o", "gpt-4o-2023-02-29", False),
+        ("model", "model-20250230", False),
+        ("vit", "vit-1024", False),
+        ("lab/model", "model-1120", False),
+        ("model", "model-10-12", False),
+        ("model", "model-2304", False),
+        ("gpt-4", "gpt-4-0230", False),
+        ("gpt-4", "gpt-4-1106-preview", True),
+        ("x-ai/grok-2-vision", "grok-2-vision-1212", True),
+        ("deepseek/deepseek-chat-v3", "deepseek-chat-v3-0324", True),
         ("gpt-4", "gpt-4-0613", True),
         ("mistral-small", "mistral-small-2503", True),
         ("x/model-7", "model-7-20250514", True),
@@ -100,6 +111,16 @@ def test_a_fault_after_the_work_was_done_carries_what_it_cost(body: Any, image: 
 )
 def test_a_snapshot_is_the_model_asked_for_and_a_sister_is_not(asked: str, served: str, same: bool) -> None:
     assert same_model(asked, served, ()) == same
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("402", "credit"), ("429", "http_429"), (429, "http_429"), ("error_402", "http_500"), (None, "http_500")],
+)
+def test_an_error_within_a_good_answer_is_what_its_code_says_as_text_too(code: Any, kind: str) -> None:
+    fault = chat_reply({"error": {"code": code, "message": "no"}}, "vlm", (), "KEY")
+    assert isinstance(fault, Fault)
+    assert (fault.kind, fault.throttled) == (kind, kind == "http_429")
 
 
 def test_a_model_is_accepted_under_the_names_that_are_declared() -> None:

@@ -16,7 +16,7 @@ from cfeval.core.records import Status
 from cfeval.inference.remote import retries
 from cfeval.inference.remote.client import Client, RetryLoop
 from cfeval.inference.remote.faults import Fault, retry
-from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Pace, Slots
+from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Limit, Pace, Slots
 from cfeval.inference.remote.request import Request
 from cfeval.inference.remote.settings import ProgressMeter
 from tests.inference.remote.asking import chat, request
@@ -208,6 +208,91 @@ def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
     result = asyncio.run(loop.free(step))
     assert asks == asked
     assert (result == "served") == others_go_well
+
+
+def test_a_call_that_gave_its_place_back_is_the_next_and_no_place_is_lost() -> None:
+    async def play() -> list[str]:
+        limit, order = Limit(1), list[str]()
+
+        async def call(name: str, slots: Slots) -> None:
+            async with slots:
+                order.append(name)
+                await asyncio.sleep(0)
+                if name == "a":
+                    async with slots.given_back():
+                        await asyncio.sleep(0)
+                    order.append("a again")
+
+        tasks = [asyncio.create_task(call(name, Slots(limit))) for name in "abcde"]
+        await asyncio.sleep(0)
+        tasks[3].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait_for(limit.acquire(), 1)
+        return order
+
+    assert asyncio.run(play()) == ["a", "b", "a again", "c", "e"]
+
+
+def test_who_has_made_fewer_calls_goes_first_and_of_those_who_came_first() -> None:
+    async def play() -> list[str]:
+        limit, order = Limit(1), list[str]()
+
+        async def call(name: str, rank: int) -> None:
+            async with Slots(limit, rank=rank):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(call(*one) for one in [("a", 1), ("b", 2), ("c", 1), ("d", 0), ("e", 1)]))
+        return order
+
+    assert asyncio.run(play()) == ["a", "d", "c", "e", "b"]
+
+
+@given(st.lists(st.sampled_from(["call", "again", "cancel", "step"]), max_size=60))
+def test_however_calls_come_wait_and_are_broken_off_no_more_go_at_once_and_all_places_come_back(
+    events: list[str],
+) -> None:
+    async def play() -> None:
+        limit, going, most = Limit(2), 0, 0
+
+        async def call(pauses: bool) -> None:
+            nonlocal going, most
+            async with Slots(limit) as slots:
+                for _ in range(2):
+                    going += 1
+                    most = max(most, going)
+                    try:
+                        await asyncio.sleep(0)
+                    finally:
+                        going -= 1
+                    if pauses:
+                        async with slots.given_back():
+                            await asyncio.sleep(0)
+
+        tasks = list[asyncio.Task[None]]()
+        for number, event in enumerate(events):
+            if event in ("call", "again"):
+                tasks.append(asyncio.create_task(call(event == "again")))
+            elif event == "cancel" and tasks:
+                tasks[number % len(tasks)].cancel()
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert most <= 2
+        for _ in range(2):
+            await asyncio.wait_for(limit.acquire(), 1)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(("throttled", "longest"), [(True, [0.1, 0.25, 1.0, 2.0]), (False, [1.0, 2.0, 4.0, 8.0])])
+def test_the_first_waits_are_short_where_a_server_only_asks_for_fewer_calls(
+    throttled: bool, longest: list[float]
+) -> None:
+    patience = retries.Patience(Calls(), random.Random(3))
+    for most in longest:
+        wait = patience.next(retry("http_429" if throttled else "http_500", "busy", throttled=throttled), 99.0)
+        assert isinstance(wait, float)
+        assert most / 2 <= wait <= most
 
 
 def test_calls_that_wait_for_a_further_attempt_let_others_go(server: Loopback, configure: Configure) -> None:

@@ -1,7 +1,8 @@
 """Programs, and tools of agents, side by side: one computes at a time, the others wait for models meanwhile.
 
-So vision operations on this machine need not bear being called from several threads, and the calls that programs wait
-for travel together, under the limit of all calls (`calls.max_connections`).
+So vision operations on this machine need not bear being called from several threads. The calls that programs wait for
+travel together, under the limit of all calls (`calls.max_connections`), and what they ask of models on this machine
+goes in batches (`batching.beside`).
 """
 
 import asyncio
@@ -9,9 +10,10 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import TypeVar
 
+from cfeval.inference.batching import beside
 from cfeval.inference.remote.settings import settings
 
 T = TypeVar("T")
@@ -58,26 +60,35 @@ class Turns:
         self._ended = True
 
 
+AT_ONCE = 64
+"""Programs that are under way where all is on this machine."""
+
+
 class Workers:
     """Runs what visions do in threads beside the event loop, one at a time but for waits.
 
     Args:
-        outside: whether visions call models outside, so that it pays to have many under way.
+        outside: whether visions call models outside, so that it pays to have as many under way as can call.
     """
 
     def __init__(self, outside: bool) -> None:
-        self._turns, self._threads = Turns(), ThreadPoolExecutor(2 * settings().max_connections if outside else 1)
+        self._many = 2 * settings().max_connections if outside else AT_ONCE
+        self._turns, self._threads = Turns(), ThreadPoolExecutor(self._many)
+        self._room: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do some work; it sees the context variables of the caller."""
-        context = copy_context()
 
         def taken() -> T:
             with self._turns.taken():
                 return work()
 
+        loop = asyncio.get_running_loop()
+        if self._room is None or self._room[0] is not loop:
+            self._room = loop, asyncio.Semaphore(self._many)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(taken))
+            async with self._room[1]:  # whoever is let in has a thread
+                return await beside(taken, self._threads)
         except asyncio.CancelledError:
             self._turns.end()
             raise

@@ -4,12 +4,15 @@ Detectors: Grounding DINO (Liu et al. 2023) and OWLv2 (Minderer et al. 2023), as
 SAM 2 (Ravi et al. 2024), asked for what is in the box; without one the box itself is the mask.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from PIL import Image
 
 from cfeval.core.images import Mask, Pixels
 from cfeval.inference.local import pretrained
 from cfeval.inference.local.libraries import quiet
+from cfeval.inference.local.stacking import stacked
 
 DETECTORS = {"grounding-dino": 0.25, "mm-grounding-dino": 0.25, "owlv2": 0.1, "owlvit": 0.1}
 """The kinds of detector, and the score from which on the library takes a box for found."""
@@ -28,20 +31,33 @@ class Detector:
 
     def __call__(self, pixels: Pixels, text: str) -> list[tuple[float, Box]]:
         """Score and box (left, top, right, bottom, in pixels) of what is found in an image, (H, W, 3), surest first."""
+        [found] = self.many([(pixels, text)])
+        return found
+
+    def many(self, asked: Sequence[tuple[Pixels, str]]) -> list[list[tuple[float, Box]]]:
+        """The same for several images with a text each; nothing is padded, so that none changes another's boxes."""
         import torch
 
-        label = text.lower().replace(".", " ").strip()[:_LETTERS]  # a full stop ends a label
         processor, device = self.loaded.processor, self.loaded.device
+        found: list[list[tuple[float, Box]]] = [[] for _ in asked]
         with torch.inference_mode(), quiet("transformers"):
-            inputs = processor(images=Image.fromarray(pixels), text=[[label]], return_tensors="pt", truncation=True).to(
-                device
-            )
-            outputs = self.loaded.model(**inputs)
-            [found] = processor.post_process_grounded_object_detection(
-                outputs, threshold=self.threshold, target_sizes=[pixels.shape[:2]]
-            )
-        ranked = sorted(zip(found["scores"].tolist(), map(tuple, found["boxes"].tolist()), strict=True), reverse=True)
-        return ranked[: self.boxes]
+            inputs = [
+                processor(images=Image.fromarray(pixels), text=[[_label(text)]], return_tensors="pt", truncation=True)
+                for pixels, text in asked
+            ]
+            for places, together in stacked(inputs):
+                outputs = self.loaded.model(**{name: of.to(device) for name, of in together.items()})
+                results = processor.post_process_grounded_object_detection(
+                    outputs, threshold=self.threshold, target_sizes=[asked[place][0].shape[:2] for place in places]
+                )
+                for place, result in zip(places, results, strict=True):
+                    scored = zip(result["scores"].tolist(), map(tuple, result["boxes"].tolist()), strict=True)
+                    found[place] = sorted(scored, reverse=True)[: self.boxes]
+        return found
+
+
+def _label(text: str) -> str:
+    return text.lower().replace(".", " ").strip()[:_LETTERS]  # a full stop ends a label
 
 
 class BoxSegmenter:

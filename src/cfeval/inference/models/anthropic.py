@@ -3,6 +3,7 @@
 It takes no seed: draws that are to differ are told apart in the cache alone.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ from pydantic import model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatRequest
+from cfeval.inference.chat import ChatRequest, ToolCall
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.anthropic_batches import AnthropicBatches
@@ -18,9 +19,9 @@ from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
-from cfeval.inference.remote.openai_api import Completion, count, reply_of
+from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
 from cfeval.inference.remote.request import Response, Usage
-from cfeval.inference.thinking import SHORT, Effort
+from cfeval.inference.thinking import SHORT, Effort, room_for_thoughts, thinks
 
 READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """What was read, prompt caching included: docs.claude.com/en/api/messages, usage."""
@@ -31,6 +32,8 @@ class Plugin(HostedPlugin):
 
     OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "stream", "output_config")
     EFFORTS: ClassVar[tuple[Effort, ...]] = ("low", "medium", "high", "xhigh", "max")
+
+    takes_tools: ClassVar[bool] = True
 
     json_schema: bool = True
     """Whether the server is asked to enforce a schema."""
@@ -43,18 +46,22 @@ class Plugin(HostedPlugin):
 
     @property
     def room(self) -> int:
-        """Tokens that are kept for thoughts; without thinking_tokens Claude does not think."""
+        """Tokens that are kept for thoughts; before version 5 Claude thinks only with thinking_tokens."""
+        if thinks(self.model):
+            return room_for_thoughts(self.model, self.effort, self.thinking_tokens)
         return self.thinking_tokens or 0
 
     def thinking(self) -> dict[str, Any]:
-        """How a request says that Claude is to think: within a budget, or with an effort as much as it likes.
+        """How a request says that Claude is to think: within a budget, or as much as it likes.
 
-        See platform.claude.com/docs/en/build-with-claude/extended-thinking and …/effort.
+        Claude 5 thinks unless it is told not to, takes no budget, and some of it refuses to be told not to. See
+        platform.claude.com/docs/en/build-with-claude/adaptive-thinking, …/extended-thinking and …/effort.
         """
+        adaptive = thinks(self.model)
         if not self.thinking_tokens:
-            return {}
+            return {"thinking": {"type": "disabled"}} if adaptive and self.thinking_tokens == 0 else {}
         budget = {"type": "enabled", "budget_tokens": self.thinking_tokens}
-        return {"thinking": {"type": "adaptive"} if self.effort else budget}
+        return {"thinking": {"type": "adaptive"} if adaptive or self.effort else budget}
 
     @property
     def batch_share(self) -> float:
@@ -95,10 +102,22 @@ class Anthropic(HostedChat):
         output: dict[str, Any] = {"effort": options.effort} if options.effort else {}
         if request.schema and options.json_schema:
             output["format"] = {"type": "json_schema", "schema": dict(request.schema)}
+        if request.tools:
+            fields["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+                for tool in request.tools
+            ]
         return {**fields, **({"output_config": output} if output else {}), **options.extra}
 
     def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
-        return {"messages": [_message(turn, image) for turn in turns]}
+        told: list[dict[str, Any]] = []
+        for before, turn in zip((None, *turns), turns, strict=False):
+            said = _message(turn, image)
+            if turn.role == "tool" and before and before.role == "tool":
+                told[-1]["content"] += said["content"]  # the results of one turn's calls are one message
+            else:
+                told.append(said)
+        return {"messages": told}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.anthropic_message(attempts, where, body)
@@ -106,23 +125,45 @@ class Anthropic(HostedChat):
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return AnthropicBatches(attempts, where)
 
-    def _read(self, body: Any, key_env: str) -> Response | Fault:
+    def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(*said) for said in tool_calls({"choices": [_choice(body)]}))
+
+    def _parts(self, body: Any) -> tuple[Any, ...]:
+        return tuple(body["content"])
+
+    def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         said = body if isinstance(body, dict) else {}
         used = said["usage"] if isinstance(said.get("usage"), dict) else {}
         usage = Usage(sum(count(used.get(name)) for name in READ), count(used.get("output_tokens")))
         options = self.options
         answer = Completion(said, options.model, options.accept_models, usage, str(said.get("model") or ""))
-        parts = said.get("content")
-        message = {"content": [part for part in parts if _is_text(part)]} if isinstance(parts, list) else None
-        choice = {"finish_reason": said.get("stop_reason"), "message": message}
-        return reply_of(answer, choice, key_env, False, options.accept_finish_reasons)
+        return reply_of(answer, _choice(said), key_env, False, options.accept_finish_reasons, tools)
 
 
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text"
+def _choice(said: dict[str, Any]) -> dict[str, Any]:
+    """A message as the choice of a chat completion: docs.claude.com/en/api/messages, `content` and `stop_reason`."""
+    parts = said.get("content")
+    if not isinstance(parts, list):
+        return {"finish_reason": said.get("stop_reason"), "message": None}
+    calls = [part for part in parts if _is(part, "tool_use")]
+    wanted = [
+        {"id": one.get("id"), "function": {"name": one.get("name"), "arguments": json.dumps(one.get("input"))}}
+        for one in calls
+    ]
+    message = {"content": [part for part in parts if _is(part, "text")], "tool_calls": wanted}
+    return {"finish_reason": said.get("stop_reason"), "message": message}
+
+
+def _is(part: Any, kind: str) -> bool:
+    return isinstance(part, dict) and part.get("type") == kind
 
 
 def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+    if turn.role == "tool":
+        result = {"type": "tool_result", "tool_use_id": turn.answers, "content": turn.text}
+        return {"role": "user", "content": [result]}
+    if turn.parts:
+        return {"role": "assistant", "content": list(turn.parts)}
     if turn.picture is None:
         return {"role": turn.role, "content": turn.text}
     source = {"type": "base64", "media_type": "image/png", "data": image(turn.picture)}

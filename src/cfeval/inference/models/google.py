@@ -3,6 +3,7 @@
 Unlike Gemini's path for the OpenAI protocol it takes a seed, and says why an answer was stopped.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any, ClassVar
@@ -11,7 +12,7 @@ from pydantic import Field
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
 from cfeval.inference.logprobs import MOST, Step, is_logprob, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
@@ -20,11 +21,13 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.google_batches import GoogleBatches
 from cfeval.inference.remote.http import Endpoint
-from cfeval.inference.remote.openai_api import Completion, count, reply_of
+from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
 from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import Effort
 
+_UNNAMED = "call-"
+"""How the ids begin that are ours, of calls that Gemini gave none."""
 WRITTEN = ("candidatesTokenCount", "thoughtsTokenCount")
 """What was written, thoughts included: ai.google.dev/api/generate-content#UsageMetadata."""
 
@@ -34,6 +37,8 @@ class Plugin(HostedPlugin):
 
     OWN: ClassVar[tuple[str, ...]] = ("model", "contents")
     EFFORTS: ClassVar[tuple[Effort, ...]] = ("minimal", "low", "medium", "high")
+
+    takes_tools: ClassVar[bool] = True
 
     json_schema: bool = True
     """Whether the server is asked to enforce a schema."""
@@ -91,10 +96,31 @@ class Google(HostedChat):
             config |= {"responseLogprobs": True, "logprobs": options.logprobs}
         if request.schema and options.json_schema:
             config |= {"responseMimeType": "application/json", "responseJsonSchema": dict(request.schema)}
-        return {"model": options.model, **joined({"generationConfig": config}, options.extra)}
+        fields: dict[str, Any] = {"generationConfig": config}
+        if request.tools:
+            named = [
+                {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
+                for tool in request.tools
+            ]
+            fields["tools"] = [{"functionDeclarations": named}]
+        return {"model": options.model, **joined(fields, options.extra)}
 
     def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
-        return {"contents": [_content(turn, image) for turn in turns]}
+        names: dict[str, str] = {}
+        told: list[dict[str, Any]] = []
+        for number, turn in enumerate(turns):
+            names |= {call.id: call.name for call in turn.tool_calls}
+            if turn.role != "tool":
+                told.append(_content(turn, image))
+                continue
+            response = {"name": names.get(turn.answers, ""), "response": {"result": turn.text}}
+            own = {} if turn.answers.startswith(_UNNAMED) else {"id": turn.answers}
+            part = {"functionResponse": {**own, **response}}
+            if turns[number - 1].role == "tool":
+                told[-1]["parts"].append(part)  # the results of one turn's calls are one content
+            else:
+                told.append({"role": "user", "parts": [part]})
+        return {"contents": told}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.google_content(attempts, where, body)
@@ -107,7 +133,14 @@ class Google(HostedChat):
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return GoogleBatches(attempts, where)
 
-    def _read(self, body: Any, key_env: str) -> Response | Fault:
+    def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
+        message = _message(_candidate(_dict(body)).get("content"))
+        return tuple(ToolCall(*said) for said in tool_calls({"choices": [{"message": message}]}))
+
+    def _parts(self, body: Any) -> tuple[Any, ...]:
+        return tuple(_candidate(_dict(body))["content"]["parts"])
+
+    def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         said = body if isinstance(body, dict) else {}
         used = _dict(said.get("usageMetadata"))
         usage = Usage(count(used.get("promptTokenCount")), sum(count(used.get(name)) for name in WRITTEN))
@@ -116,7 +149,7 @@ class Google(HostedChat):
         first = _candidate(said)
         word = first.get("finishReason") or _dict(said.get("promptFeedback")).get("blockReason")
         choice = {"finish_reason": word, "message": _message(first.get("content"))}
-        return reply_of(answer, choice, key_env, False, options.accept_finish_reasons)
+        return reply_of(answer, choice, key_env, False, options.accept_finish_reasons, tools)
 
 
 def token_steps(body: Any) -> list[Step]:
@@ -147,6 +180,8 @@ def _candidate(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+    if turn.parts:
+        return {"role": "model", "parts": list(turn.parts)}
     said = [{"text": turn.text}]
     shown = [{"inlineData": {"mimeType": "image/png", "data": image(turn.picture)}}] if turn.picture else []
     return {"role": "model" if turn.role == "assistant" else "user", "parts": [*shown, *said]}
@@ -156,8 +191,17 @@ def _message(content: Any) -> dict[str, Any] | None:
     """The text of a candidate without its thoughts; None where there is no content at all."""
     if not isinstance(content, dict):
         return None
-    parts = content.get("parts")
-    return {"content": [part for part in parts if not _dict(part).get("thought")] if isinstance(parts, list) else ""}
+    parts = [_dict(part) for part in _list(content.get("parts"))]
+    calls = [_dict(part["functionCall"]) for part in parts if "functionCall" in part]
+    wanted = [
+        {
+            "id": one.get("id") or f"{_UNNAMED}{number}",
+            "function": {"name": one.get("name"), "arguments": json.dumps(one.get("args") or {})},
+        }
+        for number, one in enumerate(calls)
+    ]
+    text = [part for part in parts if "text" in part and not part.get("thought")]
+    return {"content": text, "tool_calls": wanted}
 
 
 def _list(value: Any) -> list[Any]:

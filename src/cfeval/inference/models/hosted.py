@@ -24,6 +24,7 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import under
+from cfeval.inference.remote.openai_api import tool_calls
 from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, only_further
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sessions import shared_client
@@ -181,8 +182,10 @@ class HostedChat:
             return await attempts.paid(lambda: self._once(attempts, where, sent, read), lambda reply: reply.usage)
 
         reply = self._accepted(await client.answer(call, send), read)
-        wanted = self._tool_calls(reply) if request.tools and reply.status == Status.OK else ()
-        return self._said(reply, ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,), wanted))
+        said = ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
+        if request.tools and reply.status == Status.OK and (wanted := self._tool_calls(reply.raw)):
+            said = replace(said, tool_calls=wanted, parts=self._parts(reply.raw))
+        return self._said(reply, said)
 
     async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any], read: Read) -> Response | Fault:
         """One attempt."""
@@ -203,12 +206,15 @@ class HostedChat:
 
     def _reader(self, request: ChatRequest) -> Read:
         """How the answer to a request is read."""
-        del request
-        return self._read
+        return partial(self._read, tools=True) if request.tools else self._read
 
-    def _tool_calls(self, reply: Response) -> tuple[ToolCall, ...]:
+    def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
         """The tools that an answer wants called."""
-        del reply
+        return tuple(ToolCall(*said) for said in tool_calls(body))
+
+    def _parts(self, body: Any) -> tuple[Any, ...]:
+        """What of an answer that calls tools goes back with their results as it came; none: what was read of it."""
+        del body
         return ()
 
     def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Request:
@@ -244,15 +250,15 @@ class HostedChat:
         raise NotImplementedError
 
     @abstractmethod
-    def _read(self, body: Any, key_env: str) -> Response | Fault:
-        """What an answer's JSON says."""
+    def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
+        """What an answer's JSON says; one may be nothing but calls of `tools`, where the model was given any."""
 
 
 @dataclass(frozen=True)
 class Shown:
     """A turn as it is shown to the model; `original` is the picture before it was shrunk, None where it was not.
 
-    `tool_calls` and `answers` are those of the turn.
+    `tool_calls`, `answers` and `parts` are those of the turn.
     """
 
     role: str
@@ -261,6 +267,7 @@ class Shown:
     original: Picture | None
     tool_calls: tuple[ToolCall, ...] = ()
     answers: str = ""
+    parts: tuple[Any, ...] = ()
 
 
 def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
@@ -270,7 +277,7 @@ def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
 
 def _shown(turn: ChatMessage, picture: Picture | None) -> Shown:
     original = None if picture is turn.picture else turn.picture
-    return Shown(turn.role, turn.text, picture, original, turn.tool_calls, turn.answers)
+    return Shown(turn.role, turn.text, picture, original, turn.tool_calls, turn.answers, turn.parts)
 
 
 def _tokens(turns: Sequence[Shown]) -> int:

@@ -13,7 +13,7 @@ from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
 from cfeval.inference.logprobs import MOST, scored
-from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Read, Shown
+from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
@@ -21,7 +21,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.images_once import ImagesOnce
-from cfeval.inference.remote.openai_api import chat_reply, responses_reply, token_steps, tool_calls
+from cfeval.inference.remote.openai_api import chat_reply, responses_choice, responses_reply, token_steps, tool_calls
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.providers import (
     PROVIDERS,
@@ -34,11 +34,13 @@ from cfeval.inference.remote.providers import (
     key_variable,
 )
 from cfeval.inference.remote.request import Response
+from cfeval.inference.thinking import LITTLE, thinks
 
 
 class Plugin(HostedPlugin):
     """How to reach and ask the model."""
 
+    takes_tools: ClassVar[bool] = True
     OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "input", "stream", "n", "response_format", "text")
 
     provider: ProviderName = "other"
@@ -134,11 +136,6 @@ class Plugin(HostedPlugin):
         """Whether requests have the schema of their reply, where there is one."""
         return self.rules.schema if self.json_schema is None else self.json_schema
 
-    @property
-    def takes_tools(self) -> bool:
-        """Whether its models can be given tools; not by Responses here."""
-        return self.api == "chat"
-
     def build(self) -> "OpenAIChat":
         """The model behind the server; offline no key is needed."""
         return OpenAIResponses(self) if self.api == "responses" else OpenAIChat(self)
@@ -189,12 +186,6 @@ class OpenAIChat(HostedChat):
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return OpenAIBatches(attempts, where, self.path)
 
-    def _reader(self, request: ChatRequest) -> Read:
-        return partial(self._read, tools=True) if request.tools else self._read
-
-    def _tool_calls(self, reply: Response) -> tuple[ToolCall, ...]:
-        return tuple(ToolCall(*said) for said in tool_calls(reply.raw))
-
     def _said(self, reply: Response, said: ChatReply) -> ChatReply:
         if not self.options.logprobs:
             return said
@@ -220,18 +211,28 @@ class OpenAIResponses(OpenAIChat):
             fields["text"] = {"format": schema}
         if options.logprobs and len(request.turns) == 1:
             fields |= {"include": ["message.output_text.logprobs"], "top_logprobs": options.logprobs}
+        if request.tools:
+            fields["tools"] = [{"type": "function", "strict": False, **vars(tool)} for tool in request.tools]
+            if options.effort not in LITTLE and (options.effort or thinks(options.model)):
+                fields["include"] = [*fields.get("include", ()), "reasoning.encrypted_content"]
         return joined({**fields, **options.rules.body}, options.extra)
 
     def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
-        return {"input": [_input(turn, image) for turn in turns]}
+        return {"input": [item for turn in turns for item in _input(turn, image)]}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.responses(attempts, where, body)
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
-        del tools  # none are sent
         options = self.options
-        return responses_reply(body, options.model, options.accept_models, key_env, options.accept_finish_reasons)
+        accepted = options.accept_finish_reasons
+        return responses_reply(body, options.model, options.accept_models, key_env, accepted, tools)
+
+    def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(*said) for said in tool_calls({"choices": [responses_choice(body)]}))
+
+    def _parts(self, body: Any) -> tuple[Any, ...]:
+        return tuple(body["output"])
 
 
 def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
@@ -249,8 +250,12 @@ def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
     return {"role": turn.role, "content": [picture, {"type": "text", "text": turn.text}]}
 
 
-def _input(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+def _input(turn: Shown, image: Callable[[Picture], str]) -> list[Any]:
+    if turn.role == "tool":
+        return [{"type": "function_call_output", "call_id": turn.answers, "output": turn.text}]
+    if turn.parts:
+        return list(turn.parts)
     if turn.picture is None:
-        return {"role": turn.role, "content": turn.text}
+        return [{"role": turn.role, "content": turn.text}]
     picture = {"type": "input_image", "image_url": image(turn.picture)}
-    return {"role": turn.role, "content": [picture, {"type": "input_text", "text": turn.text}]}
+    return [{"role": turn.role, "content": [picture, {"type": "input_text", "text": turn.text}]}]

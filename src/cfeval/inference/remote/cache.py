@@ -4,6 +4,7 @@ calls    what was asked and what came back, by key; a row is written the moment 
 images   images that came back, by SHA-256
 claims   who is at a call or a batch now, so that two jobs that ask the same send it once
 sends    the ledger: a row per paid attempt, written before it leaves, so that what a killed run had in flight is known
+totals   what the ledger comes to by model (`ledger_db`)
 """
 
 import os
@@ -22,6 +23,7 @@ import psutil
 from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
+from cfeval.inference.remote.ledger_db import PAID, LedgerTotals
 from cfeval.inference.remote.request import Request, Response, Usage
 
 _SCHEMA = """
@@ -41,9 +43,7 @@ CREATE INDEX sends_of_call ON sends (key);
 """
 BROKEN_OFF = "broken off"
 """How a paid attempt ended that was not waited for, as by Ctrl-C."""
-_PAID = "coalesce(reported_usd, listed_usd)"
-"""What a send cost: what the provider said, else its tokens at the list price; NULL where it told neither."""
-_MAYBE = f"iif({_PAID} IS NULL, reserved_usd, 0)"
+_MAYBE = f"iif({PAID} IS NULL, reserved_usd, 0)"
 """What a send may have cost of which nothing was told: what was set aside for it, 0 where it was refused."""
 
 
@@ -96,6 +96,7 @@ class ResponseCache:
         with self._speaking():
             self._db = opened(path, _SCHEMA)
             self.batches = BatchTables(self._db, path)
+            self._totals = LedgerTotals(self._db)
 
     def close(self) -> None:
         """Let go of the file and of every call that this cache holds."""
@@ -187,30 +188,21 @@ class ResponseCache:
         Where a model's calls have cost more than the price list says, as much more is set aside; and never less than
         the dearest of them.
         """
-        if budget.max_calls is not None:
-            (calls,) = self._db.execute("SELECT count(*) FROM sends").fetchone()
-            if calls >= budget.max_calls:
-                raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
+        if budget.max_calls is not None and (calls := self._totals.sent()) >= budget.max_calls:
+            raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
         if budget.max_cost_usd is None:
             return listed_usd
-        usd, dearest, reported, listed = self._db.execute(
-            f"SELECT coalesce(sum(coalesce({_PAID}, reserved_usd)), 0), max(iif(model = :model, {_PAID}, NULL)),"
-            " sum(iif(model = :model AND listed_usd > 0, reported_usd, NULL)),"
-            " sum(iif(model = :model AND reported_usd IS NOT NULL, listed_usd, NULL)) FROM sends",
-            {"model": model},
-        ).fetchone()
-        dearer = reported / listed if reported and listed else 1.0
-        reserved = max(listed_usd * max(1.0, dearer), dearest or 0.0)
-        if usd + reserved > budget.max_cost_usd:
-            spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved:.4f}"
-            raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
-        return float(reserved)
+        spent = self._totals.spent(model)
+        reserved = max(listed_usd * max(1.0, spent.dearer), spent.dearest)
+        if spent.usd + reserved > budget.max_cost_usd:
+            so_far = f"{spent.usd:.4f} USD are spent or set aside, the next call may cost {reserved:.4f}"
+            raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, so_far))
+        return reserved
 
     def knows_cost(self, model: str) -> bool:
         """Whether a call to a model has ended well, so that what it costs is told, or will not be."""
-        query = "SELECT EXISTS (SELECT 1 FROM sends WHERE model = ? AND ended = 'ok')"
         with self._speaking():
-            return bool(self._db.execute(query, (model,)).fetchone()[0])
+            return self._totals.answered(model)
 
     def record_usage(self, settlement: UsageEntry) -> None:
         """Note how a paid attempt ended."""
@@ -273,7 +265,7 @@ class ResponseCache:
 
     def last_cost(self, key: str) -> float | None:
         """What the last attempt at a call cost of which that was told, in USD; None where there is none."""
-        query = f"SELECT {_PAID} FROM sends WHERE key = ? AND {_PAID} IS NOT NULL ORDER BY id DESC LIMIT 1"
+        query = f"SELECT {PAID} FROM sends WHERE key = ? AND {PAID} IS NOT NULL ORDER BY id DESC LIMIT 1"
         with self._speaking():
             row = self._db.execute(query, (key,)).fetchone()
         return None if row is None else float(row[0])
@@ -289,7 +281,7 @@ class ResponseCache:
                 " sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(images) AS images,"
                 " sum(reported_usd) AS reported_usd, sum(listed_usd) AS listed_usd,"
                 " sum(iif(reported_usd IS NOT NULL, listed_usd, NULL)) AS listed_where_reported_usd,"
-                f" coalesce(sum({_PAID}), 0.0) AS paid_usd, sum({_MAYBE}) AS maybe_paid_usd"
+                f" coalesce(sum({PAID}), 0.0) AS paid_usd, sum({_MAYBE}) AS maybe_paid_usd"
                 " FROM sends GROUP BY model ORDER BY model",
                 (BROKEN_OFF,),
             )
@@ -305,7 +297,7 @@ class ResponseCache:
         """Of the attempts after a number: how many, how many are in flight, and USD spent or set aside for them."""
         query = (
             "SELECT count(*), coalesce(sum(ended IS NULL), 0),"
-            f" coalesce(sum(coalesce({_PAID}, reserved_usd)), 0) FROM sends WHERE id > ?"
+            f" coalesce(sum(coalesce({PAID}, reserved_usd)), 0) FROM sends WHERE id > ?"
         )
         with self._speaking():
             sent, waiting, usd = self._db.execute(query, (number,)).fetchone()
@@ -315,7 +307,7 @@ class ResponseCache:
         """How often some calls were sent, whenever it was, what that cost and what more it may have cost, in USD."""
         wanted = [(key,) for key in set(keys)]
         with self._speaking():
-            query = f"SELECT count(*), total({_PAID}), total({_MAYBE}) FROM sends WHERE key = ?"
+            query = f"SELECT count(*), total({PAID}), total({_MAYBE}) FROM sends WHERE key = ?"
             rows = [self._db.execute(query, key).fetchone() for key in wanted]
         return sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError, StoppedError
+from cfeval.inference.batching import calls_before
 from cfeval.inference.remote import batches
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.batches import Batches
@@ -21,7 +22,7 @@ from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.prices import Prices
-from cfeval.inference.remote.rate_limit import Lane, Pace, Slots, lane_of
+from cfeval.inference.remote.rate_limit import Lane, Limit, Pace, Slots, lane_of
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.retries import Patience
 from cfeval.inference.remote.settings import ProgressMeter
@@ -186,7 +187,7 @@ class Client:
         self.spending = Spending(calls, cache, prices, self.meter, self.on_disk, self.go_on)
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
-        self._slots = asyncio.Semaphore(calls.max_connections)
+        self._slots = Limit(calls.max_connections)
         self._lanes: dict[tuple[str, str, str, bool], Lane] = {}
         self._stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -201,7 +202,7 @@ class Client:
             CfevalError: every further call would fail, the budget is reached, or the cache cannot be used or is to
                 answer alone and cannot. The run sends nothing more.
         """
-        answer = asyncio.create_task(self._answer(call, work))
+        answer = asyncio.create_task(self._answer(call, work, calls_before()))
         self._answers.add(answer)
         answer.add_done_callback(self._answered)
         try:
@@ -250,13 +251,14 @@ class Client:
             answer.cancel()
         self.batches.break_off()
 
-    async def _answer(self, call: Request, work: Work) -> Response:
+    async def _answer(self, call: Request, work: Work, rank: int) -> Response:
         async with self._locks.setdefault(call.key, asyncio.Lock()):
             stored = self._standing(call, await self.on_disk(self.cache.find, call.key))
             if stored is not None:
                 self.meter.stored += 1
                 return stored
-            async with Slots(*(() if call.batched else (self._lane(call).slots, self._slots))) as slots:
+            limits = () if call.batched else (self._lane(call).slots, self._slots)
+            async with Slots(*limits, rank=rank) as slots:
                 try:
                     return await self._own(call, work, slots)
                 except CfevalError as error:

@@ -110,6 +110,13 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
     ),
 }
 
+NO_REASON: Mapping[str, str] = {
+    "OpenAI and Azure": "learn.microsoft.com/azure/ai-foundry/openai/how-to/chatgpt: null is in progress or incomplete",
+    "Gemini": "ai.google.dev/api/generate-content#Candidate: empty, the model has not stopped generating",
+    "Anthropic": "docs.claude.com/en/api/messages: null only at the start of a stream, never in a whole answer",
+}
+"""What providers say of an answer without a reason: none that is known here says that it is whole."""
+
 _FORMS: tuple[tuple[re.Pattern[str], Ending], ...] = (
     (re.compile("filter|safety|recitation|block|prohibit|spii|moderat|guardrail|policy|toxic"), Ending.MODERATED),
     (re.compile("refus"), Ending.REFUSED),
@@ -140,7 +147,7 @@ def finish(choice: Mapping[str, Any], accepted: tuple[str, ...] = ()) -> tuple[E
 
     Args:
         choice: of a completion.
-        accepted: further words that are to count as good.
+        accepted: further words that are to count as good; `null` stands for no reason at all.
 
     Returns:
         None for the ending where the answer gives no reason at all.
@@ -150,5 +157,5 @@ def finish(choice: Mapping[str, Any], accepted: tuple[str, ...] = ()) -> tuple[E
     told = [(Ending.COMPLETE if _plain(word) in good else ending_of(word), str(word)[:60]) for word in said if word]
     worst = min(told, key=lambda one: list(Ending).index(one[0]), default=None)
     if worst is None or (worst[0] is Ending.COMPLETE and not said[0]):
-        return None, ""
+        return (Ending.COMPLETE, "null") if "null" in good else (None, "")
     return worst

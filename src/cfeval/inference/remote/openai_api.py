@@ -11,21 +11,13 @@ from cfeval.inference.logprobs import Step, is_logprob
 from cfeval.inference.remote.faults import Fault, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
+from cfeval.inference.remote.model_names import same_model
 from cfeval.inference.remote.request import Response, Usage
 
 EMPTY_TRIES = 3
 """How often an empty answer is asked for again; it was paid for each time."""
 MOST = 2**53
 """A larger count of tokens is none."""
-_MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
-_DATES = (rf"20\d\d-?{_MONTH}-?{_DAY}", rf"{_MONTH}-20\d\d", rf"{_MONTH}-?{_DAY}", rf"2[3-9]{_MONTH}")
-_SNAPSHOT = re.compile(rf"[-@]({'|'.join(_DATES)}|00\d|latest|main)(-preview)?$")
-"""What a provider adds to the name of the model asked for, and nothing else: a date (gpt-4o-2024-08-06, gpt-4-0613,
-claude-sonnet-4@20250514, gemini-2.5-flash-preview-09-2025), Google's revision (gemini-2.0-flash-001), `latest`, `main`.
-See platform.openai.com/docs/models, docs.claude.com/en/docs/about-claude/models, ai.google.dev/gemini-api/docs/models.
-Other numbers, such as a size, are part of the name."""
-_ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
-"""OpenRouter's suffixes; at other servers what follows a colon may be the model's size."""
 
 
 @dataclass(frozen=True)
@@ -116,16 +108,32 @@ def _output(said: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def responses_reply(
-    body: Any, asked: str, accepted: Sequence[str], key_env: str, finish_reasons: tuple[str, ...] = ()
+    body: Any,
+    asked: str,
+    accepted: Sequence[str],
+    key_env: str,
+    finish_reasons: tuple[str, ...] = (),
+    tools: bool = False,
 ) -> Response | Fault:
     """Read an answer of OpenAI's Responses; for the arguments see `chat_reply`."""
     said = _dict(body)
+    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
+    return reply_of(answer, responses_choice(said), key_env, False, finish_reasons, tools)
+
+
+def responses_choice(body: Any) -> dict[str, Any]:
+    """An answer of OpenAI's Responses as the choice of a chat completion, calls of tools included."""
+    said = _dict(body)
     parts = _output(said)
     refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
-    message = {"content": [part for part in parts if part.get("type") == "output_text"], "refusal": refusal}
+    calls = [one for one in _dicts(said.get("output")) if one.get("type") == "function_call"]
+    message = {
+        "content": [part for part in parts if part.get("type") == "output_text"],
+        "refusal": refusal,
+        "tool_calls": [{"id": one.get("call_id"), "function": one} for one in calls],
+    }
     word = _dict(said.get("incomplete_details")).get("reason") or said.get("status")
-    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
-    return reply_of(answer, {"finish_reason": word, "message": message}, key_env, False, finish_reasons)
+    return {"finish_reason": word, "message": message}
 
 
 def reply_of(
@@ -177,8 +185,8 @@ def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | 
     error = answer.body.get("error") or choice.get("error")
     if not error:
         return None
-    code = _dict(error).get("code")
-    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    code = str(_dict(error).get("code"))
+    status = int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
     fault = of_status(status, {}, {"error": error}, key_env)
     return fault and replace(fault, usage=answer.usage, sent=True)
 
@@ -220,7 +228,9 @@ def _other(answer: Completion, message: dict[str, Any], word: str, image: bool) 
 
 def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fault:
     if ending is None:
-        return answer.retry("unfinished", "the answer does not say how it ended")
+        reason = 'the answer does not say how it ended; name "null" in accept_finish_reasons if the server never does'
+        more = {"tries": EMPTY_TRIES, "status": Status.UNPARSABLE, "text": text, "final": bool(text.strip())}
+        return answer.retry("unfinished", reason, **more)
     if not text.strip():
         return answer.retry("empty", "the answer is empty", tries=EMPTY_TRIES, status=Status.UNPARSABLE)
     return answer.reply(text)
@@ -260,24 +270,6 @@ def fault_as_reply(fault: Fault) -> Response:
     )
 
 
-def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
-    """Whether a served model is the one asked for: the same name, with or without its maker's, or a snapshot of it."""
-    names = {_bare(name) for name in (asked, *accepted)}
-    names |= {name.rpartition("/")[2] for name in names}
-    given = _bare(served)
-    return given in names or undated(given) in names
-
-
-def undated(name: str) -> str:
-    """A model's name without the date or revision of a snapshot."""
-    return _SNAPSHOT.sub("", name)
-
-
-def _bare(name: str) -> str:
-    """A model's name without Gemini's prefix and without OpenRouter's routing suffix."""
-    return _ROUTING.sub("", name.removeprefix("models/").lower())
-
-
 def usage_of(body: Any) -> Usage:
     """What a completion used; 0 where the answer does not say.
 
@@ -301,7 +293,9 @@ def cost_of(value: Any, unit: float = 1.0) -> float | None:
 def without_images(content: Any) -> Any:
     """JSON in which every image's `data:` URL and every long base64 text is replaced by its length."""
     if isinstance(content, dict):
-        return {name: without_images(value) for name, value in content.items()}
+        if content.get("type") == "redacted_thinking":
+            return content
+        return {name: value if name in _SIGNED else without_images(value) for name, value in content.items()}
     if isinstance(content, list):
         return [without_images(value) for value in content]
     if isinstance(content, str) and (content.startswith("data:image/") or _BASE64.match(content)):
@@ -309,6 +303,8 @@ def without_images(content: Any) -> Any:
     return content
 
 
+_SIGNED = ("signature", "thoughtSignature", "encrypted_content")
+"""What providers sign or encrypt of a model's thoughts, and want back as it was with the results of tools."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-]{500}")
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record
-from cfeval.inference.remote.openai_api import undated
+from cfeval.inference.remote.model_names import undated
 from cfeval.inference.remote.request import Usage
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -18,7 +18,7 @@ from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
-from cfeval.inference.remote.openai_api import same_model
+from cfeval.inference.remote.model_names import same_model
 
 T = TypeVar("T")
 ProviderName = Literal["openai", "azure", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]

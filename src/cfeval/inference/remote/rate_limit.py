@@ -7,6 +7,7 @@ complaints come, so that the limit is not run over at once, and fast when there 
 """
 
 import asyncio
+import heapq
 import math
 import time
 from collections import Counter, deque
@@ -84,18 +85,56 @@ class Pace:
         self._recent.clear()
 
 
-class Slots:
-    """What a call holds of the limits on how many go at once, as a context."""
+AGAIN = -1
+"""The rank of who had a place and gave it back only to wait: it is the next."""
 
-    def __init__(self, *limits: asyncio.Semaphore) -> None:
-        self._limits = limits
-        self._held: list[asyncio.Semaphore] = []
+
+class Limit:
+    """So many calls at once; of those that wait the lowest rank is the next, and of one rank who came first."""
+
+    def __init__(self, places: int) -> None:
+        self._free, self._came = places, 0
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+
+    async def acquire(self, rank: int = 0) -> None:
+        """Take a place, or wait until one is handed over."""
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._came += 1
+        heapq.heappush(self._waiting, (rank, self._came, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # it was handed over in the same moment
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Hand a place over to who waits for one, else keep it free."""
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+class Slots:
+    """What a call holds of the limits on how many go at once, as a context.
+
+    `rank` says who goes first: the number of calls that were made before for the same item. So no item is left with all
+    its calls at the end, where they could only go one after the other.
+    """
+
+    def __init__(self, *limits: Limit, rank: int = 0) -> None:
+        self._limits, self._rank = limits, rank
+        self._held: list[Limit] = []
 
     async def __aenter__(self) -> Self:
         """Wait for all of them."""
-        for limit in self._limits:
-            await limit.acquire()
-            self._held.append(limit)
+        await self._take(self._rank)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -105,17 +144,22 @@ class Slots:
 
     @asynccontextmanager
     async def given_back(self) -> AsyncIterator[None]:
-        """Others may go as long as this call only waits; then it takes its turn among them."""
+        """Others may go as long as this call only waits; then it is the next."""
         await self.__aexit__()
         yield
-        await self.__aenter__()
+        await self._take(AGAIN)
+
+    async def _take(self, rank: int) -> None:
+        for limit in self._limits:
+            await limit.acquire(rank)
+            self._held.append(limit)
 
 
 class Lane:
     """A model at a provider: how many calls go at once and how fast, and how the first of them went."""
 
     def __init__(self, ceiling: int) -> None:
-        self.slots, self.pace = asyncio.Semaphore(ceiling), Pace()
+        self.slots, self.pace = Limit(ceiling), Pace()
         self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
         self.first: set[str] = set()  # calls that began before any ended, and have not ended
         self.any_ended = False

@@ -10,6 +10,9 @@ from cfeval.inference.remote.faults import Fault, RetryPolicy
 
 _BACK_OFF = 0.5
 _LONGEST_BACK_OFF = 30.0
+_SOON = (0.1, 0.25)
+"""Seconds of a call's first waits, at most, where the server asks for fewer calls and does not say how long: most such
+complaints are gone at once, and where they are not it is the pace that spares the server."""
 
 
 class Patience:
@@ -48,8 +51,9 @@ class Patience:
     def _wait(self, fault: Fault) -> float:
         if fault.wait is not None:
             return fault.wait
-        soon = 1 if fault.throttled else 0  # it is the pace that spares the server
-        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (self._tried.total() - soon))
+        tried = self._tried.total()
+        soon = len(_SOON) if fault.throttled else 0
+        longest = _SOON[tried - 1] if tried <= soon else min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (tried - soon))
         return self._random.uniform(longest / 2, longest)
 
 

@@ -9,6 +9,7 @@ from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.synthetic.icons import Icons, icons_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
@@ -26,6 +27,8 @@ class Plugin(plugin.Plugin):
     """The templates; they take turns."""
     size: int = Field(SIZE, ge=LEAST_SIZE, le=GREATEST_SIZE)
     """Width and height of the pictures, pixels."""
+    draw: int = Field(0, ge=0)
+    """Another number draws other puzzles of the same kinds, such as those of a fresh set (`fresh_of`)."""
     icons: str | None = None
     """A folder of flowers (PNG or JPEG, in folders or not), such as those of Icons-50; else the project's own."""
 
@@ -76,9 +79,10 @@ class Synthetic:
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Puzzles that differ by seed; the first ones stay the same when more are wanted."""
         options = self.options
+        drawn = derive_seed(seed, "draw", str(options.draw)) if options.draw else seed
         for number in range(1, self.count(items) + 1):
             kind = options.types[(number - 1) % len(options.types)]
-            puzzle = make_puzzle(seed, number, kind, options.size, self.icons.names)
+            puzzle = make_puzzle(drawn, number, kind, options.size, self.icons.names)
             row = row_of(puzzle)
             yield RawPair(
                 id=Path(row.img_path).stem,

@@ -31,14 +31,14 @@ NAME = "agent"
 """Of the template and its folder."""
 _VALUES = ("question", "width", "height", "turns")
 _LAST = "\n\nNo more tools can be called. Reply with the answer alone."
-_NO_TOOLS = "agent: the chat model takes no tools; name one of plugin openai with api: chat"
+_NO_TOOLS = "agent: the chat model takes no tools; name one of plugin openai, anthropic or google"
 
 
 class Plugin(plugin.Plugin):
     """Which model decides, what its tools are, and how long it may go on."""
 
     model: dict[str, Any] = plugin.component("chat")
-    """The chat model: its plugin and options. It must take tools, as those of the OpenAI protocol do."""
+    """The chat model: its plugin and options. It must take tools: openai, anthropic and google do."""
     vision: dict[str, Any] = plugin.component("vision_tools")
     """What the tools are: its plugin and options (family `vision`)."""
     sees: bool = True
@@ -176,4 +176,4 @@ class Agent:
             return [ChatMessage("assistant", reply.text), ChatMessage("user", results + last)]
         told = [ChatMessage("tool", one, answers=call.id) for call, one in zip(wanted, done, strict=True)]
         told[-1] = replace(told[-1], text=told[-1].text + last)
-        return [ChatMessage("assistant", reply.text, tool_calls=wanted), *told]
+        return [ChatMessage("assistant", reply.text, tool_calls=wanted, parts=reply.parts), *told]

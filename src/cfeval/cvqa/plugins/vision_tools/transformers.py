@@ -6,29 +6,41 @@ is optional: an operation without its model fails and says which option to set.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 from pydantic import Field, field_validator, model_validator
 
+from cfeval.core.images import Pixels
 from cfeval.core.registry import Diagnostic, Resources
 from cfeval.cvqa.plugins.vision_tool_models import Talk, TellingPlugin, whole
+from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
+from cfeval.inference.batching import Batcher, answered
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, BoxSegmenter, Detector
 from cfeval.inference.local.devices import DEVICE, memory_errors
 from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import quiet
+from cfeval.inference.local.stacking import stacked
 
+T = TypeVar("T")
 MATCHERS = ("clip", "siglip")
 """The kinds of image-text matcher."""
 DEPTHS = ("dpt", "depth_anything", "glpn")
 """The kinds of depth estimator."""
 METRIC = ("glpn",)
 """Those that say distances; the others say, unless their configuration calls them metric, how near something is."""
+MAPS = 16
+"""Depth maps that are kept: programs of several questions are under way at the same time."""
+_Sought = tuple[Pixels, str]
+"""A part of an image, and how what is looked for in it is called."""
+_Texts = tuple[Pixels, tuple[str, ...]]
+"""A part of an image, and what it is matched with."""
 Role = Literal["detector", "matcher", "depth", "sam"]
 KINDS: dict[Role, tuple[str, ...]] = {
     "detector": tuple(DETECTORS),
@@ -69,6 +81,9 @@ class Plugin(TellingPlugin):
     """Of two boxes that share more than this of their union, the less sure one is left out (VisProg)."""
     boxes: int = Field(100, ge=1)
     """How many boxes of one name are found at most."""
+    batch: int = Field(8, ge=1)
+    """How many parts of images detector and matcher are shown at a time, at most: those that programs of several
+    questions wait for. Where programs also call hosted models, one."""
 
     @field_validator("phrase")
     @classmethod
@@ -130,16 +145,18 @@ class Models:
         self._loaded: dict[Role, pretrained.Loaded] = {}
         for role, checkpoint in options.checkpoints().items():
             self._load(role, checkpoint)
-        self._map: tuple[str, npt.NDArray[np.float32]] | None = None
+        self._found: Batcher[_Sought, list[tuple[float, Box]]] = Batcher(self._find, exact=False)
+        self._matched: Batcher[_Texts, list[float]] = Batcher(self._match, exact=False)
+        self._maps: dict[str, npt.NDArray[np.float32]] = {}
 
     def find(self, view: View, name: str) -> list[Found]:
         """See `Vision.find`. Only the part is shown to the detector; boxes are cut at its borders."""
-        loaded = self._model("detector", "detector")
-        threshold = self.options.threshold or DETECTORS[self._kinds["detector"]]
+        self._model("detector", "detector")
         left, top, right, bottom = whole(view)
         pixels = np.ascontiguousarray(view.picture.pixels[top:bottom, left:right])
-        detector = Detector(loaded, threshold, self.options.boxes)
-        found = detector(pixels, self.options.phrase.replace("{name}", name))
+        phrase = self.options.phrase.replace("{name}", name)
+        with waiting():
+            found = answered(self._found.answer, (pixels, phrase))
         moved = [(score, (x + left, y + top, u + left, v + top)) for score, (x, y, u, v) in found]
         cut = [(score, _cut(box, (left, top, right, bottom))) for score, box in moved]
         kept = distinct(
@@ -153,21 +170,12 @@ class Models:
 
     def match(self, view: View, texts: Sequence[str]) -> list[float]:
         """See `Vision.match`: the softmax over the texts of the model's scores."""
-        import torch
-
-        loaded = self._model("matcher", "image-text matcher")
+        self._model("matcher", "image-text matcher")
         if not texts:
             raise VisionError("there are no texts to match")
         left, top, right, bottom = whole(view)
-        image = Image.fromarray(view.picture.pixels[top:bottom, left:right])
-        # SigLIP was trained on texts of one length.
-        padding: Any = "max_length" if self._kinds["matcher"] == "siglip" else True
-        with torch.inference_mode(), quiet("transformers"):
-            inputs = loaded.processor(
-                text=list(texts), images=image, return_tensors="pt", padding=padding, truncation=True
-            )
-            logits = loaded.model(**inputs.to(loaded.device)).logits_per_image[0]
-        return [float(share) for share in logits.double().softmax(dim=-1).cpu()]
+        with waiting():
+            return answered(self._matched.answer, (view.picture.pixels[top:bottom, left:right], tuple(texts)))
 
     def depth(self, view: View) -> float:
         """Median depth of the part in the map of the whole picture; larger is farther.
@@ -207,12 +215,53 @@ class Models:
             )
         return self._loaded[role]
 
+    def _find(self, asked: Sequence[_Sought]) -> list[list[tuple[float, Box]]]:
+        """What a detector finds in some parts, each of its own name."""
+        threshold = self.options.threshold or DETECTORS[self._kinds["detector"]]
+        detector = Detector(self._loaded["detector"], threshold, self.options.boxes)
+        return [found for some in batched(asked, self.options.batch) for found in detector.many(some)]
+
+    def _match(self, asked: Sequence[_Texts]) -> list[list[float]]:
+        """The shares of each part's own texts."""
+        return [shares for some in batched(asked, self.options.batch) for shares in self._shares(some)]
+
+    def _shares(self, asked: Sequence[_Texts]) -> list[list[float]]:
+        import torch
+
+        loaded = self._loaded["matcher"]
+        # SigLIP was trained on texts of one length.
+        padding: Any = "max_length" if self._kinds["matcher"] == "siglip" else True
+        shares: list[list[float]] = [[] for _ in asked]
+        with torch.inference_mode(), quiet("transformers"):
+            inputs = [
+                loaded.processor(
+                    text=list(texts),
+                    images=Image.fromarray(pixels),
+                    return_tensors="pt",
+                    padding=padding,
+                    truncation=True,
+                )
+                for pixels, texts in asked
+            ]
+            for places, together in stacked(inputs):
+                moved = {name: of.to(loaded.device) for name, of in together.items()}
+                logits = loaded.model(**moved).logits_per_image  # (parts, texts of all parts)
+                for row, place in enumerate(places):
+                    count = len(asked[place][1])
+                    own = logits[row, row * count : (row + 1) * count]
+                    shares[place] = [float(share) for share in own.double().softmax(dim=-1).cpu()]
+        return shares
+
     def _depths(self, view: View) -> npt.NDArray[np.float32]:
-        """The map of the whole picture, (H, W), larger is farther. A program asks about one picture at a time."""
+        """The map of the whole picture, (H, W), larger is farther; that of the last pictures is kept."""
         loaded = self._model("depth", "depth")
-        if self._map is None or self._map[0] != view.picture.sha256:
-            self._map = (view.picture.sha256, self._estimated(loaded, view.picture.pixels))
-        return self._map[1]
+        found = self._maps.pop(view.picture.sha256, None)
+        if found is None:
+            found = self._estimated(loaded, view.picture.pixels)
+        self._maps[view.picture.sha256] = found
+        if len(self._maps) > MAPS:
+            del self._maps[next(iter(self._maps))]
+        return found
 
     def _estimated(self, loaded: pretrained.Loaded, pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         import torch
@@ -226,6 +275,13 @@ class Models:
             self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
         )
         return depth if metric else -depth
+
+
+def batched(asked: Sequence[T], size: int) -> Iterator[list[T]]:
+    """Some after each other, so many at a time."""
+    left = iter(asked)
+    while some := list(islice(left, size)):
+        yield some
 
 
 def distinct(found: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[float, Box]]:
