@@ -100,6 +100,11 @@ def test_the_grammar_judge_leaves_alone_what_it_cannot_read() -> None:
 
 
 @pytest.mark.slow
+def test_pairs_of_easy_vqa_rest_on_the_code_of_its_dataset_too() -> None:
+    spec = {"plugin": "easy_vqa"}
+    assert ("datasets", spec) in list(registry.components("pair_sets", spec))
+
+
 def test_easy_vqa_pairs_change_the_color_or_the_ground() -> None:
     pairs = list(registry.build("pair_sets", {"plugin": "easy_vqa"}).pairs(24, 1))
     assert {pair.kind for pair in pairs} == {"attribute", "background"}

@@ -8,15 +8,22 @@ from collections.abc import Iterator
 
 from cfeval.core import plugin, registry
 from cfeval.core.images import Picture
+from cfeval.core.registry import Component
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.testbed.agents.repaint import RepaintError, find, repaint
 from cfeval.testbed.language.questions import parse_question
 from cfeval.testbed.records import BACKGROUNDS, EASY_VQA_COLORS, EditIntent
 
+PICTURES: Component = ("datasets", {"plugin": "easy_vqa"})
+
 
 class Plugin(plugin.Plugin):
     """Without options."""
+
+    def components(self) -> tuple[Component, ...]:
+        """The dataset whose pictures it changes."""
+        return (PICTURES,)
 
     def build(self) -> PairSet:
         """The set."""
@@ -28,7 +35,7 @@ class EasyVqaPairs:
 
     def pairs(self, items: int, seed: int) -> Iterator[RawPair]:
         """At most `items` pairs; a picture whose shape is not found is left out."""
-        for sample in registry.build("datasets", {"plugin": "easy_vqa"}).samples(items, seed):
+        for sample in registry.build(*PICTURES).samples(items, seed):
             rng = random.Random(derive_seed(seed, sample.id, "pair"))
             pair = _pair(sample.id, sample.picture, sample.question, sample.reference, rng)
             if pair is not None:
