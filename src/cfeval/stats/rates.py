@@ -44,6 +44,8 @@ def product(first: Estimate, second: Estimate) -> Estimate:
 def beyond(rate: Estimate, floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """How far a rate lies above its floor, as a share of how far it could: (rate − floor) / ((ceiling − floor) · made).
 
+    No share is over 1, as it comes out where more changed than the ceiling lets one expect.
+
     Args:
         rate: what was measured.
         floor: the same where nothing is there to be measured, as the share of answers that change although nothing was
@@ -58,8 +60,9 @@ def beyond(rate: Estimate, floor: Estimate, ceiling: Estimate = FULL, made: floa
         return found
     middle, *ends = (max(_LEAST, limit - (floor.value or 0.0)) * made for limit in _limits(ceiling))
     low, high = _limits(found)[1:]
-    low, high = min(low / room for room in ends), max(high / room for room in ends)
-    return replace(found, value=found.value / middle, low=low, high=high)
+    limits = min(low / room for room in ends), max(high / room for room in ends)
+    low, value, high = (min(1.0, figure) for figure in (limits[0], found.value / middle, limits[1]))
+    return replace(found, value=value, low=low, high=high)
 
 
 _LEAST = 0.05
