@@ -25,6 +25,8 @@ _EMPTY = frozenset(
     )
 )
 """Words that name no thing."""
+_COLORS = frozenset(("black", "blue", "brown", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow"))
+"""The basic color terms of English (Berlin & Kay 1969): no two of them mean the same."""
 SURE = 3
 """So many things are named by each of two answers to one question that differ for sure since they share no word."""
 NAMED = 0.5
@@ -56,12 +58,15 @@ def moved_by_text(before: str, after: str) -> Binary | None:
 def surely_moved(before: str, after: str, same_question: bool) -> bool:
     """Whether two answers differ in substance for sure, so that whoever finds them equal errs.
 
-    By the texts, or since they share no word that names a thing. Answers that do not may still mean the same (`couch`
-    and `sofa`, `yes` and `certainly`, `two` and `a pair`). Hence they must be to different questions or name three
-    things each, and neither of them alone is a number or a yes or no.
+    By the texts, as two basic color terms, or since they share no word that names a thing. Answers that do not may
+    still mean the same (`couch` and `sofa`, `yes` and `certainly`, `two` and `a pair`). Hence they must be to different
+    questions or name three things each, and neither of them alone is a number or a yes or no.
     """
     if (moved := moved_by_text(before, after)) is not None:
         return moved == 1
+    colors = [_bare(text).replace("grey", "gray") for text in (before, after)]
+    if _COLORS.issuperset(colors):
+        return colors[0] != colors[1]
     forms = [_form(before), _form(after)]
     if "" not in forms:
         return forms[0] != forms[1]
