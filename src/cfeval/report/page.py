@@ -27,8 +27,8 @@ FILES = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX"}
 DRAWN = {"svg": "SVG", "pdf": "PDF", "png": "PNG"}
 """What a figure is written as, likewise."""
 MOST_COLUMNS, MOST_ROWS = 8, 7
-"""A table with more columns is turned on its side, so that it fits the page, if it has no more rows, or half as many
-rows as columns."""
+"""A table with more columns is turned on its side, so that it fits the page, if it has no more rows, or three fifths as
+many rows as columns."""
 P_VALUE = "p, "
 """How headings of p-values begin, which keep their decimals."""
 _THEMED = {INK: "currentColor", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "none"}
@@ -51,7 +51,7 @@ class Section:
     def turned(self) -> bool:
         """Whether its columns are shown as rows."""
         columns, rows = len(self.rendered.headings), len(self.rendered.body)
-        return columns > MOST_COLUMNS and rows <= max(MOST_ROWS, columns / 2)
+        return columns > MOST_COLUMNS and rows <= max(MOST_ROWS, 0.6 * columns)
 
     @property
     def wide(self) -> bool:
