@@ -20,7 +20,7 @@ RUN: dict[str, dict[str, str]] = {
     "the diffusion editor": {"edct.counterfactuals": "/diffusion"},
     "the prompt that asks for a reason": {"edct.baselines": "", "edct.requeries": ""},
     "the denoiser's weights": {"vce.counterfactuals": ""},
-    "how C-VQA answers are compared": {"cvqa.scores": ""},
+    "how C-VQA answers are compared": {"cvqa.scores": "", "cvqa.readings": ""},
     "`edct.interval.level`": {"edct.table": ""},
     "`edct.items`": {"edct.items": ""},
 }

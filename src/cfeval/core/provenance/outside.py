@@ -26,6 +26,7 @@ MODULES = (
     "cfeval.inference.remote.batch_db",
     "cfeval.inference.remote.batch_lanes",
     "cfeval.inference.remote.cache_db",
+    "cfeval.inference.remote.ledger_db",
     "cfeval.inference.remote.rate_limit",
     "cfeval.inference.remote.settings",
     "cfeval.inference.remote.cost",
