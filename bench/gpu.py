@@ -144,6 +144,7 @@ def chat_tables(size: ChatSize, place: Place, batches: Sequence[int], tokens: in
         chat: Any = registry.build("chat", {**options, "batch": max(batches)})
     rows: list[list[str]] = []
     parts: list[list[str]] = []
+    largest: tuple[list[ChatRequest], int, float] | None = None
     at = 0
     for batch in batches:
         requests = [_request(number, size.pixels) for number in range(batch)]
@@ -161,9 +162,9 @@ def chat_tables(size: ChatSize, place: Place, batches: Sequence[int], tokens: in
         host = timed["host"].seconds / sum(part.seconds for part in timed.values())
         cells = (f"{said / whole:.4g}", f"{said / floor:.4g}", f"{whole / floor:.3g}", f"{host:.0%}")
         rows.append([str(batch), *cells])
-        largest = partial(_compiled_row, chat, requests, said, floor, place)
-    if place.device == "cuda":
-        rows.append(largest())
+        largest = requests, said, floor
+    if place.device == "cuda" and largest:
+        rows.append(_compiled_row(chat, *largest, place))
     columns = ("batch", "tokens/s", "tokens/s at the floor", "times the floor", "share of the host")
     name = f"{size.name}-size, an image of {size.pixels} × {size.pixels}, {tokens} tokens of reply"
     return [
