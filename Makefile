@@ -1,5 +1,8 @@
 # Every target sets up what it needs and skips what is done. `make help` lists them.
 export OMP_NUM_THREADS := 1
+# Whatever is set outside: bytecode is written, not made anew by every process. `setup` writes that of what studies import;
+# that of all packages would take ten times as long.
+export PYTHONDONTWRITEBYTECODE :=
 PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
@@ -21,8 +24,9 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cfeval needs Python 3.11 or newer; make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	$(BIN)/python -c 'from cfeval.warm.preload import *; [*map(load, [*verbs(), *LATE, "snakemake.cli", "dvc.repo.reproduce"])]'
 	touch $@
 
 # Not for all: with it every start of Snakemake takes half as long again. `make setup` removes it when the lock changes.
@@ -54,7 +58,7 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
 
 test-slow: setup ## What the fast tests check on few cases, on many.
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
@@ -114,7 +118,7 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 # A peer that will not install is told of in the tables; the benchmarks run without it.
 .venv-peers/ready: bench/peers/requirements.txt | .venv/ready
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-peers && \
-	$(BIN)/uv pip sync --quiet --compile-bytecode --python .venv-peers/bin/python $< && touch $@ || \
+	$(BIN)/uv pip sync --quiet --python .venv-peers/bin/python $< && touch $@ || \
 	echo "bench: the peers will not install; the tables that need them say so" >&2
 
 bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="orchestration resume": only these).
