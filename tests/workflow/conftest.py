@@ -18,6 +18,11 @@ Copy = Callable[..., Study]
 Shared = Callable[[str, Callable[[Path], None]], Path]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What one worker must do whole comes first, so that no worker is left alone with it in the end."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
     """Makes a folder once, whichever worker asks first."""

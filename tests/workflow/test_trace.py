@@ -26,6 +26,7 @@ from cfeval.core.provenance.sources import ROOT, Sources, _Walk
 from cfeval.edct.protocols.rules import RULES
 from cfeval.jobs import jobs
 
+pytestmark = pytest.mark.xdist_group("trace")
 PROJECT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
     "edct": {
