@@ -1,12 +1,14 @@
 """Words that were given up for those of the field are no names of definitions again; each keeps one meaning at most."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "cfeval"
 GIVEN_UP = {
     "Bit": "StrictBinary, or what it is a bit of",
     "Caller": "Client",
@@ -20,6 +22,7 @@ GIVEN_UP = {
     "Moment": "StepState",
     "Needs": "Resources",
     "Observer": "SceneReader",
+    "Picture": "Image",
     "Said": "Response, or what was said",
     "Settlement": "UsageEntry",
     "Sheet": "RenderedTable",
@@ -55,6 +58,14 @@ OTHERS = {
     ("side_by_side", "audit/walkthrough.py"): "two images next to each other",
 }
 """Those that name something else, and what."""
+SAID = {
+    r"</?picture>": "an element of HTML",
+    r"(?i:\b(?:does|would) the picture (?:show|have)\b)|\bthe picture holds \{things\}": "the test bed's language",
+    r"`in the picture`|\bin the picture\"|\bor ['\"]picture['\"]|\bPOSITIONS, 'picture'|`picture` or None": "the same",
+    r"\bimage\W+picture\W+(?:photo|part)\b|\"photo\", \"picture\"": "what models may call an image",
+    r"\(the pictures were (?:aligned|compared)\b": "reasons in sealed records",
+}
+"""Where a picture is still said, and what that is."""
 
 
 def definitions(tree: ast.AST) -> Iterator[str]:
@@ -74,6 +85,19 @@ def found() -> set[tuple[str, str]]:
     return {(name, file) for file, tree in files.items() for name in definitions(tree) if name in GIVEN_UP}
 
 
+def read() -> dict[str, str]:
+    """What people read, by file: README, documentation, parameters, and in the code help, error lines and pages."""
+    written = ["README.md", "params.yaml", *(path for top in ("docs", "workflow", "profiles") for path in _below(top))]
+    code = (path for path in _below("src/cfeval") if "/prompts/" not in path)
+    return {name: (ROOT / name).read_text(encoding="utf-8") for name in (*written, *code)}
+
+
+def _below(top: str) -> Iterator[str]:
+    for path in sorted((ROOT / top).rglob("*")):
+        if path.suffix in (".css", ".j2", ".js", ".json", ".md", ".py", ".smk", ".yaml"):
+            yield path.relative_to(ROOT).as_posix()
+
+
 @pytest.mark.parametrize(
     "source", ["class Said: ...", "def _examine(): ...", "class A:\n  def sound(self): ...", "Bit = int"]
 )
@@ -85,3 +109,10 @@ def test_no_definition_has_a_word_that_was_given_up() -> None:
     names = found()
     assert sorted(names - OTHERS.keys()) == [], "say it in the field's words: see GIVEN_UP"
     assert OTHERS.keys() <= names, "what is no longer there needs no exception"
+
+
+def test_an_image_is_never_called_a_picture() -> None:
+    texts = read()
+    others = {name: re.sub("|".join(SAID), "", text) for name, text in texts.items()}
+    assert sorted(name for name, text in others.items() if re.search("(?i)picture", text)) == [], "say image"
+    assert all(any(re.search(one, text) for text in texts.values()) for one in SAID), "needs no exception any more"
