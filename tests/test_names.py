@@ -63,7 +63,6 @@ SAID = {
     r"(?i:\b(?:does|would) the picture (?:show|have)\b)|\bthe picture holds \{things\}": "the test bed's language",
     r"`in the picture`|\bin the picture\"|\bor ['\"]picture['\"]|\bPOSITIONS, 'picture'|`picture` or None": "the same",
     r"\bimage\W+picture\W+(?:photo|part)\b|\"photo\", \"picture\"": "what models may call an image",
-    r"\(the pictures were (?:aligned|compared)\b": "reasons in sealed records",
 }
 """Where a picture is still said, and what that is."""
 

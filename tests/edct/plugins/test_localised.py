@@ -178,7 +178,7 @@ def test_where_keypoints_do_not_suffice_the_numbers_and_the_reason_say_so() -> N
     plain = np.full((64, 64, 3), 200, np.uint8)
     reply = verified(plain, plain, ellipse(plain.shape))
     assert reply.numbers["matches"] == 0
-    assert "(the pictures were compared as they lie)" in reply.reason
+    assert "(the images were compared as they lie)" in reply.reason
     original = photograph("coffee")
     shifted = verified(original, np.roll(original, 4, 1), place_in(original))
     assert shifted.numbers["matches"] == 0

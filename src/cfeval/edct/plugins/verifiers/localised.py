@@ -21,8 +21,8 @@ from cfeval.inference.batching import Batcher
 
 _LAID = {
     "matches": "",
-    "phase correlation": " (the pictures were aligned by phase correlation)",
-    "nothing": " (the pictures were compared as they lie)",
+    "phase correlation": " (the images were aligned by phase correlation)",
+    "nothing": " (the images were compared as they lie)",
 }
 """What is said about how the images were laid over each other, beside what is wrong."""
 
