@@ -1,7 +1,7 @@
 """The verb that makes an edit bank: of every verified edit of a finished study a given pair.
 
 An edit is verified where the gate accepted it or the check found it right, and neither found it wrong. Edits that start
-from an edited image, such as the later ones of a chain, are left out, since a pair has the original first.
+from a counterfactual image, such as the later ones of a chain, are left out, since a pair has the original first.
 """
 
 import hashlib

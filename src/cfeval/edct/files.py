@@ -120,11 +120,11 @@ class ConditionFiles:
         return self._records("counterfactuals")
 
     def checks(self) -> dict[Key, Check]:
-        """What was found out about the edited images."""
+        """What was found out about the counterfactual images."""
         return self._by_edit("checks")
 
     def requeries(self) -> dict[Key, Requery]:
-        """The conversations about the edited images."""
+        """The conversations about the counterfactual images."""
         return self._by_edit("requeries")
 
     def verdicts(self) -> dict[Key, Verdict]:

@@ -2,7 +2,7 @@
 
 A writer and a judge see the texts, not the images, and a judge not the question either. Two exceptions: for
 `uncited-edit` a writer is shown the image, because what an explanation leaves out stands nowhere in the texts; and a
-judge that `needs_image` is blind to the instructions and looks at the edited image itself.
+judge that `needs_image` is blind to the instructions and looks at the counterfactual image itself.
 """
 
 from collections.abc import Mapping
@@ -154,7 +154,7 @@ class EditAttempt:
 
 @dataclass(frozen=True)
 class EditReply:
-    """The edited image, or why there is none.
+    """The counterfactual image, or why there is none.
 
     `details` tells how it was made; `calls` names the stored calls it came from; `tries` are the attempts of an editor
     that checks its own work, the last one accepted where the status is ok.
@@ -190,8 +190,8 @@ class Change:
 class JudgeRequest:
     """Answer and explanation before and after, and the instructions of all edits between them, in order.
 
-    A control has none: nothing that is cited was changed. `question` and `image`, the edited image, are filled only
-    for a judge that `needs_image`; it gets no instructions.
+    A control has none: nothing that is cited was changed. `question` and `image`, the counterfactual image, are filled
+    only for a judge that `needs_image`; it gets no instructions.
     """
 
     item: str

@@ -95,7 +95,7 @@ class EditAttempt(Record):
 
 
 class Counterfactual(StageResult):
-    """The edited image (counterfactuals)."""
+    """The counterfactual image (counterfactuals)."""
 
     id: ItemId
     edit: int = Field(default=1, ge=1)
@@ -129,7 +129,7 @@ class Check(StageResult):
 
 
 class Requery(Conversation):
-    """The conversation about the edited image (requery)."""
+    """The conversation about the counterfactual image (requery)."""
 
     edit: int = Field(default=1, ge=1)
 

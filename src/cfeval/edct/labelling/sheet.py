@@ -48,19 +48,19 @@ ASKS = {
     ),
     "pcs": Ask(
         "PCS: does the answer follow the edit?",
-        "Yes where the new answer is what follows from the edited image; one that stayed the same speaks for No.",
+        "Yes where the new answer follows from the counterfactual image; one that stayed the same speaks for No.",
     ),
     "ncc": Ask(
         "NCC: does the explanation follow the edit?",
         "Yes where the new explanation acknowledges the change. Dropping the old state without a word is No.",
     ),
     "ac": Ask(
-        "AC: is the answer right for the edited image?",
+        "AC: is the answer right for the counterfactual image?",
         "Yes where the answer stayed and what is left supports it, or where it changed as the edits warrant.",
     ),
     "ef": Ask(
         "EF: is the explanation's evidence still valid?",
-        "Yes where the edited image shows all that the new explanation rests on; resting on what is gone is a No.",
+        "Yes where the counterfactual image shows all that the new explanation rests on; what is gone makes it a No.",
     ),
     "grade": Ask(
         "Grade: how well do both follow the edits?",
@@ -103,8 +103,8 @@ class Change:
 class SheetItem:
     """What people see of an edit, and what they are asked.
 
-    `changes` are all that the edited image has been through, the one in question last; `images` are the original,
-    in a chain what came of each edit before, and the edited one, each named by the SHA-256 of its file.
+    `changes` are all that the counterfactual image has been through, the one in question last; `images` are the
+    original, in a chain what came of each edit before, and the edited one, each named by the SHA-256 of its file.
     """
 
     asks: tuple[str, ...]
@@ -227,7 +227,7 @@ def _change(instruction: Instruction) -> Change:
 
 
 def _edited(made: Counterfactual) -> ImageRef | None:
-    """The edited image, or the last one that the gate rejected."""
+    """The counterfactual image, or the last one that the gate rejected."""
     return made.image or (made.attempts[-1].image if made.attempts else None)
 
 

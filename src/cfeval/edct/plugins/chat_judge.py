@@ -35,7 +35,7 @@ ORDER = (
     "original_answer",
     "original_explanation",
 )
-"""Of the texts, where what was said of the edited image stands first."""
+"""Of the texts, where what was said of the counterfactual image stands first."""
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
 TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
 SEEN = ("question", *COMPARED)
@@ -120,7 +120,7 @@ class ChatJudge:
 
 
 def edited_first(template: str) -> str:
-    """A template with its texts in another order: what was said of the edited image stands before the rest.
+    """A template with its texts in another order: what was said of the counterfactual image stands before the rest.
 
     Raises:
         InputError: a text does not stand once, between tags of its own.
@@ -141,7 +141,7 @@ def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
         raise PluginError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
     forms = known[request.protocol]
     if forms[0].seen and request.image is None:
-        raise PluginError(f"item '{request.item}': the judge sees the edited image, and there is none")
+        raise PluginError(f"item '{request.item}': the judge sees the counterfactual image, and there is none")
     if "edit_instruction" in forms[0].placeholders and not request.changes:
         raise PluginError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
 

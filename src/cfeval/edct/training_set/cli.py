@@ -79,10 +79,10 @@ def run(
 ) -> None:
     """Make a fine-tuning set of counterfactual items: conversations or preference pairs, with their images.
 
-    consistent: conversations about original and edited images that stood every test (CCS 1; under a control, nothing
-    moved). contrast: pairs of replies about the same edited image that a score tells apart. written: conversations in
-    words that people wrote. all: every scored conversation, to choose from. Nobody knows which answer an edit makes
-    right; README.md in the folder says what the set is and is not.
+    consistent: conversations about original and counterfactual images that stood every test (CCS 1; under a control,
+    nothing moved). contrast: pairs of replies about the same counterfactual image that a score tells apart. written:
+    conversations in words that people wrote. all: every scored conversation, to choose from. Nobody knows which answer
+    an edit makes right; README.md in the folder says what the set is and is not.
     """
     _refuse_occupied(out)
     named = list(dict.fromkeys(conditions_of(conditions)))

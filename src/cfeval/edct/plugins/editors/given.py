@@ -1,4 +1,4 @@
-"""An editor that takes the edited images which users bring: made by hand, by a tool, or by an earlier study.
+"""An editor that takes the counterfactual images which users bring: made by hand, by a tool, or by an earlier study.
 
 An image belongs to the instruction that it was made by: another instruction for the same item has no image. So it
 serves the writer `given`, or instructions that an earlier run wrote and that the table repeats word by word. See
@@ -18,7 +18,7 @@ from cfeval.inference.local.pretrained import finding
 
 
 class Plugin(EditTable):
-    """Where the edited images are."""
+    """Where the counterfactual images are."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The table and its images."""
@@ -32,7 +32,7 @@ class Plugin(EditTable):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the table can be read, and every image that it names is there."""
-        yield finding(lambda: f"{self.path}: {len(self._there())} edited images")
+        yield finding(lambda: f"{self.path}: {len(self._there())} counterfactual images")
 
     def build(self) -> Editor:
         """The editor; InputError where the table cannot be used or an image is missing."""
