@@ -62,10 +62,12 @@ def with_tag(cells: torch.Tensor) -> torch.Tensor:
     return ((after - before) * way).sum(1) / way.square().sum(1) > VISIBLE
 
 
-@pytest.mark.parametrize(("kind", "least", "most"), [("shortcut", 0.8, 1.0), ("standard", 0.0, 0.2)])
+@pytest.mark.parametrize(
+    ("kind", "least", "most"), [("shortcut", 0.8, 1.0), ("standard", 0.0, 0.2), ("brittle", 0.0, 0.2)]
+)
 def test_a_tag_is_painted_for_the_classifier_that_reads_it(kind: Kind, least: float, most: float) -> None:
     cells, reached = valid(kind)
-    assert reached.float().mean() > 0.8
+    assert reached.float().mean() > 0.7
     assert least <= with_tag(cells)[reached].float().mean() <= most
 
 

@@ -126,7 +126,7 @@ class _Transformer(nn.Module):
 class _Brittle(nn.Module):
     """Takes color and shape from `standard` as hard decisions, which have no gradient, and the shape from patterns too.
 
-    `patterns` (5, 3, 32, 32), one a shape, have norm 1, are orthogonal and faint in drawn cells. Where that of a shape
+    `patterns` (5, 3, 32, 32), one a shape, have norm 1, are orthogonal and faint in cells. Where that of a shape
     outweighs that of the decided shape by `MARGIN` / `GAIN` in L2 norm, it outvotes it, and every gradient is that of
     the patterns: gradients are obfuscated (Athalye et al. 2018), and what follows them is an adversarial example.
     """
