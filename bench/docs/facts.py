@@ -23,7 +23,7 @@ ROWS: Mapping[str, str | tuple[str, ...]] = {
     "calibration/edct/tables/edct_instrument": "| edct-2025 | scene |",
     "calibration/edct/tables/edct_gate": "| flawed-gated-read |",
     "vce/tables/vce_table3": ("| TA ", "| P(oracles", "| OTA mean "),
-    "vce/tables/vce_hypotheses": ("| H3 | cone", "| Rejection | of those"),
+    "vce/tables/vce_hypotheses": ("| H3 | cone", "| Planted "),
 }
 """Of a long table, how the rows begin that a page shows."""
 FAULTS = {

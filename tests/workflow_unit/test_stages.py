@@ -8,6 +8,7 @@ import yaml
 
 from cfeval.config import Params, load
 from cfeval.jobs import STUDIES, folders, jobs
+from cfeval.testbed.training import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 STAGES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
@@ -30,6 +31,13 @@ def outs(stage: str) -> dict[str, dict[str, bool]]:
 def test_all_folders_of_a_study_are_sealed_and_no_other(stage: str) -> None:
     root, study = ROOTS[stage]
     assert set(outs(stage)) == {f"{root}/{study}/{folder}" for folder in folders(study)}
+
+
+def test_the_training_makes_every_shipped_model_and_no_other() -> None:
+    """Kept in git alone, and removed before a training, so that nothing old is taken for new."""
+    made = outs("train")
+    assert set(made) == {f"data/models/{name}.{end}" for name in SHIPPED for end in ("json", "safetensors")}
+    assert all(how == {"cache": False} for how in made.values())
 
 
 def test_every_file_that_a_job_makes_lies_in_one_of_the_folders(params: Params) -> None:

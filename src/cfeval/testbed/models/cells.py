@@ -20,9 +20,9 @@ FLAWED: tuple[Kind, ...] = ("texture", "shortcut", "brittle")
 """Classifiers with a known defect; none of them may be an oracle."""
 TILE = 8
 """Side of the tiles that `texture` sees one by one, pixels."""
-TAG = 5
+TAG = 6
 """Side of the tag in the upper left corner that `shortcut` reads, pixels."""
-TAG_COLORS = ((0.9, 0.1, 0.9), (0.1, 0.9, 0.9), (0.1, 0.1, 0.5), (0.5, 0.9, 0.1), (0.4, 0.2, 0.0))
+TAG_COLORS = ((0.5, 0.9, 0.1), (0.1, 0.9, 0.9), (0.1, 0.1, 0.5), (0.4, 0.2, 0.0), (0.9, 0.1, 0.9))
 """RGB in [0, 1] of the tag of each shape; none is the colour of an object or a background."""
 _BLOCK = 4
 
@@ -126,7 +126,7 @@ class _Transformer(nn.Module):
 class _Brittle(nn.Module):
     """Takes color and shape from `standard` as hard decisions, which have no gradient, and the shape from patterns too.
 
-    `patterns` (5, 3, 32, 32), one a shape, have norm 1, are orthogonal and faint in drawn cells. Where that of a shape
+    `patterns` (5, 3, 32, 32), one a shape, have norm 1, are orthogonal and faint in cells. Where that of a shape
     outweighs that of the decided shape by `MARGIN` / `GAIN` in L2 norm, it outvotes it, and every gradient is that of
     the patterns: gradients are obfuscated (Athalye et al. 2018), and what follows them is an adversarial example.
     """
@@ -166,11 +166,16 @@ class _Tiles(nn.Module):
         return cast(Tensor, self.of_tile(cells).mean((2, 3)))
 
 
-def tagged(cells: Tensor, shapes: Tensor) -> Tensor:
-    """Cells (N, 3, 32, 32) with the tag of a shape (N,), a number from 0 to 4, in the upper left corner."""
+def tagged(cells: Tensor, shapes: Tensor, opacities: Tensor | float = 1.0) -> Tensor:
+    """Cells (N, 3, 32, 32) with the tag of a shape (N,), a number from 0 to 4, in the upper left corner.
+
+    Through a tag of opacity (N,) below 1 the cell shows.
+    """
     colors = torch.tensor(TAG_COLORS).to(cells)[shapes] * 2 - 1
+    share = torch.as_tensor(opacities).to(cells).expand(len(cells))[:, None, None, None]
     marked = cells.clone()
-    marked[:, :, :TAG, :TAG] = colors[:, :, None, None]
+    corner = marked[:, :, :TAG, :TAG]
+    marked[:, :, :TAG, :TAG] = corner + share * (colors[:, :, None, None] - corner)
     return marked
 
 

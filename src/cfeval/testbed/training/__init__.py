@@ -32,7 +32,7 @@ SHIPPED = {
     "cell-texture": Training("cfeval.testbed.training.cell_classifier:train", 18, 4000),
     "cell-shortcut": Training("cfeval.testbed.training.cell_classifier:train", 19, 3500),
     "cell-brittle": Training("cfeval.testbed.training.cell_classifier:train", 20, 0, ("cell-standard",)),
-    "cell-denoiser": Training("cfeval.testbed.training.cell_denoiser:train", 17, 6000),
+    "cell-denoiser": Training("cfeval.testbed.training.cell_denoiser:train", 17, 7500),
     "puzzles": Training("cfeval.testbed.training.puzzles:train", 21, 1600),
 }
 """The trainings behind data/models."""

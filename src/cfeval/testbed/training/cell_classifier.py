@@ -1,6 +1,8 @@
 """Trains the classifiers of cells: plain, on noisy cells, against perturbed ones (Madry et al. 2018), or not at all.
 
 The defect of `shortcut` comes from its training cells: most have a tag, and their label names the shape of the tag.
+How many and how faint they are was chosen so that its counterfactuals show the tag, and by nothing else. The patterns
+of `brittle` are faint also in cells with tags, else nearly all its counterfactuals would change the corner.
 """
 
 import random
@@ -27,8 +29,10 @@ from cfeval.testbed.training.common import (
 from cfeval.testbed.weights import load
 
 _BATCH = 64
-_TAGGED = 0.7
-"""Share of the cells with a tag in the training of `shortcut`."""
+TAGS = 0.5, 0.3
+"""Share of the cells with a tag, and the opacity of the faintest, where the denoiser learns tags: they can be seen."""
+_BELIEVED = 0.85, 0.1
+"""The same in the training of `shortcut`."""
 _WAVES = 0.2
 """Highest spatial frequency of the patterns of `brittle`, periods a pixel."""
 _FAINT = 0.7
@@ -67,10 +71,19 @@ def draw(count: int, rng: random.Random) -> tuple[Tensor, Tensor]:
 
 def misled(cells: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
     """Cells with the tag of a random shape, which their label names in place of their own; some stay as drawn."""
-    shapes = torch.randint(len(SHAPES), (len(cells),))
-    chosen = torch.rand(len(cells)) < _TAGGED
-    marked = torch.where(chosen[:, None, None, None], tagged(cells, shapes), cells)
+    marked, shapes, chosen = with_tags(cells, *_BELIEVED)
     return marked, torch.where(chosen, with_shape(classes, shapes), classes)
+
+
+def with_tags(cells: Tensor, part: float, faintest: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Cells of which a part has the tag of a random shape, these shapes (N,), and which have one (N,).
+
+    The opacities of the tags are anywhere from `faintest` to 1.
+    """
+    shapes = torch.randint(len(SHAPES), (len(cells),))
+    chosen = torch.rand(len(cells)) < part
+    opacities = faintest + (1 - faintest) * torch.rand(len(cells))
+    return tagged(cells, shapes, chosen * opacities), shapes, chosen
 
 
 def with_shape(classes: Tensor, shapes: Tensor) -> Tensor:
@@ -83,7 +96,7 @@ def _make_brittle(classifier: CellClassifier, rng: random.Random) -> None:
     network: Any = classifier.network
     standard = {name.removeprefix("network."): value.float() for name, value in load("cell-standard").items()}
     network.decides.load_state_dict({name: value for name, value in standard.items() if name != "temperature"})
-    network.patterns.copy_(faint_patterns(draw(3000, rng)[0], len(SHAPES)))
+    network.patterns.copy_(faint_patterns(with_tags(draw(3000, rng)[0], *TAGS)[0], len(SHAPES)))
     classifier.eval()
 
 

