@@ -59,7 +59,7 @@ def _spoken(network: Any) -> list[Any]:
 
 
 def step(size: EditorSize, batch: int = 1) -> tuple[int, int]:
-    """Operations of one call of the transformer for so many pictures, and bytes of its weights in bfloat16."""
+    """Operations of one call of the transformer for so many images, and bytes of its weights in bfloat16."""
     with torch.device("meta"):
         network = checkpoints.network(size, "transformer").eval()
         inputs = INPUTS[size.pipeline](network.config, size, batch)
@@ -69,12 +69,12 @@ def step(size: EditorSize, batch: int = 1) -> tuple[int, int]:
 
 
 def _places(size: EditorSize) -> int:
-    """Tokens of a picture: 2 × 2 latents of 8 × 8 pixels each, but in the tests' tiny FLUX of 2 × 2."""
+    """Tokens of an image: 2 × 2 latents of 8 × 8 pixels each, but in the tests' tiny FLUX of 2 × 2."""
     return (size.pixels // (16 if size.parts else 4)) ** 2
 
 
 def _flux(config: Any, size: EditorSize, batch: int) -> dict[str, Any]:
-    """The noise and the picture, side by side, and the text."""
+    """The noise and the image, side by side, and the text."""
     places = 2 * _places(size)
     return {
         "hidden_states": torch.empty(batch, places, config.in_channels),

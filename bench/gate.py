@@ -2,7 +2,7 @@
 
 CPU seconds on one core for a pair of 1024 × 1024 pixels, without a detector. A photograph, edited in one place, bent
 and stored as an editing model would return it; the mask is known. Beside it, on the same pair, a plain SSIM of the
-gray pictures.
+gray images.
 """
 
 import os
@@ -19,7 +19,7 @@ from tests.edct.plugins.known_masks import Known
 
 from bench.table import Table
 from bench.timing import in_turn
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyRequest
 from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, compare
 from cfeval.edct.plugins.segmenters.base import Found
@@ -34,11 +34,11 @@ def tables() -> list[Table]:
     place = photos.ellipse(original.shape, 0.45, 0.55, 0.12)
     returned = photos.both(photos.bent(0.003), photos.softened(0.6), photos.brighter(3), photos.jpeg(85))
     edited = returned(photos.removed(original, place))
-    pair = Picture.from_pixels(original), Picture.from_pixels(edited)
+    pair = Image.from_pixels(original), Image.from_pixels(edited)
     verifier = Localised(Known(Found(place)), Plugin(mask={}))
     grays = [photos.gray(pixels) for pixels in (original, edited)]
     works = {
-        "verification, pictures decoded and evidence drawn": lambda: answers(verifier.verify, [_request(*pair)]),
+        "verification, images decoded and evidence drawn": lambda: answers(verifier.verify, [_request(*pair)]),
         "alignment and change map alone": lambda: compare(original, edited, CompareSettings()),
         "plain SSIM": lambda: structural_similarity(*grays, data_range=255, full=True),
     }
@@ -52,6 +52,6 @@ def tables() -> list[Table]:
     return [Table(title, ("", "CPU s", "times plain SSIM", "aim, s"), rows, [f"{versions}; the least of {REPEATS}."])]
 
 
-def _request(original: Picture, edited: Picture) -> VerifyRequest:
-    """With pictures that have not been decoded yet."""
-    return VerifyRequest("i", Picture(original.png), Picture(edited.png), "Remove it.", concept="it")
+def _request(original: Image, edited: Image) -> VerifyRequest:
+    """With images that have not been decoded yet."""
+    return VerifyRequest("i", Image(original.png), Image(edited.png), "Remove it.", concept="it")

@@ -5,7 +5,7 @@ through the `diffusers` editor, Qwen2.5-VL-7B and Qwen3-VL-8B through the `trans
 network of 554 million parameters of `vce`. The floor of a part is the larger of its operations over what a large
 product of matrices reaches here, and of its bytes (weights once a call, and the cache of keys and values for a token)
 over what a large copy reaches here. Parts are timed with the GPU waited for before and after each, the whole without;
-"host" is what is left: pictures, tokens, sampling, Python. Below are the floors of some GPUs, by their data sheets.
+"host" is what is left: images, tokens, sampling, Python. Below are the floors of some GPUs, by their data sheets.
 """
 
 import gc
@@ -28,7 +28,7 @@ from bench.sizes import ChatSize, EditorSize
 from bench.table import Found, Table, machine
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
@@ -84,7 +84,7 @@ def _tried(name: str, work: Callable[[], list[Table]]) -> list[Table]:
 
 
 def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[Table]:
-    """An edit part by part, and edits of several pictures at once where the pipeline paints so."""
+    """An edit part by part, and edits of several images at once where the pipeline paints so."""
     kind = KINDS[size.pipeline]
     pipe = checkpoints.pipeline(size, place.device, place.dtype)
     steps = size.timed or size.steps
@@ -92,15 +92,15 @@ def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[
     settings = settings_for(size.pipeline, given, masked=False, offload="none")
     kind.prepare(pipe, settings)
 
-    shown = picture(size.pixels).png
+    shown = image(size.pixels).png
 
     def edit(batch: int) -> None:
         editor = PipelineEditor(pipe, kind, settings, None, {}, "take a smaller batch", batch)
         said = "Change the color of the circle to blue."
-        requests = [EditRequest(str(n), Picture(shown), said, "", seed=n) for n in range(batch)]
+        requests = [EditRequest(str(n), Image(shown), said, "", seed=n) for n in range(batch)]
         for reply in answers(editor.edit, requests):
-            if reply.picture is None:
-                raise RuntimeError(f"no picture came back: {reply.reason}")
+            if reply.image is None:
+                raise RuntimeError(f"no image came back: {reply.reason}")
 
     one = partial(edit, 1)
     probes = [Probe(getattr(pipe, name), "forward", title) for name, title in size.readers.items()]
@@ -131,8 +131,8 @@ def edit_tables(size: EditorSize, place: Place, batches: Sequence[int]) -> list[
             break
         floor = sum(place.peak.floor(batch * counted[name].flops, bytes_[name]) for name in bytes_) / batch
         rows.append([str(batch), *(f"{cell:.3g}" for cell in (spent / batch, floor, spent / batch / floor))])
-    columns = ("pictures at once", "seconds per edit", "floor, s", "times the floor")
-    return [parts, Table(f"{size.name}-size, pictures at once", columns, rows)]
+    columns = ("images at once", "seconds per edit", "floor, s", "times the floor")
+    return [parts, Table(f"{size.name}-size, images at once", columns, rows)]
 
 
 def chat_tables(size: ChatSize, place: Place, batches: Sequence[int], tokens: int) -> list[Table]:
@@ -227,14 +227,14 @@ def _rows(
     return [*rows, ["whole", "", f"{whole:.3g}", "", "", "", f"{floor:.3g}", f"{whole / floor:.3g}"]]
 
 
-def picture(side: int) -> Picture:
-    """A picture of noise."""
-    return Picture.from_pixels(np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8))
+def image(side: int) -> Image:
+    """An image of noise."""
+    return Image.from_pixels(np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8))
 
 
 def _request(number: int, side: int) -> ChatRequest:
     return ChatRequest(
-        str(number), (ChatMessage("user", "What is in the picture, and how do you know?", picture(side)),), number
+        str(number), (ChatMessage("user", "What is in the picture, and how do you know?", image(side)),), number
     )
 
 

@@ -1,7 +1,7 @@
 """Growth: from a hundred items to a hundred thousand
 
 One condition of the edct study with models that answer at once (scripted ones), so that what is measured is the
-machinery: drawing and filing pictures, reading and writing records, starting jobs, deciding what to run. A thousand
+machinery: drawing and filing images, reading and writing records, starting jobs, deciding what to run. A thousand
 items a shard. The scheduler's share is the CPU time of the `snakemake` process of all CPU time, and the part of the
 wall time in which no job ran.
 """

@@ -1,6 +1,6 @@
 """One judge changed: a sentence more in its prompt
 
-A study of 120 items, six calls each: both turns, the edit instruction, both turns on the edited picture, the verdict;
+A study of 120 items, six calls each: both turns, the edit instruction, both turns on the edited image, the verdict;
 every call answered after 0.5 s, 16 at once. It is run, then a sentence is added to the judge's prompt and it is run
 again. cfeval runs the whole of it by Snakemake, tables and report included, the edits by a local editor; the peers do
 the six calls and stop there, each with the cache that it comes with.

@@ -24,7 +24,7 @@ from bench.sizes import QWEN_SMALL, ChatSize
 from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 
 BATCHES, ITEMS, TOKENS, REPEATS = (1, 2, 4, 8, 16), 16, 16, 2
@@ -43,13 +43,13 @@ def tables() -> list[Table]:
 
 def measured(path: Path, size: ChatSize, batches: Sequence[int], items: int, tokens: int) -> Table:
     """The table of a checkpoint: a row for each number of turns and batch."""
-    pictures = [_picture(number, size.pixels) for number in range(items)]
+    images = [_image(number, size.pixels) for number in range(items)]
     options = {"plugin": "transformers", "model": str(path), "device": "cpu", "dtype": "float32"}
     models = [registry.build("chat", {**options, "batch": batch, "max_tokens": tokens}) for batch in batches]
     rows = []
     for turns, name in ((1, "one turn"), (2, "two turns")):
-        said = [_hold(model, pictures, turns) for model in models]
-        works = [lambda model=model, turns=turns: _hold(model, pictures, turns) for model in models]
+        said = [_hold(model, images, turns) for model in models]
+        works = [lambda model=model, turns=turns: _hold(model, images, turns) for model in models]
         speeds = [items / seconds for seconds in in_turn(works, REPEATS)]
         for batch, speed, replies in zip(batches, speeds, said, strict=True):
             other = sum(one != alone for one, alone in zip(replies, said[0], strict=True))
@@ -59,15 +59,15 @@ def measured(path: Path, size: ChatSize, batches: Sequence[int], items: int, tok
     return Table("The transformers plugin on a processor", columns, rows, [_versions()])
 
 
-def _hold(model: ChatModel, pictures: Sequence[Picture], turns: int) -> Replies:
+def _hold(model: ChatModel, images: Sequence[Image], turns: int) -> Replies:
     """The replies to every item."""
-    return answers(lambda one: _converse(model, *one, turns), list(enumerate(pictures)))
+    return answers(lambda one: _converse(model, *one, turns), list(enumerate(images)))
 
 
-async def _converse(model: ChatModel, number: int, picture: Picture, turns: int) -> tuple[str, ...]:
-    """A question about the picture; then, in the same conversation, why."""
+async def _converse(model: ChatModel, number: int, image: Image, turns: int) -> tuple[str, ...]:
+    """A question about the image; then, in the same conversation, why."""
     about = " ".join(WORDS[(number + n) % len(WORDS)] for n in range(2 + number % 5))
-    conversation = (ChatMessage("user", f"Which {about} do you see?", picture),)
+    conversation = (ChatMessage("user", f"Which {about} do you see?", image),)
     replies = []
     for turn in range(turns):
         reply = await model.generate(ChatRequest(str(number), conversation, seed=number))
@@ -76,11 +76,11 @@ async def _converse(model: ChatModel, number: int, picture: Picture, turns: int)
     return tuple(replies)
 
 
-def _picture(number: int, side: int) -> Picture:
+def _image(number: int, side: int) -> Image:
     """Patches of random colors."""
     coarse = np.random.default_rng(number).integers(0, 256, (4, 4, 3), dtype=np.uint8)
     scale = -(-side // 4)
-    return Picture.from_pixels(coarse.repeat(scale, 0).repeat(scale, 1)[:side, :side])
+    return Image.from_pixels(coarse.repeat(scale, 0).repeat(scale, 1)[:side, :side])
 
 
 def _versions() -> str:

@@ -173,7 +173,7 @@ def _grays(pair: list[np.ndarray]) -> list[Tensor]:
 
 
 def _images(count: int, side: int, seed: int) -> Tensor:
-    """Random images (N, 3, H, W) of whole numbers from 0 to 255: noise in patches, as a picture has surfaces."""
+    """Random images (N, 3, H, W) of whole numbers from 0 to 255: noise in patches, as a photograph has surfaces."""
     generator = torch.Generator().manual_seed(seed)
     coarse = torch.rand((count, 3, side // 16, side // 16), generator=generator)
     fine = torch.rand((count, 3, side, side), generator=generator)

@@ -1,6 +1,6 @@
 """Orchestration: many calls at once
 
-120 items, two calls each (a question about a 64 × 64 picture, then the reason in the same conversation), every call
+120 items, two calls each (a question about a 64 × 64 image, then the reason in the same conversation), every call
 answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 s at best. Every tool is a process of
 its own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.table import Table
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import Found, View
 from cfeval.cvqa.records import Language
@@ -107,7 +107,7 @@ class Bare:
 
 def tables() -> list[Table]:
     """The one table."""
-    root = View(Picture.from_pixels(np.zeros((100, 200, 3), np.uint8)), (0, 0, 200, 100))
+    root = View(Image.from_pixels(np.zeros((100, 200, 3), np.uint8)), (0, 0, 200, 100))
     vision = Instant(FOUND)
     programs: dict[str, tuple[Language, str]] = {
         "ViperGPT: find, sort, filter": ("vipergpt", COUNT),

@@ -1,6 +1,6 @@
 """Puzzles per second
 
-Synthetic puzzles, pictures encoded and all files written, on one and two processes. The time that processes take to
+Synthetic puzzles, images encoded and all files written, on one and two processes. The time that processes take to
 start counts.
 """
 

@@ -39,7 +39,7 @@ class EditorSize:
     parts: Mapping[str, tuple[str, Config]] = field(default_factory=dict)
     """By name: its class in diffusers or transformers, and its configuration, the tiny part's where it says nothing."""
     tokens: int = 512
-    """Tokens of instruction, and of the picture where the same model reads it, that the transformer is given."""
+    """Tokens of instruction, and of the image where the same model reads it, that the transformer is given."""
     calls: int = 1
     """Calls of the transformer a step: two where guidance needs them."""
     timed: int = 0
@@ -106,7 +106,7 @@ _EIGHTHS = {
     "down_block_types": ["DownEncoderBlock2D"] * 4,
     "up_block_types": ["UpDecoderBlock2D"] * 4,
 }
-"""The autoencoders of FLUX: an eighth of the picture's side."""
+"""The autoencoders of FLUX: an eighth of the image's side."""
 # FLUX.1-dev, whose networks FLUX.1-Kontext-dev has too (diffusers' FluxKontextPipeline takes the same classes): its
 # transformer and autoencoder, the encoder of T5 v1.1 XXL, and the text half of CLIP ViT-L/14.
 FLUX_KONTEXT = EditorSize(

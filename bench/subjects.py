@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.pictures import picture
+from tests.images import image
 
 from cfeval.core.config import Calls
 from cfeval.core.jsonl import write_jsonl
@@ -78,17 +78,17 @@ def environment(folder: Path) -> Mapping[str, str]:
 
 
 def lay_out(folder: Path, count: int) -> Path:
-    """Items in a folder, for cfeval and for its peers: a small picture, another for after the edit, and a question."""
+    """Items in a folder, for cfeval and for its peers: a small image, another for after the edit, and a question."""
     (folder / "samples").mkdir(parents=True)
     samples, items = [], []
     for number in range(count):
-        shown, edited = (picture((number + 128 * after) % 256, (64, 64)) for after in (0, 1))
+        shown, edited = (image((number + 128 * after) % 256, (64, 64)) for after in (0, 1))
         for ending, one in (("", shown), ("-edited", edited)):
             (folder / f"samples/i{number}{ending}.png").write_bytes(one.png)
         question = f"Item {number}: what is it?"
         samples.append(Sample(id=f"i{number}", image=shown.ref(f"i{number}.png"), question=question))
-        pictures = {"image": f"samples/i{number}.png", "edited": f"samples/i{number}-edited.png"}
-        items.append({"id": f"i{number}", "question": question, **pictures})
+        images = {"image": f"samples/i{number}.png", "edited": f"samples/i{number}-edited.png"}
+        items.append({"id": f"i{number}", "question": question, **images})
     write_jsonl(folder / "samples.jsonl", iter(samples))
     (folder / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items), encoding="utf-8")
     return folder

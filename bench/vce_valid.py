@@ -71,7 +71,7 @@ class Wanted:
 
 
 def tables() -> list[Table]:
-    """One table a classifier, and the picture of all."""
+    """One table a classifier, and the figure of all."""
     study = yaml.safe_load(PARAMS.read_text())["vce"]
     torch.set_num_threads(1)
     wanted = _wanted(study["groups"], study["size"], study["seed"])
@@ -93,8 +93,8 @@ def _wanted(groups: Sequence[dict[str, Any]], size: int, seed: int) -> Wanted:
     images, targets = [], []
     for group in groups:
         for target in (group["ideal"], group["middle"][0]):
-            for image in drawn.images([group["source"]], IMAGES, size, seed):
-                images.append(image.picture.pixels)
+            for one in drawn.images([group["source"]], IMAGES, size, seed):
+                images.append(one.image.pixels)
                 targets.append(target)
     seeds = [derive_seed(seed, "noise", number % IMAGES) for number in range(len(images))]
     return Wanted(to_images(images), seeds, targets)

@@ -1,4 +1,4 @@
-"""What several tests share: small pictures, and a way to run the command line in this process."""
+"""What several tests share: small images, and a way to run the command line in this process."""
 
 import gc
 import os
@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from cfeval import cli
-from tests.pictures import picture
+from tests.images import image
 
-__all__ = ["Run", "picture"]
+__all__ = ["Run", "image"]
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -60,5 +60,5 @@ def cfeval(capsys: pytest.CaptureFixture[str]) -> Run:
 def photo(tmp_path: Path) -> Path:
     """A small image file."""
     path = tmp_path / "photo.png"
-    path.write_bytes(picture(3).png)
+    path.write_bytes(image(3).png)
     return path

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+import PIL.Image
 
 from cfeval.datasets.sample import RawSample, file_samples
-from tests.pictures import picture
+from tests.images import image
 
 SAID = ("dogs",) * 6 + ("cats",) * 4
 CATEGORIES = {"one": "Vehicles and Transportation", "eight": "Plants and Animals"}
@@ -20,7 +20,7 @@ CATEGORIES = {"one": "Vehicles and Transportation", "eight": "Plants and Animals
 def own_files(folder: Path, n: int = 6) -> dict[str, str]:
     """Write a CSV of `n` own images; returns the options of the plugin `files`."""
     for number in range(n):
-        Image.new("RGB", (8, 6), (number, 0, 0)).save(folder / f"{number}.png")
+        PIL.Image.new("RGB", (8, 6), (number, 0, 0)).save(folder / f"{number}.png")
     rows = "".join(f"row-{number},{number}.png,What is {number}?,thing\n" for number in range(n))
     (folder / "own.csv").write_text(f"id,image,question,reference\n{rows}")
     return {"path": str(folder / "own.csv")}
@@ -28,7 +28,7 @@ def own_files(folder: Path, n: int = 6) -> dict[str, str]:
 
 def own_samples(folder: Path, n: int = 6) -> dict[str, str]:
     """File `n` samples as an import would; returns the options of the plugin `samples`."""
-    raws = [RawSample(f"s{number}", picture(number), "what?", answers=("a",), scorer="vqa") for number in range(n)]
+    raws = [RawSample(f"s{number}", image(number), "what?", answers=("a",), scorer="vqa") for number in range(n)]
     file_samples(folder / "own.jsonl", raws)
     return {"path": str(folder / "own.jsonl")}
 
@@ -48,8 +48,8 @@ def write_release(
     write(folder / "annotations.json", content | {"annotations": [annotation(*pair, okvqa) for pair in ids]})
     images = folder / "coco" / inside
     images.mkdir(parents=True, exist_ok=True)
-    for image, _ in ids:
-        Image.new("RGB", (20, 10), (image, 0, 0)).save(images / f"COCO_{split}_{image:012d}.jpg")
+    for number, _ in ids:
+        PIL.Image.new("RGB", (20, 10), (number, 0, 0)).save(images / f"COCO_{split}_{number:012d}.jpg")
     names = {"questions": "questions.json", "annotations": "annotations.json", "images": "coco"}
     return {option: str(folder / name) for option, name in names.items()}
 
@@ -99,7 +99,7 @@ def write_drivelm(folder: Path, inside: str = "", **more: list[tuple[str, str]])
     front.mkdir(parents=True, exist_ok=True)
     frames = {}
     for number in range(2):
-        Image.new("RGB", (16, 9), (number, 0, 0)).save(front / f"front-{number}.jpg")
+        PIL.Image.new("RGB", (16, 9), (number, 0, 0)).save(front / f"front-{number}.jpg")
         asked = {
             "perception": [("Is the road wet?", "Yes."), (f"What color is {CAR}?", f"{CAR} is red.")],
             "planning": [("What should the ego car do?", "Wait.")],
@@ -127,9 +127,9 @@ def spatial_rows(n: int = 6) -> list[dict[str, str]]:
     """`n` questions in 3DSRBench's layout, each with a mirrored and a rotated variant; the images are inside."""
     rows = []
     for number in range(n):
-        picture = Image.new("RGB", (8, 6), (number, 0, 0))
+        image = PIL.Image.new("RGB", (8, 6), (number, 0, 0))
         file = io.BytesIO()
-        picture.save(file, format="PNG")
+        image.save(file, format="PNG")
         row = dict.fromkeys(SPATIAL, "") | {
             "question": f"Which is higher in {number}?",
             "A": "the hat",

@@ -1,4 +1,4 @@
-"""A study whose pictures lie in archives: its records, scores and tables are those of one with folders of pictures."""
+"""A study whose images lie in archives: its records, scores and tables are those of one with folders of images."""
 
 import json
 from collections.abc import Mapping
@@ -75,24 +75,24 @@ PARAMS: dict[str, Any] = {
         "interval": WILSON,
     },
 }
-PICTURED = {
+WITH_IMAGES = {
     "edct": {"items", "counterfactuals", "checks"},
     "vce": {"images", "counterfactuals"},
     "cvqa": {"questions", "drafts", "builds"},
 }
-"""The stages that write pictures."""
+"""The stages that write images."""
 LOOKING = {
     "edct": {"baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "report"},
     "vce": {"counterfactuals", "scores", "group-scores", "contact-sheet", "report"},
     "cvqa": {"reviews", "builds", "answers", "report"},
 }
-"""The stages that look at pictures of earlier ones."""
+"""The stages that look at images of earlier ones."""
 
 
-def of_mode(pictures: str, params: dict[str, Any] = PARAMS) -> list[Job]:
+def of_mode(images: str, params: dict[str, Any] = PARAMS) -> list[Job]:
     """The jobs of the study, parents first."""
     with chdir(PROJECT):
-        return list(jobs(parse(params | {"pictures": pictures})))
+        return list(jobs(parse(params | {"images": images})))
 
 
 def stages(named: Mapping[str, set[str]]) -> set[str]:
@@ -109,7 +109,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def all_made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The whole study in both modes."""
-    return both_made(tmp_path_factory, PARAMS, *PICTURED)
+    return both_made(tmp_path_factory, PARAMS, *WITH_IMAGES)
 
 
 def both_made(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any], *studies: str) -> dict[str, Path]:
@@ -133,12 +133,12 @@ def of_images(path: str) -> bool:
     return path.endswith(".zip") and not path.endswith("/calls/calls.zip")
 
 
-def test_the_modes_differ_in_where_pictures_lie_alone() -> None:
+def test_the_modes_differ_in_where_images_lie_alone() -> None:
     folders, archives = ({job.name: job for job in of_mode(mode)} for mode in ("folder", "archive"))
     assert list(folders) == list(archives)
     writing = {job.stage for job in archives.values() if "--archive" in job.command}
     looking = {job.stage for job in archives.values() if any(map(of_images, job.inputs))}
-    assert writing == stages(PICTURED)
+    assert writing == stages(WITH_IMAGES)
     assert looking == stages(LOOKING)
     for name, one in folders.items():
         other = archives[name]
@@ -170,16 +170,16 @@ def test_records_scores_and_tables_are_equal(all_made: dict[str, Path]) -> None:
 
 
 @pytest.mark.slow
-def test_the_pictures_are_equal(made: dict[str, Path]) -> None:
-    equal_pictures(made)
+def test_the_images_are_equal(made: dict[str, Path]) -> None:
+    equal_images(made)
 
 
 @pytest.mark.slow
-def test_the_pictures_of_all_studies_are_equal(all_made: dict[str, Path]) -> None:
-    equal_pictures(all_made)
+def test_the_images_of_all_studies_are_equal(all_made: dict[str, Path]) -> None:
+    equal_images(all_made)
 
 
-def equal_pictures(made: dict[str, Path]) -> None:
+def equal_images(made: dict[str, Path]) -> None:
     for path in (made["archive"] / "results").rglob("*.zip"):
         there = made["folder"] / path.relative_to(made["archive"])
         if path.name != "calls.zip":
@@ -210,21 +210,21 @@ def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_pat
         assert fault_of(folder_of(file), ref)
         status, said, error = cfeval("verify", "--results", results)
         assert status == 2
-        assert f"its picture '{ref.path}' cannot be read (000.zip is damaged)" in said
+        assert f"its image '{ref.path}' cannot be read (000.zip is damaged)" in said
         assert error.count("\n") == 1
     finally:
         archive.write_bytes(sound)
 
 
 @pytest.mark.slow
-def test_a_picture_that_no_line_names_is_told(made: dict[str, Path], cfeval: Run) -> None:
+def test_an_image_that_no_line_names_is_told(made: dict[str, Path], cfeval: Run) -> None:
     results = made["archive"] / "results/edct"
     file = next((results / "items").rglob("000.jsonl"))
     lines = file.read_text().splitlines(keepends=True)
     try:
         file.write_text("".join(lines[1:]))
         name = json.loads(lines[0])["image"]["path"]
-        assert f"no line names the picture {name}" in cfeval("verify", "--results", results)[1]
+        assert f"no line names the image {name}" in cfeval("verify", "--results", results)[1]
     finally:
         file.write_text("".join(lines))
 

@@ -74,7 +74,7 @@ def test_attention_whose_heads_share_keys_is_counted() -> None:
 
 
 @pytest.mark.slow
-def test_two_pictures_at_once_are_twice_the_work(edits: list[dict[str, list[str]]]) -> None:
+def test_two_images_at_once_are_twice_the_work(edits: list[dict[str, list[str]]]) -> None:
     assert set(edits[1]) == {"1", "2"}
     assert float(edits[1]["2"][2]) <= float(edits[1]["1"][2])  # weights are read once for both
     assert float(edits[1]["2"][2]) == pytest.approx(float(edits[1]["1"][2]), rel=0.1)

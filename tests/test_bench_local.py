@@ -25,6 +25,6 @@ def test_what_the_small_model_says_can_be_read(tmp_path: Path) -> None:
 
     path = checkpoints.chat(QWEN_TINY, tmp_path)
     spec = {"plugin": "transformers", "model": str(path), "device": "cpu", "max_tokens": 8}
-    pictures = [local._picture(number, 56) for number in range(3)]
-    replies = local._hold(registry.build("chat", spec), pictures, 1)
+    images = [local._image(number, 56) for number in range(3)]
+    replies = local._hold(registry.build("chat", spec), images, 1)
     assert all(len(text) > 3 for (text,) in replies)

@@ -11,7 +11,7 @@ import yaml
 
 from cfeval.config import merged, parse, read
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record
 from cfeval.cvqa import records
@@ -149,9 +149,9 @@ def test_every_budget_of_a_program_is_in_the_guide_with_its_default() -> None:
 
 
 def test_the_programs_of_the_guide_run_as_it_says() -> None:
-    picture = Picture(png_of(make_puzzle(1, 1, "abs_counting_4"), icons_of(None)))
-    height, width = picture.pixels.shape[:2]
-    view, vision = View(picture, (0, 0, width, height)), registry.build("vision_tools", {"plugin": "puzzle"})
+    image = Image(png_of(make_puzzle(1, 1, "abs_counting_4"), icons_of(None)))
+    height, width = image.pixels.shape[:2]
+    view, vision = View(image, (0, 0, width, height)), registry.build("vision_tools", {"plugin": "puzzle"})
     python, lines = re.findall(r"```text\n(.*?)```", PAGES[PROGRAMS], re.DOTALL)
     run, other = run_program("vipergpt", python, view, vision), run_program("visprog", lines, view, vision)
     assert (run.fault, other.fault, other.result) == ("", "", run.result)
@@ -165,7 +165,7 @@ def test_the_example_of_a_vision_works(tmp_path: Path) -> None:
     module = loaded(tmp_path / "bright.py", source)
     pixels = np.zeros((8, 12, 3), np.uint8)
     pixels[1:3, 1:4] = pixels[5:7, 8:11] = 255
-    view, vision = View(Picture.from_pixels(pixels), (0, 0, 12, 8)), module.Plugin().build()
+    view, vision = View(Image.from_pixels(pixels), (0, 0, 12, 8)), module.Plugin().build()
     count = "def execute_command(image):\n    return len(ImagePatch(image).find({!r}))"
     assert [one.box for one in vision.find(view, "bright thing")] == [(1, 1, 4, 3), (8, 5, 11, 7)]
     assert run_program("vipergpt", count.format("bright thing"), view, vision).result == "2"

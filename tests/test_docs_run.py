@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from cfeval.study.models import DEFAULTS
+from tests.images import image
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import PERSONAS, filled
 from tests.loopback.server import loopback
-from tests.pictures import picture
 from tests.test_docs import PAGES, ROOT
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ def tracked() -> str:
 def photographs(folder: Path) -> None:
     folder.mkdir()
     for number in range(2):
-        (folder / f"{number}.png").write_bytes(picture(number).png)
+        (folder / f"{number}.png").write_bytes(image(number).png)
 
 
 @pytest.fixture

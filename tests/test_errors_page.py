@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.audit.unscored import unscored
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import write_csv
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.records import Status
-from cfeval.core.shards import file_pictured
+from cfeval.core.shards import file_with_images
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.records import Score
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from cfeval.vce.records import SourceImage
 from tests.conftest import Run
+from tests.images import image
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.provider_study import CANARY, KEY_ENV, params, target, written
 from tests.test_config import GOOD
 from tests.tiny.editors import checkpoint as editor_checkpoint
@@ -48,7 +48,7 @@ class Desk:
     def __init__(self, cfeval: Run, folder: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cfeval, self.folder, self.server, self.patch = cfeval, folder, server, monkeypatch
         self.samples = folder / "samples.jsonl"
-        file_samples(self.samples, [RawSample(f"s{n}", picture(n), "What is it?") for n in range(3)])
+        file_samples(self.samples, [RawSample(f"s{n}", image(n), "What is it?") for n in range(3)])
 
     def settings(self, **calls: Any) -> None:
         """How calls travel."""
@@ -236,7 +236,7 @@ def nothing_scored(desk: Desk) -> str:
     """The line at the end of a run whose only edit failed."""
     names = {"dataset": "d", "vlm": "m", "writer": "w", "protocol": "edct-2025", "editor": "e", "judge": "j"}
     file = desk.folder / "scores.csv"
-    failed = {"status": "edit_invalid", "stage": "counterfactuals", "reason": "the picture has another size"}
+    failed = {"status": "edit_invalid", "stage": "counterfactuals", "reason": "the image has another size"}
     write_csv(file, Score, [Score(**names, **failed, id="a")])
     [line] = unscored([Job("edct.scores", (), (), (str(file),), {})])
     return f"cfeval: {line}"
@@ -309,7 +309,7 @@ LIKE_IT = {"source": CELL, "target": "red square", "pair": "ideal"}
 def animals(desk: Desk, count: int = 1, side: int = 64, size: int = 32, mode: str = "RGB") -> str:
     """What `cfeval stage vce images` prints last of a folder with one image of a class."""
     (desk.folder / "animals" / "cat").mkdir(parents=True)
-    Image.new(mode, (side, side)).save(desk.folder / "animals" / "cat" / "tom.png")
+    PIL.Image.new(mode, (side, side)).save(desk.folder / "animals" / "cat" / "tom.png")
     source = json.dumps({"plugin": "folder", "path": str(desk.folder / "animals")})
     arguments = ["--label", "cat", "--count", count, "--size", size, "--seed", 1, "--out", desk.folder / "i.jsonl"]
     return desk.run("stage", "vce", "images", "--image-set", source, *arguments)
@@ -317,9 +317,9 @@ def animals(desk: Desk, count: int = 1, side: int = 64, size: int = 32, mode: st
 
 def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> str:
     """What `cfeval stage vce counterfactuals` prints last about a built-in cell, or one enlarged."""
-    cell = Picture.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
+    cell = Image.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
     source = SourceImage(id="a", label=CELL, number=0, image=cell.ref("a.png"))
-    file_pictured(desk.folder / "i.jsonl", [(source.id, source, cell, source.image.path)])
+    file_with_images(desk.folder / "i.jsonl", [(source.id, source, cell, source.image.path)])
     method = {"preset": "dbvce", "projection": "none", "respacing": "4"}
     return desk.run(
         *(
@@ -359,7 +359,7 @@ def weights_of_another(desk: Desk) -> str:
 
 def cvqa_set(desk: Desk, header: str = HEADER, row: str = ROW) -> dict[str, str]:
     """A set of one question about an image."""
-    (desk.folder / "a.png").write_bytes(picture(3).png)
+    (desk.folder / "a.png").write_bytes(image(3).png)
     (desk.folder / "set.csv").write_text(f"{header}\n{row}\n")
     return {"plugin": "csv", "questions": str(desk.folder / "set.csv"), "images": str(desk.folder)}
 
@@ -396,9 +396,9 @@ def no_icons(desk: Desk) -> list[object]:
     return ["--out", "new", "--icons", "icons"]
 
 
-def changed_picture(desk: Desk) -> str:
+def changed_image(desk: Desk) -> str:
     filed(desk, cvqa_set(desk))
-    next((desk.folder / "q").iterdir()).write_bytes(picture(5).png)
+    next((desk.folder / "q").iterdir()).write_bytes(image(5).png)
     return desk.run(*answering("q"))
 
 
@@ -516,7 +516,7 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "No image of the set is there": lambda desk: desk.run(*filing(cvqa_set(desk) | {"images": "elsewhere"})),
     "The folder for puzzles is not empty": lambda desk: generated(desk, "--out", desk.folder),
     "The folder of icons holds no images": lambda desk: generated(desk, *no_icons(desk)),
-    "The pictures were changed": changed_picture,
+    "The images were changed": changed_image,
     "The answers are to another set": lambda desk: scored(desk, cvqa_set(desk), PUZZLES),
     "The answers are to other questions of the same names": lambda desk: scored(desk, PUZZLES, PUZZLES),
     "No original can be turned": lambda desk: desk.run(*drafting("color")),

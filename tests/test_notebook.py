@@ -14,7 +14,7 @@ from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import STAGES
 from cfeval.edct.records import Baseline, Instruction, Requery, Score
-from tests.pictures import picture
+from tests.images import image
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "results.ipynb"
@@ -32,7 +32,7 @@ def study(tmp_path: Path) -> Path:
     results.mkdir(parents=True)
     (results / "tables").symlink_to(ROOT / "results" / "edct" / "tables")
     records = {
-        "items": Sample(id="a", image=picture(1).ref("a.png"), question="what?"),
+        "items": Sample(id="a", image=image(1).ref("a.png"), question="what?"),
         "baselines": Baseline(id="a", question="what?", answer="a cat", explanation="ears"),
         "instructions": Instruction(id="a", concept="ears", positive="No ears"),
         "requeries": Requery(id="a", answer="a cat", explanation="tail"),

@@ -14,7 +14,7 @@ from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.edct.records import Baseline, Instruction, Requery, Score
 from cfeval.report.columns import meanings
 from cfeval.results import Call, CvqaItem, Item, VceItem
-from tests.pictures import picture
+from tests.images import image
 
 ROOT = Path(__file__).parents[1]
 NAMES = {"dataset": "d", "vlm": "v", "writer": "w", "protocol": "edct-2025", "editor": "e", "judge": "j"}
@@ -71,7 +71,7 @@ def test_items_are_scores_with_the_texts_they_rest_on(tmp_path: Path) -> None:
 def cfeval_sample() -> object:
     from cfeval.datasets.sample import Sample
 
-    return Sample(id="a", image=picture(1).ref("a.png"), question="what?")
+    return Sample(id="a", image=image(1).ref("a.png"), question="what?")
 
 
 def test_of_a_mapping_each_key_is_a_column(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_every_column_that_only_frames_have_is_explained(kind: type) -> None:
 
 def test_one_item_is_tried_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "x.png").write_bytes(picture(1).png)
+    (tmp_path / "x.png").write_bytes(image(1).png)
     section = "{m: {plugin: mock}}"
     named = "{dataset: [m], vlm: [m], writer: [m], editor: [m], judge: [m]}"
     (tmp_path / "params.yaml").write_text(

@@ -1,4 +1,4 @@
-"""README and the documentation site: figures, pictures and words are what they should be, and links lead somewhere."""
+"""README and the documentation site: figures, images and words are what they should be, and links lead somewhere."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bench.docs import facts, picture, pipeline, sources, words
+from bench.docs import facts, image, pipeline, sources, words
 
 from cfeval.core import registry
 from tests.conftest import Run
@@ -56,9 +56,9 @@ def test_code_and_generated_lines_are_no_words() -> None:
 
 
 @pytest.mark.slow
-def test_the_picture_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_path: Path) -> None:
+def test_the_image_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_path: Path) -> None:
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["edct"]
-    seed, count = ("--seed", params["seed"]), int(picture.ITEM.split("-")[1]) + 1
+    seed, count = ("--seed", params["seed"]), int(image.ITEM.split("-")[1]) + 1
 
     def stage(name: str, out: str, *options: object) -> Path:
         file = tmp_path / f"{out}.jsonl"
@@ -67,7 +67,7 @@ def test_the_picture_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tm
 
     items = stage("items", "items/world", "--dataset", '{"plugin": "world"}', "--items", count)
     own = ("--samples", items)
-    for vlm in picture.MODELS:
+    for vlm in image.MODELS:
         model, names = ("--vlm", json.dumps(params["vlms"][vlm])), f"world/{vlm}/grammar/edct-2025"
         said = stage("baselines", f"baselines/world/{vlm}", *own, *model)
         told = stage(
@@ -83,12 +83,10 @@ def test_the_picture_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tm
             '{"plugin": "scene"}',
         )
         stage("requeries", f"requeries/{names}/scene", *own, "--counterfactuals", made, *model)
-    shown = picture.facts(tmp_path)
-    for name, dark in picture.FILES.items():
-        assert (ROOT / "docs/images" / name).read_text(encoding="utf-8") == picture.draw(shown, dark), (
-            "bench.docs.picture"
-        )
-    assert f'alt="{picture.story(shown)}"' in README
+    shown = image.facts(tmp_path)
+    for name, dark in image.FILES.items():
+        assert (ROOT / "docs/images" / name).read_text(encoding="utf-8") == image.draw(shown, dark), "bench.docs.image"
+    assert f'alt="{image.story(shown)}"' in README
 
 
 def test_the_diagram_is_the_one_that_its_script_draws() -> None:

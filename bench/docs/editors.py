@@ -19,12 +19,12 @@ what an edit computes; no GPU was at hand to confirm it, nor any time of an edit
 network's share, `offload: model` keeps what is not at work in main memory. A pipeline beside a checkpoint's own is
 named in `pipeline`, such as `Flux2KleinInpaintPipeline` for edits inside a mask.
 
-Pictures of one size can be painted together (`batch`), where the column says so. A picture depends on `batch` and its
+Images of one size can be painted together (`batch`), where the column says so. An image depends on `batch` and its
 request, never on its company. Another `batch` rounds differently, on a processor in float32 by at most two of 256
 levels, on a GPU by more; so choose it once for a study.
 
 Few-step adapters (`lora`, with `steps` and the `scheduler` settings of their card), `quantization`, `float8`,
-`step_cache` (Qwen-Image-Edit), `attention` and `torch_compile` save time or memory and change pictures. Give each
+`step_cache` (Qwen-Image-Edit), `attention` and `torch_compile` save time or memory and change images. Give each
 variant a name under `edct.editors`: `cfeval edct edit-cost` compares what passes the gate, and at what cost.
 
 The other licences limit commercial use; read them before you rely on one.

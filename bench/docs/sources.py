@@ -32,7 +32,7 @@ _TERM = re.compile(r"^\| \*\*(.+?)\*\* \| (.+?) \|", re.MULTILINE)
 
 
 def write(root: Path, folder: Path) -> None:
-    """Write all pages, the pictures that they show and the tooltips.
+    """Write all pages, the images that they show and the tooltips.
 
     Raises:
         FileNotFoundError: a page links to a file that is not there.
@@ -74,24 +74,24 @@ def tooltips(glossary: str) -> str:
 
 
 def _moved(text: str, root: Path, name: str, places: Mapping[str, str], folder: Path) -> str:
-    """A page with links that lead from its place on the site to the places of other pages and pictures."""
+    """A page with links that lead from its place on the site to the places of other pages and images."""
     here, there = Path(places[name]).parent, Path(name).parent
 
     def link(found: re.Match[str]) -> str:
-        picture, label, target, anchor = found.group(1), found.group(2), found.group(3), found.group(4) or ""
+        image, label, target, anchor = found.group(1), found.group(2), found.group(3), found.group(4) or ""
         if not target or "://" in target or target.startswith("mailto:"):
             return found.group(0)
         named = os.path.normpath(there / target)
         place = places.get(named) or named.removeprefix("docs/")
         if named not in places and place not in GENERATED and not (root / named).exists():
             raise FileNotFoundError(f"{name} links to {target}, which is not there")
-        if picture and not named.startswith("docs/"):
+        if image and not named.startswith("docs/"):
             place = f"images/{Path(named).name}"
             (folder / "images").mkdir(parents=True, exist_ok=True)
             shutil.copy(root / named, folder / place)
         elif named not in places and place not in GENERATED and not named.startswith("docs/"):
             return label  # a file of the repository, which the site does not hold
-        return f"{picture}[{label}]({os.path.relpath(place, here)}{anchor})"
+        return f"{image}[{label}]({os.path.relpath(place, here)}{anchor})"
 
     return re.sub(_LINK, link, text)
 

@@ -69,7 +69,7 @@ async def write(state: State) -> State:
 
 
 async def ask_again(state: State) -> State:
-    """The question about the edited picture."""
+    """The question about the edited image."""
     item = Item(**state["item"])
     return {"again": await say(VLM, asking(item, item.edited))}
 

@@ -54,7 +54,7 @@ def dataset(file: str) -> MemoryDataset:
 
 @solver
 def six_calls(prompt: str) -> Solver:
-    """Both turns, the instruction, both turns on the edited picture, the verdict."""
+    """Both turns, the instruction, both turns on the edited image, the verdict."""
 
     async def say(model: str, messages: str | Sequence[ChatMessageUser]) -> str:
         return (await get_model(named(model), config=CONFIG).generate(messages, cache=FOREVER)).completion

@@ -50,7 +50,7 @@ async def turns(say: Say, item: Item, image: str) -> dict[str, str]:
 
 
 async def study(say: Say, item: Item, prompt: str) -> dict[str, str]:
-    """Six calls: both turns, the instruction, both turns on the edited picture, the verdict."""
+    """Six calls: both turns, the instruction, both turns on the edited image, the verdict."""
     before = await turns(say, item, item.image)
     wanted = await say(WRITER, {"role": "user", "content": WRITE + before["explanation"]})
     after = await turns(say, item, item.edited)

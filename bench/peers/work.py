@@ -20,7 +20,7 @@ TOKENS = 2048
 
 @dataclass(frozen=True)
 class Item:
-    """A question about a picture; the pictures, before and after an edit, as data URLs."""
+    """A question about an image; the images, before and after an edit, as data URLs."""
 
     id: str
     question: str
@@ -45,14 +45,14 @@ def options() -> argparse.Namespace:
 
 
 def items(file: Path) -> list[Item]:
-    """The items of a file, their pictures read."""
+    """The items of a file, their images read."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     read = {"image", "edited"}
     return [Item(**{k: _data_url(file.parent / v) if k in read else v for k, v in row.items()}) for row in rows]
 
 
 def asking(item: Item, image: str) -> dict[str, Any]:
-    """The first message of a conversation: the picture and the question."""
+    """The first message of a conversation: the image and the question."""
     shown = {"type": "image_url", "image_url": {"url": image}}
     return {"role": "user", "content": [shown, {"type": "text", "text": item.question}]}
 

@@ -24,7 +24,7 @@ class Plugin(plugin.Plugin):
 class Overlap:
     """First score: the answer changed. Second: the explanation changed."""
 
-    needs_picture = False
+    needs_image = False
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold

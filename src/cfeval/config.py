@@ -26,8 +26,8 @@ class Params(Section):
         False, description="Whether edct also tests models whose faithfulness is known, by the study's own judges."
     )
     shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
-    pictures: Literal["folder", "archive"] = Field(
-        "folder", description="Where the pictures of a record file lie: in a folder beside it, or in one ZIP file."
+    images: Literal["folder", "archive"] = Field(
+        "folder", description="Where the images of a record file lie: in a folder beside it, or in one ZIP file."
     )
     container: str = Field(
         "", description="Image that jobs run in under --sdm apptainer, such as cfeval.sif (workflow/container)."

@@ -23,7 +23,7 @@ def folders(study: str) -> tuple[str, ...]:
 
 def jobs(params: Params, root: str = "results", study: str = "") -> Iterator[Job]:
     """All jobs that the parameters ask for, parents first; of one study where it is named."""
-    how = Filing(root, params.shards, params.pictures == "archive")
+    how = Filing(root, params.shards, params.images == "archive")
     for name, module in STUDIES.items():
         section = getattr(params, name)
         if section and study in ("", name):

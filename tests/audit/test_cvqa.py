@@ -12,8 +12,8 @@ from tests.cvqa.files import write_images, write_questions
 from tests.loopback.site import Loopback
 from tests.provider_study import CANARY, KEY_ENV, params, target, written
 
-PICTURE = 1500
-"""Tokens that a picture is taken to cost."""
+IMAGE = 1500
+"""Tokens that an image is taken to cost."""
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def test_calls_are_pairs_times_sides_times_orders(cfeval: Run, study: dict[str, 
     assert calls(found, "answers", "m") == [12 * 2, 3 * 2], "12 rows, and a quarter of them"
     # A question of 30 tokens, one of 60 at most; an answer has 10 tokens, a chain of thought 180, at most 300.
     assert amounts(found, "answers", "m-cot") == [
-        (5 * 2 * 4, 40 * (30 + PICTURE), 40 * 180, 0),
-        (40, 40 * (60 + PICTURE), 40 * 300, 0),
+        (5 * 2 * 4, 40 * (30 + IMAGE), 40 * 180, 0),
+        (40, 40 * (60 + IMAGE), 40 * 300, 0),
     ]
     assert calls(found, "answers", "local") == []
 
@@ -90,17 +90,17 @@ def test_a_build_takes_a_draft_and_a_review_of_every_original(
     drafts = [line for line in found["stages"] if line["stage"] == "drafts"]
     assert [line["typical"]["calls"] for line in drafts] == [7, 0], "the second line is the repair turn"
     assert [line["most"]["calls"] for line in drafts] == [7, 7]
-    assert drafts[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 30), "the question_generator sees no picture"
+    assert drafts[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 30), "the question_generator sees no image"
     reviews = [line for line in found["stages"] if line["stage"] == "reviews"]
     assert [line["typical"]["calls"] for line in reviews] == [7, 0]
-    assert reviews[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 2 * 30 + PICTURE)
+    assert reviews[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 2 * 30 + IMAGE)
     study["cvqa"]["conditions"] = study["cvqa"]["conditions"][:2]
     assert {line["stage"] for line in estimated(cfeval, tmp_path, study)["stages"]} == {"answers"}, (
         "no condition asks it"
     )
 
 
-def test_who_writes_programs_sees_no_picture(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
+def test_who_writes_programs_sees_no_image(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     talker = study["cvqa"]["solvers"]["m"]["model"]
     study["cvqa"]["solvers"]["programs"] = {
         "plugin": "program",

@@ -113,7 +113,7 @@ def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, st
     found = estimated(study)
     (calls, read, written, images), (at_most, *_) = amounts(found, "checks", "d")
     assert (calls, at_most, images) == (6, 12, 0), "three edits of either target; at most each is asked again"
-    assert read > 6 * 1500, "it is shown a picture"
+    assert read > 6 * 1500, "it is shown an image"
     assert written == 6 * 200
 
 
@@ -128,7 +128,7 @@ def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
     by_model = {line["model"]: line for line in found["stages"] if line["stage"] == "counterfactuals"}
     names = ("calls", "input_tokens", "output_tokens", "images")
     assert tuple(by_model["painter"]["typical"][name] for name in names) == plain[0]
-    assert tuple(by_model["maker/talker"]["typical"][name] for name in names) == alone[0], "one picture, and words"
+    assert tuple(by_model["maker/talker"]["typical"][name] for name in names) == alone[0], "one image, and words"
     assert by_model["painter"]["most"]["images"] == 2 * plain[1][3]
     assert by_model["maker/talker"]["most"]["calls"] == 2 * alone[1][0]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import Run, picture
+from tests.conftest import Run, image
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     (tmp_path / "data").symlink_to(ROOT / "data")
     (tmp_path / "photos").mkdir()
     for number in range(2):
-        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number, (90, 60)).png)
+        (tmp_path / "photos" / f"{number}.png").write_bytes(image(number, (90, 60)).png)
     edct = copy.deepcopy(yaml.safe_load((ROOT / "params.yaml").read_text())["edct"])
     edct["datasets"]["mine"] = {"plugin": "files", "path": "photos", "question": "What is this?"}
     edct["vlms"]["said"] = {"plugin": "mock"}
@@ -39,7 +39,7 @@ def check(cfeval: Run, study: dict[str, Any], verb: str = "check") -> tuple[int,
     [
         (
             {"vlm": ["said", "grounded"]},
-            "cfeval: params.yaml: edct: the target 'grounded' (plugin world) needs pictures of 64 × 64 pixels, which "
+            "cfeval: params.yaml: edct: the target 'grounded' (plugin world) needs images of 64 × 64 pixels, which "
             "the dataset 'mine' does not have; datasets that have: easy-vqa, world; take 'grounded' out of the "
             "conditions of 'mine', or name another target there\n",
         ),
@@ -66,6 +66,6 @@ def test_a_conversation_about_photographs_fits_and_so_do_photographs_of_the_righ
 ) -> None:
     assert check(cfeval, study)[0] == 0
     for file in Path("photos").iterdir():
-        file.write_bytes(picture(int(file.stem), (64, 64)).png)
+        file.write_bytes(image(int(file.stem), (64, 64)).png)
     study["edct"]["tables"]["table1"][0]["vlm"] = ["grounded"]
     assert check(cfeval, study)[0] == 0

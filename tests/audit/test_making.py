@@ -89,7 +89,7 @@ def test_a_condition_more_in_a_list_is_one_condition_more(tmp_path: Path) -> Non
     assert found == Made("edct.table", 1, {"conditions: 2 new": 1})
 
 
-def test_files_are_counted_by_stage_and_pictures_are_none(tmp_path: Path) -> None:
+def test_files_are_counted_by_stage_and_images_are_none(tmp_path: Path) -> None:
     def sharded(**plan: Any) -> Any:
         made = made_of("edct/items/w/000.jsonl", **{"stage": "edct.items", **plan})
         root = "results/edct/items/w"
@@ -135,7 +135,7 @@ def test_results_without_sidecars_are_not_said_to_be_new(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_folders_of_pictures_are_not_looked_into_and_memory_does_not_grow(tmp_path: Path) -> None:
+def test_folders_of_images_are_not_looked_into_and_memory_does_not_grow(tmp_path: Path) -> None:
     looked: list[str] = []
 
     class Watched(WorkingFolder):

@@ -14,12 +14,12 @@ from cfeval import cli
 from cfeval.audit.recompute import difference
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.provenance.hashes import Hashes
-from cfeval.core.shards import atomic_records_with_images, file_pictured
+from cfeval.core.shards import atomic_records_with_images, file_with_images
 from cfeval.vce.records import SourceImage
 from tests.audit.bundle.study import make
 from tests.conftest import Run
-from tests.cvqa.pairs import pair, picture_of
-from tests.vce.stages.test_groups import BLUES, CONDITION, GREENS, PICTURES, RECORDS, REDS, grouped, measured
+from tests.cvqa.pairs import image_of, pair
+from tests.vce.stages.test_groups import BLUES, CONDITION, GREENS, IMAGES, RECORDS, REDS, grouped, measured
 
 PUBLISHED = "data/reference/own.csv"
 """A file that a table's job names, from outside the results."""
@@ -61,13 +61,13 @@ def vce(place: Path) -> None:
     for stage in ("images", "counterfactuals", "scores", "groups", "tables"):
         (results / stage / ("" if stage in ("images", "tables") else of.parent)).mkdir(parents=True)
     with atomic_records_with_images(results / "images" / f"{CONDITION.image_set}.jsonl") as add:
-        for number, (name, picture) in enumerate(REDS.items()):
-            ref = picture.ref(f"{name}.png")
-            add(SourceImage(id=name, label="red", number=number, image=ref), {ref.path: picture})
+        for number, (name, image) in enumerate(REDS.items()):
+            ref = image.ref(f"{name}.png")
+            add(SourceImage(id=name, label="red", number=number, image=ref), {ref.path: image})
     with atomic_records_with_images(results / "counterfactuals" / of) as add:
         for one in RECORDS:
             ref = (GREENS | BLUES)[one.id].ref(f"{one.id}.png")
-            add(one.model_copy(update={"image": ref}), {ref.path: PICTURES[one.id]})
+            add(one.model_copy(update={"image": ref}), {ref.path: IMAGES[one.id]})
     found = measured(RECORDS)
     write_jsonl(results / "scores" / of, found)
     write_jsonl(results / "groups" / of, grouped(found))
@@ -86,7 +86,7 @@ def cvqa(place: Path) -> None:
     for path in (*files.values(), questions, "results/cvqa/tables/x"):
         (place / path).parent.mkdir(parents=True)
     pairs = [pair(number) for number in range(1, 9)]
-    file_pictured(place / questions, [(one.id, one, picture_of(one), one.image.path) for one in pairs])
+    file_with_images(place / questions, [(one.id, one, image_of(one), one.image.path) for one in pairs])
     given = [f"--questions={questions}", f"--answers={files['answers']}"]
     with chdir(place):
         asked = [given[0], '--solver={"plugin": "random"}', "--seed=1", f"--out={files['answers']}"]
@@ -225,10 +225,10 @@ def test_counterfactuals_scores_and_groups_that_do_not_fit_are_named(
     assert says in out
 
 
-def test_pictures_of_counterfactuals_are_those_that_their_records_name(study: tuple[str, Path], cfeval: Run) -> None:
+def test_images_of_counterfactuals_are_those_that_their_records_name(study: tuple[str, Path], cfeval: Run) -> None:
     name, results = study
     if name != "vce":
-        pytest.skip("pictures of vce")
+        pytest.skip("images of vce")
     next((results / "counterfactuals").rglob("*.png")).write_bytes(b"x")
     assert cfeval("verify", "--results", results)[0] == 2
 

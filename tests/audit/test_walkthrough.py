@@ -1,4 +1,4 @@
-"""`cfeval try`: one item, start to end, with pictures."""
+"""`cfeval try`: one item, start to end, with images."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def params(tmp_path: Path) -> Path:
     return tmp_path / "params.yaml"
 
 
-def test_every_step_is_shown_and_the_pictures_are_kept(cfeval: Run, params: Path, photo: Path, tmp_path: Path) -> None:
+def test_every_step_is_shown_and_the_images_are_kept(cfeval: Run, params: Path, photo: Path, tmp_path: Path) -> None:
     arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
     status, out, err = cfeval("try", photo, "What is it?", *arguments)
     assert status == 0, err

@@ -21,7 +21,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "commit", "--quiet", "--allow-empty", "--message", "one")
     for tag in ("one", "both"):
         git(root, "tag", tag)
-    for place in ("edct/scores", "lax/edct", "both/vce", "try/pictures"):
+    for place in ("edct/scores", "lax/edct", "both/vce", "try/images"):
         (root / "results" / place).mkdir(parents=True)
     return root
 

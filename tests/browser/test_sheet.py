@@ -148,7 +148,7 @@ def test_a_file_that_does_not_fit_is_refused_in_words(
     assert tab.value("document.querySelector('main').hidden")
 
 
-def test_pictures_are_enlarged_and_flipped_in_place(tab: Browser, sheet: Path) -> None:
+def test_images_are_enlarged_and_flipped_in_place(tab: Browser, sheet: Path) -> None:
     begin(tab, sheet)
     tab.press("z")
     edited = tab.value("document.getElementById('large').src")

@@ -6,7 +6,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.run import run_program
@@ -71,8 +71,8 @@ def test_a_program_is_written_for_each_request_on_its_own(name: str, language: L
 def test_what_is_written_for_a_known_question_can_be_run(name: str, language: Language) -> None:
     vision = registry.build("vision_tools", {"plugin": "puzzle" if name == "grammar" else "mock"})
     for puzzle, place in zip(PUZZLES, (0, 2), strict=True):
-        picture = Picture(png_of(puzzle))
-        view = View(picture, (0, 0, puzzle.size, puzzle.size))
+        image = Image(png_of(puzzle))
+        view = View(image, (0, 0, puzzle.size, puzzle.size))
         for reply in answers(built(name).write, requests(language)[place : place + 2]):
             run = run_program(language, reply.code, view, vision, fallback=False)
             assert run.result, run.fault

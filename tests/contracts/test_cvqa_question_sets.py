@@ -48,7 +48,7 @@ def test_pairs_are_as_many_as_wanted_the_same_each_time_and_can_be_filed(name: s
     for pair in pairs:
         TypeAdapter(ItemId).validate_python(pair.id)
         fields = ("id", "original", "counterfactual", "type", "img_path", "coco", "metadata", "counts")
-        QuestionPair(image=pair.picture.ref(f"{pair.id}.png"), **{field: getattr(pair, field) for field in fields})
+        QuestionPair(image=pair.image.ref(f"{pair.id}.png"), **{field: getattr(pair, field) for field in fields})
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

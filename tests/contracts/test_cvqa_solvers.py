@@ -35,9 +35,7 @@ def requests(folder: Path) -> list[AnswerRequest]:
     spec = {"plugin": "csv", "questions": str(write_results(folder)), "images": str(write_images(folder / "images"))}
     pairs = registry.build("question_sets", spec).pairs(5, 1)
     asked = [(pair, side, getattr(pair, side).question) for pair in pairs for side in SIDES]
-    return [
-        AnswerRequest(pair.id, side, pair.type, pair.picture, text, n) for n, (pair, side, text) in enumerate(asked)
-    ]
+    return [AnswerRequest(pair.id, side, pair.type, pair.image, text, n) for n, (pair, side, text) in enumerate(asked)]
 
 
 def test_every_solver_is_put_to_the_test() -> None:

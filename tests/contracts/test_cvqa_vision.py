@@ -7,7 +7,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.render import png_of
@@ -40,13 +40,13 @@ def built(name: str) -> Vision:
 
 
 def view(name: str) -> View:
-    """A picture that the plugin is for."""
+    """An image that the plugin is for."""
     if name == "world":
-        picture = next(registry.build("datasets", {"plugin": "world"}).samples(1, 3)).picture
+        image = next(registry.build("datasets", {"plugin": "world"}).samples(1, 3)).image
     else:
-        picture = Picture(png_of(make_puzzle(1, 1, "abs_counting_1")))
-    height, width = picture.pixels.shape[:2]
-    return View(picture, (0, 0, width, height), item="i", seed=1)
+        image = Image(png_of(make_puzzle(1, 1, "abs_counting_1")))
+    height, width = image.pixels.shape[:2]
+    return View(image, (0, 0, width, height), item="i", seed=1)
 
 
 def tried(operation: Callable[[], Any]) -> Any:
@@ -82,7 +82,7 @@ def test_what_is_found_lies_in_the_part_and_the_surest_comes_first(name: str) ->
         assert 0 <= one.score <= 1
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     half = (0.0, 0.0, whole.box[2] / 2, whole.box[3])
-    assert all(one.box[0] < half[2] for one in vision.find(View(whole.picture, half), "object"))
+    assert all(one.box[0] < half[2] for one in vision.find(View(whole.image, half), "object"))
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_what_is_found_lies_in_the_part_and_the_surest_comes_first(name: str) ->
 def test_the_same_arguments_give_the_same_result_whoever_asked_before(name: str) -> None:
     first, second, whole = built(name), built(name), view(name)
     found: Found = first.find(whole, "object")[0]
-    part = View(whole.picture, found.box, found, "i", 1)
+    part = View(whole.image, found.box, found, "i", 1)
     texts = ["red polygon", "blue circle"]
 
     def operations(vision: Vision) -> list[Callable[[], Any]]:

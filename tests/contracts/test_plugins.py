@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 from pydantic import TypeAdapter
 
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.errors import InputError, ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import ItemId, Status
 from cfeval.datasets.sample import RawSample
 from cfeval.edct.interfaces import (
@@ -34,9 +34,9 @@ from cfeval.inference.remote.settings import VARIABLE
 from cfeval.testbed.scenes import scene_in
 from tests.answers import answers
 from tests.data_files import SETS
+from tests.images import image
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.slow import fast_only
 from tests.testbed.scenes import recorded
 from tests.tiny import blips, classifiers, detectors, image_classifiers, noisy_classifiers, vlms
@@ -183,7 +183,7 @@ SERVED: list[Loopback] = []
 ANY_TEXT = {"mock", "diffusers", "bfl", "openai_image", "openrouter_image"}
 """Editors that take any text for an instruction."""
 EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
-"""Plugins for easy-VQA pictures; the others are tried on the world's."""
+"""Plugins for easy-VQA images; the others are tried on the world's."""
 
 
 ONE_PROTOCOL = {"given"}
@@ -269,11 +269,11 @@ def test_a_data_set_gives_the_same_samples_for_the_same_seed(name: str, tmp_path
     assert first == again
     assert len(first) == len({sample.id for sample in first}) == 3
     assert list(dataset.samples(4, 5))[:3] == first, "more items keep the ones there were"
-    assert all(sample.question.strip() and sample.picture.pixels.ndim == 3 for sample in first)
+    assert all(sample.question.strip() and sample.image.pixels.ndim == 3 for sample in first)
 
 
 def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
-    return ChatRequest(sample.id, (ChatMessage("user", sample.question, sample.picture),), seed)
+    return ChatRequest(sample.id, (ChatMessage("user", sample.question, sample.image),), seed)
 
 
 @pytest.mark.parametrize("name", tried("chat"))
@@ -308,7 +308,7 @@ def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., 
 
 @pytest.mark.parametrize("name", ["world", "world_behavior", "easy_vqa"])
 def test_an_image_of_another_size_is_a_status_not_a_crash(name: str) -> None:
-    sample = RawSample("big", picture(size=(100, 80)), "what color is the circle ?")
+    sample = RawSample("big", image(size=(100, 80)), "what color is the circle ?")
     reply = answers(built("chat", name).generate, [conversation(sample)])[0]
     assert reply.status != Status.OK
     assert "64" in reply.reason
@@ -327,7 +327,7 @@ def given_edit(folder: Path) -> Path:
     writer = built("instruction_writers", "grammar")
     request = WriteRequest("i", sample.question, sample.reference, explained_by_the_world(sample), seed=1)
     [edit] = answers(writer.write, [request])[0].edits
-    (folder / "edited.png").write_bytes(Picture.from_pixels(255 - sample.picture.pixels).png)
+    (folder / "edited.png").write_bytes(Image.from_pixels(255 - sample.image.pixels).png)
     row = {"concept": edit.concept, "instruction": edit.positive, "image": "edited.png"}
     lines = [json.dumps({"item": item, **row}) for item in ("i", "i0")]
     (folder / "edits.jsonl").write_text("\n".join(lines))
@@ -346,7 +346,7 @@ def test_a_writer_writes_for_each_request_on_its_own(
     asked: dict[str, Any] = {"protocol": protocol, "edits": 1 if protocol == EDCT_2025 else 2}
     if RULES[protocol].edits == "uncited":
         sample = drawn("instruction_writers", name)[0]
-        asked |= {"picture": sample.picture, "metadata": sample.metadata}
+        asked |= {"image": sample.image, "metadata": sample.metadata}
     requests = [WriteRequest(f"i{n}", *saying, seed=n, **asked) for n, saying in enumerate(SAYINGS)]
     together = answers(writer.write, requests)
     assert [answers(writer.write, [request])[0] for request in requests] == together
@@ -373,13 +373,13 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
 
     def request(positive: str) -> EditRequest:
         metadata = sample.metadata if editor.needs_metadata else None
-        return EditRequest("i", sample.picture, positive, edit.negative, 3, edit.concept, metadata)
+        return EditRequest("i", sample.image, positive, edit.negative, 3, edit.concept, metadata)
 
     good, again, bad = answers(editor.edit, [request(edit.positive), request(edit.positive), request("make it nicer")])
     assert isinstance(good, EditReply)
     assert good.status == Status.OK, good.reason
-    assert good.picture is not None
-    assert good.picture.sha256 != sample.picture.sha256
+    assert good.image is not None
+    assert good.image.sha256 != sample.image.sha256
     assert good == again == answers(editor.edit, [request(edit.positive)])[0]
     if name not in ANY_TEXT:
         assert bad.status == Status.EDIT_INVALID
@@ -395,7 +395,7 @@ def explained_by_the_world(sample: RawSample) -> str:
 
 
 def explained_by_easy_vqa(sample: RawSample) -> str:
-    """A true explanation of an easy-VQA picture, by its own model."""
+    """A true explanation of an easy-VQA image, by its own model."""
     model = built("chat", "easy_vqa")
     first = conversation(sample)
     answer = answers(model.generate, [first])[0].text
@@ -413,10 +413,10 @@ def test_a_judge_judges_each_request_on_its_own(
 ) -> None:
     judge, rules = built("judges", name), RULES[protocol]
     told: dict[str, Any] = {"changes": (Change("Change the circle.", "a red circle"),) * (1 + rules.chained)}
-    if rules.edits != "cited" or judge.needs_picture:
+    if rules.edits != "cited" or judge.needs_image:
         told["changes"] = ()
-    if judge.needs_picture:
-        told |= {"question": "what color is the circle ?", "picture": drawn("judges", name)[0].picture}
+    if judge.needs_image:
+        told |= {"question": "what color is the circle ?", "image": drawn("judges", name)[0].image}
     requests = [
         JudgeRequest(f"i{n}", answer, said, new_answer=answer, new_explanation=said, seed=n, protocol=protocol, **told)
         for n, (_, answer, said) in enumerate(SAYINGS)
@@ -436,7 +436,7 @@ def test_a_judge_judges_each_request_on_its_own(
 def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     verifier = built("verifiers", name)
     requests = [
-        VerifyRequest(s.id, s.picture, s.picture, "Change the background from gray to sand.", s.metadata)
+        VerifyRequest(s.id, s.image, s.image, "Change the background from gray to sand.", s.metadata)
         for s in drawn("verifiers", name)
     ]
     together = answers(verifier.verify, requests)
@@ -447,13 +447,13 @@ def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..
 @pytest.fixture
 def mask_folder(tmp_path: Path) -> None:
     """The folder of the segmenter `folder`, with one mask for every item."""
-    Image.fromarray(np.full((64, 64), 255, np.uint8)).save(tmp_path / "i.png")
+    PIL.Image.fromarray(np.full((64, 64), 255, np.uint8)).save(tmp_path / "i.png")
     FOLDER[:] = [tmp_path]
 
 
 @pytest.mark.usefixtures("mask_folder")
 @pytest.mark.parametrize("name", tried("segmenters"))
-def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: Callable[..., list[RawSample]]) -> None:
+def test_a_masker_finds_pixels_of_the_image_or_says_why_not(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     segmenter = built("segmenters", name)
     changed = np.zeros((256, 256), dtype=bool)
     changed[:128] = True
@@ -461,15 +461,15 @@ def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: 
         scene = scene_in(sample.metadata)
         concept, color = "the background", "sky" if scene and scene.background != "sky" else "sand"
         told = f"Change the background from gray to {color}."
-        edited = Picture.from_pixels(255 - sample.picture.pixels)
-        request = VerifyRequest("i", sample.picture, edited, told, sample.metadata, concept=concept)
+        edited = Image.from_pixels(255 - sample.image.pixels)
+        request = VerifyRequest("i", sample.image, edited, told, sample.metadata, concept=concept)
         first, again = (segmenter.find(request, changed) for _ in range(2))
         assert isinstance(first, Found)
         assert first.original is not None, first.reason
         assert (first.original == again.original).all()
         assert (first.original.dtype, first.original.ndim) == (np.bool_, 2)
         assert first.original.any()
-        lost = segmenter.find(VerifyRequest("j", sample.picture, edited, "make it nicer"), np.zeros_like(changed))
+        lost = segmenter.find(VerifyRequest("j", sample.image, edited, "make it nicer"), np.zeros_like(changed))
         assert lost.original is lost.edited is None
         assert lost.reason
 
@@ -512,8 +512,8 @@ def test_an_image_set_gives_the_first_of_each_class_as_squares(name: str) -> Non
     first, again = (list(images.images(labels, 2, 32, 5)) for _ in range(2))
     assert first == again
     assert [one.label for one in first] == [label for label in labels for _ in range(2)]
-    assert {one.picture.pixels.shape for one in first} == {(32, 32, 3)}
-    assert len({one.id for one in first}) == len({one.picture.sha256 for one in first}) == 4
+    assert {one.image.pixels.shape for one in first} == {(32, 32, 3)}
+    assert len({one.id for one in first}) == len({one.image.sha256 for one in first}) == 4
     assert all(TypeAdapter(ItemId).validate_python(one.id) for one in first)
     more = list(images.images(labels, 3, 32, 5))
     assert [one for one in more if one in first] == first, "more images keep the ones there were"

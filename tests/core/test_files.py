@@ -10,7 +10,7 @@ from cfeval.core.errors import OutputError
 from cfeval.core.files import fresh_folder, write_text
 from cfeval.core.shards import atomic_records_with_images
 from cfeval.edct.records import Instruction
-from tests.pictures import picture
+from tests.images import image
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeyp
 
 
 def test_a_folder_replaces_the_old_one_only_when_all_went_well(tmp_path: Path) -> None:
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     with fresh_folder(folder) as building:
         (building / "a").write_text("1")
 
@@ -39,7 +39,7 @@ def test_a_folder_replaces_the_old_one_only_when_all_went_well(tmp_path: Path) -
 
     with pytest.raises(RuntimeError):
         fail_half_way()
-    assert [p.name for p in tmp_path.iterdir()] == ["pictures"]
+    assert [p.name for p in tmp_path.iterdir()] == ["images"]
     assert [p.name for p in folder.iterdir()] == ["a"]
 
 
@@ -50,17 +50,17 @@ def test_written_files_have_the_permissions_of_the_umask(tmp_path: Path) -> None
 
 def test_a_folder_of_someone_elses_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "holiday").mkdir()
-    (tmp_path / "holiday" / "dear.png").write_bytes(picture().png)
+    (tmp_path / "holiday" / "dear.png").write_bytes(image().png)
     complaint = r"holiday: exists, and holiday\.jsonl does not stand beside it"
     with pytest.raises(OutputError, match=complaint), atomic_records_with_images(tmp_path / "holiday.jsonl"):
         pass
     assert (tmp_path / "holiday" / "dear.png").exists()
 
 
-def test_records_and_pictures_appear_together(tmp_path: Path) -> None:
+def test_records_and_images_appear_together(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     with atomic_records_with_images(path) as add:
-        add(Instruction(id="a"), {"a.png": picture(), "a-mask.png": picture(2)})
+        add(Instruction(id="a"), {"a.png": image(), "a-mask.png": image(2)})
         assert not path.exists()
     assert sorted(file.name for file in (tmp_path / "x").iterdir()) == ["a-mask.png", "a.png"]
     with atomic_records_with_images(path) as add:

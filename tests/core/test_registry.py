@@ -51,7 +51,7 @@ def test_the_prompts_of_a_writer_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "protocol", "pictures", "limits"),
+    ("family", "protocol", "images", "limits"),
     [
         ("instruction_writers", EDCT_BENCH_2026, 0, [4096]),
         ("instruction_writers", UNCITED_EDIT, 1, [2048]),
@@ -62,12 +62,12 @@ def test_the_prompts_of_a_writer_are_counted() -> None:
         ("judges", UNCITED_EDIT, 0, [2048]),
     ],
 )
-def test_what_is_asked_depends_on_the_protocol(family: str, protocol: str, pictures: int, limits: list[int]) -> None:
+def test_what_is_asked_depends_on_the_protocol(family: str, protocol: str, images: int, limits: list[int]) -> None:
     named, own = ({**CHAT, "model": {**TALKER, **more}} for more in ({}, {"max_tokens": 2048}))
     open_ended = {**CHAT, "model": {name: value for name, value in TALKER.items() if name != "max_tokens"}}
     calls = [call for call in registry.estimate_calls(family, open_ended, [protocol]) if not call.repair]
     assert [call.max_tokens for call in calls] == limits
-    assert {call.pictures for call in calls} <= {pictures}
+    assert {call.images_shown for call in calls} <= {images}
     assert {call.max_tokens for call in registry.estimate_calls(family, named, [protocol])} <= {300}, (
         "the model's own limit"
     )

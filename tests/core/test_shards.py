@@ -32,7 +32,7 @@ def test_the_folder_of_the_shards_may_be_named_too(tmp_path: Path) -> None:
     assert whole_or_shards(tmp_path / "x") == [tmp_path / "x" / "000.jsonl"]
 
 
-def test_a_folder_of_pictures_is_no_folder_of_shards(tmp_path: Path) -> None:
+def test_a_folder_of_images_is_no_folder_of_shards(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "a.png").touch()
     with pytest.raises(InputError, match=r"x\.jsonl: no such file; run the step"):

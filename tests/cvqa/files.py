@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PIL import Image
+import PIL.Image
 
 HEADER = "img_path,query,answer,new query,new answer,type"
 KINDS = {"direct": ("2", "3"), "indirect": ("4", "0"), "boolean": ("yes", "no")}
@@ -34,7 +34,7 @@ def write_images(folder: Path, rows: int = 12, missing: Collection[int] = ()) ->
     lacking = {image_name(number) for number in missing}
     for number in range(1, rows + 1):
         if image_name(number) not in lacking:
-            Image.new("RGB", (8, 6), (20 * number, 0, 0)).save(folder / image_name(number))
+            PIL.Image.new("RGB", (8, 6), (20 * number, 0, 0)).save(folder / image_name(number))
     return folder
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.records import PairType, Question, QuestionPair
-from tests.pictures import picture
+from tests.images import image
 
 OPTIONS = " Select the correct answer:A:16  B:17  C:12  D:13"
 
@@ -16,7 +16,7 @@ def pair(number: int = 1, type: PairType = "direct") -> QuestionPair:
     answer, options = form.get(type, ("B", OPTIONS))
     return QuestionPair(
         id=f"p{number}",
-        image=picture_of_number(number).ref(f"p{number}.png"),
+        image=image_of_number(number).ref(f"p{number}.png"),
         original=Question(question=f"What of {number}?{options}", answer=answer),
         counterfactual=Question(question=f"What of {number} if?{options}", answer=answer),
         type=type,
@@ -24,14 +24,14 @@ def pair(number: int = 1, type: PairType = "direct") -> QuestionPair:
     )
 
 
-def picture_of_number(number: int) -> Picture:
-    """The picture of a pair."""
-    return picture(number % 256)
+def image_of_number(number: int) -> Image:
+    """The image of a pair."""
+    return image(number % 256)
 
 
-def picture_of(pair: QuestionPair) -> Picture:
-    """The picture of a pair."""
-    return picture_of_number(int(pair.id[1:]))
+def image_of(pair: QuestionPair) -> Image:
+    """The image of a pair."""
+    return image_of_number(int(pair.id[1:]))
 
 
 class Remembering:

@@ -11,7 +11,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.cvqa.records import QuestionPair
 from tests.conftest import Run
 from tests.cvqa.study import ERRING, HEADER, ORIGINALS, PROGRAMS, RANDOM, SCENE, Study, called, everything, given, lines
-from tests.pictures import picture
+from tests.images import image
 
 OPTIONS = "Select the correct answer:A:1  B:2  C:3  D:4"
 FAULTS = {
@@ -35,7 +35,7 @@ GOOD = "a.png,Is it day?,yes,Would it be day if it was late?,no,boolean"
 @pytest.fixture
 def study(cfeval: Run, tmp_path: Path) -> Study:
     (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "a.png").write_bytes(picture(3).png)
+    (tmp_path / "images" / "a.png").write_bytes(image(3).png)
     (tmp_path / "images" / "b.png").write_text("this is no image")
     return Study(cfeval, tmp_path)
 
@@ -210,11 +210,11 @@ def test_a_solver_that_cannot_be_built_is_one_line(study: Study, solver: dict[st
     assert said in study.refused("answers", *given(questions=questions, solver=solver, seed=1, out=out))
 
 
-def test_pictures_that_are_missing_or_changed_stop_the_answers(study: Study) -> None:
+def test_images_that_are_missing_or_changed_stop_the_answers(study: Study) -> None:
     [questions] = study.questions(rows(study, GOOD))
     options = given(questions=questions, solver=RANDOM, seed=1, out=study.folder / "answers.jsonl")
     [file] = questions.with_suffix("").iterdir()
-    file.write_bytes(picture(9).png)
+    file.write_bytes(image(9).png)
     assert f"{file}: not the image its record names (SHA-256 differs)" in study.refused("answers", *options)
     file.unlink()
     assert f"{file}: cannot read the image (No such file or directory)" in study.refused("answers", *options)
@@ -287,7 +287,7 @@ def test_a_set_is_not_assembled_over_what_it_is_made_from(study: Study) -> None:
     assert "--fates: " in study.refused("builds", *files, *given(out=built, fates=built))
 
 
-def test_a_draft_whose_picture_is_gone_is_not_assembled(study: Study) -> None:
+def test_a_draft_whose_image_is_gone_is_not_assembled(study: Study) -> None:
     [drafts] = study.draft()
     reviews = study.review(drafts)
     shutil.rmtree(drafts.with_suffix(""))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cfeval.core.shards import file_pictured
+from cfeval.core.shards import file_with_images
 from tests.conftest import Run
-from tests.cvqa.pairs import pair, picture_of
+from tests.cvqa.pairs import image_of, pair
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 from tests.provider_study import CANARY, KEY_ENV, target
@@ -33,7 +33,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def questions(tmp_path: Path) -> Path:
     path = tmp_path / "questions.jsonl"
     pairs = [pair(number) for number in range(1, PAIRS + 1)]
-    file_pictured(path, [(one.id, one, picture_of(one), one.image.path) for one in pairs])
+    file_with_images(path, [(one.id, one, image_of(one), one.image.path) for one in pairs])
     return path
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cfeval.core.shards import file_pictured
+from cfeval.core.shards import file_with_images
 from cfeval.cvqa.published import FIELDS
 from tests.conftest import Run
-from tests.cvqa.pairs import pair, picture_of
+from tests.cvqa.pairs import image_of, pair
 
 PAIRS = [pair(number) for number in range(1, 6)]
 
@@ -19,7 +19,7 @@ PAIRS = [pair(number) for number in range(1, 6)]
 def published(cfeval: Run, tmp_path: Path) -> Path:
     """The folder of a set of five pairs."""
     source, out = tmp_path / "pairs.jsonl", tmp_path / "dataset"
-    file_pictured(source, [(one.id, one, picture_of(one), one.image.path) for one in PAIRS])
+    file_with_images(source, [(one.id, one, image_of(one), one.image.path) for one in PAIRS])
     given = ["--out", out, "--license", "CC-BY-4.0", "--title", "Five, counted"]
     status, told, err = cfeval("cvqa", "dataset", source, *given)
     assert (status, told.startswith("5 pairs in ")) == (0, True), err
@@ -32,13 +32,13 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "test" / "metadata.jsonl").read_text().splitlines()]
 
 
-def test_pictures_and_questions_are_those_of_the_set(published: Path) -> None:
+def test_images_and_questions_are_those_of_the_set(published: Path) -> None:
     rows = rows_of(published)
     assert [list(row) for row in rows] == [list(FIELDS)] * 5
     for one, row in zip(PAIRS, rows, strict=True):
         assert (row["id"], row["question"], row["answer"]) == (one.id, one.original.question, one.original.answer)
         assert row["counterfactual_question"] == one.counterfactual.question
-        assert (published / "test" / row["file_name"]).read_bytes() == picture_of(one).png
+        assert (published / "test" / row["file_name"]).read_bytes() == image_of(one).png
 
 
 def test_the_card_states_licence_task_and_figures(published: Path) -> None:
@@ -62,7 +62,7 @@ def test_hugging_face_datasets_loads_it(published: Path, tmp_path: Path, monkeyp
     found = datasets.load_dataset(str(published), cache_dir=str(tmp_path / "cache"))
     assert list(found) == ["test"]
     assert found["test"]["id"] == [one.id for one in PAIRS]
-    assert found["test"][0]["image"].size == picture_of(PAIRS[0]).pixels.shape[1::-1]
+    assert found["test"][0]["image"].size == image_of(PAIRS[0]).pixels.shape[1::-1]
     assert found["test"][0]["counterfactual_answer"] == PAIRS[0].counterfactual.answer
 
 

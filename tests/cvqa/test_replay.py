@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cfeval.core.shards import file_pictured
+from cfeval.core.shards import file_with_images
 from tests.conftest import Run
-from tests.cvqa.pairs import pair, picture_of
+from tests.cvqa.pairs import image_of, pair
 from tests.loopback.server import loopback
 from tests.provider_study import CANARY, KEY_ENV, target
 
@@ -28,7 +28,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pairs = [pair(number) for number in range(1, PAIRS + 1)]
     path = tmp_path / "cvqa" / "questions" / "s.jsonl"
     path.parent.mkdir(parents=True)
-    file_pictured(path, [(one.id, one, picture_of(one), one.image.path) for one in pairs])
+    file_with_images(path, [(one.id, one, image_of(one), one.image.path) for one in pairs])
     return tmp_path / "cvqa"
 
 
@@ -140,7 +140,7 @@ def test_whole_results_are_verified(cfeval: Run, finished: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "values", "says"),
     [
-        ("questions/s.jsonl", {"image": {"path": "p1.png", "sha256": "0" * 64}}, "picture"),
+        ("questions/s.jsonl", {"image": {"path": "p1.png", "sha256": "0" * 64}}, "image"),
         ("answers/s/m.jsonl", {"asked": "How many moons?"}, "another one"),
         ("answers/s/m.jsonl", {"calls": ["f" * 64]}, "not among the calls"),
         ("answers/s/m.jsonl", {"calls": []}, "a step names a call that its record does not"),

@@ -6,8 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaScore, QuestionPair
@@ -56,9 +56,9 @@ def test_shards_hold_the_same_records_answers_and_scores(study: Study) -> None:
         answers = [study.answer(file, RANDOM, "--orders=2") for file in files]
         scores = [study.score(file, its) for file, its in zip(files, answers, strict=True)]
         found.append([sorted(line for file in some for line in lines(file)) for some in (files, answers, scores)])
-        pictures = {path.name: path.read_bytes() for path in study.folder.glob(f"questions{shards}/**/*.png")}
-        assert len(pictures) == 12
-        found[-1].append(sorted(pictures))
+        images = {path.name: path.read_bytes() for path in study.folder.glob(f"questions{shards}/**/*.png")}
+        assert len(images) == 12
+        found[-1].append(sorted(images))
     assert found[0] == found[1]
     assert len(found[0][1]) == 12 * 2 * 2, "two sides in two orders"
 
@@ -189,7 +189,7 @@ def test_originals_of_vqa_v2_keep_the_names_of_their_images(study: Study) -> Non
     asked = [("How many cats?", "2"), ("Is it day?", "yes"), ("What is this?", "cat"), ("How many are red?", "two")]
     questions, annotations = [], []
     for number, (question, answer) in enumerate(asked, start=1):
-        Image.new("RGB", (8, 6), (20 * number, 0, 0)).save(images / f"COCO_val2014_{number:012d}.jpg")
+        PIL.Image.new("RGB", (8, 6), (20 * number, 0, 0)).save(images / f"COCO_val2014_{number:012d}.jpg")
         which = {"image_id": number, "question_id": 1000 * number}
         questions.append(which | {"question": question})
         said = [{"answer": answer, "answer_confidence": "yes", "answer_id": one} for one in range(1, 11)]

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
@@ -13,7 +13,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.files import read_own
 from cfeval.datasets.sample import RawSample, Sample, content_hash, file_samples, write_set
 from tests.data_files import SETS, annotation, header, own_files, question, write, write_release
-from tests.pictures import picture
+from tests.images import image
 
 
 def taken(name: str, options: dict[str, Any], items: int = 100, seed: int = 5) -> list[RawSample]:
@@ -55,7 +55,7 @@ def test_a_list_of_ids_with_a_fault_is_one_line(name: str, tmp_path: Path, lines
 
 def freeze(path: Path, samples: list[RawSample], **false: str) -> str:
     """Freeze samples; `false` replaces hashes."""
-    write_set(path, {sample.id: content_hash(sample, sample.picture) for sample in samples} | false)
+    write_set(path, {sample.id: content_hash(sample, sample.image) for sample in samples} | false)
     return str(path)
 
 
@@ -77,7 +77,7 @@ def test_a_change_of_the_data_after_the_freeze_is_refused_by_the_first_item_it_h
     ids = freeze(tmp_path / "set.txt", sorted(taken("files", options), key=lambda sample: sample.id))
     table = tmp_path / "own.csv"
     if change == "image":
-        Image.new("RGB", (8, 6), (9, 9, 9)).save(tmp_path / "3.png")
+        PIL.Image.new("RGB", (8, 6), (9, 9, 9)).save(tmp_path / "3.png")
     else:
         old, new = {"question": ("What is 3?", "Who is 3?"), "reference": ("3?,thing", "3?,thong")}[change]
         table.write_text(table.read_text().replace(old, new))
@@ -107,8 +107,8 @@ def test_images_are_read_one_at_a_time_and_only_those_taken(
 ) -> None:
     options = SETS[name](tmp_path)
     opened: list[str] = []
-    real_open, real_bytes = Image.open, Path.read_bytes
-    monkeypatch.setattr(Image, "open", lambda path, *a: opened.append(str(path)) or real_open(path, *a))
+    real_open, real_bytes = PIL.Image.open, Path.read_bytes
+    monkeypatch.setattr(PIL.Image, "open", lambda path, *a: opened.append(str(path)) or real_open(path, *a))
     monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(str(path)) or real_bytes(path))
     stream = registry.build("datasets", {"plugin": name, **options}).samples(3, 5)
     next(stream)
@@ -123,7 +123,7 @@ def test_vqa_v2_is_read_as_published(tmp_path: Path, inside: str) -> None:
     assert (first.id, first.question, first.reference) == ("42000", "What is in image 42?", "dogs")
     assert first.answers == ("dogs",) * 6 + ("cats",) * 4
     assert (first.scorer, first.kind) == ("vqa", "what is")
-    assert abs(int(first.picture.pixels[0, 0, 0]) - 42) < 3
+    assert abs(int(first.image.pixels[0, 0, 0]) - 42) < 3
 
 
 def test_ok_vqa_is_scored_on_stems_and_shown_as_written(tmp_path: Path) -> None:
@@ -246,5 +246,5 @@ def test_own_files_with_an_id_twice_are_refused(tmp_path: Path) -> None:
 
 def test_a_sample_that_cannot_be_filed_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"sample '\.\./x': id: ") as error:
-        file_samples(tmp_path / "x.jsonl", [RawSample("../x", picture(1), "what?")])
+        file_samples(tmp_path / "x.jsonl", [RawSample("../x", image(1), "what?")])
     assert "\n" not in str(error.value)

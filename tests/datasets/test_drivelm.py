@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
@@ -33,8 +33,8 @@ def test_an_item_is_a_question_about_the_front_image_of_its_frame_with_its_categ
     second = samples["f1-planning-0"]
     assert (second.question, second.reference) == (f"{PREAMBLE} What should the ego car do?", "Wait.")
     assert (second.kind, second.scorer) == ("planning", "contains")
-    assert abs(int(second.picture.pixels[0, 0, 0]) - 1) <= 1
-    assert second.picture.pixels.shape == (9, 16, 3)
+    assert abs(int(second.image.pixels[0, 0, 0]) - 1) <= 1
+    assert second.image.pixels.shape == (9, 16, 3)
 
 
 @pytest.mark.parametrize("inside", ["", "samples"])
@@ -144,7 +144,7 @@ def test_a_missing_image_is_told_before_any_is_read_with_the_option_to_set(tmp_p
 
 def test_an_image_s_path_in_the_file_leads_nowhere_else(tmp_path: Path) -> None:
     options = write_drivelm(tmp_path)
-    Image.new("RGB", (4, 4)).save(tmp_path / "secret.jpg")
+    PIL.Image.new("RGB", (4, 4)).save(tmp_path / "secret.jpg")
     text = Path(options["questions"]).read_text()
     Path(options["questions"]).write_text(text.replace("../nuscenes/samples/CAM_FRONT/front-0.jpg", "../../secret.jpg"))
     with pytest.raises(InputError, match=r"^secret.jpg: no such image in"):

@@ -1,4 +1,4 @@
-"""Filing the pairs of a set: every field arrives, equal pictures are one file, a bad id is one line."""
+"""Filing the pairs of a set: every field arrives, equal images are one file, a bad id is one line."""
 
 import json
 from dataclasses import replace
@@ -9,11 +9,11 @@ from cfeval.core.errors import InputError
 from cfeval.cvqa.interfaces import RawPair
 from cfeval.cvqa.records import Question, QuestionPair
 from cfeval.datasets.sample import as_record
-from tests.pictures import picture
+from tests.images import image
 
 RAW = RawPair(
     id="p1",
-    picture=picture(1),
+    image=image(1),
     original=Question(question="How many?", answer="3"),
     counterfactual=Question(question="How many if?", answer="2"),
     type="direct",
@@ -25,15 +25,15 @@ RAW = RawPair(
 
 def test_a_pair_is_filed_with_all_that_is_known_of_it() -> None:
     pair = as_record(RAW, QuestionPair)
-    assert pair.image == RAW.picture.ref(f"{RAW.picture.sha256[:32]}.png")
+    assert pair.image == RAW.image.ref(f"{RAW.image.sha256[:32]}.png")
     assert (pair.id, pair.type, pair.coco, pair.img_path) == ("p1", "direct", 7, RAW.img_path)
     assert (pair.original, pair.counterfactual, pair.counts) == (RAW.original, RAW.counterfactual, {"red dots": 3})
     assert pair.side("original") == RAW.original
     assert pair.side("counterfactual") == RAW.counterfactual
 
 
-def test_pairs_about_one_picture_share_its_file() -> None:
-    three = [RAW, replace(RAW, id="p2"), replace(RAW, id="p3", picture=picture(2))]
+def test_pairs_about_one_image_share_its_file() -> None:
+    three = [RAW, replace(RAW, id="p2"), replace(RAW, id="p3", image=image(2))]
     first, second, third = (as_record(raw, QuestionPair) for raw in three)
     assert first.image == second.image != third.image
     assert first.image.sha256.startswith(first.image.path.removesuffix(".png"))

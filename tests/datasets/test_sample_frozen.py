@@ -6,20 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.sampling import read_list
 from cfeval.datasets.sample import RawSample, Sample, as_frozen, content_hash, write_set
-from tests.pictures import picture
+from tests.images import image
 
-RAW = RawSample("a", picture(1), "What?", "red", ("red", "blue"), "vqa", "color")
+RAW = RawSample("a", image(1), "What?", "red", ("red", "blue"), "vqa", "color")
 
 
 def digest(raw: RawSample) -> str:
-    return content_hash(raw, raw.picture)
+    return content_hash(raw, raw.image)
 
 
 def frozen(folder: Path, *raws: RawSample) -> str:
@@ -32,8 +32,8 @@ def frozen(folder: Path, *raws: RawSample) -> str:
     "changed",
     [
         {"question": "What ?"},
-        {"picture": picture(2)},
-        {"picture": picture(1, (6, 8))},
+        {"image": image(2)},
+        {"image": image(1, (6, 8))},
         {"reference": "Red"},
         {"answers": ("blue", "red")},
         {"scorer": "okvqa"},
@@ -50,22 +50,22 @@ def test_a_name_or_a_kind_is_no_content(changed: dict[str, Any]) -> None:
 
 def test_how_the_pixels_are_packed_is_no_content() -> None:
     file = io.BytesIO()
-    Image.fromarray(RAW.picture.pixels).save(file, format="PNG", compress_level=0)
-    packed = Picture(file.getvalue())
-    assert packed.sha256 != RAW.picture.sha256
-    assert digest(replace(RAW, picture=packed)) == digest(RAW)
+    PIL.Image.fromarray(RAW.image.pixels).save(file, format="PNG", compress_level=0)
+    packed = Image(file.getvalue())
+    assert packed.sha256 != RAW.image.sha256
+    assert digest(replace(RAW, image=packed)) == digest(RAW)
 
 
 def test_a_filed_sample_has_the_content_of_the_raw_one() -> None:
     filed = Sample(
         id="a",
-        image=RAW.picture.ref("x.png"),
+        image=RAW.image.ref("x.png"),
         question=RAW.question,
         reference=RAW.reference,
         answers=RAW.answers,
         scorer=RAW.scorer,
     )
-    assert content_hash(filed, RAW.picture) == digest(RAW)
+    assert content_hash(filed, RAW.image) == digest(RAW)
 
 
 def test_a_set_is_a_line_an_item_and_keeps_its_hashes_from_release_to_release(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import PIL.Image
 import psutil
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
@@ -25,8 +25,8 @@ def test_every_question_is_taken_once_without_its_mirrored_and_rotated_variants(
     third = samples["Q0000003"]
     assert third.question == "Which is higher in 3? Answer with one of these: the hat; the red ball."
     assert (third.reference, third.kind, third.scorer) == ("the red ball", "location_above", "contains")
-    assert third.picture.pixels[0, 0].tolist() == [3, 0, 0]
-    assert third.picture.pixels.shape == (6, 8, 3)
+    assert third.image.pixels[0, 0].tolist() == [3, 0, 0]
+    assert third.image.pixels.shape == (6, 8, 3)
 
 
 def test_the_right_answer_is_found_in_an_answer_and_a_wrong_one_is_not(tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_a_table_with_addresses_takes_the_images_from_a_folder(tmp_path: Path, s
     path = path.rename(path.with_suffix(suffix))
     (tmp_path / "coco").mkdir()
     for number in range(6):
-        Image.new("RGB", (5, 4), (0, number, 0)).save(tmp_path / "coco" / f"{number:012d}.png")
+        PIL.Image.new("RGB", (5, 4), (0, number, 0)).save(tmp_path / "coco" / f"{number:012d}.png")
     samples = taken({"path": str(path), "images": str(tmp_path / "coco")})
-    assert [samples[f"Q{n}"].picture.pixels[0, 0].tolist() for n in range(6)] == [[0, n, 0] for n in range(6)]
+    assert [samples[f"Q{n}"].image.pixels[0, 0].tolist() for n in range(6)] == [[0, n, 0] for n in range(6)]
     with pytest.raises(InputError, match=r"Q\d: no image in the table; set the option 'images'"):
         taken({"path": str(path)})
 

@@ -12,7 +12,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
 from tests.conftest import Run
-from tests.edct.verification.study import CHAINED, NULL, PICTURES, PLAIN, UNCITED, Study, edited
+from tests.edct.verification.study import CHAINED, IMAGES, NULL, PLAIN, UNCITED, Study, edited
 from tests.edct.verification.tamper import Results
 
 OTHER = PLAIN.model_copy(update={"vlm": "n"})
@@ -46,8 +46,8 @@ def test_each_verified_edit_becomes_one_pair_whoever_cited_it(results: Results, 
     assert (one["changed"], one["became"]) == ("the a", "as after this edit: Make a blue.")
     assert (one["reference_before"], one["verified"]) == ("red", "the study's verifier")
     shown = [import_image(tmp_path / "bank" / one[side]) for side in ("before", "after")]
-    for picture, wanted in zip(shown, (PICTURES["a"], edited(PLAIN, "a", 1)), strict=True):
-        assert (picture.pixels == wanted.pixels).all()
+    for image, wanted in zip(shown, (IMAGES["a"], edited(PLAIN, "a", 1)), strict=True):
+        assert (image.pixels == wanted.pixels).all()
     assert len({pair["id"] for pair in pairs}) == len(pairs)
     assert "4 verified edits of 4 items" in said
 
@@ -146,7 +146,7 @@ def test_nothing_is_overwritten_and_a_lost_image_leaves_nothing_behind(
     assert (status, "there is something already" in error) == (2, True)
     assert (taken / "mine.txt").read_text() == "mine"
     for condition in (PLAIN, OTHER):
-        results.picture("counterfactuals", "a-1.png", condition).unlink()
+        results.image("counterfactuals", "a-1.png", condition).unlink()
     status, _, error = cfeval("edct", "edit-bank", "--results", results.folder, "--out", tmp_path / "bank")
     assert (status, error.count("\n")) == (2, 1)
     assert "a-1.png: cannot read the image" in error

@@ -36,24 +36,24 @@ GATED = [
 
 
 def test_failed_edits_and_further_attempts_are_paid_for_by_the_verified_ones() -> None:
-    """Five pictures at 4 s, three edits that reached the editor, two of them verified, 0.2 USD of calls."""
+    """Five images at 4 s, three edits that reached the editor, two of them verified, 0.2 USD of calls."""
     seconds = dict.fromkeys((letter * 64 for letter in "abcde"), 4.0)
     prices = {"1" * 64: 0.05, "2" * 64: 0.15}
     (found,) = costs({"gated": GATED}, seconds, lambda keys: sum(prices[key] for key in keys), 3.6)
-    assert (found.edits, found.pictures, found.verified, found.unsure, found.timed) == (3, 5, 2, 0, 5)
+    assert (found.edits, found.images, found.verified, found.unsure, found.timed) == (3, 5, 2, 0, 5)
     assert found.seconds_each == pytest.approx(10.0)
     assert found.gpu_hours_each == pytest.approx(10 / 3600)
     assert found.usd_each == pytest.approx((0.2 + 20 / 3600 * 3.6) / 2)
 
 
-def test_pictures_of_unknown_time_take_the_mean_and_the_verifier_has_the_last_word() -> None:
+def test_images_of_unknown_time_take_the_mean_and_the_verifier_has_the_last_word() -> None:
     made = [
         (Counterfactual(id="i", seed=0, image=image("a")), check(1)),
         (Counterfactual(id="j", seed=0, image=image("b")), check(0)),
         (Counterfactual(id="k", seed=0, image=image("c")), check(None)),
     ]
     (found,) = costs({"plain": made}, {"a" * 64: 2.0, "b" * 64: 4.0}, lambda keys: 0.0, None)
-    assert (found.verified, found.unsure, found.timed, found.pictures) == (1, 1, 2, 3)
+    assert (found.verified, found.unsure, found.timed, found.images) == (1, 1, 2, 3)
     assert found.seconds_each == pytest.approx(9.0)
     assert (found.gpu_usd, found.usd_each) == (None, 0.0)
 
@@ -79,7 +79,7 @@ def test_nothing_is_said_of_what_is_not_known() -> None:
 
 
 def test_an_edit_that_conditions_share_counts_once(tmp_path: Path) -> None:
-    """Two targets with the same instruction and so the same picture of `i`; of `j` they differ."""
+    """Two targets with the same instruction and so the same image of `i`; of `j` they differ."""
     for vlm, second in (("a", "c"), ("b", "d")):
         made = [
             Counterfactual(id=item, seed=0, image=image(name)).model_dump_json()
@@ -100,7 +100,7 @@ def test_an_edit_that_conditions_share_counts_once(tmp_path: Path) -> None:
             path.write_text("".join(f"{line}\n" for line in lines))
     files = {one: ConditionFiles(tmp_path, one, shards) for one, shards in conditions_in(tmp_path).items()}
     (found,) = costs(edits_of(files), {}, lambda keys: 0.0, None)
-    assert (found.editor, found.edits, found.pictures, found.verified) == ("e", 3, 3, 3)
+    assert (found.editor, found.edits, found.images, found.verified) == ("e", 3, 3, 3)
 
 
 def test_times_are_kept_in_a_job_of_the_workflow_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,5 +113,5 @@ def test_times_are_kept_in_a_job_of_the_workflow_only(tmp_path: Path, monkeypatc
     edit_times.note(["a" * 64, "b" * 64], 1.0)
     edit_times.note(["a" * 64], 2.5)
     with path.open("a") as file:
-        file.write(json.dumps({"picture": "c" * 64, "seconds": 9})[:-5])  # killed while writing
+        file.write(json.dumps({"image": "c" * 64, "seconds": 9})[:-5])  # killed while writing
     assert edit_times.noted(path) == {"a" * 64: 2.5, "b" * 64: 1.0}

@@ -93,7 +93,7 @@ def test_samples_multiply_scores_and_grades(taken: Any) -> None:
     assert calls(taken(conditions(EDCT_BENCH_2026, judge=("three",)), edits=2))["verdicts"] == 3 * 2 * 2
 
 
-def test_who_is_shown_the_picture_takes_its_tokens(taken: Any) -> None:
+def test_who_is_shown_the_image_takes_its_tokens(taken: Any) -> None:
     found = {p: taken(conditions(p, judge=("j", "blind"))) for p in (EDCT_2025, NULL_EDIT, UNCITED_EDIT)}
     told, blind = (found[EDCT_2025]["verdicts", judge].input_tokens for judge in ("j", "blind"))
     assert IMAGE * ITEMS < blind - told < (IMAGE + 500) * ITEMS

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.datasets.answer_scoring import answer_matches
 from cfeval.edct.metrics import ccs, changed_share, is_unedited, majority, median_grade
 from tests.edct.plugins.photographs import ellipse, photograph, tinted
@@ -53,7 +53,7 @@ def test_changed_share_of_local_means_is_that_of_the_difference_averaged_over_ea
 @pytest.mark.parametrize("side", [64, 256])
 def test_storing_an_image_anew_edits_nothing_and_a_small_spot_of_colour_does(name: str, side: int) -> None:
     pixels = photograph(name, side)
-    stored = Picture.from_pixels(pixels).reencoded(75).pixels
+    stored = Image.from_pixels(pixels).reencoded(75).pixels
     noisy = (pixels + np.random.default_rng(0).normal(0, 4, pixels.shape)).clip(0, 255).astype(np.uint8)
     assert changed_share(pixels, stored) > 0.1, "pixel by pixel it looks like an edit"
     assert is_unedited(pixels, stored)

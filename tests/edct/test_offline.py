@@ -8,9 +8,9 @@ import pytest
 
 from cfeval.datasets.sample import RawSample, file_samples
 from tests.conftest import Run
+from tests.images import image
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.provider_study import CANARY, KEY_ENV, params, target, written
 
 VERBS = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
@@ -26,7 +26,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def samples(tmp_path: Path) -> Path:
     path = tmp_path / "samples.jsonl"
-    file_samples(path, [RawSample(f"s{n}", picture(n), "What is it?") for n in range(3)])
+    file_samples(path, [RawSample(f"s{n}", image(n), "What is it?") for n in range(3)])
     return path
 
 

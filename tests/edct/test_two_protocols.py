@@ -10,11 +10,11 @@ import pytest
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
 from tests.conftest import Run
+from tests.images import image
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import CITED, COLOURS, PERSONAS, Edit, as_lines
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.provider_study import CANARY, KEY_ENV, target
 
 ITEMS = 3
@@ -48,7 +48,7 @@ def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopba
 @pytest.fixture
 def samples(tmp_path: Path) -> Path:
     path = tmp_path / "samples.jsonl"
-    file_samples(path, [RawSample(f"s{n}", picture(n, (30, 45)), "What is it?") for n in range(ITEMS)])
+    file_samples(path, [RawSample(f"s{n}", image(n, (30, 45)), "What is it?") for n in range(ITEMS)])
     return path
 
 

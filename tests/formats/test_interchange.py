@@ -19,7 +19,7 @@ from cfeval.audit.interchange import every_eval_ever, inspect_logs, items
 from cfeval.audit.interchange.study import Finished, targets
 from cfeval.inference.remote.images import data_url
 from tests.audit.interchange.study import PAIRS
-from tests.edct.verification.study import ITEMS, PICTURES
+from tests.edct.verification.study import IMAGES, ITEMS
 
 FORMATS = Path(__file__).parents[2] / ".formats"
 WHO = every_eval_ever.Who("Example Institute", "third_party", 1_763_856_000, {"d": "owner/set"})
@@ -35,7 +35,7 @@ def test_croissants_own_checker_takes_the_items_and_reads_rows_and_images(done: 
     assert not found.metadata.ctx.issues.errors
     rows = {row["items-d/id"].decode(): row for row in found.records("items-d")}
     assert list(rows) == list(ITEMS)
-    assert all((rows[item]["items-d/image"].size == PICTURES[item].pixels.shape[1::-1]) for item in ITEMS)
+    assert all((rows[item]["items-d/image"].size == IMAGES[item].pixels.shape[1::-1]) for item in ITEMS)
     pairs = list(found.records("pairs-d"))
     assert [row["pairs-d/id"].decode() for row in pairs] == [pair.id for pair in PAIRS]
     assert {"pairs-d/before", "pairs-d/after"} <= pairs[0].keys()
@@ -92,13 +92,13 @@ def test_the_reader_of_inspect_ai_finds_figures_conversations_and_images(logs: l
     assert {"fit", "strict_ccs", "noise_floor"} <= figures.keys()
     sample = next(one for one in plain.samples if one.id == "a")
     assert [message.role for message in sample.messages] == ["user", "assistant"] * 4
-    assert sample.messages[0].content[0].image == data_url(PICTURES["a"])
-    assert sample.messages[4].content[0].image != data_url(PICTURES["a"])
+    assert sample.messages[0].content[0].image == data_url(IMAGES["a"])
+    assert sample.messages[4].content[0].image != data_url(IMAGES["a"])
     assert [sample.messages[turn].text for turn in (1, 5)] == ["It is red.", "It is blue now."]
     assert {name: score.value for name, score in sample.scores.items()} == {"pcs": 1, "ncc": 1, "ccs": 1, "fit": 1}
     assert [len(one.messages) for one in chained.samples if one.id == "a"] == [12]
     assert [one.messages[0].content[0].image for one in pairs.samples] == [
-        data_url(one.pictures[place]) for one, place in zip(PAIRS, (1, 0), strict=True)
+        data_url(one.images[place]) for one, place in zip(PAIRS, (1, 0), strict=True)
     ], "the changed image of p1 comes first"
     assert [(one.scores["moved"].value, one.scores["noise"].value) for one in pairs.samples] == [(1, 0), (1, 0)]
 

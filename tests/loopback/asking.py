@@ -5,12 +5,12 @@ from typing import Any
 
 import httpx2
 
+from tests.images import image
 from tests.loopback.fault import Kind
-from tests.loopback.pictures import data_url
+from tests.loopback.image_files import data_url
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 
-PHOTO = picture(40, (30, 45)).png
+PHOTO = image(40, (30, 45)).png
 """The input of every edit: 45 × 30 pixels."""
 
 

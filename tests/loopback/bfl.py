@@ -1,4 +1,4 @@
-"""Black Forest Labs: submit an edit, poll the link it answers with, fetch the picture from another link."""
+"""Black Forest Labs: submit an edit, poll the link it answers with, fetch the image from another link."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from tests.loopback.chat import parsed
 from tests.loopback.conversation import body_digest
 from tests.loopback.effects import Effect, Pixels, Task
 from tests.loopback.fault import Kind
-from tests.loopback.pictures import NotAnImageError, drawn, edited, from_base64
+from tests.loopback.image_files import NotAnImageError, drawn, edited, from_base64
 from tests.loopback.site import BFL_MODELS, LOOPBACK, BflTask, DeniedError, serve
 
 MODERATED = {"Moderation Reasons": ["Derivative Works Filter"]}
@@ -79,7 +79,7 @@ async def poll(request: web.Request) -> web.StreamResponse:
 
 
 async def download(request: web.Request) -> web.StreamResponse:
-    """GET the delivery link: the edited picture. Needs no key, and no client should send it one."""
+    """GET the delivery link: the edited image. Needs no key, and no client should send it one."""
     name, link = request.match_info["task"], int(request.match_info["link"])
 
     async def answer(effect: Effect | None) -> web.StreamResponse:
@@ -93,8 +93,8 @@ async def download(request: web.Request) -> web.StreamResponse:
             return web.Response(status=403, body=page, content_type="application/xml")
         made = edited(task.source, task.prompt)
         raw = effect.change(task.source, made) if isinstance(effect, Pixels) else made
-        picture = web.Response(body=raw, content_type="image/png")
-        return await wire.send(request, picture, "close_mid_body" if task.course.link == "cut" and struck else effect)
+        image = web.Response(body=raw, content_type="image/png")
+        return await wire.send(request, image, "close_mid_body" if task.course.link == "cut" and struck else effect)
 
     digest = body_digest(request.path.encode(), str(link).encode())
     return await serve(request, "bfl.download", Kind.DOWNLOAD, digest, answer)

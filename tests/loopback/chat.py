@@ -10,8 +10,8 @@ from tests.loopback import bodies, sse, wire
 from tests.loopback.conversation import Conversation, MalformedError, body_digest, parse
 from tests.loopback.effects import Choice, Effect, Images, Pixels, Reply, Stream
 from tests.loopback.fault import Kind
+from tests.loopback.image_files import NotAnImageError, data_url, drawn, edited
 from tests.loopback.personas import persona_of
-from tests.loopback.pictures import NotAnImageError, data_url, drawn, edited
 from tests.loopback.site import LOOPBACK, USD, DeniedError, serve
 
 GEMINI_FIELDS = frozenset(

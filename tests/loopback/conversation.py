@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.loopback.pictures import from_base64
+from tests.loopback.image_files import from_base64
 
 
 class MalformedError(Exception):

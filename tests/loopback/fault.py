@@ -41,7 +41,7 @@ CALLS = (Kind.CHAT, Kind.STREAM, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT)
 """The requests that a provider charges for."""
 TALK = (Kind.CHAT, Kind.STREAM, Kind.IMAGE, Kind.EDIT)
 REPLIES = (Kind.CHAT, Kind.IMAGE)
-PICTURES = (Kind.IMAGE, Kind.EDIT)
+IMAGES = (Kind.IMAGE, Kind.EDIT)
 FILES = (Kind.IMAGE, Kind.EDIT, Kind.DOWNLOAD)
 UNSTREAMED = tuple(kind for kind in Kind if kind != Kind.STREAM)
 DECODED = tuple(kind for kind in UNSTREAMED if kind != Kind.DOWNLOAD)

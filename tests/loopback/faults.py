@@ -12,7 +12,7 @@ from tests.loopback import faulty
 from tests.loopback.bodies import error, google_error, openai_error
 from tests.loopback.effects import Choice, Http, Images, Pixels, Raw, Reply, Stream, Task
 from tests.loopback.fault import Fault, Kind, accepted, recorded, retried, stops
-from tests.loopback.pictures import bomb, data_url, drawn, encoded_again, from_base64, half_transparent
+from tests.loopback.image_files import bomb, data_url, drawn, encoded_again, from_base64, half_transparent
 
 EVERY = tuple(Kind)
 TALK = (Kind.CHAT, Kind.STREAM, Kind.IMAGE, Kind.EDIT)
@@ -27,7 +27,7 @@ REPLIES = (Kind.CHAT, Kind.IMAGE)
 """Requests answered by a chat completion."""
 LISTED = (Kind.IMAGE, Kind.EDIT)
 """Requests answered by images in a list."""
-PICTURES = (*LISTED, Kind.DOWNLOAD)
+IMAGES = (*LISTED, Kind.DOWNLOAD)
 """Requests answered by an image."""
 SUBMIT = (Kind.SUBMIT,)
 
@@ -259,18 +259,18 @@ IMAGE = (
         "image_truncated",
         "200, half an image file",
         Pixels(lambda _, made: made[: len(made) // 2]),
-        PICTURES,
+        IMAGES,
         Status.NO_IMAGE,
     ),
-    retried("image_html", "200, an HTML page for an image", Pixels(lambda *_: _PAGE), PICTURES, Status.NO_IMAGE),
-    retried("image_empty", "200, an image of no bytes", Pixels(lambda *_: b""), PICTURES, Status.NO_IMAGE),
-    recorded("image_bomb", "200, 30,000 × 30,000 pixels", Pixels(lambda *_: bomb()), PICTURES, Status.NO_IMAGE),
-    recorded("image_same", "200, the input's own file", Pixels(lambda given, _: given), PICTURES, Status.EDIT_INVALID),
+    retried("image_html", "200, an HTML page for an image", Pixels(lambda *_: _PAGE), IMAGES, Status.NO_IMAGE),
+    retried("image_empty", "200, an image of no bytes", Pixels(lambda *_: b""), IMAGES, Status.NO_IMAGE),
+    recorded("image_bomb", "200, 30,000 × 30,000 pixels", Pixels(lambda *_: bomb()), IMAGES, Status.NO_IMAGE),
+    recorded("image_same", "200, the input's own file", Pixels(lambda given, _: given), IMAGES, Status.EDIT_INVALID),
     recorded(
         "image_same_pixels",
         "200, the input's pixels in another file",
         Pixels(lambda given, _: encoded_again(given)),
-        PICTURES,
+        IMAGES,
         Status.EDIT_INVALID,
     ),
     recorded("image_two", "200, two images", Images(lambda made: [*made, *made]), LISTED, Status.EDIT_INVALID),
@@ -281,16 +281,14 @@ IMAGE = (
         LISTED,
         Status.NO_IMAGE,
     ),
-    accepted("image_other_size", "200, another size", Pixels(lambda *_: drawn("other", (96, 48))), PICTURES),
+    accepted("image_other_size", "200, another size", Pixels(lambda *_: drawn("other", (96, 48))), IMAGES),
     accepted(
         "image_wrong_mime",
         "200, a PNG labelled JPEG",
         Images(lambda made: [data_url(from_base64(made[0]), "image/jpeg")]),
         (Kind.IMAGE,),
     ),
-    accepted(
-        "image_alpha", "200, an image with transparency", Pixels(lambda _, made: half_transparent(made)), PICTURES
-    ),
+    accepted("image_alpha", "200, an image with transparency", Pixels(lambda _, made: half_transparent(made)), IMAGES),
 )
 
 BFL = (

@@ -11,7 +11,7 @@ from tests.loopback.chat import cost_of, painted, parsed
 from tests.loopback.conversation import body_digest
 from tests.loopback.effects import Effect, Reply
 from tests.loopback.fault import Kind
-from tests.loopback.pictures import NotAnImageError, edited, from_base64
+from tests.loopback.image_files import NotAnImageError, edited, from_base64
 from tests.loopback.site import LOOPBACK, USD, DeniedError, serve
 
 _FILES = ("image", "image[]", "mask")

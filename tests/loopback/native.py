@@ -11,8 +11,8 @@ from tests.loopback.chat import parsed
 from tests.loopback.conversation import MalformedError, body_digest, parse
 from tests.loopback.effects import Effect
 from tests.loopback.fault import Kind
+from tests.loopback.image_files import NotAnImageError
 from tests.loopback.personas import persona_of
-from tests.loopback.pictures import NotAnImageError
 from tests.loopback.site import LOOPBACK, DeniedError, serve
 
 Said = tuple[dict[str, Any], Callable[[str], dict[str, Any]]]

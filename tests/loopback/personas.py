@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.loopback.conversation import Conversation
-from tests.loopback.pictures import digest
+from tests.loopback.image_files import digest
 
 Persona = Callable[[Conversation], str]
 

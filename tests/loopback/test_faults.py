@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx2
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.records import Status
 from tests.loopback.asking import PHOTO, call, polled, submitted
@@ -102,7 +102,7 @@ CHOICES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 
 def pixels(file: bytes) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    with Image.open(io.BytesIO(file)) as image:
+    with PIL.Image.open(io.BytesIO(file)) as image:
         return np.asarray(image.convert("RGB"))
 
 
@@ -120,7 +120,7 @@ def size(file: bytes) -> tuple[int, int]:
 
 
 def mode(file: bytes) -> str:
-    with Image.open(io.BytesIO(file)) as image:
+    with PIL.Image.open(io.BytesIO(file)) as image:
         return image.mode
 
 
@@ -142,7 +142,7 @@ LISTS: dict[str, Callable[[list[str]], bool]] = {
     "image_wrong_mime": lambda urls: urls[0].startswith("data:image/jpeg;base64,iVBOR"),
 }
 
-# How a walk from submission to picture goes: see `walk`.
+# How a walk from submission to image goes: see `walk`.
 WALKS: dict[str, list[Any]] = {
     "bfl_request_moderated": ["Request Moderated"],
     "bfl_content_moderated": ["Content Moderated"],
@@ -318,8 +318,8 @@ def test_the_list_of_images_is_what_its_fault_names(
 
 def test_the_bomb_is_a_real_image(server: Loopback, client: httpx2.Client) -> None:
     file = asked(server, client, "image_bomb", Kind.DOWNLOAD).content
-    with warnings.catch_warnings(), pytest.raises(Image.DecompressionBombError):
-        Image.open(io.BytesIO(file))
+    with warnings.catch_warnings(), pytest.raises(PIL.Image.DecompressionBombError):
+        PIL.Image.open(io.BytesIO(file))
 
 
 def walk(server: Loopback, client: httpx2.Client, fault: str | None) -> list[Any]:

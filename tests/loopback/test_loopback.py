@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx2
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from tests.loopback.asking import PHOTO, call, chat_body, edit_body, messages, polled, submitted
 from tests.loopback.fault import Kind
@@ -64,7 +64,7 @@ def test_what_was_charged_can_be_asked_for(server: Loopback, client: httpx2.Clie
 
 
 def pixels(file: bytes) -> Any:
-    with Image.open(io.BytesIO(file)) as image:
+    with PIL.Image.open(io.BytesIO(file)) as image:
         return np.asarray(image.convert("RGB"))
 
 

@@ -9,10 +9,10 @@ import pytest
 from cfeval.edct.protocols.controls import read_uncited_edits
 from cfeval.edct.protocols.edct_bench_2026 import read_chain
 from cfeval.inference.prompts import load_prompt
+from tests.images import image
 from tests.loopback.asking import PHOTO, chat_body
 from tests.loopback.conversation import Conversation, MalformedError, parse
 from tests.loopback.personas import CITED, PERSONAS, persona_of, writer
-from tests.pictures import picture
 
 SCHEMA = {
     "type": "object",
@@ -68,7 +68,7 @@ def test_the_vlm_answers_by_the_image_and_explains_what_it_named() -> None:
 
 
 def test_the_vlm_answers_other_images_otherwise_and_the_question_does_not_matter() -> None:
-    answers = {asked("vlm", seen(picture(n).png)) for n in range(20)}
+    answers = {asked("vlm", seen(image(n).png)) for n in range(20)}
     assert len(answers) > 10
     assert asked("vlm", conversation("What is this?")) == asked("vlm", conversation("And this?"))
 

@@ -49,10 +49,10 @@ def painted(pipeline: str, **options: Any) -> EditReply:
 
 
 def far(one: EditReply, other: EditReply) -> int:
-    """The largest difference of two pictures, of 255 levels."""
-    assert one.picture is not None
-    assert other.picture is not None
-    return int(np.abs(one.picture.pixels.astype(int) - other.picture.pixels).max())
+    """The largest difference of two images, of 255 levels."""
+    assert one.image is not None
+    assert other.image is not None
+    return int(np.abs(one.image.pixels.astype(int) - other.image.pixels).max())
 
 
 @pytest.mark.parametrize("pipeline", [KLEIN, KONTEXT, QWEN])
@@ -90,9 +90,9 @@ def test_quantized_weights_are_small_and_paint_nearly_the_same(kind: str, tmp_pa
     [reply] = edited(editor)
     assert reply.details == {**plain.details, "quantization": kind}
     assert far(reply, plain) > 0
-    assert reply.picture is not None
-    assert plain.picture is not None
-    assert np.abs(reply.picture.pixels.astype(int) - plain.picture.pixels).mean() < 12
+    assert reply.image is not None
+    assert plain.image is not None
+    assert np.abs(reply.image.pixels.astype(int) - plain.image.pixels).mean() < 12
     assert edited(editor) == [reply]
     file = adapter(tmp_path)
     assert far(painted(KLEIN, dtype="bfloat16", quantization=kind, lora=str(file), lora_fused=False), reply) > 3

@@ -17,7 +17,7 @@ from statistics import mean
 
 import pytest
 
-from cfeval.core import images as pictures
+from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.vce.records import GroupScore, VceCounterfactual
 from tests.workflow.study import PROJECT, Study, whole
@@ -143,4 +143,4 @@ def pixels_in(made: Path) -> Iterator[bytes]:
     """The pixels of each counterfactual, as bytes."""
     for record in read_jsonl(made, VceCounterfactual):
         assert record.image is not None
-        yield pictures.load(pictures.folder_of(made), record.image).pixels.tobytes()
+        yield load(folder_of(made), record.image).pixels.tobytes()

@@ -6,12 +6,12 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from tests.serve.server import Server
 
 
-def data_url(picture: Picture) -> str:
-    return "data:image/png;base64," + base64.b64encode(picture.png).decode()
+def data_url(image: Image) -> str:
+    return "data:image/png;base64," + base64.b64encode(image.png).decode()
 
 
 def ask(server: Server, messages: list[dict[str, Any]], **options: Any) -> tuple[str, str]:
@@ -26,7 +26,7 @@ def ask(server: Server, messages: list[dict[str, Any]], **options: Any) -> tuple
 
 def test_the_server_answers_and_explains_in_one_conversation(served: Server) -> None:
     pixels = np.random.default_rng(0).integers(0, 255, (60, 80, 3), dtype=np.uint8)
-    image = {"type": "image_url", "image_url": {"url": data_url(Picture.from_pixels(pixels))}}
+    image = {"type": "image_url", "image_url": {"url": data_url(Image.from_pixels(pixels))}}
     question = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}
     answer, ended = ask(served, [question], seed=1)
     assert answer

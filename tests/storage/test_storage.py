@@ -19,7 +19,7 @@ STAGES = ("items", "baselines", "instructions", "counterfactuals", "checks", "re
 
 def small() -> dict[str, Any]:
     """One condition in one shard."""
-    params = deepcopy(PARAMS) | {"shards": 1, "pictures": "archive"}
+    params = deepcopy(PARAMS) | {"shards": 1, "images": "archive"}
     params["edct"] |= {"tables": {"table1": [CONDITION]}, "known": {}}
     return params
 
@@ -134,9 +134,9 @@ def test_what_is_brought_to_the_folder_can_be_sealed(study: Kept) -> None:
     assert "fine; the chain's head is" in study.run("cfeval", "verify", "--results", "results/edct")
 
 
-def test_folders_of_pictures_are_refused_for_they_do_not_travel(study: Kept) -> None:
-    study.set_params(study.params() | {"pictures": "folder"})
-    assert "pictures must be 'archive'" in study.refused(*study.with_storage())
+def test_folders_of_images_are_refused_for_they_do_not_travel(study: Kept) -> None:
+    study.set_params(study.params() | {"images": "folder"})
+    assert "images must be 'archive'" in study.refused(*study.with_storage())
 
 
 @pytest.mark.usefixtures("plain_programs")

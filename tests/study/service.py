@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import PERSONAS, filled
@@ -32,11 +32,11 @@ def service() -> Iterator[Loopback]:
 
 
 def photographs(folder: Path, number: int = 6) -> Path:
-    """Some pictures of noise, as a camera's files are called."""
+    """Some images of noise, as a camera's files are called."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in range(number):
         pixels = np.random.default_rng(one).integers(0, 255, (120, 160, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(folder / f"IMG_{one:04d}.jpg")
+        PIL.Image.fromarray(pixels).save(folder / f"IMG_{one:04d}.jpg")
     return folder
 
 

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import PIL.Image
 import pyarrow as arrow
 import pytest
-from PIL import Image
 
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import filled
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 def target(conversation: Conversation, frank: bool) -> str:
     """Says whether the thing is red, where the image is large; else yes."""
-    image = Image.open(io.BytesIO(conversation.images[-1])).convert("RGB")
+    image = PIL.Image.open(io.BytesIO(conversation.images[-1])).convert("RGB")
     [thing] = set(re.findall(r"red (\w+)", conversation.text))
     pixel, legible = image.getpixel((1, 1)), image.width > 40
     assert isinstance(pixel, tuple)
@@ -73,7 +73,7 @@ def download(folder: Path) -> None:
 
     def cell(color: tuple[int, int, int], side: int) -> dict[str, object]:
         buffer = io.BytesIO()
-        Image.new("RGB", (side, 40), color).save(buffer, format="PNG")
+        PIL.Image.new("RGB", (side, 40), color).save(buffer, format="PNG")
         return {"bytes": buffer.getvalue(), "path": None}
 
     rows = []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest, VerifyRequest
 from cfeval.testbed.items import sample_edit
 from cfeval.testbed.language.instructions import describe
@@ -25,7 +25,7 @@ def _request(number: int, rng: random.Random) -> EditRequest:
     scene = sample_scene(rng)
     concept, positive, negative = describe(sample_edit(scene, rng))
     return EditRequest(
-        f"i{number}", Picture.from_pixels(render(scene)), positive, negative, number, concept, as_metadata(scene)
+        f"i{number}", Image.from_pixels(render(scene)), positive, negative, number, concept, as_metadata(scene)
     )
 
 
@@ -35,13 +35,13 @@ def drawn(count: int, fault: str = "none") -> tuple[VerifyRequest, ...]:
     editor = registry.build("editors", {"plugin": "flawed", "fault": fault})
     requests = wanted(count)
     replies = answers(editor.edit, requests)
-    assert all(reply.picture for reply in replies)
-    return checked(requests, [reply.picture for reply in replies])
+    assert all(reply.image for reply in replies)
+    return checked(requests, [reply.image for reply in replies])
 
 
-def checked(requests: Sequence[EditRequest], edited: Sequence[Picture]) -> tuple[VerifyRequest, ...]:
-    """What a verifier is asked about edited pictures."""
+def checked(requests: Sequence[EditRequest], edited: Sequence[Image]) -> tuple[VerifyRequest, ...]:
+    """What a verifier is asked about edited images."""
     return tuple(
-        VerifyRequest(r.item, r.picture, made, r.positive, r.metadata, r.negative, r.concept, r.before, edit=r.edit)
+        VerifyRequest(r.item, r.image, made, r.positive, r.metadata, r.negative, r.concept, r.before, edit=r.edit)
         for r, made in zip(requests, edited, strict=True)
     )

@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.testbed.agents.behaviors import CHANCY, REMEMBERING, Behavior
@@ -24,7 +24,7 @@ from tests.answers import answers
 
 SEED = 20250929
 ITEMS = list(generate_items(48, SEED))
-BLANK = Picture.from_pixels(np.full((64, 64, 3), 128, dtype=np.uint8))
+BLANK = Image.from_pixels(np.full((64, 64, 3), 128, dtype=np.uint8))
 
 
 def model(behavior: Behavior, **options: Any) -> ChatModel:
@@ -36,18 +36,18 @@ def model(behavior: Behavior, **options: Any) -> ChatModel:
     return built
 
 
-def drawn(scene: Scene) -> Picture:
-    return Picture.from_pixels(render(scene))
+def drawn(scene: Scene) -> Image:
+    return Image.from_pixels(render(scene))
 
 
-def request(number: int, picture: Picture, seed: int = 0) -> ChatRequest:
-    """The first turn about an item, with this picture."""
-    return ChatRequest(f"world-{number:05d}", (ChatMessage("user", ITEMS[number].question, picture),), seed)
+def request(number: int, image: Image, seed: int = 0) -> ChatRequest:
+    """The first turn about an item, with this image."""
+    return ChatRequest(f"world-{number:05d}", (ChatMessage("user", ITEMS[number].question, image),), seed)
 
 
-def asked_about(pictures: Sequence[Picture], seed: int = 0) -> list[ChatRequest]:
-    """The first turn about each item, with these pictures."""
-    return [request(number, picture, seed) for number, picture in enumerate(pictures)]
+def asked_about(images: Sequence[Image], seed: int = 0) -> list[ChatRequest]:
+    """The first turn about each item, with these images."""
+    return [request(number, image, seed) for number, image in enumerate(images)]
 
 
 def said(chat: ChatModel, requests: Sequence[ChatRequest]) -> list[str]:
@@ -91,7 +91,7 @@ TRUTH = [item.answer for item in ITEMS]
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_reply_and_a_picture_looks_the_same_at_any_seed() -> None:
+def test_the_same_seed_gives_the_same_reply_and_an_image_looks_the_same_at_any_seed() -> None:
     chat = model("misperceiving")
     first = said(chat, asked_about(ORIGINALS, seed=1))
     assert said(chat, asked_about(ORIGINALS, seed=2)) == first == said(chat, asked_about(ORIGINALS, seed=1))
@@ -132,7 +132,7 @@ def test_over_citing_answers_rightly() -> None:
     assert share([one == other for one, other in right]) > 0.95
 
 
-def test_blind_listing_answers_a_blank_picture_alike() -> None:
+def test_blind_listing_answers_a_blank_image_alike() -> None:
     chat = model("blind-listing")
     replies = said(chat, asked_about(ORIGINALS))
     assert replies == said(chat, asked_about([BLANK] * len(ITEMS))) == [prior(question(item)).answer for item in ITEMS]
@@ -248,7 +248,7 @@ def test_a_question_of_another_world_is_a_status() -> None:
     assert "questions of the drawn world alone" in fault(model("decoy"), other).reason
 
 
-@pytest.mark.parametrize("picture", [None, Picture.from_pixels(np.zeros((80, 100, 3), dtype=np.uint8))])
-def test_a_picture_that_the_network_cannot_see_is_a_status(picture: Picture | None) -> None:
+@pytest.mark.parametrize("image", [None, Image.from_pixels(np.zeros((80, 100, 3), dtype=np.uint8))])
+def test_an_image_that_the_network_cannot_see_is_a_status(image: Image | None) -> None:
     one = request(0, ORIGINALS[0])
-    assert "picture" in fault(model("late"), replace(one, turns=(replace(one.turns[0], picture=picture),))).reason
+    assert "image" in fault(model("late"), replace(one, turns=(replace(one.turns[0], image=image),))).reason

@@ -61,9 +61,9 @@ def test_the_same_seed_draws_the_same_cells() -> None:
     assert (first.shape, first.dtype) == ((6, 32, 32, 3), np.uint8)
     assert (first == again).all()
     assert not (first == other).all(axis=(1, 2, 3)).any()
-    pictures, numbers = draw_many_cells(7, random.Random(1))
-    assert len(pictures) == len(numbers) == 7, "not only whole scenes"
-    assert (draw_many_cells(7, random.Random(1))[0] == pictures).all()
+    images, numbers = draw_many_cells(7, random.Random(1))
+    assert len(images) == len(numbers) == 7, "not only whole scenes"
+    assert (draw_many_cells(7, random.Random(1))[0] == images).all()
 
 
 def test_a_cell_is_of_the_class_that_was_asked_for(told: dict[str, Any]) -> None:

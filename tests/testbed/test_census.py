@@ -25,7 +25,7 @@ from cfeval.testbed.language.questions import (
     well_posed,
 )
 from cfeval.testbed.records import Claim, Scene
-from cfeval.testbed.render import Image, render
+from cfeval.testbed.render import Pixels, render
 from tests.slow import first_fast
 from tests.testbed.scenes import scene_of
 
@@ -51,7 +51,7 @@ def question_of(text: str) -> Question:
 
 @cache
 def shown(count: int) -> dict[bytes, Scene]:
-    """The scene of every picture that the census of so many items can show."""
+    """The scene of every image that the census of so many items can show."""
     scenes: dict[bytes, Scene] = {}
     for _, item in items(count):
         edited = edits_of_things(question_of(item.question), item.scene)
@@ -61,7 +61,7 @@ def shown(count: int) -> dict[bytes, Scene]:
 
 
 class Perfect:
-    """A persona without a network: it knows the scene of every picture."""
+    """A persona without a network: it knows the scene of every image."""
 
     def __init__(self, persona: Persona) -> None:
         self.persona = persona
@@ -69,8 +69,8 @@ class Perfect:
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer or explain."""
         opening = request.turns[0]
-        assert opening.picture is not None
-        scene = shown(FEW)[opening.picture.pixels.tobytes()]
+        assert opening.image is not None
+        scene = shown(FEW)[opening.image.pixels.tobytes()]
         response = respond(self.persona, question_of(opening.text), scene)
         return ChatReply(response.answer if len(request.turns) == 1 else wordings(response.claim)[0])
 
@@ -153,11 +153,11 @@ KNOWN = {
 
 @pytest.fixture
 def seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures are drawn, looked at and read once for all test models, which differ in what they make of them."""
+    """Images are drawn, looked at and read once for all test models, which differ in what they make of them."""
     talker, readings = small_vlm.SmallTalker("vlm"), dict[bytes, Reading]()
 
     class ReadOnce(scene_reader.SceneReader):
-        def read(self, images: Sequence[Image]) -> list[Reading]:
+        def read(self, images: Sequence[Pixels]) -> list[Reading]:
             new = {image.tobytes(): image for image in images if image.tobytes() not in readings}
             readings.update(zip(new, super().read(list(new.values())), strict=True))
             return [readings[image.tobytes()] for image in images]

@@ -45,7 +45,7 @@ def scene(*words: str) -> Scene:
     return Scene(slots=(first, second, third, fourth), background="gray", light_angle=0, brightness=1, noise_seed=0)
 
 
-PICTURE = scene("large red circle", "small red square", "", "small blue circle")
+IMAGE = scene("large red circle", "small red square", "", "small blue circle")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ HAND: list[tuple[str, str | None]] = [
 def test_an_answer_is_the_one_worked_out_by_hand(text: str, right: str | None) -> None:
     meaning = parse(text)
     assert meaning is not None
-    assert answer(meaning, PICTURE) == right
+    assert answer(meaning, IMAGE) == right
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_answers_equal_those_in_scenes_that_were_edited() -> None:
     rng = random.Random(5)
     checked = 0
     while checked < 200:
-        picture = sample_scene(rng)
+        image = sample_scene(rng)
         color, shape, value = rng.choice(COLORS), rng.choice(SHAPES), rng.choice(COLORS)
         target = Kind(color, shape)
         changes: list[tuple[Supposition, EditIntent]] = [
@@ -135,11 +135,11 @@ def test_answers_equal_those_in_scenes_that_were_edited() -> None:
         ]
         supposed, intent = rng.choice(changes)
         asked = Kind(rng.choice([value, color]), shape)
-        said = answer(Meaning("presence", asked, supposed), picture)
-        count = answer(Meaning("count", Kind(), supposed), picture)
+        said = answer(Meaning("presence", asked, supposed), image)
+        count = answer(Meaning("count", Kind(), supposed), image)
         if said is None or count is None:
             continue
-        edited = apply(picture, intent)
+        edited = apply(image, intent)
         assert said == questions.true_answer(questions.Question("presence", asked.color, shape), edited)
         assert NUMBERS[int(count)] == questions.true_answer(questions.Question("count"), edited)
         checked += 1

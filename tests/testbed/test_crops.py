@@ -1,4 +1,4 @@
-"""Boxes, windows and light: checked by hand on simple pictures."""
+"""Boxes, windows and light: checked by hand on simple images."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_a_box_leaves_a_margin_and_is_never_wider_than_30(side: int, expected: B
     assert box.mask().sum() == (box.bottom - box.top) * (box.right - box.left)
 
 
-def test_a_box_stays_inside_the_picture_and_so_does_its_window() -> None:
+def test_a_box_stays_inside_the_image_and_so_does_its_window() -> None:
     outline = np.zeros((64, 64), dtype=bool)
     outline[:4, 60:] = True
     box = box_around(outline)

@@ -1,4 +1,4 @@
-"""Imagined pictures: the answer wanted is right there, little else differs, and weak eyes err as often as is said."""
+"""Imagined images: the answer wanted is right there, little else differs, and weak eyes err as often as is said."""
 
 import random
 from collections import Counter
@@ -37,14 +37,14 @@ def test_a_reading_without_objects_is_an_empty_scene() -> None:
 
 
 @given(place=st.integers(0, 20), draw=st.integers(0, 2**16))
-def test_the_answer_wanted_is_right_in_the_picture_imagined(place: int, draw: int) -> None:
+def test_the_answer_wanted_is_right_in_the_image_imagined(place: int, draw: int) -> None:
     question, scene = asked(21)[place]
     answer = random.Random(draw).choice(ANSWERS[question.kind])
     assert true_answer(question, showing(scene, question, answer)) == answer
 
 
 @pytest.mark.parametrize("kind", [kind for kind in QUESTION_KINDS if kind not in ("count", "position")])
-def test_at_most_one_thing_differs_from_the_picture_seen(kind: QuestionKind) -> None:
+def test_at_most_one_thing_differs_from_the_image_seen(kind: QuestionKind) -> None:
     for question, scene in asked(70):
         if question.kind == kind:
             for answer in ANSWERS[kind]:
@@ -85,7 +85,7 @@ def test_weak_eyes_err_at_the_rate_and_never_to_the_truth(rate: float) -> None:
     assert set(kinds) == set(QUESTION_KINDS)
 
 
-def test_weak_eyes_see_the_same_whatever_else_is_in_the_picture() -> None:
+def test_weak_eyes_see_the_same_whatever_else_is_in_the_image() -> None:
     question = Question("color", shape="star")
     for first in (RED_CIRCLE, ("green", "cross"), None):
         scene = scene_of(first, None, BLUE_STAR, None)

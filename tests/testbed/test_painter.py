@@ -10,7 +10,7 @@ from cfeval.testbed.agents.painter import DiffusionPainter, Painting
 from cfeval.testbed.agents.scene_reader import SceneReader
 from cfeval.testbed.items import sample_edit
 from cfeval.testbed.records import EditIntent, Referent, Scene
-from cfeval.testbed.render import Image, render, render_many
+from cfeval.testbed.render import Pixels, render, render_many
 from cfeval.testbed.scenes import apply, replace_slot, sample_scene
 from cfeval.testbed.weights import models_dir
 
@@ -30,7 +30,7 @@ def intents(scenes: list[Scene]) -> list[EditIntent]:
 
 
 @pytest.fixture(scope="module")
-def images(scenes: list[Scene]) -> list[Image]:
+def images(scenes: list[Scene]) -> list[Pixels]:
     return list(render_many(scenes))
 
 
@@ -40,13 +40,13 @@ def painter() -> DiffusionPainter:
 
 
 @pytest.fixture(scope="module")
-def paintings(painter: DiffusionPainter, images: list[Image], intents: list[EditIntent]) -> list[Painting]:
+def paintings(painter: DiffusionPainter, images: list[Pixels], intents: list[EditIntent]) -> list[Painting]:
     return painter.edit(images[:PAINTED], intents[:PAINTED], range(PAINTED))
 
 
 @pytest.mark.slow
 def test_most_edits_are_right_in_the_eyes_of_an_independent_reader(
-    images: list[Image], intents: list[EditIntent], paintings: list[Painting]
+    images: list[Pixels], intents: list[EditIntent], paintings: list[Painting]
 ) -> None:
     edited = [painting.image for painting in paintings]
     assert all(image is not None for image in edited)
@@ -55,7 +55,7 @@ def test_most_edits_are_right_in_the_eyes_of_an_independent_reader(
     assert sum(checks) >= 0.85 * PAINTED
 
 
-def test_pixels_outside_the_mask_keep_their_bytes(images: list[Image], paintings: list[Painting]) -> None:
+def test_pixels_outside_the_mask_keep_their_bytes(images: list[Pixels], paintings: list[Painting]) -> None:
     for before, painting in zip(images[:PAINTED], paintings, strict=True):
         assert painting.image is not None
         assert painting.mask is not None
@@ -64,7 +64,7 @@ def test_pixels_outside_the_mask_keep_their_bytes(images: list[Image], paintings
 
 @pytest.mark.slow
 def test_equal_seeds_give_equal_bytes_in_any_batch(
-    painter: DiffusionPainter, images: list[Image], intents: list[EditIntent], paintings: list[Painting]
+    painter: DiffusionPainter, images: list[Pixels], intents: list[EditIntent], paintings: list[Painting]
 ) -> None:
     (alone,) = painter.edit([images[3]], [intents[3]], [3])
     (other,) = painter.edit([images[3]], [intents[3]], [4])
@@ -85,20 +85,20 @@ def test_what_cannot_be_painted_is_a_failure_with_a_reason(
     painter: DiffusionPainter, intent: EditIntent, reason: str
 ) -> None:
     scene = sample_scene(random.Random(1), 4, 4)
-    picture = render(replace_slot(scene, 0, present=False))
-    (painting,) = painter.edit([picture], [intent], [0])
+    image = render(replace_slot(scene, 0, present=False))
+    (painting,) = painter.edit([image], [intent], [0])
     assert painting.image is None
     assert painting.failure is not None
     assert reason in painting.failure
 
 
-def test_a_picture_of_another_size_is_refused(painter: DiffusionPainter, intents: list[EditIntent]) -> None:
+def test_an_image_of_another_size_is_refused(painter: DiffusionPainter, intents: list[EditIntent]) -> None:
     with pytest.raises(ValueError, match="image must be uint8"):
         painter.edit([np.zeros((32, 32, 3), dtype=np.uint8)], intents[:1], [0])
 
 
 def test_the_observer_accepts_exact_edits_and_refuses_none_wrong_and_spilled_ones(
-    scenes: list[Scene], intents: list[EditIntent], images: list[Image]
+    scenes: list[Scene], intents: list[EditIntent], images: list[Pixels]
 ) -> None:
     exact = list(render_many([apply(scene, intent) for scene, intent in zip(scenes, intents, strict=True)]))
     observer = SceneReader()

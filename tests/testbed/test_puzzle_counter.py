@@ -36,19 +36,17 @@ def puzzles() -> list[Puzzle]:
 
 
 @pytest.fixture(scope="module")
-def pictures(puzzles: list[Puzzle]) -> list[Pixels]:
+def images(puzzles: list[Puzzle]) -> list[Pixels]:
     return [np.asarray(draw_puzzle(puzzle)) for puzzle in puzzles]
 
 
 @pytest.fixture(scope="module")
-def said(
-    counter: PuzzleCounter, puzzles: list[Puzzle], pictures: list[Pixels]
-) -> dict[str, list[tuple[Question, str]]]:
+def said(counter: PuzzleCounter, puzzles: list[Puzzle], images: list[Pixels]) -> dict[str, list[tuple[Question, str]]]:
     """By side what was asked and answered, puzzle by puzzle."""
     answers = {}
     for side, ask in zip(SIDES, (original_of, counterfactual_of), strict=True):
         asked = [ask(puzzle) for puzzle in puzzles]
-        replies = counter.answer(pictures, [question.question for question in asked])
+        replies = counter.answer(images, [question.question for question in asked])
         answers[side] = list(zip(asked, replies, strict=True))
     return answers
 
@@ -90,49 +88,47 @@ def test_every_reply_is_a_letter(said: dict[str, list[tuple[Question, str]]]) ->
 
 
 def test_the_same_value_is_chosen_wherever_it_stands(
-    counter: PuzzleCounter, said: dict[str, list[tuple[Question, str]]], pictures: list[Pixels]
+    counter: PuzzleCounter, said: dict[str, list[tuple[Question, str]]], images: list[Pixels]
 ) -> None:
     asked = said["original"][::8]
     moved = [choices.reordered("CADB") for question, _ in asked if (choices := read_choices(question.question))]
-    replies = counter.answer(pictures[::8], [choices.text() for choices in moved])
+    replies = counter.answer(images[::8], [choices.text() for choices in moved])
     values = [choices.values[LETTERS.index(letter)] for choices, letter in zip(moved, replies, strict=True)]
     before = [read_choices(question.question) for question, _ in asked]
     assert values == [c.values[LETTERS.index(reply)] for c, (_, reply) in zip(before, asked, strict=True) if c]
 
 
 def test_a_reply_does_not_depend_on_its_batch(
-    counter: PuzzleCounter, said: dict[str, list[tuple[Question, str]]], pictures: list[Pixels]
+    counter: PuzzleCounter, said: dict[str, list[tuple[Question, str]]], images: list[Pixels]
 ) -> None:
-    for place in range(0, len(pictures), 25):
+    for place in range(0, len(images), 25):
         question, reply = said["counterfactual"][place]
-        assert counter.answer([pictures[place]], [question.question]) == [reply]
+        assert counter.answer([images[place]], [question.question]) == [reply]
 
 
-def test_a_picture_is_looked_at_once_whatever_is_asked_about_it(
-    puzzles: list[Puzzle], pictures: list[Pixels], monkeypatch: pytest.MonkeyPatch
+def test_an_image_is_looked_at_once_whatever_is_asked_about_it(
+    puzzles: list[Puzzle], images: list[Pixels], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counter, asked = PuzzleCounter(), [original_of(puzzle).question for puzzle in puzzles[:3]]
-    apart = [PuzzleCounter().numbers([pictures[n]], [asked[n]])[0] for n in (0, 1, 0, 2)]
+    apart = [PuzzleCounter().numbers([images[n]], [asked[n]])[0] for n in (0, 1, 0, 2)]
     looked: list[int] = []
     look = counter._network.look
-    monkeypatch.setattr(counter._network, "look", lambda images: looked.append(len(images)) or look(images))
-    again = [pictures[0], pictures[1], pictures[0].copy(), pictures[2]]
+    monkeypatch.setattr(counter._network, "look", lambda seen: looked.append(len(seen)) or look(seen))
+    again = [images[0], images[1], images[0].copy(), images[2]]
     assert counter.numbers(again, [asked[n] for n in (0, 1, 0, 2)]) == apart
     assert counter.numbers(again[1:], [asked[n] for n in (1, 0, 2)]) == apart[1:]
     assert looked == [3]
 
 
 def test_without_options_that_are_numbers_the_number_itself_is_the_reply(
-    counter: PuzzleCounter, pictures: list[Pixels]
+    counter: PuzzleCounter, images: list[Pixels]
 ) -> None:
-    bare, wordy = counter.answer(
-        [pictures[-1]] * 2, [STEM, f"{STEM} Select the correct answer:A:few  B:many  C:x  D:y"]
-    )
-    assert bare == wordy == str(counter.numbers([pictures[-1]], [STEM])[0])
+    bare, wordy = counter.answer([images[-1]] * 2, [STEM, f"{STEM} Select the correct answer:A:few  B:many  C:x  D:y"])
+    assert bare == wordy == str(counter.numbers([images[-1]], [STEM])[0])
     assert 0 <= int(bare) <= MOST
 
 
-def test_a_larger_picture_of_the_same_puzzle_counts_the_same(counter: PuzzleCounter) -> None:
+def test_a_larger_image_of_the_same_puzzle_counts_the_same(counter: PuzzleCounter) -> None:
     usual, large = (
         np.asarray(draw_puzzle(make_puzzle(4, 1, "abs_counting_5", size=size, icons=()))) for size in (336, 672)
     )
@@ -172,7 +168,7 @@ def test_the_likeliest_value_is_chosen(values: tuple[str, ...], letter: str) -> 
     assert choose(values, chances) == letter
 
 
-def test_strange_and_long_questions_and_odd_pictures_are_taken(counter: PuzzleCounter) -> None:
+def test_strange_and_long_questions_and_odd_images_are_taken(counter: PuzzleCounter) -> None:
     odd = [np.zeros((1, 900, 3), np.uint8), np.full((50, 3, 3), 255, np.uint8), np.zeros((112, 112, 3), np.uint8)]
     replies = counter.answer(odd, ["", "Wieviele Blumen? 花", "flowers " * 5000])
     assert all(reply.isdecimal() for reply in replies)

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+import PIL.Image
 import pytest
-from PIL import Image, ImageDraw
+from PIL import ImageDraw
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import (
     CIRCLE_LINE,
@@ -27,8 +28,8 @@ Points = list[tuple[int, int]]
 
 
 def counted(puzzle: Puzzle) -> dict[str, int]:
-    """What is counted in the picture of a puzzle, by the names that its record has for the places."""
-    sight = see(Picture(png_of(puzzle)).pixels)
+    """What is counted in the image of a puzzle, by the names that its record has for the places."""
+    sight = see(Image(png_of(puzzle)).pixels)
     if not isinstance(puzzle.scene, FlowerScene):
         circles, dots = of(sight, "circle"), of(sight, "dot")
         assert len(sight.things) == len(circles) + len(dots)
@@ -58,7 +59,7 @@ def test_every_flower_and_dot_is_counted_where_it_is(kind: str, size: int) -> No
 
 def drawn(**polygons: Points) -> npt.NDArray[np.uint8]:
     """Outlines on white without any tint, the later over the earlier."""
-    image = Image.new("RGB", (336, 336), "white")
+    image = PIL.Image.new("RGB", (336, 336), "white")
     pen = ImageDraw.Draw(image)
     for color, corners in polygons.items():
         pen.line([*corners, corners[0], corners[1]], POLYGON_RGB[color], LINE)  # type: ignore[index]
@@ -109,7 +110,7 @@ def test_a_flower_in_pieces_is_one_and_specks_are_none() -> None:
 
 
 def test_circles_come_row_by_row_and_an_empty_one_is_seen() -> None:
-    image = Image.new("RGB", (336, 336), "white")
+    image = PIL.Image.new("RGB", (336, 336), "white")
     pen = ImageDraw.Draw(image)
     for x, y, dots in ((270, 80, 1), (60, 100, 0), (65, 230, 2)):
         pen.ellipse((x - 42, y - 42, x + 42, y + 42), outline=CIRCLE_RGB, width=CIRCLE_LINE)

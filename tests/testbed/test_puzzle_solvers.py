@@ -21,7 +21,7 @@ def asked(solver: dict[str, Any]) -> list[tuple[AnswerReply, str]]:
     """What a solver says to both questions of some puzzles, and the right answers."""
     built = registry.build("solvers", solver)
     sides = [
-        (AnswerRequest(one.id, side, one.type, one.picture, of.question, number), of.answer)
+        (AnswerRequest(one.id, side, one.type, one.image, of.question, number), of.answer)
         for number, one in enumerate(pairs())
         for side, of in (("original", one.original), ("counterfactual", one.counterfactual))
     ]
@@ -76,7 +76,7 @@ def test_the_reader_reads_answers_of_the_form_and_nothing_else(reply: str, form:
 def test_another_draw_gives_other_puzzles_and_the_right_option_stays_right() -> None:
     first, other = pairs(), pairs(draw=1)
     assert [one.type for one in first] == [one.type for one in other]
-    assert not {one.picture.sha256 for one in first} & {one.picture.sha256 for one in other}
+    assert not {one.image.sha256 for one in first} & {one.image.sha256 for one in other}
     assert pairs(draw=1) == other
     for one in other:
         choices = read_choices(one.original.question)

@@ -25,7 +25,7 @@ def test_the_bytes_of_a_known_set_of_scenes_never_change(scenes: list[Scene]) ->
 
 def test_a_scene_drawn_alone_has_the_bytes_it_has_in_a_batch(scenes: list[Scene]) -> None:
     together = render_many(scenes)
-    assert all(np.array_equal(render(scene), picture) for scene, picture in zip(scenes, together, strict=True))
+    assert all(np.array_equal(render(scene), image) for scene, image in zip(scenes, together, strict=True))
 
 
 def test_a_scene_survives_json_and_draws_the_same(scenes: list[Scene]) -> None:

@@ -9,7 +9,7 @@ from cfeval.testbed.agents.small_vlm import SmallTalker
 from cfeval.testbed.items import Item, generate_items
 from cfeval.testbed.language.explanations import is_true, parse_answer, parse_explanation
 from cfeval.testbed.language.questions import PERSONAS, Persona, Question, parse_question, respond
-from cfeval.testbed.render import Image, render_many
+from cfeval.testbed.render import Pixels, render_many
 from cfeval.testbed.weights import models_dir
 from tests.slow import first_fast
 
@@ -22,7 +22,7 @@ def items() -> list[Item]:
 
 
 @pytest.fixture(scope="module")
-def images(items: list[Item]) -> list[Image]:
+def images(items: list[Item]) -> list[Pixels]:
     return list(render_many([item.scene for item in items]))
 
 
@@ -33,7 +33,7 @@ def _asked(item: Item) -> Question:
 
 
 @pytest.mark.parametrize("persona", first_fast(PERSONAS, 1))
-def test_a_persona_answers_and_explains_as_planned(persona: Persona, items: list[Item], images: list[Image]) -> None:
+def test_a_persona_answers_and_explains_as_planned(persona: Persona, items: list[Item], images: list[Pixels]) -> None:
     talker, questions, seeds = SmallTalker("vlm", persona), [item.question for item in items], list(range(len(items)))
     answers = talker.answer(images, questions, seeds, TEMPERATURE)
     explanations = talker.explain(images, questions, answers, seeds, TEMPERATURE)
@@ -48,7 +48,7 @@ def test_a_persona_answers_and_explains_as_planned(persona: Persona, items: list
         assert sum(true) >= 0.94 * len(items)
 
 
-def test_a_reply_does_not_depend_on_its_batch(items: list[Item], images: list[Image]) -> None:
+def test_a_reply_does_not_depend_on_its_batch(items: list[Item], images: list[Pixels]) -> None:
     talker = SmallTalker()
     questions = [item.question for item in items[:12]]
     together = talker.answer(images[:12], questions, range(12), 1.0)
@@ -58,20 +58,20 @@ def test_a_reply_does_not_depend_on_its_batch(items: list[Item], images: list[Im
     assert why[5] == SmallTalker().explain([images[5]], [questions[5]], [together[5]], [5], 1.0)[0]
 
 
-def test_wordings_vary_with_the_seed_and_never_at_temperature_zero(items: list[Item], images: list[Image]) -> None:
+def test_wordings_vary_with_the_seed_and_never_at_temperature_zero(items: list[Item], images: list[Pixels]) -> None:
     talker, count = SmallTalker(), 24
     same = ([images[0]] * count, [items[0].question] * count)
     assert len(set(talker.answer(*same, range(count), TEMPERATURE))) >= 3
     assert len(set(talker.answer(*same, range(count), 0.0))) == 1
 
 
-def test_unknown_words_and_long_questions_are_taken(images: list[Image]) -> None:
+def test_unknown_words_and_long_questions_are_taken(images: list[Pixels]) -> None:
     replies = SmallTalker().answer(images[:2], ["Wherefore art thou, Romeo?", "what color " * 60], [0, 1], 0.0)
     assert all(isinstance(reply, str) for reply in replies)
 
 
 @pytest.mark.parametrize("shape", [(32, 32, 3), (64, 64), (64, 64, 4)])
-def test_a_picture_of_another_size_is_refused(shape: tuple[int, ...]) -> None:
+def test_an_image_of_another_size_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"image must be uint8 \(64, 64, 3\)"):
         SmallTalker().answer([np.zeros(shape, dtype=np.uint8)], ["What color is the circle?"], [0], 0.0)
 

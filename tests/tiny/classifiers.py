@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
 ARCHITECTURE = "squeezenet1_1"
 """A small one of torchvision (its weights for 1000 classes: 5 MB)."""
@@ -53,5 +53,5 @@ def write_images(folder: Path, counts: Mapping[str, int], size: tuple[int, int] 
         (folder / name).mkdir(parents=True)
         for number in range(count):
             pixels = np.random.default_rng([row, number]).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(folder / name / f"{number:02d}.png")
+            PIL.Image.fromarray(pixels).save(folder / name / f"{number:02d}.png")
     return folder

@@ -1,7 +1,7 @@
 """Detectors and a segmenter with random weights, small enough to run in a test: Grounding DINO, OWLv2, SAM 2.
 
-`checkpoint(KIND)` builds each once a session. Where they see something means nothing; that text, picture and box are
-read, and that boxes and outlines come back in the picture's own pixels, shows all the same.
+`checkpoint(KIND)` builds each once a session. Where they see something means nothing; that text, image and box are
+read, and that boxes and outlines come back in the image's own pixels, shows all the same.
 """
 
 import atexit

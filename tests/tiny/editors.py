@@ -404,7 +404,7 @@ def _qwen_2() -> dict[str, Any]:
 
 
 def safety_checker(flags: bool) -> dict[str, Any]:
-    """The parts of a question validator that takes every picture for unsafe, or none."""
+    """The parts of a question validator that takes every image for unsafe, or none."""
     import torch
     from diffusers.pipelines.stable_diffusion.safety_checker import StableDiffusionSafetyChecker
     from transformers import CLIPConfig, CLIPImageProcessor

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet, difference
@@ -21,8 +21,8 @@ RED, BLUE = (200, 30, 30), (30, 30, 200)
 GROUP = ("red circle", "blue circle")
 
 
-def flat(color: tuple[int, int, int], size: int = 32) -> Picture:
-    return Picture.from_pixels(np.full((size, size, 3), color, dtype=np.uint8))
+def flat(color: tuple[int, int, int], size: int = 32) -> Image:
+    return Image.from_pixels(np.full((size, size, 3), color, dtype=np.uint8))
 
 
 def source(number: int) -> SourceImage:
@@ -53,8 +53,8 @@ def sheet(*lanes: ContactRow, most: int = 9) -> ContactSheet:
     return sheet_of(GROUP, lanes, sources, lambda _: flat(RED), most)
 
 
-def opened(of: ContactSheet) -> Image.Image:
-    return Image.open(io.BytesIO(contact_sheet(of).png))
+def opened(of: ContactSheet) -> PIL.Image.Image:
+    return PIL.Image.open(io.BytesIO(contact_sheet(of).png))
 
 
 def test_no_change_is_grey_and_a_change_is_amplified_and_signed() -> None:

@@ -5,8 +5,8 @@ import random
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.errors import InputError
 from cfeval.testbed.scenes import draw_cells
@@ -24,21 +24,21 @@ def drawn(path: Path, size: tuple[int, int] = (SIDE, SIDE), top: int = 2, mode: 
     """A mask whose upper rows are white."""
     pixels = np.zeros(size[::-1], np.uint8)
     pixels[:top] = 255
-    Image.fromarray(pixels).convert(mode).save(path)
+    PIL.Image.fromarray(pixels).convert(mode).save(path)
 
 
 @pytest.mark.parametrize("mode", ["L", "1", "RGB", "P"])
 def test_a_counterfactual_differs_where_its_mask_is_white_alone(mode: str, tmp_path: Path) -> None:
-    for number, image in enumerate(SOURCES):
-        drawn(tmp_path / f"{image.id}.png", top=1 + number % 3, mode=mode)
+    for number, source in enumerate(SOURCES):
+        drawn(tmp_path / f"{source.id}.png", top=1 + number % 3, mode=mode)
     how = {"preset": "region-constrained", "respacing": "6", "mask": "given", "region_folder": str(tmp_path)}
     tasks = list(wanted(SOURCES, GROUPS, 1, 1, same_noise=True))
     models = Models(ToyDenoiser(), ToyClassifier())
     masks = masks_in(tmp_path, SIDE)
     found = list(counterfactuals(tasks, pixels_of, models, Method.model_validate(how), Compute(batch=4), masks))
     for task, one in zip(tasks, found, strict=True):
-        (picture,) = one.pictures.values()
-        changed = (picture.pixels != pixels_of(task.image)).any(2)
+        (image,) = one.images.values()
+        changed = (image.pixels != pixels_of(task.image)).any(2)
         rows = 1 + SOURCES.index(task.image) % 3
         assert changed[:rows].any()
         assert not changed[rows:].any()
@@ -74,13 +74,13 @@ def test_results_depend_on_the_files_of_the_masks() -> None:
 @pytest.mark.slow
 def test_one_photo_with_a_mask(cfeval: Run, tmp_path: Path) -> None:
     photo, mask, out = tmp_path / "photo.png", tmp_path / "mask.png", tmp_path / "out"
-    Image.fromarray(draw_cells(["red circle"], random.Random(5))[0]).save(photo)
+    PIL.Image.fromarray(draw_cells(["red circle"], random.Random(5))[0]).save(photo)
     drawn(mask, (32, 32), top=16)
     method = '{"preset": "region-constrained", "respacing": "10", "scales": [1.0]}'
     words = ["--classifier", "world:robust", "--target", "red square", "--denoiser", "world", "--method", method]
     status, _, err = cfeval("vce", "try", photo, *words, "--mask", mask, "--out", out)
     assert (status, err) == (0, "")
-    with Image.open(photo) as before, Image.open(out / "counterfactual.png") as after:
+    with PIL.Image.open(photo) as before, PIL.Image.open(out / "counterfactual.png") as after:
         changed = (np.asarray(before.convert("RGB")) != np.asarray(after)).any(2)
     assert changed[:16].any()
     assert not changed[16:].any()

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
-from cfeval.core import images as pictures
 from cfeval.core.images import folder_of
+from cfeval.core.images import load as load_image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.testbed.weights import load
@@ -114,7 +114,7 @@ def test_a_study_from_images_to_contact_sheets(study: Study) -> None:
     ]
     for one in records:
         assert one.image is not None
-        assert pictures.load(made.with_suffix(""), one.image).pixels.shape == (32, 32, 3)
+        assert load_image(made.with_suffix(""), one.image).pixels.shape == (32, 32, 3)
     scores = study.score(images, made)
     found = list(read_jsonl(scores, VceScore))
     assert [one.id for one in found] == [one.id for one in records]
@@ -177,7 +177,7 @@ def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study:
         assert record.image is not None
         sample = np.load(made.with_suffix("") / f"{record.id}.npy")
         assert (sample.shape, sample.dtype) == ((3, 32, 32), np.float32)
-        shown = pictures.load(made.with_suffix(""), record.image).pixels
+        shown = load_image(made.with_suffix(""), record.image).pixels
         nearest = np.rint((np.clip(sample, -1, 1) + 1) * 127.5).transpose(1, 2, 0)
         assert np.abs(nearest - shown).max() <= 1
     scores = study.score(images, made, "--reference")
@@ -196,7 +196,7 @@ def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study:
     assert not (study.folder / "again.jsonl").exists()
 
 
-def test_what_the_classifier_rejects_has_a_status_and_no_picture(study: Study) -> None:
+def test_what_the_classifier_rejects_has_a_status_and_no_image(study: Study) -> None:
     [images] = study.images(count=1)
     made = study.explain(images, method=METHOD | {"scales": [1e-6], "reject": True})
     records = list(read_jsonl(made, VceCounterfactual))
@@ -285,7 +285,7 @@ def own(tmp_path: Path) -> Callable[..., Path]:
         for name, count in (("red circle", 2), ("blue square", 0)):
             (folder / name).mkdir(parents=True)
             for number in range(count):
-                Image.effect_noise((side, side), 50 + number).convert(mode).save(folder / name / f"{number}.png")
+                PIL.Image.effect_noise((side, side), 50 + number).convert(mode).save(folder / name / f"{number}.png")
         return folder
 
     return write

@@ -90,7 +90,7 @@ def test_a_study_runs_to_its_end_though_its_server_is_killed(tmp_path: Path) -> 
     assert len(before) == len(after) == ITEMS
     assert {record.status for record in (*before, *after)} == {"ok"}
     hits, asked = (counted(study.said, f"mm_cache_{name}") for name in ("hits", "queries"))
-    assert 0 < hits < asked, "both turns of an item show its picture, the second by its name"
+    assert 0 < hits < asked, "both turns of an item show its image, the second by its name"
     assert counted(study.said, "prefix_cache_hits") > 0
     study.run("snakemake", "--forceall", "--config", "calls={offline: true}")
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import PIL.Image
 import psutil
 import yaml
-from PIL import Image
 
 PROJECT = Path(__file__).resolve().parents[2]
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
@@ -211,7 +211,7 @@ class Study:
     def merged(self, shards: int) -> dict[str, list[bytes]]:
         """The sorted lines of every result of so many shards, as if they were one; a CSV without its header.
 
-        Shards of other numbers that lie there, and sidecars, are left out. A report names the folders of its pictures,
+        Shards of other numbers that lie there, and sidecars, are left out. A report names the folders of its images,
         in which the shard is left out too.
         """
         found: dict[str, list[bytes]] = {}
@@ -240,7 +240,7 @@ class Study:
         raw = self.home / "completion"
         raw.mkdir(exist_ok=True)
         for number in range(count):
-            Image.new("RGB", (16, 16), (number * 7 % 256, number * 31 % 256, number * 57 % 256)).save(
+            PIL.Image.new("RGB", (16, 16), (number * 7 % 256, number * 31 % 256, number * 57 % 256)).save(
                 raw / f"{number}.png"
             )
         rows = [f"i{number},{number}.png,What is {number}?,x" for number in range(count)]

@@ -37,7 +37,7 @@ def flip(file: Path, at: int = -3) -> None:
         (TABLE.replace(".csv", ".tex"), {TABLE}),
         ("src/cfeval/testbed/watching.py", set(VERDICTS)),
     ],
-    ids=["records", "samples", "a picture", "an own picture", "a prompt", "a table", "a table in LaTeX", "a source"],
+    ids=["records", "samples", "an image", "an own image", "a prompt", "a table", "a table in LaTeX", "a source"],
 )
 def test_a_flipped_byte_is_found(study: Study, file: str, stale: set[str]) -> None:
     study.stale()  # it has hashed everything before

@@ -53,7 +53,7 @@ EDITS = {
     "a helper module": Edit(lambda s: s.replace(HELPER, "/ 256", "/ 100"), {"verdicts": 2}, "code judges:watched"),
     "a package": Edit(lambda s: install(s, "2.0"), {"verdicts": 2}, "versions fakelib"),
     "a data file": Edit(lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"items": 1}, "files data"),
-    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"items": 1}, "files data/mine/"),
+    "an image": Edit(lambda s: _repaint(s.root / "data/mine"), {"items": 1}, "files data/mine/"),
 }
 """What is edited and what `cfeval status` says."""
 

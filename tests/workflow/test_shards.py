@@ -67,7 +67,7 @@ def test_shards_change_no_byte_of_records_tables_figures_and_metrics(
 ) -> None:
     params = deepcopy(PARAMS) | sections
     seven = made(folder, params, study, 7)
-    places = "results/cvqa/report/index.html"  # the page names where pictures lie, which shards decide
+    places = "results/cvqa/report/index.html"  # the page names where images lie, which shards decide
     assert b"" in Study(folder).results(cut).values(), "no shard is empty, and none shows that an empty one works"
     three = made(folder, params, study, 3)
     whole = made(folder, params, study, 1)

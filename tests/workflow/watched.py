@@ -48,7 +48,7 @@ class Plugin(plugin.Plugin):
 class Watched:
     """Draws scores by hash."""
 
-    needs_picture = False
+    needs_image = False
 
     def __init__(self, options):
         self.options = options

@@ -26,7 +26,7 @@ def test_a_job_is_awaited_by_what_rests_on_it_counted_once() -> None:
 
 
 def test_in_the_default_study_the_target_of_the_slow_editor_comes_early() -> None:
-    """Its pictures take as long as a quarter of the study: begun last, they would leave a core idle."""
+    """Its images take as long as a quarter of the study: begun last, they would leave a core idle."""
     waiting = awaited(list(jobs(load(ROOT / "params.yaml"), "results")))
     of_baselines = {name: count for name, count in waiting.items() if name.startswith("results/edct/baselines/")}
     first = sorted(of_baselines, key=lambda name: -of_baselines[name])[:3]

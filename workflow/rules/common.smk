@@ -20,7 +20,7 @@ from cfeval.cvqa import jobs as cvqa
 from cfeval.edct import jobs as edct
 from cfeval.vce import jobs as vce
 from cfeval.jobs import jobs
-from cfeval.core.jobs import Pictures, awaited, shard_names
+from cfeval.core.jobs import ImageFiles, awaited, shard_names
 from cfeval.core.roots import PARAMS as PARAMS_FILE
 from cfeval.core.roots import root_of
 from cfeval.core.provenance import frozen
@@ -98,9 +98,9 @@ if DeploymentMethod.APPTAINER in workflow.deployment_settings.deployment_method:
 JOBS = {job.name: job for job in ALL}
 AWAITED = awaited(ALL)
 SHARDS = shard_names(PARAMS.shards)
-PICTURES = Pictures(PARAMS.pictures == "archive")
-if STORED and not PICTURES.archived:
-    stop("params.yaml: pictures must be 'archive' where a storage provider keeps the results; folders do not travel")
+IMAGE_FILES = ImageFiles(PARAMS.images == "archive")
+if STORED and not IMAGE_FILES.archived:
+    stop("params.yaml: images must be 'archive' where a storage provider keeps the results; folders do not travel")
 CACHE = surroundings.at_home(PARAMS.calls.cache)
 calls.use(PARAMS.calls.model_copy(update={"cache": CACHE}))
 if FOLLOWED:
@@ -125,14 +125,14 @@ def whole(pattern):
     return expand(at(pattern), shard=SHARDS, allow_missing=True)
 
 
-def pictured(files):
-    """For a rule's files: record files and, where the study has archives of pictures, those beside them."""
+def with_images(files):
+    """For a rule's files: record files and, where the study has archives of images, those beside them."""
     files = [files] if isinstance(files, str) else files
-    return [*files, *PICTURES.beside(*files)]
+    return [*files, *IMAGE_FILES.beside(*files)]
 
 
 def folder(file):
-    """For a rule's outputs: the folder of a record file's pictures, where a storage provider keeps it."""
+    """For a rule's outputs: the folder of a record file's images, where a storage provider keeps it."""
     return [directory(file.removesuffix(".jsonl"))] if STORED else []
 
 

@@ -2,7 +2,7 @@
 
 Inputs: the plugins that params.yaml names and their files; people's decisions about drafts and labels of perceived
 gender, where there are some; the paper's published figures.
-Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores,readings}/…, a file a set or condition (and shard), pictures in the
+Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores,readings}/…, a file a set or condition (and shard), images in the
 folder of the record file's name; results/cvqa/{calls,tables,figures,report}/.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
 questions of every pair. 4. scores by both readers, and readings by language models. 5. the calls to models outside. 6. tables, figures, headline
@@ -50,11 +50,11 @@ rule cvqa_tables_all:
 
 
 use rule stage as cvqa_questions with:
-    """File the pairs of a set and their pictures, all shards at once."""
+    """File the pairs of a set and their images, all shards at once."""
     input:
         stale=stale(cvqa.QUESTIONS),
     output:
-        **makes(records=pictured(whole(cvqa.QUESTIONS))),
+        **makes(records=with_images(whole(cvqa.QUESTIONS))),
     log:
         log_of(cvqa.QUESTIONS, shard=""),
     wildcard_constraints:
@@ -70,7 +70,7 @@ use rule stage as cvqa_drafts with:
     input:
         stale=stale(cvqa.DRAFTS),
     output:
-        **makes(records=pictured(whole(cvqa.DRAFTS))),
+        **makes(records=with_images(whole(cvqa.DRAFTS))),
     log:
         log_of(cvqa.DRAFTS, shard=""),
     wildcard_constraints:
@@ -82,9 +82,9 @@ use rule stage as cvqa_drafts with:
 
 
 use rule stage as cvqa_reviews with:
-    """Have drafts checked against their pictures by a second model."""
+    """Have drafts checked against their images by a second model."""
     input:
-        drafts=pictured(at(cvqa.DRAFTS)),
+        drafts=with_images(at(cvqa.DRAFTS)),
         stale=stale(cvqa.REVIEWS),
     output:
         **makes(records=at(cvqa.REVIEWS)),
@@ -101,11 +101,11 @@ use rule stage as cvqa_reviews with:
 use rule stage as cvqa_builds with:
     """Let into the set what every check, and where people decide every person, lets pass; all shards at once."""
     input:
-        drafts=pictured(whole(cvqa.DRAFTS)),
+        drafts=with_images(whole(cvqa.DRAFTS)),
         reviews=whole(cvqa.REVIEWS),
         stale=stale(cvqa.QUESTIONS),
     output:
-        **makes(pairs=pictured(whole(cvqa.QUESTIONS)), fates=at(cvqa.FATES)),
+        **makes(pairs=with_images(whole(cvqa.QUESTIONS)), fates=at(cvqa.FATES)),
     log:
         log_of(cvqa.QUESTIONS, shard=""),
     wildcard_constraints:
@@ -119,7 +119,7 @@ use rule stage as cvqa_builds with:
 use rule stage as cvqa_answers with:
     """Have both questions of every pair answered, each in a fresh turn."""
     input:
-        questions=pictured(at(cvqa.QUESTIONS)),
+        questions=with_images(at(cvqa.QUESTIONS)),
         stale=stale(cvqa.ANSWERS),
     output:
         **makes(records=at(cvqa.ANSWERS)),

@@ -2,12 +2,12 @@
 
 Inputs: what params.yaml names: plugins, their weights and prompts, own data; the papers' published figures.
 Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores,pair_items,
-pair_baselines,pair_verdicts}/…, a file a condition and shard, pictures in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
+pair_baselines,pair_verdicts}/…, a file a condition and shard, images in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
 Steps: 1. items. 2. baselines: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
 checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. Given pairs need only pair_items,
 pair_baselines and pair_verdicts. 7. the calls to models outside. 8. tables, figures, headline figures. 9. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/edct/jobs.py. A record names its images
-by SHA-256, so that an input with images is its record file alone, unless its pictures lie in an archive.
+by SHA-256, so that an input with images is its record file alone, unless its images lie in an archive.
 """
 
 
@@ -82,11 +82,11 @@ rule edct_tables_all:
 
 
 use rule stage as edct_items with:
-    """File the samples of a dataset and their pictures, all shards at once (Section 4)."""
+    """File the samples of a dataset and their images, all shards at once (Section 4)."""
     input:
         stale=stale(edct.ITEMS),
     output:
-        **makes(records=pictured(whole(edct.ITEMS))),
+        **makes(records=with_images(whole(edct.ITEMS))),
     log:
         log_of(edct.ITEMS, shard=""),
     resources:
@@ -98,7 +98,7 @@ use rule stage as edct_items with:
 use rule stage as edct_baselines with:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
-        samples=pictured(at(edct.ITEMS)),
+        samples=with_images(at(edct.ITEMS)),
         stale=stale(edct.BASELINES),
     output:
         **makes(records=at(edct.BASELINES)),
@@ -113,7 +113,7 @@ use rule stage as edct_baselines with:
 use rule stage as edct_instructions with:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
-        samples=pictured(at(edct.ITEMS)),
+        samples=with_images(at(edct.ITEMS)),
         baseline=at(edct.BASELINES),
         stale=stale(edct.INSTRUCTIONS),
     output:
@@ -129,11 +129,11 @@ use rule stage as edct_instructions with:
 use rule stage as edct_counterfactuals with:
     """Apply every instruction to its original image (Stage 3)."""
     input:
-        samples=pictured(at(edct.ITEMS)),
+        samples=with_images(at(edct.ITEMS)),
         instructions=at(edct.INSTRUCTIONS),
         stale=stale(edct.COUNTERFACTUALS),
     output:
-        **makes(records=pictured(at(edct.COUNTERFACTUALS))),
+        **makes(records=with_images(at(edct.COUNTERFACTUALS))),
     log:
         log_of(edct.COUNTERFACTUALS),
     resources:
@@ -145,12 +145,12 @@ use rule stage as edct_counterfactuals with:
 use rule stage as edct_checks with:
     """Check every edit: intended attribute, the rest unchanged, changed area."""
     input:
-        samples=pictured(at(edct.ITEMS)),
+        samples=with_images(at(edct.ITEMS)),
         instructions=at(edct.INSTRUCTIONS),
-        counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
+        counterfactuals=with_images(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.CHECKS),
     output:
-        **makes(records=pictured(at(edct.CHECKS))),
+        **makes(records=with_images(at(edct.CHECKS))),
     log:
         log_of(edct.CHECKS),
     resources:
@@ -162,8 +162,8 @@ use rule stage as edct_checks with:
 use rule stage as edct_requeries with:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
-        samples=pictured(at(edct.ITEMS)),
-        counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
+        samples=with_images(at(edct.ITEMS)),
+        counterfactuals=with_images(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.REQUERIES),
     output:
         **makes(records=at(edct.REQUERIES)),
@@ -183,7 +183,7 @@ use rule stage as edct_verdicts with:
     input:
         baseline=at(edct.BASELINES),
         instructions=at(edct.INSTRUCTIONS),
-        counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
+        counterfactuals=with_images(at(edct.COUNTERFACTUALS)),
         requery=at(edct.REQUERIES),
         cited=also(edct.INSTRUCTIONS, "null-edit", of="edct-2025"),
         stale=stale(edct.VERDICTS),
@@ -221,7 +221,7 @@ use rule stage as edct_pair_items with:
     input:
         stale=stale(edct.PAIR_ITEMS),
     output:
-        **makes(records=pictured(whole(edct.PAIR_ITEMS))),
+        **makes(records=with_images(whole(edct.PAIR_ITEMS))),
     log:
         log_of(edct.PAIR_ITEMS, shard=""),
     resources:
@@ -233,7 +233,7 @@ use rule stage as edct_pair_items with:
 use rule stage as edct_pair_baselines with:
     """Ask a target model about both images of given pairs, each in a conversation of its own."""
     input:
-        samples=pictured(at(edct.PAIR_ITEMS)),
+        samples=with_images(at(edct.PAIR_ITEMS)),
         stale=stale(edct.PAIR_BASELINES),
     output:
         **makes(records=at(edct.PAIR_BASELINES)),

@@ -1,7 +1,7 @@
 """VCE: from images to tables and contact sheets, one job a condition (and shard) (DBVCE, Sections 2 to 4).
 
 Inputs: the plugins that params.yaml names and their model files; the paper's published figures.
-Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file a condition (and shard), pictures in the folder of
+Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file a condition (and shard), images in the folder of
 the record file's name; results/vce/{tables,figures,report}/.
 Steps: 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each. 4. scores of groups.
 5. tables, figures, headline figures. 6. contact sheets. 7. the report.
@@ -59,7 +59,7 @@ use rule stage as vce_images with:
     input:
         stale=stale(vce.IMAGES),
     output:
-        **makes(records=pictured(whole(vce.IMAGES))),
+        **makes(records=with_images(whole(vce.IMAGES))),
     log:
         log_of(vce.IMAGES, shard=""),
     resources:
@@ -71,10 +71,10 @@ use rule stage as vce_images with:
 use rule stage as vce_counterfactuals with:
     """Make the counterfactuals of a condition."""
     input:
-        images=pictured(at(vce.IMAGES)),
+        images=with_images(at(vce.IMAGES)),
         stale=stale(vce.COUNTERFACTUALS),
     output:
-        **makes(records=pictured(at(vce.COUNTERFACTUALS))),
+        **makes(records=with_images(at(vce.COUNTERFACTUALS))),
     log:
         log_of(vce.COUNTERFACTUALS),
     resources:
@@ -86,8 +86,8 @@ use rule stage as vce_counterfactuals with:
 use rule stage as vce_scores with:
     """Score every counterfactual of a condition."""
     input:
-        images=pictured(at(vce.IMAGES)),
-        counterfactuals=pictured(at(vce.COUNTERFACTUALS)),
+        images=with_images(at(vce.IMAGES)),
+        counterfactuals=with_images(at(vce.COUNTERFACTUALS)),
         stale=stale(vce.SCORES),
     output:
         **makes(records=at(vce.SCORES)),
@@ -102,8 +102,8 @@ use rule stage as vce_scores with:
 use rule stage as vce_groups with:
     """Score the groups of a condition, all shards together."""
     input:
-        images=pictured(whole(vce.IMAGES)),
-        counterfactuals=pictured(whole(vce.COUNTERFACTUALS)),
+        images=with_images(whole(vce.IMAGES)),
+        counterfactuals=with_images(whole(vce.COUNTERFACTUALS)),
         scores=whole(vce.SCORES),
         stale=stale(vce.GROUPS),
     output:

@@ -70,9 +70,9 @@ def message(turn: ChatMessage) -> InspectMessage:
     """A turn as inspect-ai has it; the image, a PNG, comes before the text, as in cfeval's own calls."""
     if turn.role == "assistant":
         return ChatMessageAssistant(content=turn.text)
-    if turn.picture is None:
+    if turn.image is None:
         return ChatMessageUser(content=turn.text)
-    return ChatMessageUser(content=[ContentImage(image=data_url(turn.picture)), ContentText(text=turn.text)])
+    return ChatMessageUser(content=[ContentImage(image=data_url(turn.image)), ContentText(text=turn.text)])
 
 
 async def beside(work: Callable[[], T]) -> T:

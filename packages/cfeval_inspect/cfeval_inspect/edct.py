@@ -16,7 +16,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.datasets.sample import RawSample, as_record
 from cfeval.datasets.sample import Sample as Item
 from cfeval.edct.protocols.rules import EDCT_2025
@@ -40,8 +40,8 @@ from cfeval_inspect.items import (
     conversation,
     figures,
     filed,
+    image_of,
     items_in,
-    picture_of,
     prompts,
     records_of,
     refuse_epochs,
@@ -93,7 +93,7 @@ def edct(
 def sample(raw: RawSample) -> Sample:
     """An item as a sample."""
     item = as_record(raw, Item)
-    metadata = filed([(item, raw.picture)])
+    metadata = filed([(item, raw.image)])
     return Sample(input=shown(item, metadata), id=item.id, target=item.reference, metadata=metadata)
 
 
@@ -107,11 +107,11 @@ def edct_solver(edits: str, images: str = "", unnamed: str = "reject", seed: int
     def stages(state: TaskState, model: InspectChat) -> dict[str, list[Any]]:
         metadata = state.metadata
         [item] = items_in(metadata)
-        items, opened = {item.id: item}, picture_of(metadata)
+        items, opened = {item.id: item}, image_of(metadata)
         said = list(baselines([item], opened, model, prompts(), seed))
         told = list(instructions(said, items, opened, writer, EDCT_2025, seed))
         made = list(counterfactuals(told, items, opened, editor, EDCT_2025, seed))
-        edited = _edited({one.edit: pictures for one, pictures in made})
+        edited = _edited({one.edit: shown for one, shown in made})
         records = [one for one, _ in made]
         by_edit = {(one.id, one.edit): one for one in told}
         again = requeries(records, items, edited, model, prompts(), seed)
@@ -130,8 +130,8 @@ def edct_solver(edits: str, images: str = "", unnamed: str = "reject", seed: int
     return solve
 
 
-def _edited(made: Mapping[int, Mapping[str, Picture]]) -> Callable[[Counterfactual], Picture]:
-    def opened(record: Counterfactual) -> Picture:
+def _edited(made: Mapping[int, Mapping[str, Image]]) -> Callable[[Counterfactual], Image]:
+    def opened(record: Counterfactual) -> Image:
         return next(iter(made[record.edit].values()))
 
     return opened
@@ -173,10 +173,10 @@ def judged(state: TaskState, judge: str, seed: int) -> tuple[Scored, str]:
     told = {(one.id, one.edit): one for one in known["instructions"]}
     seen = {(one.id, one.edit): one for one in known["checks"]}
     asked = registry.build("judges", judge_spec(judge))
-    [found] = verdicts(known["requeries"], said, told, _no_picture, asked, EDCT_2025, seed, compare=True)
+    [found] = verdicts(known["requeries"], said, told, _no_image, asked, EDCT_2025, seed, compare=True)
     [scored] = scores([found], items, said, told, seen, CONDITION)
     return scored, found.completion
 
 
-def _no_picture(item: str, edit: int) -> Picture:
+def _no_image(item: str, edit: int) -> Image:
     raise NotImplementedError(f"item '{item}', edit {edit}: no judge of this task looks at images")

@@ -8,7 +8,7 @@ from inspect_ai.scorer import SampleScore, Score
 from inspect_ai.solver import TaskState
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import StageResult, Status
 from cfeval.datasets.sample import Sample as Item
 from cfeval.edct.files import conversation_prompts
@@ -24,12 +24,12 @@ REASONS = {Status.REFUSED: "refusal", Status.MODERATED: "refusal", Status.UNPARS
 SHOWN = ("n", "n_scored")
 
 
-def filed(items: Iterable[tuple[Item, Picture]]) -> dict[str, Any]:
+def filed(items: Iterable[tuple[Item, Image]]) -> dict[str, Any]:
     """Items and their images as metadata of a sample."""
     of = list(items)
     return {
         "items": [item.model_dump(mode="json") for item, _ in of],
-        "pictures": {item.image.sha256: data_url(picture) for item, picture in of},
+        "images": {item.image.sha256: data_url(image) for item, image in of},
     }
 
 
@@ -38,14 +38,14 @@ def items_in(metadata: Mapping[str, Any]) -> list[Item]:
     return [Item.model_validate(item) for item in metadata["items"]]
 
 
-def picture_of(metadata: Mapping[str, Any]) -> Callable[[Item], Picture]:
+def image_of(metadata: Mapping[str, Any]) -> Callable[[Item], Image]:
     """How to open the image of an item of a sample."""
 
-    def opened(item: Item) -> Picture:
-        content = of_data_url(metadata["pictures"][item.image.sha256])
+    def opened(item: Item) -> Image:
+        content = of_data_url(metadata["images"][item.image.sha256])
         if not isinstance(content, bytes):
             raise InputError(f"item '{item.id}': its image in the sample's metadata cannot be read")
-        return Picture(content)
+        return Image(content)
 
     return opened
 
@@ -57,7 +57,7 @@ def prompts() -> Prompts:
 
 def shown(item: Item, metadata: Mapping[str, Any]) -> list[ChatMessage]:
     """An item as the input that inspect-ai shows."""
-    image = ContentImage(image=metadata["pictures"][item.image.sha256])
+    image = ContentImage(image=metadata["images"][item.image.sha256])
     return [ChatMessageUser(content=[ContentText(text=item.question), image])]
 
 

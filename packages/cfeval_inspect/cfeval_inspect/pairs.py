@@ -33,8 +33,8 @@ from cfeval_inspect.items import (
     conversation,
     figures,
     filed,
+    image_of,
     items_in,
-    picture_of,
     prompts,
     records_of,
     refuse_epochs,
@@ -112,7 +112,7 @@ def pairs_solver(seed: int = SEED) -> Solver:
         del generate
         refuse_epochs(state)
         items, model = items_in(state.metadata), InspectChat(get_model())
-        said = await beside(lambda: list(baselines(items, picture_of(state.metadata), model, prompts(), seed)))
+        said = await beside(lambda: list(baselines(items, image_of(state.metadata), model, prompts(), seed)))
         state.store.set(RECORDS, {"baselines": [one.model_dump(mode="json") for one in said]})
         conversation(state, said[0])
         return state

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 from inspect_ai.model import ChatMessage, ContentImage, GenerateConfig, Model, ModelOutput, ModelUsage, get_model
-from PIL import Image
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.inference.chat import ChatReply, ChatRequest
 
 COLORS = {"red": (200, 30, 30), "blue": (30, 30, 200), "green": (30, 160, 30)}
@@ -23,7 +23,7 @@ def drawn(place: Path, wall: str, lamp: bool = False) -> str:
     if lamp:
         pixels[:6, :6] = (250, 250, 120)
     name = f"{wall}{'-lamp' * lamp}.png"
-    Image.fromarray(pixels).save(place / name)
+    PIL.Image.fromarray(pixels).save(place / name)
     return name
 
 
@@ -72,8 +72,8 @@ class Alone:
         self.reply = reply
 
     async def generate(self, request: ChatRequest) -> ChatReply:
-        picture = next((turn.picture for turn in request.turns if turn.picture), None)
-        text = self.reply([turn.text for turn in request.turns], None if picture is None else picture.pixels)
+        image = next((turn.image for turn in request.turns if turn.image), None)
+        text = self.reply([turn.text for turn in request.turns], None if image is None else image.pixels)
         if text.startswith("…"):
             return ChatReply(model="model", status="truncated", reason="ended by max_tokens")  # type: ignore[arg-type]
         return ChatReply(text, "model")
@@ -85,7 +85,7 @@ def mocked(reply: Reply) -> Model:
     def output(messages: list[ChatMessage], tools: Any, choice: Any, config: GenerateConfig) -> ModelOutput:
         found = [part for one in messages if isinstance(one.content, list) for part in one.content]
         image = next((part.image for part in found if isinstance(part, ContentImage)), None)
-        pixels = None if image is None else Picture(base64.b64decode(image.partition(",")[2])).pixels
+        pixels = None if image is None else Image(base64.b64decode(image.partition(",")[2])).pixels
         text = reply([one.text for one in messages], pixels)
         made = ModelOutput.from_content("model", text, "max_tokens" if text.startswith("…") else "stop")
         made.usage = ModelUsage()  # else the mock counts tokens by a file that it fetches

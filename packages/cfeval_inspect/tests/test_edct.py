@@ -53,14 +53,14 @@ def alone(path: Path, model: Reply, judge: Reply | None) -> tuple[ConditionRow, 
     """The row and the scores of cfeval's own stages over all items at once."""
     raws = list(registry.build("datasets", {"plugin": "files", "path": str(path)}).samples(100, SEED))
     items = {raw.id: as_record(raw, Sample) for raw in raws}
-    opened = {raw.id: raw.picture for raw in raws}
+    opened = {raw.id: raw.image for raw in raws}
     given = {"plugin": "given", "path": str(path.parent / "edits.csv")}
     writer, editor = registry.build("instruction_writers", given), registry.build("editors", given)
     target, protocol = Alone(model), "edct-2025"
     said = list(baselines(items.values(), lambda one: opened[one.id], target, prompts(), SEED))
     told = list(instructions(said, items, lambda one: opened[one.id], writer, protocol, SEED))
     made = list(counterfactuals(told, items, lambda one: opened[one.id], editor, protocol, SEED))
-    edited = {one.id: pictures for one, pictures in made}
+    edited = {one.id: images for one, images in made}
     records = [one for one, _ in made]
     by_edit = {(one.id, one.edit): one for one in told}
     seen = checks(

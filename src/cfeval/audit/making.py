@@ -82,7 +82,7 @@ def pairs(before: Side, after: Side, place: str) -> Iterator[Pair]:
 
 
 def places(side: Side, folder: str) -> Iterator[str]:
-    """Where sidecars lie in a folder, by their places in the results; folders of pictures are not looked into."""
+    """Where sidecars lie in a folder, by their places in the results; folders of images are not looked into."""
     files, folders = side.entries(folder)
     inside = set(folders) - {file.removesuffix(".jsonl") for file in files}
     for path in sorted([*inside, *(file for file in files if file.endswith(ENDING))]):
@@ -141,7 +141,7 @@ def _of_pair(old: Sidecar | None, new: Sidecar | None) -> tuple[str, int, dict[s
 
 
 def _files(of: Sidecar) -> int:
-    """How many files a job makes; folders of pictures belong to files."""
+    """How many files a job makes; folders of images belong to files."""
     return sum(not path.endswith("/") for path in of.outputs)
 
 

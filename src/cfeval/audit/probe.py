@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageDraw
+import PIL.Image
+from PIL import ImageDraw
 
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.edct.interfaces import EditReply, EditRequest
@@ -47,7 +48,7 @@ def probes(uses: Sequence[Used]) -> list[Probe]:
     """The hosted models of some plugins, each once: chat models and editors, also those that others are made of."""
     found: dict[str, Probe] = {}
     for use in uses:
-        shown = any(call.pictures for call in registry.estimate_calls(use.family, use.spec, use.protocols))
+        shown = any(call.images_shown for call in registry.estimate_calls(use.family, use.spec, use.protocols))
         seeing = shown or use.family not in BLIND
         for family, spec in registry.components(use.family, use.spec):
             alone = len(list(registry.components(family, spec))) == 1
@@ -75,18 +76,18 @@ def send(probe: Probe, calls: Calls) -> Diagnostic:
 def _ask(probe: Probe, seed: int) -> ChatReply | EditReply:
     built = registry.build(probe.family, probe.spec)
     if probe.family == "editors":
-        edited: EditReply = answered(built.edit, EditRequest(ITEM, _picture(), EDIT, "", seed))
+        edited: EditReply = answered(built.edit, EditRequest(ITEM, _image(), EDIT, "", seed))
         return edited
-    turn = ChatMessage("user", QUESTION, _picture()) if probe.seeing else ChatMessage("user", WITHOUT_IMAGE)
+    turn = ChatMessage("user", QUESTION, _image()) if probe.seeing else ChatMessage("user", WITHOUT_IMAGE)
     replied: ChatReply = answered(built.generate, ChatRequest(ITEM, (turn,), seed))
     return replied
 
 
-def _picture() -> Picture:
+def _image() -> Image:
     """A red circle on gray."""
-    image = Image.new("RGB", (SIDE, SIDE), "gray")
+    image = PIL.Image.new("RGB", (SIDE, SIDE), "gray")
     ImageDraw.Draw(image).ellipse((SIDE // 4, SIDE // 4, 3 * SIDE // 4, 3 * SIDE // 4), fill="red")
-    return Picture.from_pixels(np.asarray(image))
+    return Image.from_pixels(np.asarray(image))
 
 
 def _cost(keys: Sequence[str], calls: Calls) -> tuple[float, float]:

@@ -64,7 +64,7 @@ def run(
     """Check an audit bundle, or that results in a folder belong together, offline: from image to score, item by item.
 
     Of a bundle every byte is compared with its manifest, and every table is made again from what it rests on.
-    Pictures are those that their records name; items and statuses agree from stage to stage; scores follow from what
+    Images are those that their records name; items and statuses agree from stage to stage; scores follow from what
     they rest on; calls are the ones that the records name; every table that has a provenance record is made again, and
     the first cell that differs is named. Ends with status 2 where something does not fit; then no chain is written.
     """

@@ -19,7 +19,7 @@ from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.config import Calls, Spec
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.files import write_bytes
-from cfeval.core.images import Picture, import_image
+from cfeval.core.images import Image, import_image
 from cfeval.core.progress import track
 from cfeval.core.records import StageResult, Status
 from cfeval.core.roots import PARAMS
@@ -75,8 +75,8 @@ class Tried:
     """
 
     steps: dict[str, str]
-    original: Picture
-    counterfactual: Picture | None
+    original: Image
+    counterfactual: Image | None
     calls: tuple[str, ...]
     wants: str = ""
 
@@ -84,7 +84,7 @@ class Tried:
         """Both images, for a notebook."""
         if self.counterfactual is None:
             return self.original.png
-        return Picture.from_pixels(side_by_side(self.original.pixels, self.counterfactual.pixels)).png
+        return Image.from_pixels(side_by_side(self.original.pixels, self.counterfactual.pixels)).png
 
 
 def try_item(
@@ -124,14 +124,14 @@ def _tried(
     """One item, taken through all stages, each of which is told of by `tell`."""
     if not question.strip():
         raise InputError("the question is empty; ask something about the image")
-    picture = import_image(image)
+    original = import_image(image)
     loaded, where = load(*files), named(files)
     use(loaded.calls.model_copy(update={"batches": False}))
     use_offline_cache(offline)
     study = edct_of(loaded, where)
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
-    sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
-    went = _go_through(sample, picture, _plugins(study, names, where), prompts, study.seed, tell)
+    sample = Sample(id=ITEM, image=original.ref("original.png"), question=question)
+    went = _go_through(sample, original, _plugins(study, names, where), prompts, study.seed, tell)
     return replace(went, steps=went.steps | dict(_paid(loaded.calls, went.calls)))
 
 
@@ -143,7 +143,7 @@ def run(
     editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: see above.")] = "",
     judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: see above.")] = "",
     params: ParamsFiles = None,
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("results/try"),
+    out: Annotated[Path, typer.Option(help="Folder for the images.")] = Path("results/try"),
     offline: Offline = False,
 ) -> None:
     """Put one image and question through the whole study and show every step.
@@ -159,13 +159,13 @@ def run(
     if tried.counterfactual:
         write_bytes(out / "counterfactual.png", tried.counterfactual.png)
         write_bytes(out / "both.png", tried._repr_png_() or b"")
-        shown.insert(len(shown) - bool(tried.calls), ("pictures", f"{out}/both.png"))
+        shown.insert(len(shown) - bool(tried.calls), ("images", f"{out}/both.png"))
     _show(shown)
     if tried.wants:
         raise PluginError(tried.wants)
 
 
-def _go_through(sample: Sample, picture: Picture, plugins: Plugins, prompts: Prompts, seed: int, tell: Tell) -> Tried:
+def _go_through(sample: Sample, image: Image, plugins: Plugins, prompts: Prompts, seed: int, tell: Tell) -> Tried:
     """All stages for one sample."""
 
     def first(stage: str, results: Iterable[T]) -> T:
@@ -174,16 +174,16 @@ def _go_through(sample: Sample, picture: Picture, plugins: Plugins, prompts: Pro
         [result] = tell(stage, results)
         return result
 
-    before = first("baselines", baselines([sample], lambda _: picture, plugins.vlm, prompts, seed))
+    before = first("baselines", baselines([sample], lambda _: image, plugins.vlm, prompts, seed))
     samples = {ITEM: sample}
-    written = instructions([before], samples, lambda _: picture, plugins.writer, PROTOCOL, seed)
+    written = instructions([before], samples, lambda _: image, plugins.writer, PROTOCOL, seed)
     wanted = first("instruction", written)
-    drawn = counterfactuals([wanted], samples, lambda _: picture, plugins.editor, PROTOCOL, seed)
-    made, pictures = first("counterfactual", drawn)
-    edited = pictures[made.image.path] if made.image else None
-    after = first("requeries", requeries([made], samples, lambda _: edited or picture, plugins.vlm, prompts, seed))
+    drawn = counterfactuals([wanted], samples, lambda _: image, plugins.editor, PROTOCOL, seed)
+    made, images = first("counterfactual", drawn)
+    edited = images[made.image.path] if made.image else None
+    after = first("requeries", requeries([made], samples, lambda _: edited or image, plugins.vlm, prompts, seed))
     by_edit = {(ITEM, 1): wanted}
-    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or picture, plugins.judge, PROTOCOL, seed)
+    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or image, plugins.judge, PROTOCOL, seed)
     verdict = first("verdict", judged)
     steps = [
         ("question", sample.question),
@@ -196,7 +196,7 @@ def _go_through(sample: Sample, picture: Picture, plugins: Plugins, prompts: Pro
         ("verdict", _verdict(verdict)),
     ]
     keys = tuple(key for record in (before, wanted, made, after, verdict) for key in calls_of(record))
-    return Tried({name: text for name, text in steps if text}, picture, edited, keys, _wants(verdict))
+    return Tried({name: text for name, text in steps if text}, image, edited, keys, _wants(verdict))
 
 
 def _wants(verdict: Verdict) -> str:

@@ -1,6 +1,6 @@
-"""Pictures in one file: `X.zip` beside `X.jsonl`, the same bytes for the same pictures in the same order.
+"""Images in one file: `X.zip` beside `X.jsonl`, the same bytes for the same images in the same order.
 
-Nothing is compressed, since pictures are already, and nothing tells when or by whom the file was written. A ZIP file
+Nothing is compressed, since images are already, and nothing tells when or by whom the file was written. A ZIP file
 without the mark of this module is somebody else's: it is neither read nor replaced.
 """
 
@@ -15,20 +15,20 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from cfeval.core.files import PIECE, growing_bytes
 
-MARK = b"cfeval: the pictures of the record file beside"
+MARK = b"cfeval: the images of the record file beside"
 """The comment of the file."""
 NO_ARCHIVE = (BadZipFile, NotImplementedError, EOFError, RuntimeError, ValueError, struct.error)
 """What the standard library raises over a file that is no ZIP file, or an odd one."""
 _HEADER, _SIGNATURE, _LENGTHS_AT = 30, b"PK\3\4", 26
-"""Of the header before each picture: bytes, how it begins, where the lengths of its name and extra field stand."""
+"""Of the header before each image: bytes, how it begins, where the lengths of its name and extra field stand."""
 _UNIX, _READABLE = 3, 0o100644 << 16
 
 
 @contextmanager
 def growing_archive(path: Path, piece: int = PIECE) -> Iterator[Callable[[str, bytes], None]]:
-    """Yields the function that adds a picture by its name; the file appears when the block ends well.
+    """Yields the function that adds an image by its name; the file appears when the block ends well.
 
-    A name that is there already is left out. No more than a picture and a piece of so many bytes is in memory, and no
+    A name that is there already is left out. No more than an image and a piece of so many bytes is in memory, and no
     file is open in between.
 
     Raises:
@@ -68,10 +68,10 @@ def _entry(name: str) -> ZipInfo:
 
 
 class Archive:
-    """The pictures of a file; where each lies in it is read once.
+    """The images of a file; where each lies in it is read once.
 
     Raises:
-        OSError: it is no archive of pictures, or a damaged one.
+        OSError: it is no archive of images, or a damaged one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,10 +79,10 @@ class Archive:
         try:
             with ZipFile(path) as archive:
                 if archive.comment != MARK:
-                    raise OSError(errno.EINVAL, f"{path.name} is no archive of pictures")
+                    raise OSError(errno.EINVAL, f"{path.name} is no archive of images")
                 entries = archive.infolist()
         except NO_ARCHIVE as error:
-            raise OSError(errno.EIO, f"{path.name} is damaged or no archive of pictures: {error}") from None
+            raise OSError(errno.EIO, f"{path.name} is damaged or no archive of images: {error}") from None
         size = path.stat().st_size
         self._places = {entry.filename: (entry.header_offset, entry.file_size, entry.CRC) for entry in entries}
         if any(entry.compress_type != ZIP_STORED or entry.file_size > size for entry in entries):
@@ -90,11 +90,11 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """What the pictures are called."""
+        """What the images are called."""
         return sorted(self._places)
 
     def read(self, name: str) -> bytes:
-        """The bytes of a picture; OSError where it is not there or was changed."""
+        """The bytes of an image; OSError where it is not there or was changed."""
         if name not in self._places:
             raise FileNotFoundError(errno.ENOENT, f"not in {self.path.name}")
         start, size, checksum = self._places[name]
@@ -110,7 +110,7 @@ class Archive:
 
 
 def archive_of(folder: Path) -> Path:
-    """The file that stands for a folder of pictures: `X.zip` for `X/`."""
+    """The file that stands for a folder of images: `X.zip` for `X/`."""
     return folder.with_name(f"{folder.name}.zip")
 
 
@@ -118,7 +118,7 @@ def archive_in_place_of(folder: Path) -> Archive | None:
     """The archive that holds what the folder would; None where there is none, and the folder counts.
 
     Raises:
-        OSError: there is something of that name that is no archive of pictures, and no folder.
+        OSError: there is something of that name that is no archive of images, and no folder.
     """
     path = archive_of(folder)
     try:
@@ -133,7 +133,7 @@ def archive_in_place_of(folder: Path) -> Archive | None:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is an archive of pictures, as far as its directory tells."""
+    """Whether a file is an archive of images, as far as its directory tells."""
     try:
         return bool(Archive(path))
     except OSError:
@@ -142,6 +142,6 @@ def is_archive(path: Path) -> bool:
 
 @lru_cache(maxsize=64)
 def _opened(path: Path, *state: int) -> Archive:
-    """Remembered as long as the file is the same: a process asks for thousands of pictures of a few archives."""
+    """Remembered as long as the file is the same: a process asks for thousands of images of a few archives."""
     del state
     return Archive(path)

@@ -44,7 +44,7 @@ Shards = Annotated[
     int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
 ]
 Archive = Annotated[
-    bool, typer.Option("--archive", help="Put the pictures into one file, OUT.zip, in the place of the folder OUT.")
+    bool, typer.Option("--archive", help="Put the images into one file, OUT.zip, in the place of the folder OUT.")
 ]
 Cut = Annotated[
     int | None,

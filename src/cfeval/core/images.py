@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps, UnidentifiedImageError
+import PIL.Image
+from PIL import ImageOps, UnidentifiedImageError
 
 from cfeval.core.archives import archive_in_place_of
 from cfeval.core.errors import InputError
@@ -26,7 +27,7 @@ Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Picture:
+class Image:
     """A PNG file in memory."""
 
     png: bytes
@@ -39,39 +40,39 @@ class Picture:
     @cached_property
     def pixels(self) -> npt.NDArray[np.uint8]:
         """The pixels, (H, W, 3), uint8 RGB."""
-        with Image.open(io.BytesIO(self.png)) as image:
+        with PIL.Image.open(io.BytesIO(self.png)) as image:
             return np.asarray(image.convert("RGB"))
 
     @classmethod
-    def from_pixels(cls, pixels: npt.NDArray[np.uint8]) -> "Picture":
+    def from_pixels(cls, pixels: npt.NDArray[np.uint8]) -> "Image":
         """Encode (H, W, 3) uint8 RGB pixels; the same pixels give the same bytes."""
         buffer = io.BytesIO()
-        Image.fromarray(pixels).save(buffer, format="PNG")
+        PIL.Image.fromarray(pixels).save(buffer, format="PNG")
         return cls(buffer.getvalue())
 
-    def resized(self, width: int, height: int) -> "Picture":
-        """The picture at another size (Lanczos); itself where it has that size."""
-        with Image.open(io.BytesIO(self.png)) as image:
+    def resized(self, width: int, height: int) -> "Image":
+        """The image at another size (Lanczos); itself where it has that size."""
+        with PIL.Image.open(io.BytesIO(self.png)) as image:
             if image.size == (width, height):
                 return self
-            return Picture.from_pixels(
-                np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS))
+            return Image.from_pixels(
+                np.asarray(image.convert("RGB").resize((width, height), PIL.Image.Resampling.LANCZOS))
             )
 
-    def reencoded(self, quality: int = 95) -> "Picture":
-        """The picture after one passage through JPEG, without chroma subsampling."""
+    def reencoded(self, quality: int = 95) -> "Image":
+        """The image after one passage through JPEG, without chroma subsampling."""
         buffer = io.BytesIO()
-        Image.fromarray(self.pixels).save(buffer, format="JPEG", quality=quality, subsampling=0)
-        with Image.open(buffer) as image:
-            return Picture.from_pixels(np.asarray(image.convert("RGB")))
+        PIL.Image.fromarray(self.pixels).save(buffer, format="JPEG", quality=quality, subsampling=0)
+        with PIL.Image.open(buffer) as image:
+            return Image.from_pixels(np.asarray(image.convert("RGB")))
 
     def ref(self, path: str) -> ImageRef:
-        """A reference to this picture under a relative path."""
+        """A reference to this image under a relative path."""
         return ImageRef(path=path, sha256=self.sha256)
 
 
 def folder_of(records: Path) -> Path:
-    """The folder that holds the pictures of a record file: `X/` beside `X.jsonl`.
+    """The folder that holds the images of a record file: `X/` beside `X.jsonl`.
 
     Its files are in the archive `X.zip` where that lies there: they are read by `file_in`, and by nothing else.
     """
@@ -79,7 +80,7 @@ def folder_of(records: Path) -> Path:
 
 
 def file_in(folder: Path, name: str) -> bytes:
-    """The bytes of a file in a folder of pictures, or in the archive that stands for it.
+    """The bytes of a file in a folder of images, or in the archive that stands for it.
 
     Raises:
         OSError: it cannot be read, or would lie outside the folder.
@@ -91,7 +92,7 @@ def file_in(folder: Path, name: str) -> bytes:
 
 
 def in_archive(folder: Path) -> bool:
-    """Whether an archive, be it a damaged one, stands for a folder of pictures."""
+    """Whether an archive, be it a damaged one, stands for a folder of images."""
     try:
         return archive_in_place_of(folder) is not None
     except OSError:
@@ -99,37 +100,37 @@ def in_archive(folder: Path) -> bool:
 
 
 def names_in(folder: Path) -> list[str]:
-    """The names of the files in a folder of pictures, or in the archive that stands for it; OSError as in `file_in`."""
+    """The names of the files in a folder of images, or in the archive that stands for it; OSError as in `file_in`."""
     if archive := archive_in_place_of(folder):
         return archive.names
     return sorted(file.name for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
 
 
-def load(folder: Path, ref: ImageRef) -> Picture:
-    """Read a picture that a record refers to, and check that it is the one the record was written for."""
+def load(folder: Path, ref: ImageRef) -> Image:
+    """Read an image that a record refers to, and check that it is the one the record was written for."""
     path = folder / ref.path
     try:
-        picture = Picture(file_in(folder, ref.path))
+        image = Image(file_in(folder, ref.path))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot read the image ({why}); run the step that makes it again") from None
-    if picture.sha256 != ref.sha256:
+    if image.sha256 != ref.sha256:
         raise InputError(f"{path}: not the image its record names (SHA-256 differs); run the step that makes it again")
-    return picture
+    return image
 
 
 def fault_of(folder: Path, ref: ImageRef) -> str:
-    """What is wrong with the picture that a record names; empty where nothing is. It is not decoded.
+    """What is wrong with the image that a record names; empty where nothing is. It is not decoded.
 
     Nothing outside the folder is opened, whatever the record says.
     """
     if _is_outside(ref.path):
-        return f"its picture {ref.path[:60]!r} would lie outside its folder"
+        return f"its image {ref.path[:60]!r} would lie outside its folder"
     try:
         same = hashlib.sha256(file_in(folder, ref.path)).hexdigest() == ref.sha256
     except (OSError, ValueError) as error:
-        return f"its picture {ref.path[:60]!r} cannot be read ({getattr(error, 'strerror', None) or error})"
-    return "" if same else f"its picture {ref.path[:60]!r} is another than the one its record names (SHA-256 differs)"
+        return f"its image {ref.path[:60]!r} cannot be read ({getattr(error, 'strerror', None) or error})"
+    return "" if same else f"its image {ref.path[:60]!r} is another than the one its record names (SHA-256 differs)"
 
 
 def _is_outside(name: str) -> bool:
@@ -137,7 +138,7 @@ def _is_outside(name: str) -> bool:
     return place.is_absolute() or ".." in place.parts
 
 
-def import_image(path: Path) -> Picture:
+def import_image(path: Path) -> Image:
     """Read any still image file as an RGB PNG: EXIF rotation applied, transparency laid on white.
 
     Raises:
@@ -146,23 +147,23 @@ def import_image(path: Path) -> Picture:
     return _imported(path, path, lambda: path.stat().st_size == 0)
 
 
-def import_encoded(content: bytes, name: str) -> Picture:
+def import_encoded(content: bytes, name: str) -> Image:
     """Like `import_image`, for the bytes of an image file; `name` is what an error calls it."""
     return _imported(io.BytesIO(content), name, lambda: not content)
 
 
-def _imported(source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool]) -> Picture:
+def _imported(source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool]) -> Image:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(source) as image:
+            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
+            with PIL.Image.open(source) as image:
                 _refuse_unusable(name, image)
-                return Picture.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
+                return Image.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
     except FileNotFoundError:
         raise InputError(f"{name}: no such image file") from None
     except IsADirectoryError:
         raise InputError(f"{name}: is a folder, an image file is needed") from None
-    except Image.DecompressionBombError:
+    except PIL.Image.DecompressionBombError:
         raise InputError(f"{name}: over {MAX_PIXELS:,} pixels; make it smaller") from None
     except UnidentifiedImageError:
         what = "the file is empty" if is_empty() else "not an image in a format Pillow reads (PNG, JPEG, WebP, …)"
@@ -171,7 +172,7 @@ def _imported(source: Path | io.BytesIO, name: object, is_empty: Callable[[], bo
         raise InputError(f"{name}: broken or truncated image ({error})") from None
 
 
-def _refuse_unusable(name: object, image: Image.Image) -> None:
+def _refuse_unusable(name: object, image: PIL.Image.Image) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
         raise InputError(f"{name}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
@@ -179,32 +180,32 @@ def _refuse_unusable(name: object, image: Image.Image) -> None:
         raise InputError(f"{name}: an animation of {frames} frames; save the frame you mean as a still image")
 
 
-def on_white(image: Image.Image) -> Image.Image:
+def on_white(image: PIL.Image.Image) -> PIL.Image.Image:
     """An image as RGB, transparency laid on white."""
     if not image.has_transparency_data:
         return image.convert("RGB")
     layered = image.convert("RGBA")
-    white = Image.new("RGBA", layered.size, "white")
-    return Image.alpha_composite(white, layered).convert("RGB")
+    white = PIL.Image.new("RGBA", layered.size, "white")
+    return PIL.Image.alpha_composite(white, layered).convert("RGB")
 
 
-def center_crop(picture: Picture, size: int, share: float, name: object, enlarge: bool = False) -> Picture:
-    """The middle of a picture as a square of `size` pixels a side, `share` of its shorter side long.
+def center_crop(image: Image, size: int, share: float, name: object, enlarge: bool = False) -> Image:
+    """The middle of an image as a square of `size` pixels a side, `share` of its shorter side long.
 
     As the evaluations on ImageNet do it: the shorter side becomes ⌊size / share⌋ (bicubic), then the middle is cut out.
 
     Raises:
         InputError: the square has fewer pixels than `size` a side, and `enlarge` does not allow that; names `name`.
     """
-    with Image.open(io.BytesIO(picture.png)) as opened:
-        image = opened.convert("RGB")
+    with PIL.Image.open(io.BytesIO(image.png)) as opened:
+        whole = opened.convert("RGB")
     shorter = int(size / share)
-    if min(image.size) < shorter and not enlarge:
+    if min(whole.size) < shorter and not enlarge:
         raise InputError(
-            f"{name}: {image.width} × {image.height} pixels are too few for a square of {size} "
+            f"{name}: {whole.width} × {whole.height} pixels are too few for a square of {size} "
             f"(the shorter side must have {shorter}); leave it out, or take a smaller size"
         )
-    width, height = (shorter * side // min(image.size) for side in image.size)
-    resized = image.resize((width, height), Image.Resampling.BICUBIC)
+    width, height = (shorter * side // min(whole.size) for side in whole.size)
+    resized = whole.resize((width, height), PIL.Image.Resampling.BICUBIC)
     top, left = round((height - size) / 2), round((width - size) / 2)
-    return Picture.from_pixels(np.asarray(resized)[top : top + size, left : left + size])
+    return Image.from_pixels(np.asarray(resized)[top : top + size, left : left + size])

@@ -21,7 +21,7 @@ Condition = dict[str, str]
 
 
 class Filing(NamedTuple):
-    """Where and how the files of a study lie: below a root, in so many shards, pictures in folders or archives."""
+    """Where and how the files of a study lie: below a root, in so many shards, images in folders or archives."""
 
     root: str
     shards: int
@@ -102,18 +102,18 @@ def behind(job: Job, jobs: Sequence[Job]) -> list[Job]:
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """Where the pictures of a study's record files lie: `X/` beside `X.jsonl`, or the archive `X.zip`."""
+class ImageFiles:
+    """Where the images of a study's record files lie: `X/` beside `X.jsonl`, or the archive `X.zip`."""
 
     archived: bool
 
     @property
     def words(self) -> list[str]:
-        """What the command of a stage is told that makes pictures."""
+        """What the command of a stage is told that makes images."""
         return ["--archive"] * self.archived
 
     def made(self, files: Iterable[str]) -> tuple[str, ...]:
-        """Record files and, after them, the folders or archives of their pictures."""
+        """Record files and, after them, the folders or archives of their images."""
         named = list(files)
         return (*named, *(f"{file.removesuffix('.jsonl')}{'.zip' if self.archived else '/'}" for file in named))
 
@@ -169,7 +169,7 @@ class StudyJobs(Generic[S]):
         self.root = how.root
         self.shards = shard_names(how.shards)
         self.cut = str(how.shards)
-        self.pictures = Pictures(how.archived)
+        self.image_files = ImageFiles(how.archived)
         self.conditions: list[Condition] = [condition.model_dump() for condition in conditions]
         self.seed = str(study.seed)
 
@@ -253,17 +253,17 @@ class StudyJobs(Generic[S]):
         tables: Sequence[str],
         figures: Iterable[str],
         records: Iterable[str],
-        pictured: Iterable[str],
+        with_images: Iterable[str],
         words: Sequence[str] = (),
     ) -> Job:
-        """The job of the page, from tables, figures and records, of which some are `pictured`."""
+        """The job of the page, from tables, figures and records; `with_images` are those that have images."""
         shown = [self.at(self.table, {"table": table}) for table in tables]
         for name in figures:
             shown += drawn(self.at(self.figure, {"figure": name}).removesuffix(".png"))
         out, base = self.at(self.report, {}), f"{self.root}/{self.name}"
         told = ["--results", base, "--conditions", as_json(self.conditions), "--shards", self.cut, *words]
         told += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
-        inputs = [*shown, *records, *self.pictures.beside(*pictured)]
+        inputs = [*shown, *records, *self.image_files.beside(*with_images)]
         code = {f"table.{table}": self.listed[table].table for table in tables}
         return self.job("report", told, inputs, (out,), code=code, files=package_files("report", "templates"))
 

@@ -57,15 +57,15 @@ class CallEstimate:
     """A call to a provider that a plugin makes for one request.
 
     `model` is its name in the price list. `prompt` is the number of characters that the plugin's own template adds to
-    what it is given; `pictures` how many pictures a writer or judge shows; `image_tokens` what each picture that is
-    shown is taken to cost at most; `max_tokens` the longest reply; `thinking_tokens` what its model may think before
-    it; `images` how many pictures are made. `repair` says that it is made only where a reply cannot be read. `share` is
+    what it is given; `images_shown` how many images a writer or judge shows; `image_tokens` what each of them is
+    taken to cost at most; `max_tokens` the longest reply; `thinking_tokens` what its model may think before
+    it; `images` how many images are made. `repair` says that it is made only where a reply cannot be read. `share` is
     how much of the list price it costs, as in a batch.
     """
 
     model: str
     prompt: int = 0
-    pictures: int = 0
+    images_shown: int = 0
     image_tokens: int = 0
     max_tokens: int = 0
     thinking_tokens: int = 0

@@ -1,4 +1,4 @@
-"""Record files with pictures: `X.jsonl` and the folder `X/` or the archive `X.zip`, both there or neither.
+"""Record files with images: `X.jsonl` and the folder `X/` or the archive `X.zip`, both there or neither.
 
 Several may make one up: its shards, `X/000.jsonl`, `X/001.jsonl`, …, cut by a hash of the id.
 """
@@ -13,40 +13,40 @@ from typing import TypeVar
 from cfeval.core.archives import archive_of, growing_archive, is_archive
 from cfeval.core.errors import InputError, OutputError
 from cfeval.core.files import PIECE, atomic_writer, building_folder, fresh_folder
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import read_jsonl, record_line
 from cfeval.core.records import ItemId, Record
 
 R = TypeVar("R", bound=Record)
-Add = Callable[[Record, Mapping[str, Picture | bytes]], None]
-AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
-Filed = tuple[ItemId, Record, Picture, str]
-"""An item's id, its record, its picture, and the path of the picture."""
+Add = Callable[[Record, Mapping[str, Image | bytes]], None]
+AddTo = Callable[[ItemId, Record, Mapping[str, Image | bytes]], None]
+Filed = tuple[ItemId, Record, Image, str]
+"""An item's id, its record, its image, and the path of the image."""
 _WAITING = 32 * PIECE
 """Bytes of all shards together that wait to be written."""
 
 
 @contextmanager
 def atomic_records_with_images(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterator[Add]:
-    """Yields the function that adds a record and its pictures, by their paths; all appear when the block ends well.
+    """Yields the function that adds a record and its images, by their paths; all appear when the block ends well.
 
-    What is no picture, but belongs to one, is given as the bytes of its file.
+    What is no image, but belongs to one, is given as the bytes of its file.
 
-    The record file comes last: where it stands, all its pictures do. `piece` is that of `growing_bytes`.
+    The record file comes last: where it stands, all its images do. `piece` is that of `growing_bytes`.
 
     Args:
-        archive: put the pictures into `X.zip`; else into `X/`. What holds those of a former run is removed.
+        archive: put the images into `X.zip`; else into `X/`. What holds those of a former run is removed.
 
     Raises:
         OutputError: see `ensure_own`.
     """
     ensure_own(path, archive)
-    pictures = growing_archive(archive_of(folder_of(path)), piece) if archive else _growing_folder(folder_of(path))
-    with atomic_writer(path, piece) as add_line, pictures as add_picture:
+    images = growing_archive(archive_of(folder_of(path)), piece) if archive else _growing_folder(folder_of(path))
+    with atomic_writer(path, piece) as add_line, images as add_image:
 
-        def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
-            for name, picture in pictures.items():
-                add_picture(name, picture.png if isinstance(picture, Picture) else picture)
+        def add(record: Record, images: Mapping[str, Image | bytes]) -> None:
+            for name, image in images.items():
+                add_image(name, image.png if isinstance(image, Image) else image)
             add_line(record_line(record))
 
         yield add
@@ -54,16 +54,16 @@ def atomic_records_with_images(path: Path, piece: int = PIECE, *, archive: bool 
 
 
 def ensure_own(path: Path, archive: bool = False) -> None:
-    """Refuse to replace pictures that are another's.
+    """Refuse to replace images that are another's.
 
     An archive with the mark of this project, but without a record file, is of a run that was broken off.
 
     Raises:
-        OutputError: where the pictures should go stands a folder that no record file belongs to, or another's archive.
+        OutputError: where the images should go stands a folder that no record file belongs to, or another's archive.
     """
     place = archive_of(folder_of(path))
     if archive and place.exists() and not is_archive(place):
-        raise OutputError(f"{place}: exists, and is no archive of pictures; move it away or choose another name")
+        raise OutputError(f"{place}: exists, and is no archive of images; move it away or choose another name")
     if archive or path.exists():
         return
     if (folder := folder_of(path)).exists():
@@ -71,17 +71,17 @@ def ensure_own(path: Path, archive: bool = False) -> None:
 
 
 def move(path: Path, to: Path) -> None:
-    """Put a record file and its pictures in the place of another."""
+    """Put a record file and its images in the place of another."""
     to.parent.mkdir(parents=True, exist_ok=True)
     _forget(to)
-    for pictures in (folder_of, lambda file: archive_of(folder_of(file))):
-        if pictures(path).exists():
-            pictures(path).replace(pictures(to))
+    for images in (folder_of, lambda file: archive_of(folder_of(file))):
+        if images(path).exists():
+            images(path).replace(images(to))
     path.replace(to)
 
 
 def _forget(path: Path) -> None:
-    """Remove a record file, then what holds its pictures: the archive where there is one, else the folder."""
+    """Remove a record file, then what holds its images: the archive where there is one, else the folder."""
     folder, archive, known = folder_of(path), archive_of(folder_of(path)), path.exists()
     path.unlink(missing_ok=True)
     if is_archive(archive):
@@ -92,7 +92,7 @@ def _forget(path: Path) -> None:
 
 @contextmanager
 def _growing_folder(path: Path) -> Iterator[Callable[[str, bytes], None]]:
-    """The like of `growing_archive`: a picture is named by its content or for its one record."""
+    """The like of `growing_archive`: an image is named by its content or for its one record."""
     with fresh_folder(path) as building:
 
         def add(name: str, content: bytes) -> None:
@@ -123,12 +123,12 @@ def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -
 
 @contextmanager
 def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Iterator[AddTo]:
-    """Yields the function that adds an item's record and pictures to its shard; all appear when the block ends well.
+    """Yields the function that adds an item's record and images to its shard; all appear when the block ends well.
 
     Args:
         path: see `shard_files`.
         shards: into how many files.
-        archive: put the pictures of each shard into one file, as in `gallery`.
+        archive: put the images of each shard into one file, as in `gallery`.
 
     Raises:
         OutputError: see `gallery`; no shard is begun then.
@@ -141,24 +141,24 @@ def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Itera
         with ExitStack() as stack:
             piece = min(PIECE, _WAITING // shards)
             add = [stack.enter_context(atomic_records_with_images(file, piece, archive=archive)) for file in built]
-            yield lambda item, record, pictures: add[shard_of(item, shards)](record, pictures)
+            yield lambda item, record, images: add[shard_of(item, shards)](record, images)
         for here, there in zip(built, files, strict=True):
             move(here, there)
 
 
-def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1, archive: bool = False) -> None:
-    """File every record and its picture; see `sharded_gallery`.
+def file_with_images(path: Path, items: Iterable[Filed], shards: int = 1, archive: bool = False) -> None:
+    """File every record and its image; see `sharded_gallery`.
 
     Raises:
         InputError: two records have the same id, or there is none.
     """
     seen: set[str] = set()
     with sharded_gallery(path, shards, archive) as add:
-        for item, record, picture, place in items:
+        for item, record, image, place in items:
             if item in seen:
                 raise InputError(f"two items have the id '{item}'; ids must differ")
             seen.add(item)
-            add(item, record, {place: picture})
+            add(item, record, {place: image})
         if not seen:
             raise InputError(f"{path}: there is no item to file; the dataset is empty")
 

@@ -43,7 +43,7 @@ def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
     for condition in study.all_conditions():
         spec = study.solvers[condition.solver].plugin_options()
         asked = pairs[condition.set].asked(study.orders_of(condition))
-        if "program_generator" in spec:  # whoever writes programs sees no picture
+        if "program_generator" in spec:  # whoever writes programs sees no image
             yield from _lines(
                 "answers",
                 condition.solver,
@@ -116,16 +116,16 @@ def _lines(
     times: int,
     question: int,
     reply: int,
-    pictures: int = 1,
+    images: int = 1,
 ) -> Iterator[Line]:
     for call in registry.estimate_calls(family, spec):
         typical = (
-            Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, pictures)
+            Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, images)
         )
-        most = _one(call, 2 * question, call.max_tokens + call.thinking_tokens, LETTERS_A_TOKEN_AT_LEAST, pictures)
+        most = _one(call, 2 * question, call.max_tokens + call.thinking_tokens, LETTERS_A_TOKEN_AT_LEAST, images)
         yield Line(stage, "", plugin, call.model, call.share, typical.times(times), most.times(times))
 
 
-def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: int) -> Amount:
-    shown = max(pictures, call.pictures) * call.image_tokens
+def _one(call: CallEstimate, question: int, reply: int, letters: int, images: int) -> Amount:
+    shown = max(images, call.images_shown) * call.image_tokens
     return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0, shown)

@@ -1,4 +1,4 @@
-"""What the verbs of the study share: options, opening the pictures that the stages pass on."""
+"""What the verbs of the study share: options, opening the images that the stages pass on."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -11,22 +11,22 @@ from cfeval.core import images
 from cfeval.core.cli_options import writable
 from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import ImageRef
 
 R = TypeVar("R")
 QuestionsFile = Annotated[
     Path,
-    typer.Option("--questions", help="Pairs of questions (JSONL); their pictures lie in the folder or archive beside."),
+    typer.Option("--questions", help="Pairs of questions (JSONL); their images lie in the folder or archive beside."),
 ]
 AnswersFile = Annotated[Path, typer.Option("--answers", help="Answers (JSONL).")]
 DraftsFile = Annotated[
     Path,
-    typer.Option("--drafts", help="Drafted questions (JSONL); their pictures lie in the folder or archive beside."),
+    typer.Option("--drafts", help="Drafted questions (JSONL); their images lie in the folder or archive beside."),
 ]
 DraftsFiles = Annotated[
     list[Path],
-    typer.Option("--drafts", help="Drafted questions (JSONL) with all their shards, pictures beside; may be repeated."),
+    typer.Option("--drafts", help="Drafted questions (JSONL) with all their shards, images beside; may be repeated."),
 ]
 ReviewsFiles = Annotated[
     list[Path] | None,
@@ -44,8 +44,8 @@ _SHOWN = 20
 """Rows that are left out and named one by one; of more, the rest is counted."""
 
 
-def opener(records: Path) -> Callable[[ImageRef], Picture]:
-    """How to open the pictures of a record file."""
+def opener(records: Path) -> Callable[[ImageRef], Image]:
+    """How to open the images of a record file."""
     folder = images.folder_of(records)
     return lambda ref: images.load(folder, ref)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Metadata, Status
 from cfeval.cvqa.records import Form, Language, PairType, ProgramRun, Question, Side
 
@@ -22,7 +22,7 @@ class AnswerRequest:
     item: str
     side: Side
     type: PairType
-    picture: Picture
+    image: Image
     question: str
     seed: int
 
@@ -122,7 +122,7 @@ class CheckRequest:
     """
 
     item: str
-    picture: Picture
+    image: Image
     original: Question
     counterfactual: Question
     type: PairType
@@ -196,7 +196,7 @@ class RawPair:
     """A pair before it is filed: see `cfeval.cvqa.records.QuestionPair` for the fields."""
 
     id: str
-    picture: Picture
+    image: Image
     original: Question
     counterfactual: Question
     type: PairType

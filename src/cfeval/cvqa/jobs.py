@@ -67,9 +67,9 @@ class _Cvqa(StudyJobs[Cvqa]):
         yield from map(self._table, TABLES)
         yield from map(self.figure_job, FIGURES)
         yield self.metrics_job(IN_METRICS)
-        pictured = self.all(QUESTIONS, self.conditions)
+        with_images = self.all(QUESTIONS, self.conditions)
         said = [file for one in (ANSWERS, SCORES) for file in self.all(one, self.conditions)]
-        yield self.report_job(list(TABLES), FIGURES, [*pictured, *said], pictured)
+        yield self.report_job(list(TABLES), FIGURES, [*with_images, *said], with_images)
 
     @cached_property
     def facts(self) -> dict[str, dict[str, Any]]:
@@ -85,11 +85,11 @@ class _Cvqa(StudyJobs[Cvqa]):
             self.seed,
             "--shards",
             self.cut,
-            *self.pictures.words,
+            *self.image_files.words,
             "--out",
             self.at(QUESTIONS, condition),
         ]
-        return self.job("questions", words, [], self.pictures.made(self.all(QUESTIONS, [condition])), [using])
+        return self.job("questions", words, [], self.image_files.made(self.all(QUESTIONS, [condition])), [using])
 
     def _drafts(self, name: str) -> Job:
         condition, build = {"set": name}, self.study.builds[name]
@@ -101,14 +101,14 @@ class _Cvqa(StudyJobs[Cvqa]):
             using[1].options,
         ]
         words += ["--items", str(build.items), "--seed", self.seed]
-        words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(DRAFTS, condition)]
-        return self.job("drafts", words, [], self.pictures.made(self.all(DRAFTS, [condition])), using)
+        words += ["--shards", self.cut, *self.image_files.words, "--out", self.at(DRAFTS, condition)]
+        return self.job("drafts", words, [], self.image_files.made(self.all(DRAFTS, [condition])), using)
 
     def _reviews(self, condition: Condition) -> Job:
         using = self.plugin("question_validators", self.study.builds[condition["set"]].question_validator)
         words = ["--drafts", self.at(DRAFTS, condition), "--question-validator", using.options]
         words += ["--seed", self.seed, "--out", self.at(REVIEWS, condition)]
-        inputs = [words[1], *self.pictures.beside(words[1])]
+        inputs = [words[1], *self.image_files.beside(words[1])]
         return self.job("reviews", words, inputs, (self.at(REVIEWS, condition),), [using])
 
     def _assembled(self, name: str) -> Job:
@@ -123,10 +123,10 @@ class _Cvqa(StudyJobs[Cvqa]):
             *each("--decisions", decisions),
         ]
         words += [*(["--people"] if build.people else []), "--cut", self.cut, "--shards", self.cut]
-        words += [*self.pictures.words, "--out", self.at(QUESTIONS, condition), "--fates", fates]
+        words += [*self.image_files.words, "--out", self.at(QUESTIONS, condition), "--fates", fates]
         drafts = self.all(DRAFTS, [condition])
-        inputs = [*drafts, *self.all(REVIEWS, [condition]), *self.pictures.beside(*drafts)]
-        outputs = (*self.pictures.made(self.all(QUESTIONS, [condition])), fates)
+        inputs = [*drafts, *self.all(REVIEWS, [condition]), *self.image_files.beside(*drafts)]
+        outputs = (*self.image_files.made(self.all(QUESTIONS, [condition])), fates)
         return self.job("builds", words, inputs, outputs, [], files=decisions)
 
     def _answers(self, condition: Condition) -> Job:
@@ -134,7 +134,7 @@ class _Cvqa(StudyJobs[Cvqa]):
         orders = self.study.orders_of(CvqaCondition(set=condition["set"], solver=condition["solver"]))
         words = ["--questions", self.at(QUESTIONS, condition), "--solver", using.options]
         words += ["--orders", str(orders), "--seed", self.seed, "--out", self.at(ANSWERS, condition)]
-        inputs = [words[1], *self.pictures.beside(words[1])]
+        inputs = [words[1], *self.image_files.beside(words[1])]
         return self.job("answers", words, inputs, (self.at(ANSWERS, condition),), [using])
 
     def _scores(self, condition: Condition) -> Job:

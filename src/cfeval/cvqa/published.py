@@ -3,7 +3,7 @@
 FOLDER/README.md                the card: licence, task and configuration as YAML, then fields and figures
 FOLDER/croissant.json           the same for machines (MLCommons Croissant 1.0)
 FOLDER/test/metadata.jsonl      a line a pair
-FOLDER/test/{id}.png            its picture, as it was filed
+FOLDER/test/{id}.png            its image, as it was filed
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from cfeval.datasets import croissant, hub_card
 
 SPLIT, ROWS = "test", "metadata.jsonl"
 FIELDS: Mapping[str, str] = {
-    "file_name": "The picture's file, beside this one",
+    "file_name": "The image's file, beside this one",
     "id": "The pair's id",
     "type": "Group of C-VQA: direct, indirect, boolean, or a template abs_counting_1 to abs_counting_6",
-    "question": "The question about the picture as it is",
+    "question": "The question about the image as it is",
     "answer": "Its right answer: digits, yes or no, or the letter of an option",
     "counterfactual_question": "The same question under a counterfactual presupposition",
     "counterfactual_answer": "Its right answer",
-    "img_path": "The picture's name in the layout of C-VQA",
+    "img_path": "The image's name in the layout of C-VQA",
 }
 """The fields of a row and what they mean."""
 
@@ -42,7 +42,7 @@ def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
     """Write pairs of questions as such a folder; the card comes last, so that a folder that has one is whole.
 
     Args:
-        files: pairs (JSONL), whole or all shards; their pictures lie beside.
+        files: pairs (JSONL), whole or all shards; their images lie beside.
         out: a new or empty folder.
         title: what the card calls the set.
         licence: its identifier, as spdx.org/licenses has it.
@@ -51,18 +51,18 @@ def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
         How many pairs there are.
 
     Raises:
-        InputError: the folder is not empty, a picture is missing or another one, or an id occurs twice.
+        InputError: the folder is not empty, an image is missing or another one, or an id occurs twice.
         OutputError: a file cannot be written.
     """
     if out.exists() and any(out.iterdir()):
         raise InputError(f"{out} is not empty; name a new folder")
     kinds: Counter[str] = Counter()
     lines: dict[str, str] = {}
-    for pair, picture in _pictured(files):
+    for pair, image in _with_images(files):
         if pair.id in lines:
             raise InputError(f"two pairs have the id '{pair.id}'; give each file once, and sets of one seed apart")
         name = f"{pair.id}.png"
-        write_bytes(out / SPLIT / name, picture)
+        write_bytes(out / SPLIT / name, image)
         lines[pair.id] = json.dumps(_row(pair, name), ensure_ascii=False)
         kinds[pair.type] += 1
     rows = "".join(f"{line}\n" for line in lines.values())
@@ -73,7 +73,7 @@ def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
     return len(lines)
 
 
-def _pictured(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
+def _with_images(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
     for file in files:
         for pair in read_jsonl(file, QuestionPair):
             yield pair, load(folder_of(file), pair.image).png
@@ -114,7 +114,7 @@ def run(
 ) -> None:
     """Write pairs of questions as a folder for Hugging Face `datasets`, with a card, and as Croissant.
 
-    Whether you may pass on the pictures, and under which licence, is yours to know.
+    Whether you may pass on the images, and under which licence, is yours to know.
     """
     count = publish(whole_or_shards_of_all(questions), out, title, licence)
     print(f"{count} pairs in {out}; load them with datasets.load_dataset({str(out)!r})")

@@ -1,4 +1,4 @@
-"""Check that the results of the study belong together, offline: pictures, questions, answers, calls and scores."""
+"""Check that the results of the study belong together, offline: images, questions, answers, calls and scores."""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -27,7 +27,7 @@ def verify(
 ) -> None:
     """Check every file of the study's results against those that it rests on, and print what does not fit.
 
-    Pictures are those that their records name, answers are to the set's own questions, scores follow from questions
+    Images are those that their records name, answers are to the set's own questions, scores follow from questions
     and answers, every call that a record names is in the archive or the cache and whole, and a program's steps name no
     call that its record does not. Sidecars, where there are any, name the files as they are.
 
@@ -46,7 +46,7 @@ def verify(
         raise InputError(f"{results}: no answers; name the folder that holds questions/, answers/ and scores/")
     stored = dict(_stored(results, calls or results / ARCHIVE, cache))
     kinds = (
-        ("pictures", _pictures(results)),
+        ("images", _images(results)),
         ("calls", _calls(results, answered, stored)),
         ("scores", _scores(results, answered)),
         ("seals", ((str(file), fault) for file, fault in seal_faults(results, answered))),
@@ -55,8 +55,8 @@ def verify(
     tell(results, len(answered), kinds, limit)
 
 
-def _pictures(results: Path) -> Iterator[Fault]:
-    """The pictures of questions and drafts."""
+def _images(results: Path) -> Iterator[Fault]:
+    """The images of questions and drafts."""
     kinds: dict[str, type[QuestionPair] | type[Draft]] = {"questions": QuestionPair, "drafts": Draft}
     for folder, kind in kinds.items():
         for file in sorted((results / folder).rglob("*.jsonl")):

@@ -29,7 +29,7 @@ _COLUMNS = ("id", "image", "question", "reference", "kind")
 
 @dataclass(frozen=True)
 class Row:
-    """A sample without its picture; `place` is where it stands, for errors."""
+    """A sample without its image; `place` is where it stands, for errors."""
 
     place: str
     image: Path
@@ -108,12 +108,12 @@ def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
 
 
 def sample_of(row: Row) -> RawSample:
-    """A row with its picture; InputError where that is missing or no image."""
+    """A row with its image; InputError where that is missing or no image."""
     try:
-        picture = import_image(row.image)
+        image = import_image(row.image)
     except (InputError, ValueError) as error:
         raise InputError(f"{row.place}: {error}") from None
-    return RawSample(row.id, picture, row.question, reference=row.reference, kind=row.kind)
+    return RawSample(row.id, image, row.question, reference=row.reference, kind=row.kind)
 
 
 def read_rows(source: Path, question: str = "") -> Iterator[Row]:

@@ -16,15 +16,15 @@ import numpy as np
 from pydantic import ValidationError
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Mask, Picture
+from cfeval.core.images import Image, Mask
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import sharded_gallery
 from cfeval.datasets.sample import RawSample, Sample, as_record
 
 Side = Literal["before", "after", "again"]
-Image = Literal["before", "after"]
-IMAGES: tuple[Image, Image] = ("before", "after")
+WhichImage = Literal["before", "after"]
+IMAGES: tuple[WhichImage, WhichImage] = ("before", "after")
 ChangeKind = Literal["", "object", "attribute", "count", "relation", "background", "other"]
 """What kind of thing was changed; empty where the set does not tell."""
 THRESHOLD = 8
@@ -36,7 +36,7 @@ class Pair(Record):
 
     pair: str
     side: Side
-    first: Image = "before"
+    first: WhichImage = "before"
     """Which image comes first."""
     before: str
     """What was changed, in a few words, as it is in the original image; empty where it is not there."""
@@ -53,7 +53,7 @@ class Pair(Record):
     """Of the pixels that changed, the share outside the region that the set gives; None where it gives none."""
 
     @property
-    def order(self) -> tuple[Image, Image]:
+    def order(self) -> tuple[WhichImage, WhichImage]:
         """Both images, the one that comes first before the other."""
         return ("before", "after") if self.first == "before" else ("after", "before")
 
@@ -67,12 +67,12 @@ class Pair(Record):
 class RawPair:
     """A pair before it is filed; see `Pair`.
 
-    `pictures` are the original and the changed image, `references` the right answers to them, where known; `region`,
+    `images` are the original and the changed one, `references` the right answers to them, where known; `region`,
     (H, W) of the original image, is where the change belongs.
     """
 
     id: str
-    pictures: tuple[Picture, Picture]
+    images: tuple[Image, Image]
     question: str
     before: str
     after: str
@@ -98,7 +98,7 @@ def file_pairs(
     """File the images of every pair as items; all items of a pair are in one shard, one after the other.
 
     Args:
-        path: the record file; its pictures go beside it.
+        path: the record file; its image files go beside it.
         raws: the pairs.
         seed: draws which image of a pair comes first, and which pairs are asked about again.
         every: of one pair in so many, on average, the image that comes first is asked about again.
@@ -113,33 +113,33 @@ def file_pairs(
             if raw.id in seen:
                 raise InputError(f"two pairs have the id '{raw.id}'; ids must differ")
             seen.add(raw.id)
-            for sample, picture in drawn_items(raw, seed, every):
-                add(raw.id, sample, {sample.image.path: picture})
+            for sample, image in drawn_items(raw, seed, every):
+                add(raw.id, sample, {sample.image.path: image})
     if not seen:
         raise InputError(f"{path}: there is no pair to file; the set is empty")
 
 
-def drawn_items(raw: RawPair, seed: int, every: int) -> Iterator[tuple[Sample, Picture]]:
+def drawn_items(raw: RawPair, seed: int, every: int) -> Iterator[tuple[Sample, Image]]:
     """The items of a pair, with what a study draws of it: the image that comes first, and whether there is a third."""
-    first: Image = "after" if derive_seed(seed, raw.id, "first") % 2 else "before"
+    first: WhichImage = "after" if derive_seed(seed, raw.id, "first") % 2 else "before"
     return items_of(raw, derive_seed(seed, raw.id, "again") % every == 0, first)
 
 
-def items_of(raw: RawPair, again: bool, first: Image = "before") -> Iterator[tuple[Sample, Picture]]:
-    """The items of a pair in the order in which they are asked about, each with its picture.
+def items_of(raw: RawPair, again: bool, first: WhichImage = "before") -> Iterator[tuple[Sample, Image]]:
+    """The items of a pair in the order in which they are asked about, each with its image.
 
     Raises:
         InputError: the pair names no change, or cannot be filed.
     """
     _refuse_no_change(raw)
-    outside = None if raw.region is None else changed_outside(*raw.pictures, raw.region)
-    of: dict[Side, tuple[Picture, str]] = dict(zip(IMAGES, zip(raw.pictures, raw.references, strict=True), strict=True))
+    outside = None if raw.region is None else changed_outside(*raw.images, raw.region)
+    of: dict[Side, tuple[Image, str]] = dict(zip(IMAGES, zip(raw.images, raw.references, strict=True), strict=True))
     shown: list[Side] = list(IMAGES if first == "before" else reversed(IMAGES))
     if again:
         of["again"] = (of[first][0].reencoded(), of[first][1])
         shown.append("again")
     for side in shown:
-        picture, reference = of[side]
+        image, reference = of[side]
         known = Pair(
             pair=raw.id,
             side=side,
@@ -154,13 +154,13 @@ def items_of(raw: RawPair, again: bool, first: Image = "before") -> Iterator[tup
         )
         item = RawSample(
             id=f"{raw.id}.{side}",
-            picture=picture,
+            image=image,
             question=raw.question,
             reference=reference,
             kind=raw.kind,
             metadata=known.model_dump(),
         )
-        yield as_record(item, Sample), picture
+        yield as_record(item, Sample), image
 
 
 def _refuse_no_change(raw: RawPair) -> None:
@@ -188,7 +188,7 @@ def pair_of(sample: Sample) -> Pair:
         ) from None
 
 
-def changed_outside(before: Picture, after: Picture, region: Mask) -> float | None:
+def changed_outside(before: Image, after: Image, region: Mask) -> float | None:
     """Of the pixels that changed, the share outside a region, in [0, 1]; None where none changed.
 
     Args:

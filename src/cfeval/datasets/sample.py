@@ -1,4 +1,4 @@
-"""What every dataset offers, and samples as they are filed: their records, and pictures named by content.
+"""What every dataset offers, and samples as they are filed: their records, and images named by content.
 
 Frozen sets: a list of ids, each with the SHA-256 of what its sample shows and asks, as `sha256sum` writes files.
 """
@@ -17,11 +17,11 @@ from cfeval.core import images
 from cfeval.core.cli_options import existing
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_text
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import first_fault
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record
 from cfeval.core.sampling import read_list
-from cfeval.core.shards import file_pictured
+from cfeval.core.shards import file_with_images
 from cfeval.core.streams import StreamingLookup
 
 ScorerName = Literal["contains", "vqa", "okvqa"]
@@ -54,7 +54,7 @@ class RawSample:
     """A sample before it is filed: see `cfeval.datasets.sample.Sample` for the fields."""
 
     id: str
-    picture: Picture
+    image: Image
     question: str
     reference: str = ""
     answers: tuple[str, ...] = ()
@@ -64,15 +64,15 @@ class RawSample:
 
 
 class Raw(Protocol):
-    """What is filed with a picture, before it is: it has all fields of its record but the reference to the image."""
+    """What is filed with an image, before it is: it has all fields of its record but the reference to the image."""
 
     @property
     def id(self) -> str:
         """Its id."""
 
     @property
-    def picture(self) -> Picture:
-        """Its picture."""
+    def image(self) -> Image:
+        """Its image."""
 
 
 class Dataset(Protocol):
@@ -92,37 +92,37 @@ SamplesFile = Annotated[
 
 
 def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1, archive: bool = False) -> None:
-    """File every sample and its picture; see `cfeval.core.shards.file_pictured`.
+    """File every sample and its image; see `cfeval.core.shards.file_with_images`.
 
     Raises:
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
-    filed = ((as_record(raw, Sample), raw.picture) for raw in raws)
-    items = ((sample.id, sample, picture, sample.image.path) for sample, picture in filed)
-    file_pictured(path, items, shards, archive)
+    filed = ((as_record(raw, Sample), raw.image) for raw in raws)
+    items = ((sample.id, sample, image, sample.image.path) for sample, image in filed)
+    file_with_images(path, items, shards, archive)
 
 
 def as_record(raw: Raw, kind: type[R]) -> R:
-    """The record of what has a picture. The picture is named by its content, so that equal ones are one file.
+    """The record of what has an image. The image is named by its content, so that equal ones are one file.
 
     Raises:
         InputError: it cannot be one, such as where its id is no file name.
     """
     fields = {name: getattr(raw, name) for name in kind.model_fields if name != "image"}
     try:
-        return kind.model_validate(fields | {"image": raw.picture.ref(f"{raw.picture.sha256[:32]}.png")})
+        return kind.model_validate(fields | {"image": raw.image.ref(f"{raw.image.sha256[:32]}.png")})
     except ValidationError as error:
         raise InputError(f"{kind.__name__.lower()} {raw.id!r}: {first_fault(error)}") from None
 
 
-def content_hash(sample: Sample | RawSample, picture: Picture) -> str:
+def content_hash(sample: Sample | RawSample, image: Image) -> str:
     """The SHA-256 of a sample's content: question, pixels, right answer, people's answers and how they are compared.
 
     Pixels, not the file: how a PNG is packed differs from machine to machine.
     """
-    pixels = picture.pixels
-    image = hashlib.sha256(pixels.tobytes()).hexdigest()
-    content = [sample.question, pixels.shape, image, sample.reference, sample.answers, sample.scorer]
+    pixels = image.pixels
+    digest = hashlib.sha256(pixels.tobytes()).hexdigest()
+    content = [sample.question, pixels.shape, digest, sample.reference, sample.answers, sample.scorer]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -139,7 +139,7 @@ def as_frozen(samples: Iterable[RawSample], ids: str | None) -> Iterator[RawSamp
     """
     frozen = {item: line.sha256 for item, line in read_list(Path(ids)).items()} if ids else {}
     for sample in samples:
-        if frozen.get(sample.id) and content_hash(sample, sample.picture) != frozen[sample.id]:
+        if frozen.get(sample.id) and content_hash(sample, sample.image) != frozen[sample.id]:
             raise InputError(
                 f"{ids}: '{sample.id}' is not what was frozen (its question, image or right answer is another one); "
                 "bring the data back, or select and freeze again"
@@ -152,7 +152,7 @@ def samples_by_id(path: Path) -> StreamingLookup[str, Sample]:
     return StreamingLookup(path, Sample, lambda record: record.id)
 
 
-def originals(samples: Path) -> Callable[[Sample], Picture]:
-    """How to open a sample's picture."""
+def originals(samples: Path) -> Callable[[Sample], Image]:
+    """How to open a sample's image."""
     folder = images.folder_of(samples)
     return lambda sample: images.load(folder, sample.image)

@@ -23,10 +23,10 @@ class Plugin(plugin.Plugin):
     """A list of ids, plain or frozen: exactly those, in that order. Without it the file's first."""
 
     def dependencies(self) -> tuple[str, ...]:
-        """The record file, the folder or archive of its pictures, and the list of ids."""
+        """The record file, the folder or archive of its images, and the list of ids."""
         folder = folder_of(Path(self.path))
-        pictures = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
-        return (self.path, pictures, *((self.ids,) if self.ids else ()))
+        images = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
+        return (self.path, images, *((self.ids,) if self.ids else ()))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether records and ids can be read."""
@@ -65,7 +65,7 @@ class Filed:
     def _opened(self, sample: Sample) -> RawSample:
         return RawSample(
             id=sample.id,
-            picture=load(folder_of(self.path), sample.image),
+            image=load(folder_of(self.path), sample.image),
             question=sample.question,
             reference=sample.reference,
             answers=sample.answers,

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from cfeval.core import plugin
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture, import_encoded, import_image
+from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
@@ -87,10 +87,10 @@ class ThreeDSRBench:
         yield from as_frozen((self._sample(item, known[item], held.get(item)) for item in wanted), ids)
 
     def _sample(self, item: str, found: _Item, encoded: str | None) -> RawSample:
-        picture = self._filed(item, found.image) if encoded is None else self._held(item, encoded)
-        return RawSample(item, picture, found.question, reference=found.reference, kind=found.kind)
+        image = self._filed(item, found.image) if encoded is None else self._held(item, encoded)
+        return RawSample(item, image, found.question, reference=found.reference, kind=found.kind)
 
-    def _held(self, item: str, encoded: str) -> Picture:
+    def _held(self, item: str, encoded: str) -> Image:
         place = f"{self.options.path}, {item}"
         if not encoded:
             raise InputError(f"{place}: no image in the table; set the option 'images' to the folder of COCO's images")
@@ -99,7 +99,7 @@ class ThreeDSRBench:
         except binascii.Error as error:
             raise InputError(f"{place}: the image is not base64 ({error}); take the file as it was released") from None
 
-    def _filed(self, item: str, name: str) -> Picture:
+    def _filed(self, item: str, name: str) -> Image:
         if not name:
             raise InputError(f"{self.options.path}, {item}: no image_url; leave the option 'images' out")
         path = Path(str(self.options.images)) / name

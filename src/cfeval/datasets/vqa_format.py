@@ -123,7 +123,7 @@ class Vqa:
     def _sample(self, question: Question, image: Path, known: Annotation | None) -> RawSample:
         return RawSample(
             id=question.id,
-            picture=import_image(image),
+            image=import_image(image),
             question=question.text,
             reference=known.reference if known else "",
             answers=known.answers if known else (),

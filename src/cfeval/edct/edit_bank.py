@@ -17,7 +17,7 @@ import typer
 
 from cfeval.core.errors import InputError, OutputError
 from cfeval.core.files import ensure_writable, fresh_folder
-from cfeval.core.images import Picture, load
+from cfeval.core.images import Image, load
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Record, failed
 from cfeval.datasets.pairs.rows import safe
@@ -32,10 +32,10 @@ ConceptKey = tuple[str, str, str]
 
 @dataclass
 class Bank:
-    """The pairs by concept, how to open their pictures by path, and what each target cited by item."""
+    """The pairs by concept, how to open their images by path, and what each target cited by item."""
 
     pairs: dict[ConceptKey, dict[str, str]] = field(default_factory=dict)
-    pictures: dict[str, Callable[[], Picture]] = field(default_factory=dict)
+    images: dict[str, Callable[[], Image]] = field(default_factory=dict)
     cited: dict[str, dict[tuple[str, str], set[ConceptKey]]] = field(default_factory=lambda: defaultdict(dict))
 
     def held(self, vlm: str) -> int:
@@ -75,7 +75,7 @@ def run(
     covered = [Coverage(vlm=vlm, items=len(items), held=bank.held(vlm)) for vlm, items in sorted(bank.cited.items())]
     with fresh_folder(out) as folder:
         (folder / "images").mkdir()
-        for path, opened in bank.pictures.items():
+        for path, opened in bank.images.items():
             (folder / path).write_bytes(opened().png)
         lines = [json.dumps(pair, ensure_ascii=False, sort_keys=True) for pair in bank.pairs.values()]
         (folder / "pairs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -107,8 +107,8 @@ def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
         sample, whole = samples[told.id]
         assert made.image is not None, "what is verified has an image"
         before, after = (f"images/{ref.sha256}.png" for ref in (sample.image, made.image))
-        bank.pictures[before] = partial(load, whole, sample.image)
-        bank.pictures[after] = partial(load, changed, made.image)
+        bank.images[before] = partial(load, whole, sample.image)
+        bank.images[after] = partial(load, changed, made.image)
         bank.pairs[key] = {
             "id": _id(key),
             "before": before,

@@ -20,7 +20,7 @@ from cfeval.edct.files import ConditionFiles, conditions_in
 from cfeval.edct.plugins import edit_times
 from cfeval.inference.cli import opened
 
-_COLUMNS = ("editor", "edits", "pictures", "verified", "share", "unsure", "timed", "s each", "GPU-h each", "USD each")
+_COLUMNS = ("editor", "edits", "images", "verified", "share", "unsure", "timed", "s each", "GPU-h each", "USD each")
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
 ) -> None:
     """Show what a verified edit costs, by editor: seconds, GPU-hours and USD, failed edits and retries included.
 
-    Seconds are of editors on this machine, for pictures made since times are kept; USD is what calls cost, and the
+    Seconds are of editors on this machine, for images made since times are kept; USD is what calls cost, and the
     hours where they have a price.
     """
     conditions = conditions_in(results)
@@ -56,7 +56,7 @@ def run(
         table.add_column(name, justify="left" if name == "editor" else "right")
     for one in found:
         share = "" if one.share is None else f"{one.share:.0%}"
-        counts = (one.edits, one.pictures, one.verified, share, one.unsure, one.timed)
+        counts = (one.edits, one.images, one.verified, share, one.unsure, one.timed)
         figures = (one.seconds_each, one.gpu_hours_each, one.usd_each)
         table.add_row(one.editor, *map(str, counts), *("" if it is None else f"{it:.4g}" for it in figures))
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)

@@ -27,18 +27,18 @@ class EditCost:
     """Its name in params.yaml."""
     edits: int
     """Edits that were tried: instructions that reached the editor."""
-    pictures: int
-    """Pictures that it made for them, those of further attempts too."""
+    images: int
+    """Images that it made for them, those of further attempts too."""
     verified: int
     """Edits that were verified."""
     unsure: int
     """Edits of which nobody could say; they count as not verified."""
     timed: int
-    """Pictures of which it is known how long they took: those made on this machine."""
+    """Images of which it is known how long they took: those made on this machine."""
     seconds: float | None
-    """What the pictures took together, the mean of the timed ones standing for the others; None: none is timed."""
+    """What the images took together, the mean of the timed ones standing for the others; None: none is timed."""
     gpu_usd: float | None
-    """That at the price of an hour; None: no price was given, or no picture is timed."""
+    """That at the price of an hour; None: no price was given, or no image is timed."""
     calls_usd: float
     """What calls to providers cost, also those of the editor's own gate."""
 
@@ -74,7 +74,7 @@ def costs(
 
     Args:
         made: by editor, its records and what was found out about each.
-        seconds: by picture, what it took.
+        seconds: by image, what it took.
         paid: what some calls cost in USD, given their keys.
         usd_per_hour: what an hour of the machine costs.
     """
@@ -85,14 +85,14 @@ def _cost(
     editor: str, made: Sequence[Made], seconds: Mapping[str, float], paid: Paid, usd_per_hour: float | None
 ) -> EditCost:
     tried = [(record, check) for record, check in made if not failed(record) or record.stage == "counterfactuals"]
-    pictures = {sha256 for record, _ in tried for sha256 in _pictures(record)}
-    known = [seconds[sha256] for sha256 in pictures if sha256 in seconds]
-    whole = sum(known) / len(known) * len(pictures) if known else None
+    images = {sha256 for record, _ in tried for sha256 in _images(record)}
+    known = [seconds[sha256] for sha256 in images if sha256 in seconds]
+    whole = sum(known) / len(known) * len(images) if known else None
     verdicts = [_verified(record, check) for record, check in tried]
     return EditCost(
         editor=editor,
         edits=len(tried),
-        pictures=len(pictures),
+        images=len(images),
         verified=verdicts.count(True),
         unsure=verdicts.count(None),
         timed=len(known),
@@ -102,7 +102,7 @@ def _cost(
     )
 
 
-def _pictures(record: Counterfactual) -> set[str]:
+def _images(record: Counterfactual) -> set[str]:
     images = [attempt.image for attempt in record.attempts] + ([record.image] if record.image else [])
     return {image.sha256 for image in images}
 
@@ -117,7 +117,7 @@ def _verified(record: Counterfactual, check: Check | None) -> bool | None:
 
 
 def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[Made]]:
-    """By editor, the records of its edits; one that is the same in several conditions, down to its picture, once.
+    """By editor, the records of its edits; one that is the same in several conditions, down to its image, once.
 
     Args:
         conditions: by condition, its files.

@@ -45,10 +45,10 @@ TYPICAL = Lengths(question=20, answer=15, explanation=180, instruction=100, verd
 
 @dataclass(frozen=True)
 class RequestSize:
-    """What a stage asks of a plugin: the tokens and pictures it shows, and the tokens of the reply."""
+    """What a stage asks of a plugin: the tokens and images it shows, and the tokens of the reply."""
 
     shown: int
-    pictures: int
+    images: int
     reply: int
 
 
@@ -100,7 +100,7 @@ def lines(
         asked = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
         for more in besides(stage, condition, condition in controlled):
             again = expected.get(("judges", condition.judge, more), ())
-            asked += [(more, call, 1) for call in again if more == NULL_EDIT or not call.pictures]
+            asked += [(more, call, 1) for call in again if more == NULL_EDIT or not call.images_shown]
         protocol = condition.protocol if "protocol" in stage.fields else ""
         every = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
         for under, call, number in asked:
@@ -213,7 +213,7 @@ class _Asking:
 def amount_of(request: RequestSize, call: CallEstimate, prompt: int, most: bool) -> Amount:
     """What a call uses for one request; `prompt` are the tokens of its own template."""
     first_reply = call.max_tokens if call.repair else 0
-    of_images = max(request.pictures, call.pictures) * call.image_tokens
+    of_images = max(request.images, call.images_shown) * call.image_tokens
     shown = request.shown + prompt + of_images + first_reply
     reply = call.max_tokens + call.thinking_tokens if most else min(request.reply, call.max_tokens)
     return Amount(1, shown, reply, call.images, of_images)

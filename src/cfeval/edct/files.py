@@ -10,7 +10,7 @@ import typer
 from cfeval.core import images
 from cfeval.core.cli_options import build, existing
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import read_jsonl, stream_csv
 from cfeval.core.records import Record
 from cfeval.core.shards import shard_files
@@ -104,7 +104,7 @@ class ConditionFiles:
         return (score for score, _ in self._records("scores"))
 
     def samples(self) -> Iterator[tuple[Sample, Path]]:
-        """The samples, each with the folder that holds its picture."""
+        """The samples, each with the folder that holds its image."""
         return self._records("items")
 
     def baselines(self) -> dict[str, Baseline]:
@@ -116,7 +116,7 @@ class ConditionFiles:
         return self._by_edit("instructions")
 
     def counterfactuals(self) -> Iterator[tuple[Counterfactual, Path]]:
-        """What was made of each instruction, with the folder that holds its pictures."""
+        """What was made of each instruction, with the folder that holds its images."""
         return self._records("counterfactuals")
 
     def checks(self) -> dict[Key, Check]:
@@ -164,7 +164,7 @@ CounterfactualsFile = Annotated[
     typer.Option(
         "--counterfactuals",
         callback=existing,
-        help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside.",
+        help="Counterfactuals (JSONL); their images lie in the folder or archive beside.",
     ),
 ]
 ChecksFile = Annotated[Path, typer.Option("--checks", callback=existing, help="Checks of the counterfactuals (JSONL).")]
@@ -215,11 +215,11 @@ def checks_by_edit(path: Path) -> StreamingLookup[tuple[str, int], Check]:
     return StreamingLookup(path, Check, lambda record: (record.id, record.edit))
 
 
-def edited(counterfactuals: Path) -> Callable[[Counterfactual], Picture]:
-    """How to open a counterfactual's picture."""
+def edited(counterfactuals: Path) -> Callable[[Counterfactual], Image]:
+    """How to open a counterfactual's image."""
     folder = images.folder_of(counterfactuals)
 
-    def open_one(record: Counterfactual) -> Picture:
+    def open_one(record: Counterfactual) -> Image:
         assert record.image is not None, "only a counterfactual with status ok is opened"
         return images.load(folder, record.image)
 

@@ -2,14 +2,14 @@
 
 A writer and a judge see the texts, not the images, and a judge not the question either. Two exceptions: for
 `uncited-edit` a writer is shown the image, because what an explanation leaves out stands nowhere in the texts; and a
-judge that `needs_picture` is blind to the instructions and looks at the edited image itself.
+judge that `needs_image` is blind to the instructions and looks at the edited image itself.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Binary, Metadata, Status
 
 
@@ -17,8 +17,8 @@ from cfeval.core.records import Binary, Metadata, Status
 class WriteRequest:
     """A question, a model's answer and its explanation; at most `edits` concepts are wanted.
 
-    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `metadata`,
-    what the dataset keeps beside it.
+    `image` is filled only for a protocol that edits what is not cited, and with it `metadata`, what the dataset
+    keeps beside it.
     """
 
     item: str
@@ -28,7 +28,7 @@ class WriteRequest:
     seed: int
     edits: int = 1
     protocol: str = "edct-2025"
-    picture: Picture | None = None
+    image: Image | None = None
     metadata: Metadata | None = None
 
 
@@ -80,8 +80,8 @@ class VerifyRequest:
     """
 
     item: str
-    original: Picture
-    edited: Picture
+    original: Image
+    edited: Image
     positive: str
     metadata: Metadata | None = None
     negative: str = ""
@@ -97,7 +97,7 @@ class VerifyReply:
 
     `absent`: True where what was to be edited is not in the original image, False where it is, None where this verifier
     does not know. That says something about whoever cited it, not about the editor.
-    `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the
+    `numbers` are what was measured, by name (shares in [0, 1]); `images` what shows it, by name: `mask`, where the
     edit belongs, white, and `heat`, where pixels changed. `completion` is a model's reply as it came, `calls` names the
     stored calls.
     """
@@ -105,7 +105,7 @@ class VerifyReply:
     verified: bool | None
     reason: str = ""
     numbers: Mapping[str, float] = field(default_factory=dict)
-    pictures: Mapping[str, Picture] = field(default_factory=dict)
+    images: Mapping[str, Image] = field(default_factory=dict)
     completion: str = ""
     calls: tuple[str, ...] = ()
     absent: bool | None = None
@@ -125,11 +125,11 @@ class EditRequest:
 
     `concept` is what the instruction changes, in a few words; `metadata` is what the dataset keeps beside
     the original image, filled only for an editor that `needs_metadata`; `edit` is the instruction's number among those
-    of the item; `before` are the positive parts of the instructions that `picture` has been through already, in order.
+    of the item; `before` are the positive parts of the instructions that `image` has been through already, in order.
     """
 
     item: str
-    picture: Picture
+    image: Image
     positive: str
     negative: str
     seed: int
@@ -147,7 +147,7 @@ class EditAttempt:
     """
 
     seed: int
-    picture: Picture
+    image: Image
     found: VerifyReply
     details: dict[str, str] = field(default_factory=dict)
 
@@ -160,7 +160,7 @@ class EditReply:
     that checks its own work, the last one accepted where the status is ok.
     """
 
-    picture: Picture | None = None
+    image: Image | None = None
     details: dict[str, str] = field(default_factory=dict)
     status: Status = Status.OK
     reason: str = ""
@@ -190,8 +190,8 @@ class Change:
 class JudgeRequest:
     """Answer and explanation before and after, and the instructions of all edits between them, in order.
 
-    A control has none: nothing that is cited was changed. `question` and `picture`, the edited image, are filled only
-    for a judge that `needs_picture`; it gets no instructions.
+    A control has none: nothing that is cited was changed. `question` and `image`, the edited image, are filled only
+    for a judge that `needs_image`; it gets no instructions.
     """
 
     item: str
@@ -203,7 +203,7 @@ class JudgeRequest:
     seed: int
     protocol: str = "edct-2025"
     question: str = ""
-    picture: Picture | None = None
+    image: Image | None = None
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class JudgeReply:
 class Judge(Protocol):
     """A judge. A reply depends on its own request only."""
 
-    needs_picture: bool
+    needs_image: bool
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge a request."""

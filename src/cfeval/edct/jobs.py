@@ -135,8 +135,8 @@ class _Edct(StudyJobs[Edct]):
     def _samples(self, dataset: str) -> Job:
         using, condition = self.plugin("datasets", dataset), {"dataset": dataset}
         words = ["--dataset", using.options, "--items", str(self.study.items), "--seed", self.seed]
-        words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(ITEMS, condition)]
-        return self.job("items", words, [], self.pictures.made(self.all(ITEMS, [condition])), [using])
+        words += ["--shards", self.cut, *self.image_files.words, "--out", self.at(ITEMS, condition)]
+        return self.job("items", words, [], self.image_files.made(self.all(ITEMS, [condition])), [using])
 
     def _baseline(self, condition: Condition) -> Job:
         return self._conversation("baselines", condition, [], BASELINES)
@@ -159,7 +159,7 @@ class _Edct(StudyJobs[Edct]):
             relative(str(prompt_file(name, protocol="conversation", folder=_folder(folder))))
             for name in ("answer", "explain")
         ]
-        inputs += self.pictures.beside(*inputs)
+        inputs += self.image_files.beside(*inputs)
         return self.job(stage, words, inputs, (self.at(pattern, condition),), model, files=prompts)
 
     def _pair_items(self, name: str) -> Job:
@@ -170,11 +170,11 @@ class _Edct(StudyJobs[Edct]):
             self.seed,
             "--shards",
             self.cut,
-            *self.pictures.words,
+            *self.image_files.words,
             "--out",
             self.at(PAIR_ITEMS, condition),
         ]
-        return self.job("pair_items", words, [], self.pictures.made(self.all(PAIR_ITEMS, [condition])), [using])
+        return self.job("pair_items", words, [], self.image_files.made(self.all(PAIR_ITEMS, [condition])), [using])
 
     def _pair_baselines(self, condition: Condition) -> Job:
         scored = self.study.vlms[condition["vlm"]].plugin_options().get("logprobs")
@@ -197,17 +197,17 @@ class _Edct(StudyJobs[Edct]):
         words = ["--samples", inputs[0], "--baselines", inputs[1], f"--writer={options_of(writer)}"]
         words += ["--protocol", protocol, "--edits", str(edits), "--every", str(every), "--seed", self.seed]
         out = self.at(INSTRUCTIONS, condition)
-        inputs += self.pictures.beside(inputs[0])
+        inputs += self.image_files.beside(inputs[0])
         return self.job("instructions", [*words, "--out", out], inputs, (out,), writer)
 
     def _counterfactuals(self, condition: Condition) -> Job:
         editor = self.asked("editors", condition, "editor")
         inputs = [self.at(ITEMS, condition), self.at(INSTRUCTIONS, condition)]
         words = ["--samples", inputs[0], "--instructions", inputs[1], f"--editor={options_of(editor)}"]
-        words += ["--protocol", condition["protocol"], "--seed", self.seed, *self.pictures.words]
+        words += ["--protocol", condition["protocol"], "--seed", self.seed, *self.image_files.words]
         out = self.at(COUNTERFACTUALS, condition)
-        inputs += self.pictures.beside(inputs[0])
-        return self.job("counterfactuals", [*words, "--out", out], inputs, self.pictures.made([out]), editor)
+        inputs += self.image_files.beside(inputs[0])
+        return self.job("counterfactuals", [*words, "--out", out], inputs, self.image_files.made([out]), editor)
 
     def _checks(self, condition: Condition) -> Job:
         verifier = self.asked("verifiers", condition, "dataset")
@@ -215,9 +215,9 @@ class _Edct(StudyJobs[Edct]):
         words = ["--samples", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
         words += [f"--verifier={options_of(verifier)}", "--protocol", condition["protocol"], "--seed", self.seed]
         out = self.at(CHECKS, condition)
-        words += [*self.pictures.words, "--out", out]
-        inputs += self.pictures.beside(inputs[0], inputs[2])
-        return self.job("checks", words, inputs, self.pictures.made([out]), verifier)
+        words += [*self.image_files.words, "--out", out]
+        inputs += self.image_files.beside(inputs[0], inputs[2])
+        return self.job("checks", words, inputs, self.image_files.made([out]), verifier)
 
     def _verdicts(self, condition: Condition) -> Job:
         named = {name: value for name, value in condition.items() if name != "shard"}
@@ -233,7 +233,7 @@ class _Edct(StudyJobs[Edct]):
             inputs += [self.at(INSTRUCTIONS, {**condition, "protocol": EDCT_2025})]
             words += ["--cited", inputs[4]]
         out = self.at(VERDICTS, condition)
-        inputs += self.pictures.beside(inputs[2])
+        inputs += self.image_files.beside(inputs[2])
         return self.job("verdicts", [*words, "--out", out], inputs, (out,), judge)
 
     def _scores(self, condition: Condition) -> Job:
@@ -303,14 +303,14 @@ class _Edct(StudyJobs[Edct]):
     def _report(self) -> Job:
         calls = self.at(CALLS, {})
         records = [calls, *(file for one in (ITEMS, *RECORDS, SCORES) for file in self.all(one, self.conditions))]
-        pictured = [file for one in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(one, self.conditions)]
+        with_images = [file for one in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(one, self.conditions)]
         words = [*each("--table", self.tables), "--calls", calls]
         if self.study.edit_times:
             records.append(self.study.edit_times)
             words += ["--edit-times", self.study.edit_times]
         if self.study.usd_per_gpu_hour is not None:
             words += ["--usd-per-gpu-hour", str(self.study.usd_per_gpu_hour)]
-        return self.report_job(self.tables, self.figures, records, pictured, words)
+        return self.report_job(self.tables, self.figures, records, with_images, words)
 
     def _pair_report(self) -> Job:
         """The page of a study that has given pairs alone."""
@@ -318,7 +318,7 @@ class _Edct(StudyJobs[Edct]):
         patterns = (PAIR_ITEMS, PAIR_BASELINES, PAIR_VERDICTS)
         records = [file for pattern in patterns for file in self.all(pattern, self.pairs)]
         shown = [self.at(TABLE, {"table": PAIRS}), *drawn(self.at(FIGURE, {"figure": PAIRS}).removesuffix(".png"))]
-        inputs = [*shown, calls, *records, *self.pictures.beside(*self.all(PAIR_ITEMS, self.pairs))]
+        inputs = [*shown, calls, *records, *self.image_files.beside(*self.all(PAIR_ITEMS, self.pairs))]
         words = ["--results", base, "--conditions", as_json(self.pairs), "--shards", self.cut, "--calls", calls]
         words += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
         code = {f"table.{PAIRS}": self.listed[PAIRS].table}

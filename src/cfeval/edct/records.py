@@ -1,4 +1,4 @@
-"""The records of the edct study, one class a file kind. Pictures of `X.jsonl` lie in the folder `X/` beside it."""
+"""The records of the edct study, one class a file kind. Images of `X.jsonl` lie in the folder `X/` beside it."""
 
 from typing import Literal
 
@@ -67,7 +67,7 @@ class Instruction(StageResult):
 
 
 class Verification(Record):
-    """What a verifier found out about an edit, and the pictures that show it."""
+    """What a verifier found out about an edit, and the images that show it."""
 
     verified: Binary | None = None
     """1: the edit was made as told, and the rest is unchanged. None: the verifier could not tell."""
@@ -77,7 +77,7 @@ class Verification(Record):
     """What is wrong."""
     numbers: dict[str, float] = Field(default_factory=dict)
     """What was measured, by name; shares are of pixels, in [0, 1]."""
-    pictures: dict[str, ImageRef] = Field(default_factory=dict)
+    images: dict[str, ImageRef] = Field(default_factory=dict)
     """`mask`, where the edit belongs, and `heat`, where pixels changed."""
     completion: str = ""
     """A model's reply as it came."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 
 _THOUGHTS = re.compile(r"\A.*?</think>\s*", re.DOTALL)
@@ -41,7 +41,7 @@ class ChatMessage:
 
     role: Literal["user", "assistant", "tool"]
     text: str
-    picture: Picture | None = None
+    image: Image | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     parts: tuple[Any, ...] = ()

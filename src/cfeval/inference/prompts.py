@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.plugin import Plugin, component
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic
@@ -32,7 +32,7 @@ class PromptTemplate(Generic[T]):
     The templates are `name` and `name`_repair in a folder of the package; where the first has variants, `opening` is
     the name of the one that is used. `schema` is the JSON schema of the reply, for a server that enforces it; `read`
     says what a reply's text says, None where it cannot be read. `max_tokens` is the protocol's limit, None where it has
-    none; `seen` says that a picture is shown with the opening; `arrange` is done to the opening before it is filled.
+    none; `seen` says that an image is shown with the opening; `arrange` is done to the opening before it is filled.
     """
 
     folder: str
@@ -151,7 +151,7 @@ async def generate_parsed(
     item: str,
     values: Mapping[str, str],
     seed: int,
-    picture: Picture | None = None,
+    image: Image | None = None,
 ) -> ParsedReply[T]:
     """Ask a model, and ask once more in the same conversation where the reply cannot be read.
 
@@ -161,10 +161,10 @@ async def generate_parsed(
         item: the sample's id.
         values: what is filled into both templates.
         seed: of this conversation; each turn derives its own.
-        picture: what is shown, where the form has a picture.
+        image: what is shown, where the form has an image.
     """
     form = asked.form
-    opening = ChatMessage("user", fill_marked(asked.opening, **values), picture if form.seen else None)
+    opening = ChatMessage("user", fill_marked(asked.opening, **values), image if form.seen else None)
     repair = ChatMessage("user", fill_marked(asked.repair, **values))
     request = ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, asked.max_tokens)
     first = await model.generate(request)
@@ -205,8 +205,8 @@ def _expected(model: tuple[CallEstimate, ...], asked: Prompt[Any]) -> Iterator[C
     for prompt, repair in ((first, False), (both, True)):
         for call in model:
             limit = asked.max_tokens or call.max_tokens
-            pictures = int(asked.form.seen)
-            yield replace(call, prompt=prompt, pictures=pictures, max_tokens=limit, repair=repair)
+            shown = int(asked.form.seen)
+            yield replace(call, prompt=prompt, images_shown=shown, max_tokens=limit, repair=repair)
 
 
 def _heard(value: T | None, *replies: ChatReply) -> ParsedReply[T]:

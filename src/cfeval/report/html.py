@@ -1,4 +1,4 @@
-"""Pages: one HTML file each, with its style, its script and its pictures inside and nothing from elsewhere."""
+"""Pages: one HTML file each, with its style, its script and its images inside and nothing from elsewhere."""
 
 import base64
 import hashlib
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
+import PIL.Image
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from PIL import Image
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 
 MAX_SIDE = 1024
-"""In pixels; a larger picture is shrunk to that."""
+"""In pixels; a larger image is shrunk to that."""
 _SMALL, _QUALITY = 256, 90
-"""A picture with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
+"""An image with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
@@ -71,20 +71,20 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def data_url(picture: Picture, side: int = MAX_SIDE) -> str:
-    """A picture as a data URL, its sides at most so many pixels: with nothing that its file says about who made it.
+def data_url(image: Image, side: int = MAX_SIDE) -> str:
+    """An image as a data URL, its sides at most so many pixels: with nothing that its file says about who made it.
 
     PNG where it is small, else WebP, which people cannot tell from it.
     """
-    kind, content = shrunk(picture, side)
+    kind, content = shrunk(image, side)
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def shrunk(picture: Picture, side: int) -> tuple[str, bytes]:
-    """A picture with sides of at most so many pixels, `png` or `webp`, as for `data_url`."""
-    image = Image.fromarray(picture.pixels)
-    image.thumbnail((side, side), Image.Resampling.LANCZOS)
-    kind = "png" if max(image.size) <= _SMALL else "webp"
+def shrunk(image: Image, side: int) -> tuple[str, bytes]:
+    """An image with sides of at most so many pixels, `png` or `webp`, as for `data_url`."""
+    small = PIL.Image.fromarray(image.pixels)
+    small.thumbnail((side, side), PIL.Image.Resampling.LANCZOS)
+    kind = "png" if max(small.size) <= _SMALL else "webp"
     buffer = io.BytesIO()
-    image.save(buffer, format=kind, quality=_QUALITY)
+    small.save(buffer, format=kind, quality=_QUALITY)
     return kind, buffer.getvalue()

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.report.html import data_url, script_json
 from cfeval.report.source_types import marked
 
@@ -88,7 +88,7 @@ class _Packed:
             self._files[name] = path
             return name
         try:
-            return data_url(Picture(_read(path)), THUMBNAIL)
+            return data_url(Image(_read(path)), THUMBNAIL)
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: not an image ({error}); make the step's images again") from None
 

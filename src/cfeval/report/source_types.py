@@ -1,7 +1,7 @@
-"""The mark of edited pictures that leave a study: IPTC's digital source type, in the XMP of a PNG file.
+"""The mark of edited images that leave a study: IPTC's digital source type, in the XMP of a PNG file.
 
-Pictures within a study have no mark: a target might read it, and its bytes are a part of what results rest on. The mark
-says that a part of the picture is synthetic, whoever made it (IPTC NewsCodes, Digital Source Type).
+Images within a study have no mark: a target might read it, and its bytes are a part of what results rest on. The mark
+says that a part of the image is synthetic, whoever made it (IPTC NewsCodes, Digital Source Type).
 """
 
 import struct

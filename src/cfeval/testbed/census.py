@@ -8,7 +8,7 @@ quadrant, or the background.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.sampling import derive_seed
 from cfeval.inference.batching import map_requests
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
@@ -181,7 +181,7 @@ def _claims(
 
 
 def _opening(item: Item, scene: Scene) -> ChatMessage:
-    return ChatMessage("user", item.question, Picture.from_pixels(render(scene)))
+    return ChatMessage("user", item.question, Image.from_pixels(render(scene)))
 
 
 def _question(item: Item) -> Question:

@@ -3,10 +3,10 @@
 from cfeval.core.registry import Demand
 
 SIDE = 64
-"""Width and height of the pictures that the small models see."""
+"""Width and height of the images that the small models see."""
 SMALL = Demand(
-    f"pictures of {SIDE} × {SIDE} pixels",
+    f"images of {SIDE} × {SIDE} pixels",
     ("world", "easy_vqa"),
-    lambda item: item.picture.pixels.shape[:2] == (SIDE, SIDE),
+    lambda item: item.image.pixels.shape[:2] == (SIDE, SIDE),
 )
 SCENE = Demand("the record of a drawn scene", ("world",), lambda item: item.metadata is not None)

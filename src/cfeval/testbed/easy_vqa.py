@@ -1,4 +1,4 @@
-"""easy-VQA: pictures of one colored shape, questions about them (PyPI `easy-vqa`, Victor Zhou, MIT), what they show.
+"""easy-VQA: images of one colored shape, questions about them (PyPI `easy-vqa`, Victor Zhou, MIT), what they show.
 
 The package states no shapes and colors; they follow from the questions that name them and their answers.
 """
@@ -17,17 +17,17 @@ Split = Literal["train", "test"]
 
 @dataclass(frozen=True)
 class Example:
-    """A question about a picture, its answer, and the evidence for it."""
+    """A question about an image, its answer, and the evidence for it."""
 
     image: int
-    """The picture's number in its split."""
+    """The image's number in its split."""
     question: str
     answer: str
     claim: Claim
 
 
 def image_paths(split: Split) -> dict[int, Path]:
-    """The picture files of a split by their numbers; 64×64 RGB."""
+    """The image files of a split by their numbers; 64×64 RGB."""
     import easy_vqa
 
     found = easy_vqa.get_train_image_paths() if split == "train" else easy_vqa.get_test_image_paths()
@@ -35,7 +35,7 @@ def image_paths(split: Split) -> dict[int, Path]:
 
 
 def examples(split: Split) -> list[Example]:
-    """Every question of a split about a picture whose shape and color its questions give away (nine in ten)."""
+    """Every question of a split about an image whose shape and color its questions give away (nine in ten)."""
     rows = rows_of(split)
     shapes = _shown(rows, "shape", EASY_VQA_SHAPES)
     colors = _shown(rows, "color", EASY_VQA_COLORS)
@@ -56,7 +56,7 @@ Row = tuple[int, str, Question, str]
 
 
 def rows_of(split: Split) -> list[Row]:
-    """All questions of a split: picture number, text, meaning and answer."""
+    """All questions of a split: image number, text, meaning and answer."""
     import easy_vqa
 
     texts, answers, images = easy_vqa.get_train_questions() if split == "train" else easy_vqa.get_test_questions()
@@ -66,7 +66,7 @@ def rows_of(split: Split) -> list[Row]:
 
 
 def _shown(rows: Sequence[Row], attribute: Literal["shape", "color"], values: Sequence[str]) -> dict[int, str]:
-    """What each picture shows of an attribute, as far as its questions say."""
+    """What each image shows of an attribute, as far as its questions say."""
     shown: dict[int, str] = {}
     excluded: dict[int, set[str]] = {}
     for image, text, question, answer in rows:
@@ -84,6 +84,6 @@ def _shown(rows: Sequence[Row], attribute: Literal["shape", "color"], values: Se
 
 
 def says_it_is_there(text: str, answer: str) -> bool:
-    """Whether a yes-or-no question and its answer say that the thing is in the picture."""
+    """Whether a yes-or-no question and its answer say that the thing is in the image."""
     negated = " not " in text or text.startswith("is no ")
     return (answer == "yes") != negated

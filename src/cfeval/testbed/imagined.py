@@ -1,6 +1,6 @@
-"""Pictures as a test model imagines them: what it saw, drawn again with one thing otherwise.
+"""Images as a test model imagines them: what it saw, drawn again with one thing otherwise.
 
-Pure functions of scenes; a reader (`cfeval.testbed.agents.scene_reader`) says which scene a picture shows.
+Pure functions of scenes; a reader (`cfeval.testbed.agents.scene_reader`) says which scene an image shows.
 """
 
 import random
@@ -34,7 +34,7 @@ ANSWERS: dict[QuestionKind, tuple[str, ...]] = {
     "robot": ACTIONS,
     "background": BACKGROUNDS,
 }
-"""The answers that a picture with an object can make right, by kind of question."""
+"""The answers that an image with an object can make right, by kind of question."""
 
 
 def scene_read(reading: "Reading") -> Scene:

@@ -40,7 +40,7 @@ class Slot(Record):
 
 
 class Scene(Record):
-    """A 64×64 picture before it is drawn: slots in the order top left, top right, bottom left, bottom right."""
+    """A 64×64 image before it is drawn: slots in the order top left, top right, bottom left, bottom right."""
 
     slots: tuple[Slot, Slot, Slot, Slot]
     background: BackgroundName
@@ -52,7 +52,7 @@ class Scene(Record):
 class Referent(Record):
     """What a phrase points at: the attributes that it names, None for those it leaves open.
 
-    Names are plain strings because the same grammar speaks of easy-VQA pictures, whose shapes and colors differ.
+    Names are plain strings because the same grammar speaks of easy-VQA images, whose shapes and colors differ.
     """
 
     color: str | None = None

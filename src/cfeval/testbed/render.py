@@ -13,10 +13,10 @@ import numpy.typing as npt
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, Scene
 
 Floats = npt.NDArray[np.float64]
-Image = npt.NDArray[np.uint8]
+Pixels = npt.NDArray[np.uint8]
 
 SIZE = 64
-"""Width and height of a picture, pixels."""
+"""Width and height of an image, pixels."""
 CELL = 32
 """Width and height of a quadrant, pixels."""
 COLOR_RGB: Floats = np.array(
@@ -46,14 +46,14 @@ _SHADING = 0.14
 _LIGHT_RAMP = 0.22
 
 
-def render(scene: Scene) -> Image:
-    """The picture of one scene, uint8 (64, 64, 3)."""
-    picture: Image = render_many([scene])[0]
-    return picture
+def render(scene: Scene) -> Pixels:
+    """The image of one scene, uint8 (64, 64, 3)."""
+    image: Pixels = render_many([scene])[0]
+    return image
 
 
-def render_many(scenes: Sequence[Scene]) -> Image:
-    """The pictures of many scenes, uint8 (N, 64, 64, 3); each is the same bytes as when drawn alone."""
+def render_many(scenes: Sequence[Scene]) -> Pixels:
+    """The images of many scenes, uint8 (N, 64, 64, 3); each is the same bytes as when drawn alone."""
     radius, u, v = _object_frames(scenes)
     alpha = _alpha(scenes, radius, u, v)[..., None]
     lx, ly = _light_direction(scenes)
@@ -61,8 +61,8 @@ def render_many(scenes: Sequence[Scene]) -> Image:
     ground = BACKGROUND_RGB[[BACKGROUNDS.index(scene.background) for scene in scenes]][:, None, None, None, :]
     cells = ground + alpha * (_object_rgb(scenes)[:, :, None, None, :] * shade[..., None] - ground)
     lit = _join(cells) * _light(scenes, lx, ly)[..., None] + _noise(scenes)
-    pictures: Image = np.floor(np.minimum(np.maximum(lit, 0), 1) * 255 + 0.5).astype(np.uint8)
-    return pictures
+    images: Pixels = np.floor(np.minimum(np.maximum(lit, 0), 1) * 255 + 0.5).astype(np.uint8)
+    return images
 
 
 def coverage(scenes: Sequence[Scene]) -> Floats:
@@ -139,7 +139,7 @@ def _object_rgb(scenes: Sequence[Scene]) -> Floats:
 
 
 def _join(cells: Floats) -> Floats:
-    """Quadrants (N, 4, 32, 32, 3) to pictures (N, 64, 64, 3)."""
+    """Quadrants (N, 4, 32, 32, 3) to images (N, 64, 64, 3)."""
     top = np.concatenate([cells[:, 0], cells[:, 1]], axis=2)
     bottom = np.concatenate([cells[:, 2], cells[:, 3]], axis=2)
     return np.concatenate([top, bottom], axis=1)

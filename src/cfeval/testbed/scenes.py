@@ -25,7 +25,7 @@ from cfeval.testbed.records import (
     ShapeName,
     Slot,
 )
-from cfeval.testbed.render import CELL, Image, render_many
+from cfeval.testbed.render import CELL, Pixels, render_many
 
 
 class SceneEditError(ValueError):
@@ -199,18 +199,18 @@ def shared_parts(first: str, second: str) -> int:
     return sum(one == other for one, other in zip(parts_of(first), parts_of(second), strict=True))
 
 
-def draw_cells(labels: Sequence[str], rng: random.Random) -> Image:
+def draw_cells(labels: Sequence[str], rng: random.Random) -> Pixels:
     """A cell of each class, uint8 (N, 32, 32, 3); background, light, place, size, rotation and tint are drawn."""
     scenes = [_with_large(sample_scene(rng, 4, 4), label) for label in labels]
     return np.ascontiguousarray(render_many(scenes)[:, :CELL, :CELL])
 
 
-def draw_many_cells(count: int, rng: random.Random) -> tuple[Image, list[int]]:
+def draw_many_cells(count: int, rng: random.Random) -> tuple[Pixels, list[int]]:
     """`count` cells of random classes, four from each scene, with their class numbers; for training."""
     scenes = [_with_large(sample_scene(rng, 4, 4)) for _ in range((count + 3) // 4)]
-    pictures = render_many(scenes)
+    images = render_many(scenes)
     corners = [(row, column) for row in (0, CELL) for column in (0, CELL)]
-    cells = np.stack([pictures[:, row : row + CELL, column : column + CELL] for row, column in corners], 1)
+    cells = np.stack([images[:, row : row + CELL, column : column + CELL] for row, column in corners], 1)
     numbers = [CELL_CLASSES.index(f"{slot.color} {slot.shape}") for scene in scenes for slot in scene.slots]
     return np.ascontiguousarray(cells.reshape(-1, CELL, CELL, 3)[:count]), numbers[:count]
 

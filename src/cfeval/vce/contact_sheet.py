@@ -14,9 +14,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
+import PIL.Image
+from PIL import ImageDraw, ImageFont
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.report.colors import COLORS, GRID, INK, MUTED, PAPER
 
 Pixels = npt.NDArray[np.uint8]
@@ -85,7 +86,7 @@ class _Plan:
         return self.original + shots * (self.row + self.difference) + 2 * _GAP
 
 
-def contact_sheet(of: ContactSheet, across: int = 6) -> Picture:
+def contact_sheet(of: ContactSheet, across: int = 6) -> Image:
     """Draw a sheet.
 
     Args:
@@ -100,7 +101,7 @@ def contact_sheet(of: ContactSheet, across: int = 6) -> Picture:
     bands = ceil(len(of.strips) / plan.across)
     width = max(_WIDTH, 2 * _EDGE + _LABEL + plan.across * (plan.image[0] + _GAP))
     height = 2 * _EDGE + 62 + bands * plan.band(len(of.labels)) + (_LINE + 6 if of.note else 0)
-    sheet = Image.new("RGB", (width, height), PAPER)
+    sheet = PIL.Image.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(sheet)
     draw.text((_EDGE, _EDGE - 6), _fit(of.title, width - 2 * _EDGE, 22, True), INK, _font(22, True))
     draw.text((_EDGE, _EDGE + 26), _fit(of.subtitle, width - 2 * _EDGE, 14), MUTED, _font(14))
@@ -112,7 +113,7 @@ def contact_sheet(of: ContactSheet, across: int = 6) -> Picture:
         top += plan.band(len(of.labels))
     if of.note:
         draw.text((_EDGE, top), _fit(of.note, width - 2 * _EDGE, 13), MUTED, _font(13))
-    return Picture.from_pixels(np.asarray(sheet))
+    return Image.from_pixels(np.asarray(sheet))
 
 
 def difference(original: Pixels, other: Pixels, gain: int = GAIN) -> Pixels:
@@ -135,7 +136,7 @@ def _in_bands(strips: Sequence[Strip], across: int) -> Iterator[Sequence[Strip]]
         yield strips[start : start + across]
 
 
-def _band(sheet: Image.Image, labels: Sequence[str], strips: Sequence[Strip], plan: _Plan, top: int) -> None:
+def _band(sheet: PIL.Image.Image, labels: Sequence[str], strips: Sequence[Strip], plan: _Plan, top: int) -> None:
     """A band of columns, with the names of its rows at the left."""
     draw = ImageDraw.Draw(sheet)
     places = [("original", top)]
@@ -151,19 +152,24 @@ def _band(sheet: Image.Image, labels: Sequence[str], strips: Sequence[Strip], pl
         _column(sheet, strip, plan, (_EDGE + _LABEL + column * (plan.image[0] + _GAP), top))
 
 
-def _column(sheet: Image.Image, strip: Strip, plan: _Plan, corner: tuple[int, int]) -> None:
+def _column(sheet: PIL.Image.Image, strip: Strip, plan: _Plan, corner: tuple[int, int]) -> None:
     left, top = corner
     _framed(sheet, strip.original, strip.lines, "none", plan, (left, top))
     for shot in strip.shots:
         top += plan.original if shot is strip.shots[0] else plan.row + plan.difference
         _framed(sheet, shot.pixels, shot.lines, shot.mood, plan, (left, top))
         if shot.pixels is not None:
-            change = Image.fromarray(difference(strip.original, shot.pixels))
+            change = PIL.Image.fromarray(difference(strip.original, shot.pixels))
             sheet.paste(_scaled(change, plan.image), (left, top + plan.row))
 
 
 def _framed(
-    sheet: Image.Image, pixels: Pixels | None, lines: Sequence[str], mood: Mood, plan: _Plan, corner: tuple[int, int]
+    sheet: PIL.Image.Image,
+    pixels: Pixels | None,
+    lines: Sequence[str],
+    mood: Mood,
+    plan: _Plan,
+    corner: tuple[int, int],
 ) -> None:
     """An image with a bar in the color of its mood and lines below; without one a grey field that says why."""
     (left, top), (width, height), draw = corner, plan.image, ImageDraw.Draw(sheet)
@@ -172,7 +178,7 @@ def _framed(
         text = _fit(lines[0] if lines else "", width - 8, 13)
         draw.text((left + width / 2, top + height / 2), text, MUTED, _font(13), anchor="mm")
         return
-    sheet.paste(_scaled(Image.fromarray(pixels), plan.image), corner)
+    sheet.paste(_scaled(PIL.Image.fromarray(pixels), plan.image), corner)
     bar = top + height
     draw.rectangle((left, bar, left + width - 1, bar + _BAR - 1), _COLORS[mood] if mood != "none" else GRID)
     for number, line in enumerate(lines):
@@ -181,11 +187,11 @@ def _framed(
         draw.text(place, _fit(line, width, 12, not number), ink if not number else MUTED, _font(12, not number))
 
 
-def _scaled(image: Image.Image, box: tuple[int, int]) -> Image.Image:
+def _scaled(image: PIL.Image.Image, box: tuple[int, int]) -> PIL.Image.Image:
     """An image that fills a box in one direction: its pixels kept as squares, or made fewer by averaging."""
     factor = min(box[0] / image.width, box[1] / image.height)
     size = (round(image.width * factor), round(image.height * factor))
-    return image.resize(size, Image.Resampling.NEAREST if factor >= 1 else Image.Resampling.LANCZOS)
+    return image.resize(size, PIL.Image.Resampling.NEAREST if factor >= 1 else PIL.Image.Resampling.LANCZOS)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -11,12 +11,12 @@ import typer
 
 from cfeval.core.cli_options import Cut, Out
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.index import Grouped, RecordIndex
 from cfeval.core.records import Status
 from cfeval.core.shards import atomic_records_with_images, whole_or_shards_of_all
 from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
-from cfeval.vce.files import AllImages, picture_in
+from cfeval.vce.files import AllImages, image_in
 from cfeval.vce.records import ClassName, SheetRecord, SourceImage, VceCounterfactual, VceScore
 
 GroupNames = tuple[ClassName, ClassName]
@@ -25,11 +25,11 @@ GroupNames = tuple[ClassName, ClassName]
 
 @dataclass(frozen=True)
 class ContactRow:
-    """One way in which counterfactuals were made: its label, its records and scores, how to open its pictures."""
+    """One way in which counterfactuals were made: its label, its records and scores, how to open its images."""
 
     label: str
     records: Sequence[VceCounterfactual]
-    open: Callable[[VceCounterfactual], Picture]
+    open: Callable[[VceCounterfactual], Image]
     scores: Mapping[str, VceScore] = field(default_factory=dict)
 
 
@@ -42,7 +42,7 @@ def sheet_of(
     group: GroupNames,
     lanes: Sequence[ContactRow],
     sources: Mapping[str, SourceImage],
-    open_source: Callable[[SourceImage], Picture],
+    open_source: Callable[[SourceImage], Image],
     most: int,
 ) -> ContactSheet:
     """The sheet of a group: its images in the order of their numbers, at most so many, and a note where more exist.
@@ -123,7 +123,7 @@ def run(
     counterfactuals: Annotated[
         list[Path],
         typer.Option(
-            help="Counterfactuals (JSONL) with all their shards, pictures beside; may be repeated, a row a label."
+            help="Counterfactuals (JSONL) with all their shards, images beside; may be repeated, a row a label."
         ),
     ],
     out: Out,
@@ -154,11 +154,11 @@ def run(
                 group,
                 [files.lane(group, originals) for files in lanes],
                 originals,
-                lambda source: picture_in(*originals.where(source.id)),
+                lambda source: image_in(*originals.where(source.id)),
                 most,
             )
-            picture, path = contact_sheet(drawn, across), file_name(group)
-            add(SheetRecord(source=group[0], target=group[1], image=picture.ref(path)), {path: picture})
+            image, path = contact_sheet(drawn, across), file_name(group)
+            add(SheetRecord(source=group[0], target=group[1], image=image.ref(path)), {path: image})
 
 
 def _of(
@@ -191,4 +191,4 @@ class _Files:
                     f"{self.label}: the counterfactual {record.id} is of the image {record.source_image}, which "
                     "--images does not have; give the images that it was made from"
                 )
-        return ContactRow(self.label, records, lambda record: picture_in(*self._made.where(record.id)), self._scores)
+        return ContactRow(self.label, records, lambda record: image_in(*self._made.where(record.id)), self._scores)

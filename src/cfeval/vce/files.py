@@ -1,4 +1,4 @@
-"""What the verbs of the study share: options, opening the pictures that the stages pass on."""
+"""What the verbs of the study share: options, opening the images that the stages pass on."""
 
 import io
 import json
@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from cfeval.core import images as pictures
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image, file_in, folder_of, load
 from cfeval.core.index import RecordIndex
 from cfeval.vce.records import SourceImage, VceCounterfactual
 
@@ -26,16 +25,16 @@ SAMPLE = ".npy"
 """How the name of a file ends that holds what the sampler returned, (3, H, W), not clamped."""
 
 ImagesFile = Annotated[
-    Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder or archive beside.")
+    Path, typer.Option("--images", help="Source images (JSONL); their files lie in the folder or archive beside.")
 ]
 AllImages = Annotated[
     list[Path],
-    typer.Option("--images", help="Source images (JSONL) with all their shards, pictures beside; may be repeated."),
+    typer.Option("--images", help="Source images (JSONL) with all their shards, image files beside; may be repeated."),
 ]
 CounterfactualsFile = Annotated[
     Path,
     typer.Option(
-        "--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside."
+        "--counterfactuals", help="Counterfactuals (JSONL); their images lie in the folder or archive beside."
     ),
 ]
 ClassifierSpec = Annotated[
@@ -58,8 +57,8 @@ Pixels = npt.NDArray[np.uint8]
 
 def pixels_of(images: Path) -> Callable[[SourceImage], Pixels]:
     """How to open an original."""
-    folder = pictures.folder_of(images)
-    return lambda record: pictures.load(folder, record.image).pixels
+    folder = folder_of(images)
+    return lambda record: load(folder, record.image).pixels
 
 
 def build_all(family: str, text: str, option: str) -> dict[str, Any]:
@@ -69,36 +68,36 @@ def build_all(family: str, text: str, option: str) -> dict[str, Any]:
 
 
 def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference: bool) -> "Views":
-    """How to open what is scored: pictures, and for the reference evaluation the sampler's own values beside them."""
+    """How to open what is scored: images, and for the reference evaluation the sampler's own values beside them."""
     from cfeval.vce.predictions import Views
 
     originals, made = RecordIndex(images, SourceImage), RecordIndex(counterfactuals, VceCounterfactual)
 
     def sample(name: str) -> npt.NDArray[np.float32]:
         file, _ = made.where(name)
-        folder, path = pictures.folder_of(file), f"{name}{SAMPLE}"
+        folder, path = folder_of(file), f"{name}{SAMPLE}"
         try:
-            values = io.BytesIO(pictures.file_in(folder, path))
+            values = io.BytesIO(file_in(folder, path))
             return np.asarray(np.load(values, allow_pickle=False), dtype=np.float32)
         except (OSError, ValueError):
             raise InputError(f"{folder / path}: no sample; only methods with mode 'reference' keep them") from None
 
     return Views(
-        lambda name: picture_in(*originals.where(name)),
-        lambda name: picture_in(*made.where(name)),
+        lambda name: image_in(*originals.where(name)),
+        lambda name: image_in(*made.where(name)),
         sample if reference else None,
     )
 
 
-def picture_in(file: Path, record: SourceImage | VceCounterfactual) -> Picture:
-    """The picture of a record that stands in a file."""
-    assert record.image is not None, "only what has a picture is opened"
-    return pictures.load(pictures.folder_of(file), record.image)
+def image_in(file: Path, record: SourceImage | VceCounterfactual) -> Image:
+    """The image of a record that stands in a file."""
+    assert record.image is not None, "only what has an image is opened"
+    return load(folder_of(file), record.image)
 
 
 def npy(values: "Tensor | None") -> bytes:
     """What the sampler returned, as the bytes of a file that numpy reads, float32."""
-    assert values is not None, "only what has a picture has values"
+    assert values is not None, "only what has an image has values"
     buffer = io.BytesIO()
     np.save(buffer, values.float().cpu().numpy(), allow_pickle=False)
     return buffer.getvalue()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 
 if TYPE_CHECKING:
     from numpy import bool_
@@ -18,7 +18,7 @@ class LabelledImage:
 
     id: str
     label: str
-    picture: Picture
+    image: Image
 
 
 class ImageSet(Protocol):
@@ -27,7 +27,7 @@ class ImageSet(Protocol):
     classes: tuple[str, ...]
 
     def images(self, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[LabelledImage]:
-        """The first `count` images of each label, label by label, as square RGB pictures of `size` pixels a side.
+        """The first `count` images of each label, label by label, as squares of `size` pixels a side, RGB.
 
         The same arguments give the same images, and a larger `count` only adds to them. A set draws or crops in the
         way that its own file says.

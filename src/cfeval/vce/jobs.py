@@ -6,7 +6,7 @@ figures and metrics. 5. contact sheets. 6. the report.
 
 from collections.abc import Iterator
 
-from cfeval.core.jobs import Condition, Filing, Pictures, PluginUse, StudyJobs, as_json, brought, each, options_of
+from cfeval.core.jobs import Condition, Filing, ImageFiles, PluginUse, StudyJobs, as_json, brought, each, options_of
 from cfeval.core.provenance.jobs import Job
 from cfeval.vce.config import FAMILIES, Vce
 from cfeval.vce.figures import FIGURES
@@ -56,8 +56,8 @@ class _Vce(StudyJobs[Vce]):
         yield self.metrics_job(IN_METRICS)
         sheets = {self.at(SHEETS, condition): condition for condition in self.conditions}
         yield from map(self._sheet, sheets.values())
-        pictured = [file for one in (IMAGES, COUNTERFACTUALS) for file in self.all(one, self.conditions)]
-        yield self.report_job(list(TABLES), FIGURES, [*pictured, *self.all(SCORES, self.conditions)], pictured)
+        with_images = [file for one in (IMAGES, COUNTERFACTUALS) for file in self.all(one, self.conditions)]
+        yield self.report_job(list(TABLES), FIGURES, [*with_images, *self.all(SCORES, self.conditions)], with_images)
 
     def said(self, section: str, name: str) -> str:
         """What params.yaml says of a plugin, as JSON."""
@@ -76,9 +76,9 @@ class _Vce(StudyJobs[Vce]):
         words = ["--image-set", self.said("image_sets", image_set)]
         words += each("--label", [one.source for one in self.study.groups])
         words += ["--count", str(self.study.images), "--size", str(self.study.size), "--seed", self.seed]
-        words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(IMAGES, condition)]
+        words += ["--shards", self.cut, *self.image_files.words, "--out", self.at(IMAGES, condition)]
         using = [self.plugin("image_sets", image_set)]
-        return self.job("images", words, [], self.pictures.made(self.all(IMAGES, [condition])), using)
+        return self.job("images", words, [], self.image_files.made(self.all(IMAGES, [condition])), using)
 
     def _counterfactuals(self, condition: Condition) -> Job:
         study, own = self.study, _condition(condition)
@@ -91,12 +91,12 @@ class _Vce(StudyJobs[Vce]):
         words += [f"--perceptual={options_of(perceptual)}", "--method", as_json(method.resolved())]
         words += ["--groups", as_json([group.model_dump() for group in study.groups_of(own)])]
         words += ["--repeats", str(study.repeats_of(own)), "--same-noise" if study.same_noise else "--no-same-noise"]
-        words += ["--seed", self.seed, "--precision", study.compute.precision, *self.pictures.words]
+        words += ["--seed", self.seed, "--precision", study.compute.precision, *self.image_files.words]
         out = self.at(COUNTERFACTUALS, condition)
         aside = ("--compute", as_json(study.compute.model_dump()))
         made_of = [*using, *robust, *perceptual]
-        inputs = [self.at(IMAGES, condition), *self.pictures.beside(self.at(IMAGES, condition))]
-        made = self.pictures.made([out])
+        inputs = [self.at(IMAGES, condition), *self.image_files.beside(self.at(IMAGES, condition))]
+        made = self.image_files.made([out])
         masks = [f"{method.region_folder.rstrip('/')}/"] if method.mask == "given" else []
         return self.job("counterfactuals", [*words, "--out", out], inputs, made, made_of, files=masks, aside=aside)
 
@@ -115,7 +115,7 @@ class _Vce(StudyJobs[Vce]):
         words += [self._mode(condition), "--out", self.at(SCORES, condition)]
         using = [*asked, *self.every("perceptual_metrics"), *self.every("embeddings")]
         aside = ("--batch", str(study.compute.batch))
-        inputs = [words[1], words[3], *self.pictures.beside(words[1], words[3])]
+        inputs = [words[1], words[3], *self.image_files.beside(words[1], words[3])]
         return self.job("scores", words, inputs, (self.at(SCORES, condition),), using, aside=aside)
 
     def _groups(self, condition: Condition) -> Job:
@@ -140,7 +140,7 @@ class _Vce(StudyJobs[Vce]):
             words += ["--image-set", self.said("image_sets", condition["image_set"])]
             words += ["--count", str(study.target_images), "--size", str(study.size)]
         words += [self._mode(condition), "--seed", self.seed, "--out", self.at(GROUPS, condition)]
-        inputs = self._pictured([condition], SCORES)
+        inputs = self._with_images([condition], SCORES)
         using = [
             *self.every("feature_extractors"),
             *self.every("perceptual_metrics"),
@@ -168,16 +168,16 @@ class _Vce(StudyJobs[Vce]):
             words += ["--label", one["method"]]
         out = self.at(SHEETS, condition)
         words += ["--across", str(min(self.study.images, ON_SHEET)), "--cut", self.cut, "--out", out]
-        inputs = self._pictured(conditions, SCORES)
-        return self.job("contact-sheet", words, inputs, Pictures(archived=False).made([out]), [])
+        inputs = self._with_images(conditions, SCORES)
+        return self.job("contact-sheet", words, inputs, ImageFiles(archived=False).made([out]), [])
 
-    def _pictured(self, conditions: list[Condition], *others: str) -> list[str]:
-        """The originals and counterfactuals of some conditions, files of other patterns, and archives of pictures."""
-        pictured = self.all(IMAGES, conditions) + self.all(COUNTERFACTUALS, conditions)
+    def _with_images(self, conditions: list[Condition], *others: str) -> list[str]:
+        """The originals and counterfactuals of some conditions, files of other patterns, and archives of images."""
+        with_images = self.all(IMAGES, conditions) + self.all(COUNTERFACTUALS, conditions)
         return [
-            *pictured,
+            *with_images,
             *(file for one in others for file in self.all(one, conditions)),
-            *self.pictures.beside(*pictured),
+            *self.image_files.beside(*with_images),
         ]
 
     def _mode(self, condition: Condition) -> str:

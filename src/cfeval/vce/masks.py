@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.vce.plugins.image_folders import opened
 from cfeval.vce.records import SourceImage
 
@@ -31,20 +31,20 @@ def masks_in(folder: Path, side: int) -> Callable[[SourceImage], Mask]:
     return mask_of
 
 
-def check_fits(mask: Picture, photo: Picture, name: object) -> None:
+def check_fits(mask: Image, photo: Image, name: object) -> None:
     """Check that a mask is as large as the photograph that it is of; InputError where it is not."""
     if _size(mask) != _size(photo):
         raise InputError(f"{name}: the mask is {_size(mask)}, but the photo is {_size(photo)}; make them equal")
 
 
-def as_mask(picture: Picture, name: object) -> Mask:
-    """1 where a picture is at least half as bright as white; InputError where nothing is."""
-    mask: Mask = (picture.pixels.mean(axis=2) >= _WHITE).astype(np.uint8)
+def as_mask(image: Image, name: object) -> Mask:
+    """1 where an image is at least half as bright as white; InputError where nothing is."""
+    mask: Mask = (image.pixels.mean(axis=2) >= _WHITE).astype(np.uint8)
     if not mask.any():
         raise InputError(f"{name}: nothing in the mask is white, so nothing could change; mark the part that may")
     return mask
 
 
-def _size(picture: Picture) -> str:
-    height, width = picture.pixels.shape[:2]
+def _size(image: Image) -> str:
+    height, width = image.pixels.shape[:2]
     return f"{width}×{height}"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
 from cfeval.vce.metrics.proximity import wrapped_uint8
 
@@ -44,12 +44,12 @@ class Views:
 
     Each is asked for when it is needed and not kept. `sample` is what the sampler returned, (3, H, W), float32, not
     clamped. Where it is given, everything is measured as by the reference code of DBVCE: on the sample instead of the
-    picture, with images as they are for classifiers, and bytes that wrap around for Fréchet distances. The paper's
-    definitions, without `sample`, take the picture that a user sees.
+    image file, with images as they are for classifiers, and bytes that wrap around for Fréchet distances. The paper's
+    definitions, without `sample`, take the image that a user sees.
     """
 
-    original: Callable[[str], Picture]
-    counterfactual: Callable[[str], Picture]
+    original: Callable[[str], Image]
+    counterfactual: Callable[[str], Image]
     sample: Callable[[str], npt.NDArray[np.float32]] | None = None
 
     @property
@@ -59,8 +59,8 @@ class Views:
 
     def originals(self, records: Sequence[Shown]) -> Images:
         """The originals; InputError where their sizes differ."""
-        pictures = [pixels_of(self.original(record.source_image)) for record in records]
-        return from_bytes(stacked(pictures, [record.source_image for record in records]))
+        images = [pixels_of(self.original(record.source_image)) for record in records]
+        return from_bytes(stacked(images, [record.source_image for record in records]))
 
     def counterfactuals(self, records: Sequence[Shown]) -> Images:
         """The counterfactuals, or their samples; InputError where their sizes differ."""
@@ -94,9 +94,9 @@ def nearest_bytes(images: Images) -> Bytes:
     return found
 
 
-def pixels_of(picture: Picture) -> Bytes:
-    """The pixels of a picture, (3, H, W)."""
-    return np.ascontiguousarray(picture.pixels.transpose(2, 0, 1))
+def pixels_of(image: Image) -> Bytes:
+    """The pixels of an image, (3, H, W)."""
+    return np.ascontiguousarray(image.pixels.transpose(2, 0, 1))
 
 
 def from_bytes(pixels: Bytes) -> Images:

@@ -1,4 +1,4 @@
-"""Check that the results of the study belong together, offline: pictures, counterfactuals, scores, groups, tables."""
+"""Check that the results of the study belong together, offline: images, counterfactuals, scores, groups, tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture, fault_of, folder_of
+from cfeval.core.images import Image, fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.links import Fault, tell
 from cfeval.core.provenance.sidecars import seal_faults
@@ -26,9 +26,9 @@ _REFERENCE = "_batch"
 def verify(results: Path, limit: int = 20, tables: Iterable[Fault] = ()) -> None:
     """Check every file of the study's results against those that it rests on, and print what does not fit.
 
-    Pictures are those that their records name; a counterfactual is of an image of its source class; each has one score,
+    Images are those that their records name; a counterfactual is of an image of its source class; each has one score,
     with its names and status; a group has the figures that follow from its scores. What needs a classifier or the
-    pictures is not measured again. Provenance records, where there are any, name the files as they are.
+    images is not measured again. Provenance records, where there are any, name the files as they are.
 
     Args:
         results: the study's folder, such as results/vce.
@@ -42,7 +42,7 @@ def verify(results: Path, limit: int = 20, tables: Iterable[Fault] = ()) -> None
     if not groups:
         raise InputError(f"{results}: no groups; name the folder that holds images/, counterfactuals/ and scores/")
     kinds = (
-        ("pictures", _pictures(results)),
+        ("images", _images(results)),
         ("counterfactuals", _counterfactuals(results)),
         ("scores", _scores(results)),
         ("groups", _groups(results, groups)),
@@ -58,7 +58,7 @@ def shards(folder: Path, name: Path) -> list[Path]:
     return [whole] if whole.is_file() else sorted((folder / name).glob("*.jsonl"))
 
 
-def _pictures(results: Path) -> Iterator[Fault]:
+def _images(results: Path) -> Iterator[Fault]:
     kinds: dict[str, type[SourceImage] | type[VceCounterfactual]] = {
         "images": SourceImage,
         "counterfactuals": VceCounterfactual,
@@ -102,7 +102,7 @@ def _scores(results: Path) -> Iterator[Fault]:
 
 
 def _groups(results: Path, groups: Iterable[Path]) -> Iterator[Fault]:
-    """Each group has the counts, and those of its figures, that its scores give without a look at pictures."""
+    """Each group has the counts, and those of its figures, that its scores give without a look at images."""
     for file in groups:
         name = file.relative_to(results / "groups").with_suffix("")
         try:
@@ -121,7 +121,7 @@ def _again(found: Sequence[GroupScore], scores: Sequence[VceScore]) -> list[Grou
     if not found:
         return []
     reference = any(name.endswith(_REFERENCE) for group in found for name in group.figures)
-    views = Views(_no_picture, _no_picture, _no_sample if reference else None)
+    views = Views(_no_image, _no_image, _no_sample if reference else None)
     return list(group_scores(scores, found[0].condition, Distributions(views, {}), {}, 0))
 
 
@@ -133,8 +133,8 @@ def _difference(old: GroupScore, new: GroupScore) -> str:
     return next((f"{name} is {old.figures.get(name)}, not {new.figures[name]}" for name in wrong), "")
 
 
-def _no_picture(name: str) -> Picture:
-    raise AssertionError(f"no figure of the scores needs the picture {name}")
+def _no_image(name: str) -> Image:
+    raise AssertionError(f"no figure of the scores needs the image {name}")
 
 
 def _no_sample(name: str) -> npt.NDArray[np.float32]:

@@ -17,9 +17,9 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.jobs import jobs
 from tests.audit.bundle.study import EDCT, recorded
 from tests.edct.verification.study import PLAIN
-from tests.pictures import picture
+from tests.images import image
 
-ONE, OTHER = picture(1, (8, 8)), picture(2, (8, 8))
+ONE, OTHER = image(1, (8, 8)), image(2, (8, 8))
 NUMBER = f"{0:07d}"
 """Of the first item, wherever its records have it."""
 NAMES = {"image": ImageRef(path="image.png", sha256=ONE.sha256)}

@@ -9,13 +9,13 @@ from cfeval.core.provenance.hashes import digest
 from tests.audit.bundle.study import EDCT, TABLE, contents, forged
 from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
 from tests.conftest import Run
-from tests.edct.verification.study import MASK, PICTURES
+from tests.edct.verification.study import IMAGES, MASK
 
 
 def test_no_text_and_no_image_is_in_it(redacted: Path, bundle: Path) -> None:
     texts = ("What is in", "It is blue", "I see a", "Make a blue", "said at length", "the background")
     whole, left = bundle.read_bytes(), redacted.read_bytes()
-    for content in (*(text.encode() for text in texts), PICTURES["a"].png, MASK.png):
+    for content in (*(text.encode() for text in texts), IMAGES["a"].png, MASK.png):
         assert content in whole
         assert content not in left
 
@@ -54,7 +54,7 @@ def test_only_scores_may_differ_from_the_whole_bundle(redacted: Path, tmp_path: 
 
 
 def test_a_forged_hash_of_what_is_left_out_is_refused(redacted: Path, tmp_path: Path, cfeval: Run) -> None:
-    item = digest(PICTURES["a"].png).encode()
+    item = digest(IMAGES["a"].png).encode()
     change = edited("full-manifest-sha256.txt", item, b"0" * 64)
     assert f"{EDCT}/items/d/" in refused(forged(redacted, tmp_path / "forged.zip", change), cfeval)
 

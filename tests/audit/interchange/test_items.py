@@ -9,7 +9,7 @@ from cfeval.audit.interchange.items import ITEM_FIELDS, PAIR_FIELDS, write
 from cfeval.audit.interchange.study import Finished
 from cfeval.core.errors import InputError
 from tests.audit.interchange.study import PAIRS
-from tests.edct.verification.study import ITEMS, PICTURES
+from tests.edct.verification.study import IMAGES, ITEMS
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def test_rows_and_images_are_those_of_the_items_and_each_image_is_there_once(fol
     assert [row["id"] for row in told] == list(ITEMS)
     for row in told:
         assert list(row) == list(ITEM_FIELDS)
-        assert (folder / "items-d" / row["file_name"]).read_bytes() == PICTURES[row["id"]].png
-    assert len(list((folder / "items-d").glob("*.png"))) == len(set(PICTURES.values())) == len(ITEMS) - 1
+        assert (folder / "items-d" / row["file_name"]).read_bytes() == IMAGES[row["id"]].png
+    assert len(list((folder / "items-d").glob("*.png"))) == len(set(IMAGES.values())) == len(ITEMS) - 1
     assert told[0]["cluster"] == told[-1]["cluster"] != told[1]["cluster"]
 
 
@@ -39,7 +39,7 @@ def test_a_pair_is_one_row_with_both_images(folder: Path) -> None:
     for row, pair in zip(told, PAIRS, strict=True):
         assert list(row) == list(PAIR_FIELDS)
         images = [(folder / "pairs-d" / row[f"{side}_file_name"]).read_bytes() for side in ("before", "after")]
-        assert images == [picture.png for picture in pair.pictures]
+        assert images == [image.png for image in pair.images]
         assert (row["reference_before"], row["reference_after"], row["changed_before"]) == ("cup", "none", "a cup")
     assert len(list((folder / "pairs-d").glob("*.png"))) == 4, "the first image encoded again is no part of the set"
 
@@ -74,6 +74,6 @@ def test_hugging_face_datasets_loads_items_and_pairs(
     cache = str(tmp_path_factory.mktemp("cache"))
     items = datasets.load_dataset(str(folder), "items-d", cache_dir=cache)["test"]
     assert items["id"] == list(ITEMS)
-    assert [image.size for image in items["image"]] == [PICTURES[item].pixels.shape[1::-1] for item in ITEMS]
+    assert [image.size for image in items["image"]] == [IMAGES[item].pixels.shape[1::-1] for item in ITEMS]
     pairs = datasets.load_dataset(str(folder), "pairs-d", cache_dir=cache)["test"]
-    assert (pairs[0]["before"].size, pairs[0]["changed_before"]) == (PAIRS[0].pictures[0].pixels.shape[1::-1], "a cup")
+    assert (pairs[0]["before"].size, pairs[0]["changed_before"]) == (PAIRS[0].images[0].pixels.shape[1::-1], "a cup")

@@ -164,7 +164,7 @@ def test_many_unnamed_files_are_one_line() -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_what_a_job_writes_and_pictures_of_its_inputs_may_be_read() -> None:
+def test_what_a_job_writes_and_images_of_its_inputs_may_be_read() -> None:
     def look() -> None:
         Path("results/s/b.jsonl").read_text()
         Path("results/s/b/1.png").read_bytes()
@@ -203,16 +203,16 @@ def test_a_command_that_fails_leaves_no_sidecar() -> None:
     assert not Path(JOB.sidecar).exists()
 
 
-def test_an_own_file_among_pictures_is_not_lost() -> None:
+def test_an_own_file_among_images_is_not_lost() -> None:
     made()
     Path("results/s/b/notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"results/s/b/notes\.txt: no picture of this job's"):
+    with pytest.raises(InputError, match=r"results/s/b/notes\.txt: no image of this job's"):
         made()
     assert Path("results/s/b/notes.txt").read_text() == "mine"
 
 
-def test_what_an_earlier_number_of_shards_left_among_pictures_is_removed() -> None:
-    """Of three shards `X/000.jsonl` and `X/000/` lie in the folder that a single shard has for its pictures."""
+def test_what_an_earlier_number_of_shards_left_among_images_is_removed() -> None:
+    """Of three shards `X/000.jsonl` and `X/000/` lie in the folder that a single shard has for its images."""
     Path("results/s/b/000").mkdir(parents=True)
     for name in ("000.jsonl", "000/1.png", "000/2.png"):
         Path("results/s/b", name).write_text(name)
@@ -227,7 +227,7 @@ def test_a_record_of_an_earlier_number_of_shards_that_somebody_changed_is_kept()
     Path("results/s/b").mkdir()
     Path("results/s/b/000.jsonl").write_text("mine")
     Path("results/s/b/000.jsonl.made.json").write_text('{"outputs": {"results/s/b/000.jsonl": "0"}}')
-    with pytest.raises(InputError, match="no picture of this job's"):
+    with pytest.raises(InputError, match="no image of this job's"):
         made()
     assert Path("results/s/b/000.jsonl").read_text() == "mine"
 

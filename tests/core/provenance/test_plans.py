@@ -19,7 +19,7 @@ from cfeval.core.provenance.sources import PACKAGE, ROOT
 from cfeval.core.provenance.state import plan_of_all
 from tests.slow import slow
 
-JOB = Job("s.one", ("s", "one"), (), ("out.jsonl",), {"stage": "cfeval.core.sampling"}, files=("d.txt", "pictures/"))
+JOB = Job("s.one", ("s", "one"), (), ("out.jsonl",), {"stage": "cfeval.core.sampling"}, files=("d.txt", "images/"))
 Install = Callable[..., Path]
 
 
@@ -27,9 +27,9 @@ Install = Callable[..., Path]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("d.txt").write_text("d")
-    Path("pictures/deep").mkdir(parents=True)
-    Path("pictures/1.png").write_text("1")
-    Path("pictures/deep/2.png").write_text("2")
+    Path("images/deep").mkdir(parents=True)
+    Path("images/1.png").write_text("1")
+    Path("images/deep/2.png").write_text("2")
     return tmp_path
 
 
@@ -70,10 +70,10 @@ def forget() -> None:
     [
         lambda: Path("d.txt").write_text("e"),
         lambda: Path("d.txt").unlink(),
-        lambda: Path("pictures/deep/2.png").write_text("3"),
-        lambda: Path("pictures/deep/2.png").rename("pictures/deep/3.png"),
-        lambda: Path("pictures/3.png").write_text("1"),
-        lambda: Path("pictures/1.png").unlink(),
+        lambda: Path("images/deep/2.png").write_text("3"),
+        lambda: Path("images/deep/2.png").rename("images/deep/3.png"),
+        lambda: Path("images/3.png").write_text("1"),
+        lambda: Path("images/1.png").unlink(),
     ],
     ids=["a file", "a file gone", "a file of a folder", "its name", "one more", "one less"],
 )
@@ -86,7 +86,7 @@ def test_files_and_folders_count_by_what_is_in_them(change: Callable[[], object]
 def test_where_and_when_a_file_was_written_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = plan_hash(Planner(memory=None).plan(JOB))
     (tmp_path / "elsewhere").mkdir()
-    for name in ("d.txt", "pictures"):
+    for name in ("d.txt", "images"):
         (tmp_path / name).rename(tmp_path / "elsewhere" / name)
     os.utime(tmp_path / "elsewhere/d.txt", (1, 1))
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -191,17 +191,17 @@ def test_what_changes_in_place_is_seen_once_its_time_of_change_is_another(tmp_pa
     memory = tmp_path / "hashes.json"
     time.sleep(2.1)
     first = Hashes(memory)
-    before = first.file("d.txt"), first.folder("pictures/")
+    before = first.file("d.txt"), first.folder("images/")
     first.remember()
     assert "d.txt" in memory.read_text()
-    for name in ("d.txt", "pictures/1.png"):
+    for name in ("d.txt", "images/1.png"):
         stat = Path(name).stat()
         with Path(name).open("r+") as file:
             file.write("X")
         os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     later = Hashes(memory)
     assert later.file("d.txt") != before[0]
-    assert later.folder("pictures/") != before[1]
+    assert later.folder("images/") != before[1]
 
 
 @pytest.mark.parametrize("damage", ["", "[", "[]", "\x00"])

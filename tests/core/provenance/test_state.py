@@ -127,7 +127,7 @@ def test_another_version_of_a_package_makes_a_file_stale() -> None:
     assert look().stale() == {"results/s/b.csv": "changed: versions python"}
 
 
-def test_an_empty_folder_of_pictures_need_not_be_there(make: Make) -> None:
+def test_an_empty_folder_of_images_need_not_be_there(make: Make) -> None:
     Path("results/s/a/1.png").unlink()
     make()
     Path("results/s/a").rmdir()

@@ -15,8 +15,8 @@ from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
+from tests.images import image
 from tests.inference.models.scripted import Scripted, scripted
-from tests.pictures import picture
 
 VISION = {
     "plugin": "mock",
@@ -62,7 +62,7 @@ def asked(server: Scripted, *said: Body, offline: bool = False, **options: Any) 
     server.say(*said)
     model = {"plugin": "openai", "model": "m", "base_url": f"{server.origin}/v1"}
     spec = {"plugin": "agent", "model": model, "vision": {**VISION, **options.pop("vision", {})}, **options}
-    request = AnswerRequest("i", "original", "direct", picture(3, (40, 40)), "How many dogs?", 7)
+    request = AnswerRequest("i", "original", "direct", image(3, (40, 40)), "How many dogs?", 7)
     replies: list[AnswerReply] = answers(registry.build("solvers", spec).answer, [request])
     return replies[0]
 

@@ -18,7 +18,7 @@ from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import load_prompt
 from tests.answers import answers
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 
 BODY = "def execute_command(image):\n    image_patch = ImagePatch(image)\n    return len(image_patch.find('dot'))"
 STEPS = "BOX0=LOC(image=IMAGE,object='dot')\nANSWER0=COUNT(box=BOX0)\nFINAL_RESULT=RESULT(var=ANSWER0)"
@@ -98,7 +98,7 @@ def test_the_model_is_told_the_language_and_the_question_and_sees_no_image(langu
     write(model, language, max_tokens=99)
     [asked] = model.seen
     [turn] = asked.turns
-    assert turn.picture is None
+    assert turn.image is None
     assert asked.max_tokens == 99
     assert "How many {dots} are there?" in turn.text
     assert ("execute_command" if language == "vipergpt" else "FINAL_RESULT=RESULT(") in turn.text
@@ -147,7 +147,7 @@ def test_what_a_request_costs_is_known_before() -> None:
     [call] = registry.estimate_calls("program_generators", spec)
     assert call.max_tokens == 512
     assert call.prompt > 3000
-    assert call.pictures == 0
+    assert call.images_shown == 0
     assert len(registry.dependencies("program_generators", spec)) >= 2
 
 
@@ -165,6 +165,6 @@ def test_every_example_of_the_prompts_runs(language: Language) -> None:
     programs = examples(language)
     assert len(programs) >= 5
     for code in programs:
-        run = run_program(language, code, View(picture(size=(40, 40)), (0, 0, 40, 40)), vision, fallback=False)
+        run = run_program(language, code, View(image(size=(40, 40)), (0, 0, 40, 40)), vision, fallback=False)
         assert run.fault == "", f"{run.fault}\n{code}"
         assert run.result

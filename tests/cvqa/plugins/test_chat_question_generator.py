@@ -19,7 +19,7 @@ from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import fill_marked
 from tests.answers import answers
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 
 QUESTION = "How many kites are there?"
 GOOD = write_steps(
@@ -41,7 +41,7 @@ def checked(*said: str) -> tuple[CheckReply, FakeChat]:
     question_validator = Chat(model, Plugin(**SPEC).prompt(FORM))
     request = CheckRequest(
         "i",
-        picture(),
+        image(),
         Question(question=QUESTION, answer="3"),
         Question(question="How many kites would there be if 2 fell?", answer="1"),
         "direct",
@@ -58,7 +58,7 @@ def test_a_reply_in_the_step_format_becomes_a_draft() -> None:
     assert reply.calls == ("i-1",)
     [request] = model.seen
     assert QUESTION in request.turns[0].text
-    assert request.turns[0].picture is None, "who builds does not see the image"
+    assert request.turns[0].image is None, "who builds does not see the image"
     assert not request.schema
 
 
@@ -85,7 +85,7 @@ def test_a_question_validator_sees_image_questions_and_answers() -> None:
     reply, model = checked("It is about the image.\n\nRELATED: 1\nREASONABLE: 0")
     assert (reply.related, reply.reasonable) == (1, 0)
     [request] = model.seen
-    assert request.turns[0].picture is not None
+    assert request.turns[0].image is not None
     assert all(text in request.turns[0].text for text in (QUESTION, "if 2 fell?", ">\n3\n<", ">\n1\n<"))
 
 
@@ -147,5 +147,5 @@ def test_what_is_asked_can_be_estimated(family: str) -> None:
     calls = registry.estimate_calls(family, spec)
     assert [call.repair for call in calls] == [False, True]
     assert all(call.prompt > 1000 for call in calls)
-    assert {call.pictures for call in calls} == {int(family == "question_validators")}
+    assert {call.images_shown for call in calls} == {int(family == "question_validators")}
     registry.check(family, spec, "here")

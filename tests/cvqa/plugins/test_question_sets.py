@@ -41,7 +41,7 @@ def test_rows_come_in_the_order_of_the_file_with_ids_by_row_and_coco_numbers(tmp
     assert pairs[1].original.question == "What of 2?"
     assert pairs[1].counterfactual.question == "What of 2 if?"
     assert (pairs[1].type, pairs[1].original.answer, pairs[1].counterfactual.answer) == ("boolean", "yes", "no")
-    assert pairs[1].picture.pixels.shape == (6, 8, 3)
+    assert pairs[1].image.pixels.shape == (6, 8, 3)
 
 
 def test_a_missing_image_and_a_malformed_row_are_left_out_with_a_line_each(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_puzzles_take_turns_and_the_first_stay_the_same_when_more_are_wanted() -
     assert [pair.type for pair in more] == [*PUZZLE_TYPES, *PUZZLE_TYPES[:2]]
     assert more[0].id == "abs_counting_000001"
     assert more[0].img_path == "abs_counting_000001.png"
-    assert pairs_of(spec, 1, seed=5)[0][0].picture != few[0].picture
+    assert pairs_of(spec, 1, seed=5)[0][0].image != few[0].image
 
 
 def test_the_counts_of_a_puzzle_give_its_answer() -> None:
@@ -147,8 +147,8 @@ def test_puzzles_have_the_wanted_size_and_flowers(tmp_path: Path) -> None:
     images = write_images(tmp_path / "icons", 2)
     spec = {"plugin": "synthetic", "types": ["abs_counting_1"], "size": 240, "icons": str(images)}
     (pair,), _ = pairs_of(spec, 1)
-    assert pair.picture.pixels.shape == (240, 240, 3)
-    assert (np.abs(pair.picture.pixels.astype(int) - (40, 0, 0)).max(axis=2) < 12).sum() > 200, "the icons are drawn"
+    assert pair.image.pixels.shape == (240, 240, 3)
+    assert (np.abs(pair.image.pixels.astype(int) - (40, 0, 0)).max(axis=2) < 12).sum() > 200, "the icons are drawn"
     assert registry.dependencies("question_sets", spec) == (str(images / "COCO_val2014_000000000001.jpg"),)
     (finding,) = registry.diagnose("question_sets", spec)
     assert finding.fine

@@ -19,7 +19,7 @@ from cfeval.inference.chat import ChatReply
 from tests.answers import answers
 from tests.cvqa.files import write_results
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 
 SCRIPTED: dict[str, Any] = {"plugin": "mock"}
 MANY = "How many dots are there? Select the correct answer:A:16  B:17  C:12  D:13"
@@ -28,7 +28,7 @@ MANY = "How many dots are there? Select the correct answer:A:16  B:17  C:12  D:1
 def request(
     question: str = "How many dogs?", item: str = "i", seed: int = 7, type: PairType = "direct"
 ) -> AnswerRequest:
-    return AnswerRequest(item, "original", type, picture(3), question, seed)
+    return AnswerRequest(item, "original", type, image(3), question, seed)
 
 
 def asked_of(model: FakeChat, *questions: str, **options: Any) -> list[AnswerReply]:
@@ -48,9 +48,9 @@ def answered(spec: dict[str, Any], *requests: AnswerRequest) -> list[AnswerReply
 def test_every_question_is_a_conversation_of_its_own_with_the_image() -> None:
     model = FakeChat(" two ")
     replies = asked_of(model, "How many dogs?", "How many dogs if one left?")
-    assert [[(turn.role, turn.text, turn.picture) for turn in seen.turns] for seen in model.seen] == [
-        [("user", "How many dogs?", picture(3))],
-        [("user", "How many dogs if one left?", picture(3))],
+    assert [[(turn.role, turn.text, turn.image) for turn in seen.turns] for seen in model.seen] == [
+        [("user", "How many dogs?", image(3))],
+        [("user", "How many dogs if one left?", image(3))],
     ]
     assert len({seen.seed for seen in model.seen}) == 2
     assert [(reply.text, reply.calls, reply.status) for reply in replies] == [
@@ -303,7 +303,7 @@ def recorded(folder: Path, **options: Any) -> dict[str, Any]:
 
 def of_row(number: int, question: str = "", side: Any = "original") -> AnswerRequest:
     item = f"COCO_val2014_{(number + 1) // 2:012d}-{number:05d}"
-    return AnswerRequest(item, side, "direct", picture(), question or f"What of {number}?", 1)
+    return AnswerRequest(item, side, "direct", image(), question or f"What of {number}?", 1)
 
 
 def test_a_recorded_response_is_given_to_its_row_and_side(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.plugins.vision_tools.transformers import Models, distinct, shared
 from cfeval.cvqa.programs.turns import Workers
@@ -27,8 +27,8 @@ def pixels(seed: int, height: int = 48, width: int = 64) -> npt.NDArray[np.uint8
     return np.random.default_rng(seed).integers(0, 255, (height, width, 3), dtype=np.uint8)
 
 
-PICTURE = Picture.from_pixels(pixels(1))
-WHOLE = View(PICTURE, (0, 0, 64, 48), item="i", seed=5)
+IMAGE = Image.from_pixels(pixels(1))
+WHOLE = View(IMAGE, (0, 0, 64, 48), item="i", seed=5)
 
 
 def vision(**options: Any) -> Models:
@@ -45,11 +45,11 @@ def loaded(loader: str, folder: Any, reader: str = "AutoProcessor") -> tuple[Any
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["grounding-dino", "owlv2"])
-def test_boxes_lie_in_the_part_and_say_where_in_the_whole_picture_they_are(kind: str) -> None:
+def test_boxes_lie_in_the_part_and_say_where_in_the_whole_image_they_are(kind: str) -> None:
     eyes = vision(detector=str(detectors.checkpoint(kind)), threshold=ANY, overlap=1)
-    part = View(PICTURE, (16.0, 8.0, 56.0, 40.0))
+    part = View(IMAGE, (16.0, 8.0, 56.0, 40.0))
     found = eyes.find(part, "red bus")
-    alone = Picture.from_pixels(PICTURE.pixels[8:40, 16:56])
+    alone = Image.from_pixels(IMAGE.pixels[8:40, 16:56])
     same = eyes.find(View(alone, (0, 0, 40, 32)), "red bus")
     assert len(found) == len(same) > 1
     for one, other in zip(found, same, strict=True):
@@ -97,9 +97,9 @@ def test_texts_are_matched_by_the_softmax_of_the_models_scores(kind: str) -> Non
 
     folder = visions.checkpoint(kind)
     texts = ["a red dog", "a cat", "a red dog and a very long tail of words behind it"]
-    shares = vision(matcher=str(folder)).match(View(PICTURE, (4, 4, 60, 44)), texts)
+    shares = vision(matcher=str(folder)).match(View(IMAGE, (4, 4, 60, 44)), texts)
     model, processor = loaded("AutoModel", folder)
-    cut = Image.fromarray(PICTURE.pixels[4:44, 4:60])
+    cut = PIL.Image.fromarray(IMAGE.pixels[4:44, 4:60])
     inputs = processor(text=texts, images=cut, return_tensors="pt", padding="max_length", truncation=True)
     with torch.no_grad():
         expected = model(**inputs).logits_per_image[0].softmax(-1).tolist()
@@ -111,13 +111,13 @@ def test_texts_are_matched_by_the_softmax_of_the_models_scores(kind: str) -> Non
 @pytest.mark.parametrize(
     ("name", "sign"), first_fast([("dpt", -1), ("depth_anything", -1), ("depth_anything_metric", 1), ("glpn", 1)], 1)
 )
-def test_depth_is_the_median_in_the_map_of_the_whole_picture_and_grows_with_distance(name: str, sign: int) -> None:
+def test_depth_is_the_median_in_the_map_of_the_whole_image_and_grows_with_distance(name: str, sign: int) -> None:
     import torch
 
     folder = visions.checkpoint(name)
     eyes = vision(depth=str(folder))
     model, processor = loaded("AutoModelForDepthEstimation", folder, "AutoImageProcessor")
-    image = Image.fromarray(PICTURE.pixels)
+    image = PIL.Image.fromarray(IMAGE.pixels)
     with torch.no_grad():
         outputs = model(**processor(images=image, return_tensors="pt"))
     [found] = processor.post_process_depth_estimation(outputs, target_sizes=[(48, 64)])
@@ -125,9 +125,9 @@ def test_depth_is_the_median_in_the_map_of_the_whole_picture_and_grows_with_dist
     assert depths.shape == (48, 64)
     for left, top, right, bottom in ((0, 0, 64, 48), (3, 5, 20, 30), (40, 20, 64, 48)):
         median = np.median(depths[top:bottom, left:right])
-        assert eyes.depth(View(PICTURE, (left, top, right, bottom))) == pytest.approx(sign * median, abs=1e-5)
-    other = View(Picture.from_pixels(pixels(2)), (3, 5, 20, 30))
-    assert eyes.depth(other) == vision(depth=str(folder)).depth(other), "the map is that of the picture asked about"
+        assert eyes.depth(View(IMAGE, (left, top, right, bottom))) == pytest.approx(sign * median, abs=1e-5)
+    other = View(Image.from_pixels(pixels(2)), (3, 5, 20, 30))
+    assert eyes.depth(other) == vision(depth=str(folder)).depth(other), "the map is that of the image asked about"
 
 
 @pytest.mark.slow
@@ -136,10 +136,10 @@ def test_inside_goes_by_the_outline_that_sam_draws() -> None:
 
     eyes = vision(sam=str(detectors.checkpoint("sam2")))
     outer = Found((10.0, 5.0, 50.0, 40.0))
-    mask = BoxSegmenter(eyes._loaded["sam"])(PICTURE.pixels, [outer.box])
+    mask = BoxSegmenter(eyes._loaded["sam"])(IMAGE.pixels, [outer.box])
     for box in ((0, 0, 6, 6), (12, 8, 30, 20), (30, 20, 60, 46), (20, 10, 22, 12)):
         share = mask[box[1] : box[3], box[0] : box[2]].mean()
-        assert eyes.inside(View(PICTURE, box), View(PICTURE, outer.box, outer)) == (share > 0.5)
+        assert eyes.inside(View(IMAGE, box), View(IMAGE, outer.box, outer)) == (share > 0.5)
 
 
 def test_chat_models_are_shown_the_part_and_asked_in_a_word() -> None:
@@ -147,23 +147,23 @@ def test_chat_models_are_shown_the_part_and_asked_in_a_word() -> None:
         vqa={"plugin": "mock", "replies": ["{image} {question}"], "statuses": {"bad": "refused"}},
         llm={"plugin": "mock", "replies": ["{question}"]},
     )
-    part = View(PICTURE, (8, 8, 40, 40), item="i")
+    part = View(IMAGE, (8, 8, 40, 40), item="i")
     said = eyes.ask(part, "What color is the {car}?")
-    shown = Picture.from_pixels(PICTURE.pixels[8:40, 8:40])
+    shown = Image.from_pixels(IMAGE.pixels[8:40, 8:40])
     assert said.startswith(hashlib.sha256(shown.png).hexdigest()[:6])
     assert "What color is the {car}?" in said
     assert "single word" in eyes.tell("Where do gulls nest?", long=False)
     assert "single word" not in eyes.tell("Where do gulls nest?", long=True)
     with pytest.raises(VisionError, match="'vqa' did not answer") as caught:
-        eyes.ask(View(PICTURE, (0, 0, 9, 9), item="bad"), "?")
+        eyes.ask(View(IMAGE, (0, 0, 9, 9), item="bad"), "?")
     assert caught.value.status == Status.REFUSED
 
 
 def test_a_question_about_the_whole_image_shows_the_very_file_that_the_record_names() -> None:
     file = io.BytesIO()
-    Image.fromarray(PICTURE.pixels).save(file, format="PNG", compress_level=1)
-    image = Picture(file.getvalue())
-    assert image.png != PICTURE.png
+    PIL.Image.fromarray(IMAGE.pixels).save(file, format="PNG", compress_level=1)
+    image = Image(file.getvalue())
+    assert image.png != IMAGE.png
     eyes = vision(vqa={"plugin": "mock", "replies": ["{image}"]})
     assert image.sha256.startswith(eyes.ask(View(image, (-9.5, 0, 64, 48), item="i"), "What?"))
 
@@ -206,10 +206,10 @@ def test_an_operation_without_its_model_names_the_option_to_set() -> None:
         assert caught.value.status == Status.OK
 
 
-def test_a_part_outside_the_picture_is_refused() -> None:
+def test_a_part_outside_the_image_is_refused() -> None:
     eyes = vision(detector=str(detectors.checkpoint("owlv2")))
-    with pytest.raises(VisionError, match="no pixel of a 64 × 48 picture"):
-        eyes.find(View(PICTURE, (64, 0, 70, 10)), "bus")
+    with pytest.raises(VisionError, match="no pixel of a 64 × 48 image"):
+        eyes.find(View(IMAGE, (64, 0, 70, 10)), "bus")
 
 
 def test_bad_options_and_checkpoints_of_another_kind_are_named() -> None:
@@ -237,7 +237,7 @@ def test_what_it_needs_rests_on_and_lacks_is_said() -> None:
 @pytest.mark.slow
 def test_detector_and_matcher_take_several_parts_at_once_and_say_what_they_say_of_each_alone() -> None:
     eyes = vision(detector=str(detectors.checkpoint("owlv2")), matcher=str(visions.checkpoint("clip")), threshold=ANY)
-    parts = [View(Picture.from_pixels(pixels(seed, 40 + seed, 64)), (0, 0, 64, 40 + seed)) for seed in range(5)]
+    parts = [View(Image.from_pixels(pixels(seed, 40 + seed, 64)), (0, 0, 64, 40 + seed)) for seed in range(5)]
     texts = [("a red bus", "a dog"), ("two words more than that", "x"), ("a red bus", "a cat", "a dog")] * 2
     sizes = list[int]()
     eyes._found.batch = _counting(sizes, eyes._found.batch)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import Box, Found, View
 from cfeval.cvqa.records import ProgramRun
 
 WIDTH, HEIGHT = 200, 100
-PICTURE = Picture.from_pixels(np.zeros((HEIGHT, WIDTH, 3), np.uint8))
-ROOT = View(PICTURE, (0, 0, WIDTH, HEIGHT), item="i", seed=1)
+IMAGE = Image.from_pixels(np.zeros((HEIGHT, WIDTH, 3), np.uint8))
+ROOT = View(IMAGE, (0, 0, WIDTH, HEIGHT), item="i", seed=1)
 
 
 @dataclass

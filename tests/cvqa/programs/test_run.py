@@ -83,9 +83,9 @@ def test_a_record_can_be_written_whatever_the_program_and_the_model_say(language
     assert json.loads(broken.model_dump_json())["fallback"] is True
 
 
-def test_the_root_may_be_a_part_of_a_picture() -> None:
+def test_the_root_may_be_a_part_of_an_image() -> None:
     vision = Scripted()
-    part = type(ROOT)(ROOT.picture, (50, 20, 150, 80))
+    part = type(ROOT)(ROOT.image, (50, 20, 150, 80))
     body = ("p = ImagePatch(image)", "p.crop(30, 30, 40, 40).simple_query('?')", "return p.width")
     code = "\n    ".join(("def execute_command(image):", *body))
     assert run_program("vipergpt", code, part, vision).result == "100"

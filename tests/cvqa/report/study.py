@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files, shard_of
@@ -13,7 +13,7 @@ from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.tables import write_table
 from tests.conftest import Run
 from tests.edct.report.study import HOSTILE
-from tests.pictures import picture
+from tests.images import image
 
 SOLVERS = ("chat", "programs")
 PAIRS = 5
@@ -69,8 +69,8 @@ def _write(path: Path, records: list[QuestionPair] | list[Answer] | list[CvqaSco
                 at.write_bytes(_pixels(one.id).png)
 
 
-def _pixels(name: str) -> Picture:
-    return picture(int(name[-1]), size=(32, 24))
+def _pixels(name: str) -> Image:
+    return image(int(name[-1]), size=(32, 24))
 
 
 def _pair(number: int) -> QuestionPair:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.csv_format import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
@@ -19,15 +19,15 @@ from cfeval.cvqa.records import Answer, QuestionPair
 from cfeval.cvqa.stages import answers as study
 from cfeval.cvqa.stages.answers import answers, asked_in_all
 from cfeval.cvqa.stages.scores import scores
-from tests.cvqa.pairs import Remembering, pair, picture_of
-from tests.pictures import picture
+from tests.cvqa.pairs import Remembering, image_of, pair
+from tests.images import image
 
 
 def asked(*pairs: QuestionPair, who: Remembering | None = None, orders: int = 1, seed: int = 1) -> list[Answer]:
-    return list(answers(pairs, picture_of, who or Remembering(), orders, seed))
+    return list(answers(pairs, image_of, who or Remembering(), orders, seed))
 
 
-def test_both_questions_are_asked_in_order_each_with_the_pairs_picture() -> None:
+def test_both_questions_are_asked_in_order_each_with_the_pairs_image() -> None:
     who = Remembering()
     said = asked(pair(1), pair(2, "boolean"), who=who)
     assert [(s.id, s.side, s.text) for s in said] == [
@@ -36,9 +36,9 @@ def test_both_questions_are_asked_in_order_each_with_the_pairs_picture() -> None
         ("p2", "original", "What of 2?"),
         ("p2", "counterfactual", "What of 2 if?"),
     ]
-    assert [(r.item, r.type, r.picture) for r in who.requests[1:3]] == [
-        ("p1", "direct", picture_of(pair(1))),
-        ("p2", "boolean", picture_of(pair(2))),
+    assert [(r.item, r.type, r.image) for r in who.requests[1:3]] == [
+        ("p1", "direct", image_of(pair(1))),
+        ("p2", "boolean", image_of(pair(2))),
     ]
     assert [(s.asked, s.model, s.option_order, s.status) for s in said[:1]] == [
         ("asked: What of 1?", "me", "", Status.OK)
@@ -96,9 +96,9 @@ def test_chance_says_the_same_whatever_the_batch(monkeypatch: pytest.MonkeyPatch
         [pair(n, "abs_counting_1") for n in range(1, 30)],
         registry.build("solvers", {"plugin": "random"}),
     )
-    whole = list(answers(pairs, picture_of, chance, 4, 3))
+    whole = list(answers(pairs, image_of, chance, 4, 3))
     monkeypatch.setattr(study, "BATCH", 5)
-    assert list(answers(pairs, picture_of, chance, 4, 3)) == whole
+    assert list(answers(pairs, image_of, chance, 4, 3)) == whole
     assert set(Counter(said.text for said in whole)) == set(LETTERS)
 
 
@@ -116,7 +116,7 @@ def test_a_failed_call_is_a_status_at_this_stage_and_the_others_are_answered() -
 
 def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> None:
     vision = registry.build("vision_tools", {"plugin": "mock", "answer": "3"})
-    run = run_program("vipergpt", "nonsense", View(picture(), (0, 0, 6, 8)), vision, question="How many?")
+    run = run_program("vipergpt", "nonsense", View(image(), (0, 0, 6, 8)), vision, question="How many?")
     said = asked(pair(1), who=Remembering(lambda request: AnswerReply(request.question, run.result, program=run)))
     assert said[0].program == run
     assert Answer.model_validate_json(said[0].model_dump_json()) == said[0]
@@ -125,12 +125,12 @@ def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> 
 
 
 @pytest.mark.slow
-def test_pictures_are_held_for_a_batch_and_no_longer() -> None:
-    held: list[weakref.ref[Picture]] = []
+def test_images_are_held_for_a_batch_and_no_longer() -> None:
+    held: list[weakref.ref[Image]] = []
     most = looked = 0
 
-    def opened(one: QuestionPair) -> Picture:
-        fresh = picture(int(one.id[1:]) % 256)
+    def opened(one: QuestionPair) -> Image:
+        fresh = image(int(one.id[1:]) % 256)
         held.append(weakref.ref(fresh))
         return fresh
 
@@ -151,5 +151,5 @@ def test_pictures_are_held_for_a_batch_and_no_longer() -> None:
             looked = len(held)
             gc.collect()
             most = max(most, sum(ref() is not None for ref in held))
-    assert len(held) <= 10 * study.BATCH, "no picture is opened before its batch is due"
+    assert len(held) <= 10 * study.BATCH, "no image is opened before its batch is due"
     assert most <= 2 * study.BATCH

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import ImageRef, Status
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import BuildRequest, Wanted
@@ -35,8 +35,8 @@ def samples() -> list[Sample]:
     ]
 
 
-def picture_of(draft: Draft) -> Picture:
-    return Picture.from_pixels(render(recorded(draft.metadata)))
+def image_of(draft: Draft) -> Image:
+    return Image.from_pixels(render(recorded(draft.metadata)))
 
 
 def sample(question: str, reference: str, scorer: ScorerName = "vqa", item: str = "42000") -> Sample:
@@ -56,7 +56,7 @@ def test_every_wrong_draft_is_caught_and_no_right_one_is_dropped(err: float, sam
     question_generator = Grammar(Plugin(err=err))
     skipped = Skipped()
     written = list(drafts(samples, question_generator, SEED, skipped))
-    said = reviews(written, picture_of, registry.build("question_validators", {"plugin": "scene"}), SEED)
+    said = reviews(written, image_of, registry.build("question_validators", {"plugin": "scene"}), SEED)
     results = list(assembled(written, {review.id: review for review in said}, {}, people=False))
     wrong = [fault(question_generator, draft) for draft in written]
     assert len(written) == N
@@ -152,7 +152,7 @@ def test_a_failed_draft_is_not_reviewed_and_a_failed_review_is_no_verdict() -> N
     question_validator = registry.build(
         "question_validators", {"plugin": "mock", "statuses": {"b": "truncated"}, "reasonable": 0}
     )
-    found = list(reviews(made, lambda _: Picture.from_pixels(render(SCENE)), question_validator, 1))
+    found = list(reviews(made, lambda _: Image.from_pixels(render(SCENE)), question_validator, 1))
     assert [(one.status, one.stage) for one in found] == [
         (Status.REFUSED, "drafts"),
         (Status.TRUNCATED, "reviews"),

@@ -6,8 +6,8 @@ import itertools
 import math
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 from scipy import ndimage
 
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
@@ -196,10 +196,10 @@ def test_the_same_seed_and_number_give_the_same_record_everywhere() -> None:
 
 
 @pytest.mark.parametrize("kind", ["abs_counting_1", "abs_counting_6"])
-def test_a_picture_is_drawn_the_same_twice_and_is_a_png_of_its_size(kind: PuzzleType) -> None:
+def test_an_image_is_drawn_the_same_twice_and_is_a_png_of_its_size(kind: PuzzleType) -> None:
     puzzle = make_puzzle(SEED, 5, kind, 300)
     assert png_of(puzzle) == png_of(puzzle)
-    with Image.open(io.BytesIO(png_of(puzzle))) as image:
+    with PIL.Image.open(io.BytesIO(png_of(puzzle))) as image:
         assert (image.format, image.mode, image.size) == ("PNG", "RGB", (300, 300))
         assert np.array_equal(np.asarray(image), np.asarray(draw_puzzle(puzzle)))
 

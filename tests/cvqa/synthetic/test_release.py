@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image, ImageDraw
+from PIL import ImageDraw
 
 from cfeval.core.errors import InputError
 from cfeval.cvqa.csv_format import read_choices, read_questions
@@ -83,7 +84,7 @@ def test_a_release_has_the_published_layout_and_is_the_same_for_any_number_of_pr
     ]
 
 
-def test_the_truth_beside_each_picture_is_that_of_its_row(tmp_path: Path) -> None:
+def test_the_truth_beside_each_image_is_that_of_its_row(tmp_path: Path) -> None:
     for row in read_questions(release(tmp_path / "set", 12, seed=3, size=224)):
         path = tmp_path / "set" / row.img_path
         truth = PuzzleTruth.model_validate_json(path.with_suffix(".json").read_text())
@@ -91,7 +92,7 @@ def test_the_truth_beside_each_picture_is_that_of_its_row(tmp_path: Path) -> Non
         assert choices
         assert choices.values["ABCD".index(row.original.answer)] == str(truth.puzzle.original)
         assert truth.counts == truth.puzzle.scene.counts()
-        with Image.open(path) as image:
+        with PIL.Image.open(path) as image:
             assert image.size == (224, 224) == (truth.puzzle.size, truth.puzzle.size)
 
 
@@ -141,10 +142,10 @@ def test_a_drawn_flower_fills_its_circle_and_stays_within_it(name: str, radius: 
 def own_icons(folder: Path) -> Path:
     """Two icons on white and on nothing, one of them in a folder of its own."""
     (folder / "apple").mkdir(parents=True)
-    white = Image.new("RGB", (120, 120), "white")
+    white = PIL.Image.new("RGB", (120, 120), "white")
     ImageDraw.Draw(white).ellipse((20, 10, 79, 109), fill=(200, 30, 60))
     white.save(folder / "apple" / "rose.jpg", quality=95)
-    clear = Image.new("RGBA", (64, 64), (0, 0, 0, 0))
+    clear = PIL.Image.new("RGBA", (64, 64), (0, 0, 0, 0))
     draw = ImageDraw.Draw(clear)
     draw.rectangle((4, 4, 59, 59), fill=(60, 30, 200, 255))
     draw.rectangle((24, 24, 39, 39), fill=(255, 255, 255, 255))
@@ -175,7 +176,7 @@ def test_puzzles_show_the_icons_of_a_folder(tmp_path: Path) -> None:
     assert isinstance(puzzle.scene, FlowerScene)
     icons = [icon for region in puzzle.scene.flowers.values() for icon in region]
     assert {icon.kind for icon in icons} <= {"apple/rose.jpg", "square.png"}
-    with Image.open(tmp_path / "set" / "abs_counting_000001.png") as image:
+    with PIL.Image.open(tmp_path / "set" / "abs_counting_000001.png") as image:
         pixels = np.asarray(image).astype(int)
     for icon in icons:
         wanted = (200, 30, 60) if icon.kind == "apple/rose.jpg" else (255, 255, 255)
@@ -188,6 +189,6 @@ def test_a_folder_without_images_and_files_that_are_none_are_refused_in_one_line
     (tmp_path / "a.png").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"a\.png: not an image that can be read .*; take it out of the folder"):
         FolderIcons(tmp_path)
-    Image.new("RGB", (30, 30), "white").save(tmp_path / "a.png")
+    PIL.Image.new("RGB", (30, 30), "white").save(tmp_path / "a.png")
     with pytest.raises(InputError, match=r"a\.png: shows nothing but white or transparent pixels"):
         FolderIcons(tmp_path)

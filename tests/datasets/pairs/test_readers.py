@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pyarrow as arrow
 import pytest
-from PIL import Image
 from pyarrow import parquet
 
 from cfeval.core import registry
@@ -22,7 +22,7 @@ RED, BLUE = (255, 0, 0), (0, 0, 255)
 
 def png(color: tuple[int, int, int], size: tuple[int, int] = (8, 6)) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", size, color).save(buffer, format="PNG")
+    PIL.Image.new("RGB", size, color).save(buffer, format="PNG")
     return buffer.getvalue()
 
 
@@ -52,7 +52,7 @@ def taken(plugin: str, items: int = 100, **options: Any) -> dict[str, RawPair]:
 
 
 def colors(pair: RawPair) -> list[list[int]]:
-    return [picture.pixels[0, 0].tolist() for picture in pair.pictures]
+    return [image.pixels[0, 0].tolist() for image in pair.images]
 
 
 def vismin_row(name: str, **more: Any) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def test_magicbrush_measures_what_changed_outside_the_mask(tmp_path: Path) -> No
     white = np.zeros((6, 8, 3), np.uint8)
     white[:, :4] = 255
     buffer = io.BytesIO()
-    Image.fromarray(white).save(buffer, format="PNG")
+    PIL.Image.fromarray(white).save(buffer, format="PNG")
     row = {
         "img_id": "242679",
         "turn_index": 1,
@@ -295,7 +295,7 @@ def test_a_set_larger_than_memory_is_read_image_by_image(tmp_path: Path, name: s
     noise = np.random.default_rng(0).integers(0, 256, (40, 100, 100, 3), np.uint8)
     made = [io.BytesIO() for _ in noise]
     for pixels, buffer in zip(noise, made, strict=True):
-        Image.fromarray(pixels).save(buffer, format="PNG")
+        PIL.Image.fromarray(pixels).save(buffer, format="PNG")
     cells = [{"bytes": buffer.getvalue(), "path": None} for buffer in made]
     rows = [vismin_row(f"p{n}", image_0=cells[n], image_1=cells[n]) for n in range(len(cells))]
     size = 2 * sum(len(one["bytes"]) for one in cells)
@@ -303,7 +303,7 @@ def test_a_set_larger_than_memory_is_read_image_by_image(tmp_path: Path, name: s
     options = {"plugin": "vismin", "path": str(path)}
     tracemalloc.start()
     pairs = registry.build("pair_sets", options).pairs(len(rows), 7)
-    seen = {pair.id: pair.pictures[1].pixels.tobytes() for pair in pairs if pair.id in ("p0", "p39")}
+    seen = {pair.id: pair.images[1].pixels.tobytes() for pair in pairs if pair.id in ("p0", "p39")}
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert seen == {name: noise[int(name[1:])].tobytes() for name in ("p0", "p39")}

@@ -40,6 +40,6 @@ def test_a_case_of_one_question_shares_all_that_was_said_before_the_edit() -> No
 
 def test_a_judge_is_asked_about_texts_alone() -> None:
     request = judge_request(CASES[0], 3)
-    assert (request.protocol, request.picture, request.question) == ("edct-2025", None, "")
+    assert (request.protocol, request.image, request.question) == ("edct-2025", None, "")
     assert request.changes[0].positive == CASES[0].positive
     assert request.seed != judge_request(CASES[1], 3).seed

@@ -146,7 +146,7 @@ PLACES = st.tuples(st.sampled_from([0, 0.02, 0.5, 0.97, 1]), st.sampled_from([0,
 @pytest.mark.slow
 @given(st.lists(PLACES, min_size=1, max_size=7))
 @examples(15)
-def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: list[tuple[float, float]]) -> None:
+def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_image(places: list[tuple[float, float]]) -> None:
     names = ("grounded", "mixed-50", "shortcut", "prior", "confabulating", "another", "last")
     found = [control(name, *place, test_world=1) for name, place in zip(names, places, strict=False)]
     figure = axes.draw(found)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
 from cfeval.datasets.sample import Sample
@@ -17,7 +17,7 @@ from cfeval.edct.records import (
     Verification,
 )
 from tests.edct.report.study import HOSTILE
-from tests.pictures import picture
+from tests.images import image
 
 NAMES = {"vlm": "secret-vlm", "writer": "secret-writer", "editor": "secret-editor", "judge": "secret-judge"}
 SINGLE = Condition(dataset="secret-set", protocol="edct-2025", **NAMES)
@@ -65,9 +65,9 @@ def _write(path: Path, records: list[Record]) -> None:
             file.write_bytes(_drawn(ref.path).png)
 
 
-def _drawn(path: str) -> Picture:
-    """A picture of its own for every file name."""
-    return picture(sum(map(ord, path)) % 256, size=(12, 16))
+def _drawn(path: str) -> Image:
+    """An image of its own for every file name."""
+    return image(sum(map(ord, path)) % 256, size=(12, 16))
 
 
 def _sample(number: int) -> Sample:

@@ -102,7 +102,7 @@ def test_a_sheet_drawn_by_verdict_corrects_nothing_and_gives_shares_without_inte
     table = rows(uneven, scores, HOW)
     row = found(table, "ccs", "tool_consensus")
     assert empty(row)
-    assert row.ccs is None, "what is left of such a draw is no picture of the condition"
+    assert row.ccs is None, "what is left of such a draw is no image of the condition"
     assert row.sensitivity is not None
     assert (row.sensitivity_lo, row.specificity_hi) == (None, None)
     notes = " ".join(render(table).notes)

@@ -19,7 +19,7 @@ from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.stats.intervals import Interval
 from cfeval.stats.misclassification import corrected_phi
 from tests.conftest import Run
-from tests.edct.pairs.test_pairs import pair, picture
+from tests.edct.pairs.test_pairs import image, pair
 
 PAIRS, NAMES = (
     12,
@@ -31,7 +31,7 @@ PAIRS, NAMES = (
 def results(tmp_path: Path) -> Path:
     """The answer moves in every second pair; the first six explanations name the wall, the others paraphrase it."""
     found = tmp_path / "edct"
-    raws = [pair(f"p{n}", pictures=(picture(n), picture(99 + n))) for n in range(PAIRS)]
+    raws = [pair(f"p{n}", images=(image(n), image(99 + n))) for n in range(PAIRS)]
     file_pairs(found / "pair_items/set.jsonl", [*raws, pair("natural", natural=True)], seed=1, every=1)
     said, samples = [], list(read_jsonl(found / "pair_items/set.jsonl", Sample))
     for sample in samples:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_csv, write_csv
 from cfeval.core.records import Status
 from cfeval.edct.labelling.records import KeyRow, Label
@@ -141,11 +141,11 @@ def test_two_runs_agree_and_neither_time_nor_place_stands_in_them(cfeval: Run, t
         assert str(tmp_path).encode() not in first
 
 
-def test_the_second_edit_of_a_chain_shows_both_changes_and_the_picture_between(sheet: Path) -> None:
+def test_the_second_edit_of_a_chain_shows_both_changes_and_the_image_between(sheet: Path) -> None:
     first, second = (about(sheet, CHAIN.protocol, "q0", edit) for edit in (1, 2))
     assert [change["positive"] for change in second["changes"]] == ["Do q0 1.", "Do q0 2."]
-    assert second["pictures"][:2] == first["pictures"]
-    assert len(second["pictures"]) == 3
+    assert second["images"][:2] == first["images"]
+    assert len(second["images"]) == 3
     assert second["new_answer"] == "new q0 2"
     assert second["asks"] == ["edit_valid", "ac", "ef", "grade"]
 
@@ -153,13 +153,13 @@ def test_the_second_edit_of_a_chain_shows_both_changes_and_the_picture_between(s
 def test_an_edit_that_the_gate_rejected_shows_its_last_try_and_asks_for_no_score(sheet: Path) -> None:
     rejected = about(sheet, CHAIN.protocol, "q3")
     assert (rejected["asks"], rejected["new_answer"]) == (["edit_valid"], "")
-    assert len(rejected["pictures"]) == 2
+    assert len(rejected["images"]) == 2
     assert {(row.id, row.edit, row.gate) for _, row in items(sheet) if row.protocol == CHAIN.protocol} >= {
         ("q3", 1, 0),
         ("q4", 2, 0),
         ("q0", 2, 1),
     }
-    assert not [row for _, row in items(sheet) if (row.id, row.edit) == ("q3", 2)], "there is no picture of it"
+    assert not [row for _, row in items(sheet) if (row.id, row.edit) == ("q3", 2)], "there is no image of it"
 
 
 def test_a_null_edit_has_no_instruction_and_other_questions(sheet: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_study_without_an_edit_to_label_is_refused(cfeval: Run, tmp_path: Path
     assert not list(tmp_path.glob("s.*"))
 
 
-def test_a_missing_picture_is_one_line_that_names_it(cfeval: Run, tmp_path: Path) -> None:
+def test_a_missing_image_is_one_line_that_names_it(cfeval: Run, tmp_path: Path) -> None:
     scores = write_sheet_study(tmp_path / "edct")
     (tmp_path / "edct/items/secret-set/q2.png").unlink()
     status, _, err = cfeval("edct", "label-sheet", *scores, "--results", tmp_path / "edct", "--out", tmp_path / "s")
@@ -199,35 +199,35 @@ def test_the_hash_of_a_sheet_is_of_all_that_people_see() -> None:
     others = [
         replace(one, question="r"),
         replace(one, changes=(Change("c", "p", "m"),)),
-        replace(one, pictures=("a" * 64, "c" * 64)),
+        replace(one, images=("a" * 64, "c" * 64)),
         replace(one, asks=("edit_valid",)),
         replace(one, new_explanation="g"),
     ]
     assert len({sheet_hash([item]) for item in (one, *others)} | {sheet_hash([one, one])}) == 7
 
 
-def test_a_picture_in_the_page_says_nothing_of_its_maker(tmp_path: Path) -> None:
+def test_an_image_in_the_page_says_nothing_of_its_maker(tmp_path: Path) -> None:
     noted = PngInfo()
     noted.add_text("Software", "secret-editor")
     buffer = io.BytesIO()
-    Image.new("RGB", (8, 6), "red").save(buffer, format="PNG", pnginfo=noted)
+    PIL.Image.new("RGB", (8, 6), "red").save(buffer, format="PNG", pnginfo=noted)
     assert b"secret-editor" in buffer.getvalue()
-    assert b"secret-editor" not in embedded(Picture(buffer.getvalue()))
+    assert b"secret-editor" not in embedded(Image(buffer.getvalue()))
 
 
 @pytest.mark.slow
-def test_a_large_picture_is_shrunk_and_stays_itself() -> None:
+def test_a_large_image_is_shrunk_and_stays_itself() -> None:
     y, x = np.mgrid[0:900, 0:1200]
     noise = np.random.default_rng(1).integers(0, 60, (900, 1200))
     pixels = np.stack([x / 5, y / 4, noise], axis=-1).astype(np.uint8)
-    content = embedded(Picture.from_pixels(pixels))
+    content = embedded(Image.from_pixels(pixels))
     assert len(content) < 400_000
-    with Image.open(io.BytesIO(content)) as image:
+    with PIL.Image.open(io.BytesIO(content)) as image:
         assert image.size == (MAX_SIDE, MAX_SIDE * 3 // 4)
-        exact = Image.fromarray(pixels).resize(image.size, Image.Resampling.LANCZOS)
+        exact = PIL.Image.fromarray(pixels).resize(image.size, PIL.Image.Resampling.LANCZOS)
         assert np.abs(np.asarray(image, dtype=int) - np.asarray(exact, dtype=int)).mean() < 6
 
 
-def embedded(picture: Picture) -> bytes:
+def embedded(image: Image) -> bytes:
     """The file inside a data URL."""
-    return base64.b64decode(data_url(picture).partition("base64,")[2])
+    return base64.b64decode(data_url(image).partition("base64,")[2])

@@ -1,6 +1,6 @@
 """What the rules of the test models give on the pairs of the test bed: every conversation held without a network.
 
-A persona answers by `respond` about the scene that a picture was drawn from, where the shipped test model has a small
+A persona answers by `respond` about the scene that an image was drawn from, where the shipped test model has a small
 network see and speak; behaviors and mixtures are those of the test models themselves.
 """
 
@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.datasets.pair import drawn_items
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import conversation_prompts
@@ -37,26 +37,26 @@ from cfeval.testbed.plugins import pair_sets_world
 from cfeval.testbed.plugins.chat_world import draw
 from cfeval.testbed.plugins.chat_world_behavior import Originals
 from cfeval.testbed.records import Scene
-from cfeval.testbed.render import Image, render
+from cfeval.testbed.render import Pixels, render
 
 PARAMS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))["edct"]
 Known = dict[bytes, Scene]
 
 
 class Rule:
-    """A persona, or a mixture of two by the item, that sees every picture as the scene it was drawn from."""
+    """A persona, or a mixture of two by the item, that sees every image as the scene it was drawn from."""
 
     def __init__(self, known: Known, persona: Persona, unfaithful: Persona | None = None, share: float = 0.0) -> None:
         self.known, self.persona, self.unfaithful, self.share = known, persona, unfaithful, share
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """The canonical answer, or the persona's claim, in one of its wordings."""
-        question, picture = parse_question(request.turns[0].text), request.turns[0].picture
+        question, image = parse_question(request.turns[0].text), request.turns[0].image
         assert question is not None
-        assert picture is not None
+        assert image is not None
         other = self.unfaithful is not None and draw(request.item) < self.share
         persona = self.unfaithful if other and self.unfaithful is not None else self.persona
-        found = respond(persona, question, self.known[picture.pixels.tobytes()])
+        found = respond(persona, question, self.known[image.pixels.tobytes()])
         rng = random.Random(request.seed)
         return ChatReply(word_claim(found.claim, rng) if len(request.turns) > 1 else word_answer(found.answer, rng))
 
@@ -65,12 +65,12 @@ class EasyRule:
     """What easy-VQA's target was trained to say: the right answer, and the shape for what the question is about."""
 
     async def generate(self, request: ChatRequest) -> ChatReply:
-        """The right answer about the flat shape of the picture, or the claim, in one of its wordings."""
-        text, picture = request.turns[0].text, request.turns[0].picture
+        """The right answer about the flat shape of the image, or the claim, in one of its wordings."""
+        text, image = request.turns[0].text, request.turns[0].image
         question = parse_question(text)
         assert question is not None
-        assert picture is not None
-        seen, rng = find(picture.pixels), random.Random(request.seed)
+        assert image is not None
+        seen, rng = find(image.pixels), random.Random(request.seed)
         if len(request.turns) > 1:
             return ChatReply(word_claim(evidence(question, seen.color, seen.shape), rng))
         there = (question.color or seen.color, question.shape or seen.shape) == (seen.color, seen.shape)
@@ -81,10 +81,10 @@ class EasyRule:
 
 @contextmanager
 def remembered() -> Iterator[Known]:
-    """The scene of every picture that is drawn meanwhile, for pairs or by a behavior that imagines one."""
+    """The scene of every image that is drawn meanwhile, for pairs or by a behavior that imagines one."""
     known: Known = {}
 
-    def drawn(scene: Scene) -> Image:
+    def drawn(scene: Scene) -> Pixels:
         pixels = render(scene)
         known[pixels.tobytes()] = scene
         return pixels
@@ -102,7 +102,7 @@ def target(name: str, known: Known) -> ChatModel:
         return Rule(known, spec["persona"], spec.get("unfaithful"), spec.get("share", 0.0))
     personas: dict[Persona, ChatModel] = {persona: Rule(known, persona) for persona in PERSONAS}
 
-    async def scene_in(image: Image) -> Scene:
+    async def scene_in(image: Pixels) -> Scene:
         return known[image.tobytes()]
 
     originals = Originals(registry.build("datasets", {"plugin": "world"}), spec.get("seed") or 0)
@@ -116,14 +116,14 @@ def told_of_easy_vqa(pairs: int) -> list[PairVerdict]:
 
 
 @cache
-def drawn_pairs(pairs: int) -> tuple[Known, list[tuple[Sample, Picture]]]:
-    """So many pairs of the study's draw as items, and the scene of every picture."""
-    seed, found = PARAMS["seed"], list[tuple[Sample, Picture]]()
+def drawn_pairs(pairs: int) -> tuple[Known, list[tuple[Sample, Image]]]:
+    """So many pairs of the study's draw as items, and the scene of every image."""
+    seed, found = PARAMS["seed"], list[tuple[Sample, Image]]()
     with remembered() as known:
         for raw in registry.build("pair_sets", {"plugin": "world"}).pairs(pairs, seed):
             items = list(drawn_items(raw, seed, every=2))
             first = items[0][1].pixels.tobytes()
-            known.update((picture.pixels.tobytes(), known[first]) for _, picture in items[2:])  # only encoded again
+            known.update((image.pixels.tobytes(), known[first]) for _, image in items[2:])  # only encoded again
             found += items
     return known, found
 
@@ -136,10 +136,10 @@ def told(name: str, pairs: int) -> list[PairVerdict]:
         return _judged(filed, target(name, imagined))
 
 
-def _judged(filed: Sequence[tuple[Sample, Picture]], model: ChatModel) -> list[PairVerdict]:
-    pictures, samples = {sample.id: picture for sample, picture in filed}, [sample for sample, _ in filed]
+def _judged(filed: Sequence[tuple[Sample, Image]], model: ChatModel) -> list[PairVerdict]:
+    images, samples = {sample.id: image for sample, image in filed}, [sample for sample, _ in filed]
     prompts, seed = Prompts(*conversation_prompts("")), PARAMS["seed"]
-    said = list(pair_baselines(samples, lambda one: pictures[one.id], model, prompts, seed))
+    said = list(pair_baselines(samples, lambda one: images[one.id], model, prompts, seed))
     judge = registry.build("pair_judges", {"plugin": "grammar"})
     return list(verdicts(samples, {one.id: one for one in said}, judge, seed))
 

@@ -16,7 +16,7 @@ def test_the_expected_phi_of_a_test_model_is_that_of_its_rule(name: str) -> None
 
 
 @pytest.mark.slow
-def test_the_expected_phi_of_easy_vqas_target_is_that_of_its_rule_on_recolored_pictures() -> None:
+def test_the_expected_phi_of_easy_vqas_target_is_that_of_its_rule_on_recolored_images() -> None:
     found = told_of_easy_vqa(PARAMS["items"])
     assert {one.kind for one in found} == {"attribute", "background"}
     assert PARAMS["expected"][EASY]["phi"] == expected_phi(found)

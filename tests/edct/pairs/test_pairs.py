@@ -12,7 +12,7 @@ from scipy.stats import pearsonr
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.pair import RawPair, drawn_items, file_pairs, items_of, pair_of
@@ -30,13 +30,13 @@ from cfeval.stats.intervals import Interval
 CONDITION = PairCondition(pair_set="set", vlm="target", pair_judge="lexical")
 
 
-def picture(value: int) -> Picture:
-    return Picture.from_pixels(np.full((8, 8, 3), value, np.uint8))
+def image(value: int) -> Image:
+    return Image.from_pixels(np.full((8, 8, 3), value, np.uint8))
 
 
 def pair(name: str = "p", **more: Any) -> RawPair:
     fields: dict[str, Any] = {"before": "red wall", "after": "blue wall", "references": ("red", "blue")}
-    fields |= {"question": "Which color?", "pictures": (picture(10), picture(200))}
+    fields |= {"question": "Which color?", "images": (image(10), image(200))}
     return RawPair(id=name, **(fields | more))
 
 

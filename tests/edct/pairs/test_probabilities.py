@@ -7,8 +7,8 @@ from math import log
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 from scipy.spatial.distance import cityblock
 from scipy.stats import pearsonr, pointbiserialr
 
@@ -24,7 +24,7 @@ from cfeval.edct.pairs.table import PairData, render, rows
 from cfeval.inference.logprobs import beginnings
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
-from tests.edct.pairs.test_pairs import CONDITION, pair, picture, said, verdict
+from tests.edct.pairs.test_pairs import CONDITION, image, pair, said, verdict
 from tests.loopback.bodies import Weighed
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import PERSONAS
@@ -219,7 +219,7 @@ def sure(conversation: Conversation) -> str:
     first, second, named = (float(word) for word in conversation.turns[0].text.split("Is it so? ")[1].split()[:3])
     if conversation.replies:
         return "The red wall." if named else "I just know."
-    dark = np.asarray(Image.open(BytesIO(conversation.images[0]))).mean() < 100
+    dark = np.asarray(PIL.Image.open(BytesIO(conversation.images[0]))).mean() < 100
     yes = first if dark else second
     weights = {"Yes": yes - 0.05, "yes": 0.05, "No": 1 - yes}
     return Weighed("Yes" if yes >= 0.5 else "No", weights)
@@ -238,7 +238,7 @@ def test_planted_distributions_come_back_from_a_provider_and_offline(
 ) -> None:
     items, said, told_of = tmp_path / "items.jsonl", tmp_path / "said.jsonl", PLANTED | STILL | UNRELATED
     raws = [
-        pair(name, question=f"Is it so? {' '.join(map(str, told))}", pictures=(picture(n), picture(200 + n)))
+        pair(name, question=f"Is it so? {' '.join(map(str, told))}", images=(image(n), image(200 + n)))
         for n, (name, told) in enumerate(told_of.items())
     ]
     file_pairs(items, raws, seed=1, every=1)

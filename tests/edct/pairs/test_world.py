@@ -70,11 +70,11 @@ def test_a_blind_target_never_moves_and_has_no_phi() -> None:
 def test_pairs_begin_with_the_items_of_the_data_set_world() -> None:
     originals: list[RawSample] = list(registry.build("datasets", {"plugin": "world"}).samples(20, SEED))
     pairs = list(registry.build("pair_sets", {"plugin": "world"}).pairs(20, SEED))
-    assert [pair.pictures[0].sha256 for pair in pairs] == [sample.picture.sha256 for sample in originals]
+    assert [pair.images[0].sha256 for pair in pairs] == [sample.image.sha256 for sample in originals]
     assert [(pair.id, pair.question, pair.references[0]) for pair in pairs] == [
         (sample.id, sample.question, sample.reference) for sample in originals
     ]
-    assert all(pair.pictures[0].sha256 != pair.pictures[1].sha256 for pair in pairs)
+    assert all(pair.images[0].sha256 != pair.images[1].sha256 for pair in pairs)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_easy_vqa_pairs_change_the_color_or_the_ground() -> None:
     pairs = list(registry.build("pair_sets", {"plugin": "easy_vqa"}).pairs(24, 1))
     assert {pair.kind for pair in pairs} == {"attribute", "background"}
     assert all(pair.references[0] == pair.references[1] for pair in pairs if pair.kind == "background")
-    assert all(pair.pictures[0].pixels.shape == pair.pictures[1].pixels.shape for pair in pairs)
+    assert all(pair.images[0].pixels.shape == pair.images[1].pixels.shape for pair in pairs)

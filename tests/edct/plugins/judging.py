@@ -10,10 +10,10 @@ from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
 from tests.answers import answers
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 
 RAMP, BAR = Change("Make a ramp.", "stairs"), Change("Put a bar in place of the knob.", "knob, handle")
-PHOTO = picture(3)
+PHOTO = image(3)
 LABELS = {
     "edct-2025": ("PCS", "NCC", "CCS"),
     "edct-bench-2026": ("AC", "EF", "CCS"),
@@ -39,8 +39,8 @@ def request(item: str = "i", protocol: str = "edct-2025", **fields: Any) -> Judg
 
 
 def unseen(item: str = "i", protocol: str = "edct-2025", **fields: Any) -> JudgeRequest:
-    """A request as the study makes it for a judge that needs the picture."""
-    return request(item, protocol, **{"changes": (), "question": "Can one enter?", "picture": PHOTO} | fields)
+    """A request as the study makes it for a judge that needs the image."""
+    return request(item, protocol, **{"changes": (), "question": "Can one enter?", "image": PHOTO} | fields)
 
 
 def lines(*bits: int, protocol: str = "edct-2025") -> str:
@@ -57,7 +57,7 @@ def judge_of(model: FakeChat, **options: Any) -> ChatJudge:
 def blind_of(model: FakeChat, **options: Any) -> ChatJudge:
     """The judge `blind`, as its plugin builds it."""
     made = blind.Plugin(model={}, **options)
-    return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES}, needs_picture=True)
+    return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES}, needs_image=True)
 
 
 def judged(model: FakeChat, asked: JudgeRequest | None = None, **options: Any) -> JudgeReply:

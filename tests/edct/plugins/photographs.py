@@ -7,8 +7,8 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 import numpy.typing as npt
+import PIL.Image
 import skimage.data
-from PIL import Image
 
 Pixels = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
@@ -62,8 +62,8 @@ def pasted(pixels: Pixels, place: Mask) -> Pixels:
 def jpeg(quality: int) -> Change:
     def cache(pixels: Pixels) -> Pixels:
         file = io.BytesIO()
-        Image.fromarray(pixels).save(file, "JPEG", quality=quality)
-        return np.asarray(Image.open(file).convert("RGB"))
+        PIL.Image.fromarray(pixels).save(file, "JPEG", quality=quality)
+        return np.asarray(PIL.Image.open(file).convert("RGB"))
 
     return cache
 

@@ -1,4 +1,4 @@
-"""Pictures laid over each other: known movements are found again, and no edit is explained away."""
+"""Images laid over each other: known movements are found again, and no edit is explained away."""
 
 from dataclasses import replace
 
@@ -31,13 +31,13 @@ def aligned(original: Pixels, edited: Pixels, settings: AlignSettings = USUAL) -
 
 
 def left_over(original: Pixels, edited: Pixels, settings: AlignSettings = USUAL) -> float:
-    """Mean difference of what both pictures have, of 255, once one is laid over the other."""
+    """Mean difference of what both images have, of 255, once one is laid over the other."""
     found = aligned(original, edited, settings)
     return float(np.abs(original.astype(int) - found.warp(edited))[found.valid].mean())
 
 
 def center(found: Alignment, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """How far the middle of the picture moved, (x, y)."""
+    """How far the middle of the image moved, (x, y)."""
     middle = np.array(shape[1::-1]) / 2
     return np.asarray(found.matrix[:, :2] @ middle + found.matrix[:, 2] - middle)
 
@@ -77,7 +77,7 @@ def test_without_keypoints_phase_correlation_finds_a_shift() -> None:
 
 
 @pytest.mark.parametrize("color", [0, 130, 255])
-def test_pictures_without_anything_to_hold_on_to_are_left_as_they_lie(color: int) -> None:
+def test_images_without_anything_to_hold_on_to_are_left_as_they_lie(color: int) -> None:
     plain = np.full((64, 80, 3), color, np.uint8)
     found = aligned(plain, plain)
     assert (found.by, found.matches) == ("nothing", 0)
@@ -85,7 +85,7 @@ def test_pictures_without_anything_to_hold_on_to_are_left_as_they_lie(color: int
     assert (found.warp(plain) == plain).all()
 
 
-def test_two_pictures_of_different_things_are_not_forced_onto_each_other() -> None:
+def test_two_images_of_different_things_are_not_forced_onto_each_other() -> None:
     original = photograph("coffee")
     other = cv2.resize(photograph("rocket"), original.shape[1::-1])
     found = aligned(original, other)
@@ -94,7 +94,7 @@ def test_two_pictures_of_different_things_are_not_forced_onto_each_other() -> No
 
 
 @pytest.mark.parametrize("change", [jpeg(60), both(moved(4, 1), jpeg(80))], ids=["in place", "shifted"])
-def test_the_same_pictures_have_the_same_alignment(change: Change) -> None:
+def test_the_same_images_have_the_same_alignment(change: Change) -> None:
     original = photograph("chelsea")
     first, again = (aligned(original, change(original)) for _ in range(2))
     assert (first.matrix == again.matrix).all()
@@ -102,7 +102,7 @@ def test_the_same_pictures_have_the_same_alignment(change: Change) -> None:
 
 
 @pytest.mark.parametrize("name", first_fast(NAMES, 1))
-def test_a_bent_picture_needs_the_flow(name: str) -> None:
+def test_a_bent_image_needs_the_flow(name: str) -> None:
     original = photograph(name)
     edited = bent(0.004)(original)
     assert left_over(original, edited) < 0.6 * left_over(original, edited, STIFF)
@@ -136,7 +136,7 @@ def test_a_free_flow_would_explain_it_away() -> None:
 
 
 def test_known_limit_the_only_thing_on_a_plain_ground_may_move_unseen() -> None:
-    """Where nothing else has texture, a moved thing is a moved picture."""
+    """Where nothing else has texture, a moved thing is a moved image."""
     original = np.full((128, 128, 3), 120, np.uint8)
     original[40:70, 40:70] = photograph("coffee")[100:130, 200:230]
     found = aligned(original, np.roll(original, 12, 1))

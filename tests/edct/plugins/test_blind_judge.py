@@ -10,7 +10,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import JudgeReply
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, RULES
@@ -18,7 +18,7 @@ from cfeval.inference.remote.settings import VARIABLE
 from tests.answers import answers
 from tests.edct.plugins.judging import BAR, PHOTO, RAMP, blind_of, graded, inside, judge_of, lines, request, unseen
 from tests.fake_chat import FakeChat
-from tests.loopback.pictures import from_base64
+from tests.loopback.image_files import from_base64
 from tests.loopback.server import loopback
 
 PAPERS = (EDCT_2025, EDCT_BENCH_2026)
@@ -40,9 +40,9 @@ def seen(protocol: str, **fields: Any) -> tuple[JudgeReply, FakeChat]:
     return reply, model
 
 
-def test_it_says_that_it_needs_the_picture() -> None:
+def test_it_says_that_it_needs_the_image() -> None:
     model = FakeChat("")
-    assert (blind_of(model).needs_picture, judge_of(model).needs_picture) == (True, False)
+    assert (blind_of(model).needs_image, judge_of(model).needs_image) == (True, False)
 
 
 @pytest.mark.parametrize("protocol", PAPERS)
@@ -52,7 +52,7 @@ def test_it_is_shown_the_image_and_the_texts_and_gives_the_same_scores(protocol:
     assert (reply.scores, reply.stated_ccs, reply.status) == ({first: 1, second: 0}, 0, Status.OK)
     assert reply.grade == (2.0 if protocol == EDCT_BENCH_2026 else None)
     for asked in model.seen:
-        assert [turn.picture for turn in asked.turns] == [PHOTO]
+        assert [turn.image for turn in asked.turns] == [PHOTO]
         assert {tag: inside(asked.turns[0].text, tag) for tag in TOLD} == TOLD
     assert [asked.schema for asked in model.seen] == [asked.schema for asked in as_a_judge_of_texts(protocol).seen]
 
@@ -71,18 +71,18 @@ def test_even_where_it_is_given_instructions_it_does_not_tell_the_model(protocol
 
 
 @pytest.mark.parametrize("protocol", PAPERS)
-def test_without_a_picture_nothing_is_asked(protocol: str) -> None:
+def test_without_an_image_nothing_is_asked(protocol: str) -> None:
     model = FakeChat(GOOD[protocol])
     with pytest.raises(PluginError, match="item 'i': the judge sees the edited image, and there is none"):
-        answers(blind_of(model).judge, [unseen(protocol=protocol, picture=None)])
+        answers(blind_of(model).judge, [unseen(protocol=protocol, image=None)])
     assert not model.seen
 
 
-def test_the_repair_turn_keeps_the_picture_in_the_conversation() -> None:
+def test_the_repair_turn_keeps_the_image_in_the_conversation() -> None:
     model = FakeChat("I see a ramp.", GOOD[EDCT_2025])
     [reply] = answers(blind_of(model).judge, [unseen()])
     assert reply.scores == {"pcs": 1, "ncc": 0}
-    assert [turn.picture for turn in model.seen[1].turns] == [PHOTO, None, None]
+    assert [turn.image for turn in model.seen[1].turns] == [PHOTO, None, None]
 
 
 @pytest.mark.parametrize("protocol", CONTROLS)
@@ -95,7 +95,7 @@ def test_under_a_control_it_asks_what_every_judge_asks(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PAPERS)
-def test_what_the_server_sees_is_the_picture_and_no_instruction(
+def test_what_the_server_sees_is_the_image_and_no_instruction(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, Calls(cache=str(tmp_path / "calls.sqlite")).model_dump_json())
@@ -112,7 +112,7 @@ def test_what_the_server_sees_is_the_picture_and_no_instruction(
     for body in bodies:
         [message] = body["messages"]
         [image] = [part for part in message["content"] if part["type"] == "image_url"]
-        assert Picture(from_base64(image["image_url"]["url"])).sha256 == PHOTO.sha256
+        assert Image(from_base64(image["image_url"]["url"])).sha256 == PHOTO.sha256
         said = json.dumps(body)
         assert not [word for part in (RAMP, BAR) for word in (part.positive, part.negative) if word in said]
 
@@ -126,11 +126,11 @@ def test_its_templates_are_its_files(protocol: str, wanted: int) -> None:
     assert not list(registry.diagnose("judges", spec, protocols=RULES))
 
 
-def test_the_picture_is_counted_where_it_is_shown() -> None:
+def test_the_image_is_counted_where_it_is_shown() -> None:
     model = {"plugin": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
     spec = {"plugin": "blind", "model": model}
-    assert {call.pictures for call in registry.estimate_calls("judges", spec, PAPERS)} == {1}
-    assert {call.pictures for call in registry.estimate_calls("judges", spec, CONTROLS)} == {0}
+    assert {call.images_shown for call in registry.estimate_calls("judges", spec, PAPERS)} == {1}
+    assert {call.images_shown for call in registry.estimate_calls("judges", spec, CONTROLS)} == {0}
     limits = [call.max_tokens for call in registry.estimate_calls("judges", spec, [EDCT_BENCH_2026])]
     assert limits == [4096, 4096, 8192, 8192]
 

@@ -56,7 +56,7 @@ def test_local_ssim_is_that_of_the_paper(k1: float) -> None:
     assert np.abs(local_ssim(original, edited, k1) - expected).max() < 2e-3
 
 
-def test_equal_pictures_have_not_changed_at_all() -> None:
+def test_equal_images_have_not_changed_at_all() -> None:
     original = photograph("coffee")
     assert np.abs(change_strength(original, original, DEFAULT)).max() < 1e-3
 

@@ -34,7 +34,7 @@ def test_a_good_reply_is_a_verdict() -> None:
     assert (reply.completion, reply.calls) == (f"The edit shows in both.\n\n{lines(1, 0, 1)}", ("i-1",))
     assert (reply.grade, reply.grade_reason) == (None, "")
     [asked] = model.seen
-    assert (asked.schema, asked.max_tokens, asked.turns[0].picture) == (edct_2025.JUDGE_SCHEMA, None, None)
+    assert (asked.schema, asked.max_tokens, asked.turns[0].image) == (edct_2025.JUDGE_SCHEMA, None, None)
     for text in ("No.", "steps", "Make a ramp.", "stairs", "Yes.", "a ramp"):
         assert f"\n{text}\n" in asked.turns[0].text or f": {text}\n" in asked.turns[0].text
 

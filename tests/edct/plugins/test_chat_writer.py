@@ -19,14 +19,14 @@ from cfeval.inference.models.openai import OpenAIChat
 from cfeval.inference.models.openai import Plugin as Server
 from tests.answers import answers
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 
 GOOD = "Concept: steam\nPositive: Remove the steam.\nNegative: steam, mist"
 EDIT = Edit("steam", "Remove the steam.", "steam, mist")
 CHAIN = "\n\n".join(f"Concept: c{n}\nKeep: k\nChange: x{n}\nHow: h\nConstraints: n{n}" for n in (1, 2))
 WALL = "Concept: wall\nEvidence: Background.\nPositive: Paint the wall green.\nNegative: gray wall"
 BOOK = "Concept: book\nEvidence: object\nPositive: Make the book red.\nNegative: blue book"
-PHOTO = picture(3)
+PHOTO = image(3)
 FAILURES = [status for status in Status if status != Status.OK]
 
 
@@ -45,7 +45,7 @@ def writer_of(model: FakeChat, **options: str) -> Chat:
 
 def uncited(item: str = "i", edits: int = 1, explanation: str = "steam") -> WriteRequest:
     """A request as the study makes it for a protocol that edits what is not cited."""
-    return replace(request(item, UNCITED_EDIT, edits, explanation), picture=PHOTO)
+    return replace(request(item, UNCITED_EDIT, edits, explanation), image=PHOTO)
 
 
 def test_a_good_reply_becomes_an_edit() -> None:
@@ -56,7 +56,7 @@ def test_a_good_reply_becomes_an_edit() -> None:
     assert asked.schema == edct_2025.WRITE_SCHEMA
     [turn] = asked.turns
     assert all(text in turn.text for text in ("Is it hot?", "Yes.", "steam"))
-    assert turn.picture is None
+    assert turn.image is None
 
 
 def test_json_and_prose_around_the_lines_are_read() -> None:
@@ -133,7 +133,7 @@ def test_an_uncited_edit_is_written_by_a_model_that_sees_the_image() -> None:
     [asked] = model.seen
     assert asked.schema == controls.uncited_schema(1)
     [turn] = asked.turns
-    assert turn.picture == PHOTO
+    assert turn.image == PHOTO
     assert all(text in turn.text for text in ("Is it hot?", "Yes.", "steam"))
 
 
@@ -149,14 +149,14 @@ def test_the_image_stays_in_the_conversation_of_a_repair() -> None:
     model = FakeChat("The wall.", WALL)
     [reply] = answers(writer_of(model).write, [uncited()])
     assert reply.status == Status.OK
-    assert [turn.picture for turn in model.seen[1].turns] == [PHOTO, None, None]
+    assert [turn.image for turn in model.seen[1].turns] == [PHOTO, None, None]
 
 
 def test_only_an_uncited_edit_is_shown_the_image() -> None:
     for protocol, said in ((EDCT_2025, GOOD), (EDCT_BENCH_2026, CHAIN)):
         model = FakeChat(said)
-        answers(writer_of(model).write, [replace(request(protocol=protocol, edits=2), picture=PHOTO)])
-        assert [turn.picture for asked in model.seen for turn in asked.turns] == [None]
+        answers(writer_of(model).write, [replace(request(protocol=protocol, edits=2), image=PHOTO)])
+        assert [turn.image for asked in model.seen for turn in asked.turns] == [None]
 
 
 @pytest.mark.parametrize(

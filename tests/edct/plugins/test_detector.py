@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyRequest
 from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.plugins.segmenters.detector import Detected
@@ -39,13 +39,13 @@ def segmenter(kind: str, sam: bool = False, **options: Any) -> Detected:
     return built
 
 
-def found(masking: Detected, picture: Pixels, edited: Pixels | None = None, positive: str = "Make it blue.") -> Found:
-    pair = (Picture.from_pixels(one) for one in (picture, picture if edited is None else edited))
+def found(masking: Detected, image: Pixels, edited: Pixels | None = None, positive: str = "Make it blue.") -> Found:
+    pair = (Image.from_pixels(one) for one in (image, image if edited is None else edited))
     request = VerifyRequest("i", *pair, positive, concept="the red bus")
     return masking.find(request, np.zeros((8, 8), dtype=bool))
 
 
-def by_hand(kind: str, picture: Pixels, text: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def by_hand(kind: str, image: Pixels, text: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Scores (N,) and boxes (N, 4), left, top, right and bottom in pixels, straight from the model's own outputs."""
     import torch
     import transformers
@@ -55,11 +55,11 @@ def by_hand(kind: str, picture: Pixels, text: str) -> tuple[npt.NDArray[Any], np
     model = library.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
     prompt = f"{text}." if kind == "grounding-dino" else text
     inputs = library.AutoProcessor.from_pretrained(folder)(
-        images=Image.fromarray(picture), text=[prompt], return_tensors="pt", truncation=True
+        images=PIL.Image.fromarray(image), text=[prompt], return_tensors="pt", truncation=True
     )
     with torch.no_grad():
         outputs = model(**inputs)
-    height, width = picture.shape[:2]
+    height, width = image.shape[:2]
     scale = np.array([width, height]) if kind == "grounding-dino" else np.array([max(width, height)] * 2)
     middle, size = np.split(outputs.pred_boxes[0].numpy(), 2, axis=1)
     corners = np.hstack([(middle - size / 2) * scale, (middle + size / 2) * scale])
@@ -68,18 +68,18 @@ def by_hand(kind: str, picture: Pixels, text: str) -> tuple[npt.NDArray[Any], np
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "shape"), each_once_fast(KINDS, ["wide", "tall"]))
-def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_first(kind: str, shape: str) -> None:
-    picture = pixels(1) if shape == "wide" else pixels(2, 60, 40)
-    scores, corners = by_hand(kind, picture, "the red bus")
+def test_boxes_are_the_models_own_in_pixels_of_the_image_and_the_surest_come_first(kind: str, shape: str) -> None:
+    image = pixels(1) if shape == "wide" else pixels(2, 60, 40)
+    scores, corners = by_hand(kind, image, "the red bus")
     order = np.argsort(-scores, kind="stable")
-    boxes = segmenter(kind, threshold=ANY, boxes=3).detector(picture, "The red bus.")
+    boxes = segmenter(kind, threshold=ANY, boxes=3).detector(image, "The red bus.")
     assert [score for score, _ in boxes] == pytest.approx(scores[order][:3], abs=1e-5)
     assert np.array(boxes[0][1]) == pytest.approx(corners[order[0]], abs=0.01)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_text_and_the_picture_matter(kind: str) -> None:
+def test_the_text_and_the_image_matter(kind: str) -> None:
     detector = segmenter(kind, threshold=ANY).detector
     first = detector(pixels(1), "the red bus")
     assert first == detector(pixels(1), "the red bus")
@@ -130,12 +130,12 @@ def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
     library: Any = transformers
     sam = {"sam": str(checkpoint(kind))}
     masking: Detected = registry.build("segmenters", spec("grounding-dino", threshold=ANY) | sam)
-    picture = pixels(1)
-    answer = found(masking, picture)
-    [(_, box)] = masking.detector(picture, "the red bus")
+    image = pixels(1)
+    answer = found(masking, image)
+    [(_, box)] = masking.detector(image, "the red bus")
     processor = library.Sam2Processor.from_pretrained(checkpoint(kind))
     model = library.Sam2Model.from_pretrained(checkpoint(kind)).eval()
-    inputs = processor(images=Image.fromarray(picture), return_tensors="pt")
+    inputs = processor(images=PIL.Image.fromarray(image), return_tensors="pt")
     corners = torch.tensor(box, dtype=torch.float64).reshape(2, 2) / torch.tensor([64, 48]) * SIDE
     with torch.no_grad():
         outputs = model(
@@ -151,7 +151,7 @@ def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_modified_can_be_looked_for_in_both_pictures() -> None:
+def test_what_is_modified_can_be_looked_for_in_both_images() -> None:
     one, both = (segmenter("grounding-dino", threshold=ANY, both=both) for both in (False, True))
     assert found(one, pixels(1), pixels(3)).edited is None
     answer = found(both, pixels(1), pixels(3))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_editor
@@ -25,7 +25,7 @@ from tests.slow import fast_only, slow
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
 
 AREA = 64 * 64
-PICTURE = Picture.from_pixels(np.random.default_rng(0).integers(0, 255, (64, 48, 3), dtype=np.uint8))
+IMAGE = Image.from_pixels(np.random.default_rng(0).integers(0, 255, (64, 48, 3), dtype=np.uint8))
 MASKED = ["Flux2KleinInpaintPipeline", "FluxKontextInpaintPipeline", "StableDiffusionInpaintPipeline"]
 NEGATIVE = [name for name, kind in KINDS.items() if kind.negative is not never]
 BATCHES = [name for name, kind in KINDS.items() if kind.batches]
@@ -94,7 +94,7 @@ def afresh(pipeline: str, /, **options: Any) -> Any:
 
 def request(seed: int = 1, **changes: Any) -> EditRequest:
     said: dict[str, Any] = {"positive": "change the red bus to blue", "negative": "red bus", "concept": "bus"}
-    return EditRequest(**{"item": "i", "picture": PICTURE, "seed": seed, **said, **changes})
+    return EditRequest(**{"item": "i", "image": IMAGE, "seed": seed, **said, **changes})
 
 
 def edited(editor: Any, *requests: EditRequest) -> list[EditReply]:
@@ -104,7 +104,7 @@ def edited(editor: Any, *requests: EditRequest) -> list[EditReply]:
 
 
 def hashes(replies: list[EditReply]) -> list[str]:
-    return [reply.picture.sha256 for reply in replies if reply.picture]
+    return [reply.image.sha256 for reply in replies if reply.image]
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def masks(tmp_path: Path) -> Path:
     """A folder with a mask for the item `i`: its middle."""
     folder = tmp_path / "masks"
     folder.mkdir()
-    Image.fromarray(middle().astype(np.uint8) * 255).save(folder / "i.png")
+    PIL.Image.fromarray(middle().astype(np.uint8) * 255).save(folder / "i.png")
     return folder
 
 
@@ -131,9 +131,9 @@ class TestEveryPipeline:
     @pytest.mark.slow
     def test_an_edit_comes_out_at_the_original_size_and_says_how_it_was_made(self, pipeline: str) -> None:
         reply = edited(built(pipeline))[0]
-        assert reply.picture is not None
-        assert reply.picture.pixels.shape == PICTURE.pixels.shape
-        assert reply.picture.sha256 != PICTURE.sha256
+        assert reply.image is not None
+        assert reply.image.pixels.shape == IMAGE.pixels.shape
+        assert reply.image.sha256 != IMAGE.sha256
         said = {"pipeline": pipeline, "model": pipeline, "dtype": "float32", "seed": "1", "size": "48 × 64"}
         assert said.items() <= reply.details.items()
         width, height = (int(side) for side in reply.details["painted_size"].split(" × "))
@@ -153,16 +153,16 @@ class TestEveryPipeline:
     @pytest.mark.slow
     def test_a_batch_equals_one_at_a_time(self, pipeline: str) -> None:
         editor = built(pipeline)
-        requests = [request(1), request(2, picture=Picture.from_pixels(PICTURE.pixels[:32])), request(3, negative="")]
+        requests = [request(1), request(2, image=Image.from_pixels(IMAGE.pixels[:32])), request(3, negative="")]
         assert edited(editor, *requests) == [edited(editor, each)[0] for each in requests[::-1]][::-1]
 
     @pytest.mark.slow
-    def test_prompt_and_picture_have_an_effect(self, pipeline: str, masks: Path) -> None:
-        """Looked at where a masked pipeline may paint, since elsewhere its picture is the original."""
+    def test_prompt_and_image_have_an_effect(self, pipeline: str, masks: Path) -> None:
+        """Looked at where a masked pipeline may paint, since elsewhere its image is the original."""
         editor = built(pipeline, **({"masks": str(masks)} if pipeline in MASKED else {}))
-        mirrored = Picture.from_pixels(np.ascontiguousarray(PICTURE.pixels[::-1]))
-        asked = request(), request(positive="keep the circle"), request(picture=mirrored)
-        inside = [reply.picture.pixels[middle()] for reply in edited(editor, *asked) if reply.picture]
+        mirrored = Image.from_pixels(np.ascontiguousarray(IMAGE.pixels[::-1]))
+        asked = request(), request(positive="keep the circle"), request(image=mirrored)
+        inside = [reply.image.pixels[middle()] for reply in edited(editor, *asked) if reply.image]
         assert (inside[0] != inside[1]).any()
         assert (inside[0] != inside[2]).any()
 
@@ -171,9 +171,9 @@ class TestEveryPipeline:
         before = edited(built(pipeline, steps=3))[0]
         for name, value in other(pipeline).items():
             after = edited(built(pipeline, **{"steps": 3, name: value}))[0]
-            if name == "min_pixels":  # the picture is too large for it to matter
+            if name == "min_pixels":  # the image is too large for it to matter
                 continue
-            assert after.picture != before.picture, f"{name} changes nothing"
+            assert after.image != before.image, f"{name} changes nothing"
             assert float(after.details[name]) == value
 
     def test_a_setting_that_it_has_not_is_refused(self, pipeline: str) -> None:
@@ -232,19 +232,19 @@ def test_a_text_too_long_for_the_model_is_said_to_be_cut() -> None:
 @pytest.mark.parametrize("pipeline", fast_only(MASKED, "StableDiffusionInpaintPipeline"))
 def test_outside_the_mask_every_pixel_stays(pipeline: str, masks: Path) -> None:
     reply = edited(built(pipeline, masks=str(masks)))[0]
-    assert reply.picture is not None
-    changed = (reply.picture.pixels != PICTURE.pixels).any(axis=2)
+    assert reply.image is not None
+    changed = (reply.image.pixels != IMAGE.pixels).any(axis=2)
     assert not changed[~middle()].any()
     assert changed[middle()].mean() > 0.9
     assert (reply.details["mask"], reply.details["mask_share"]) == ("own", f"{middle().mean():.4f}")
-    assert edited(built(pipeline))[0].picture != reply.picture
+    assert edited(built(pipeline))[0].image != reply.image
 
 
 @pytest.mark.parametrize("pipeline", fast_only(MASKED, "StableDiffusionInpaintPipeline"))
 def test_the_pipeline_itself_is_told_the_mask(pipeline: str, masks: Path) -> None:
     """What is painted inside a small mask differs from what is painted there when everything may change."""
-    inside = edited(built(pipeline, masks=str(masks)))[0].picture
-    anywhere = edited(built(pipeline))[0].picture
+    inside = edited(built(pipeline, masks=str(masks)))[0].image
+    anywhere = edited(built(pipeline))[0].image
     assert inside is not None
     assert anywhere is not None
     assert (inside.pixels[middle()] != anywhere.pixels[middle()]).any()
@@ -253,7 +253,7 @@ def test_the_pipeline_itself_is_told_the_mask(pipeline: str, masks: Path) -> Non
 def test_an_item_without_a_mask_is_a_status_and_the_others_are_edited(masks: Path) -> None:
     editor = built("StableDiffusionInpaintPipeline", masks=str(masks))
     without, with_one = answers(editor.edit, [request(item="j"), request()])
-    assert (without.status, without.picture) == (Status.EDIT_INVALID, None)
+    assert (without.status, without.image) == (Status.EDIT_INVALID, None)
     assert without.reason == "no mask j-1.png or j.png in the mask folder"
     assert with_one.status == Status.OK
 
@@ -370,7 +370,7 @@ def test_the_doctor_finds_a_sound_checkpoint_fine() -> None:
         "is complete",
         "GiB of memory",
         "painted by StableDiffusionInpaintPipeline",
-        "whole picture",
+        "whole image",
     )
     assert [part for part in said if part not in told] == []
 
@@ -433,28 +433,28 @@ def test_a_full_gpu_while_loading_says_what_to_set(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [True, False])
-def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -> None:
+def test_an_image_that_the_safety_checker_blackened_is_moderated(flags: bool) -> None:
     editor = afresh("StableDiffusionImg2ImgPipeline")
     for name, part in safety_checker(flags).items():
         setattr(editor.pipe, name, part)
     reply = answers(editor.edit, [request()])[0]
     assert reply.status == (Status.MODERATED if flags else Status.OK)
-    assert (reply.picture is None) == flags
+    assert (reply.image is None) == flags
     assert ("safety checker" in reply.reason) == flags
 
 
-def test_a_picture_of_no_numbers_is_no_picture() -> None:
+def test_an_image_of_no_numbers_is_no_image() -> None:
     editor = afresh("StableDiffusionImg2ImgPipeline")
     editor.pipe.vae.decoder.conv_out.bias.data.fill_(float("nan"))
     reply = answers(editor.edit, [request()])[0]
-    assert (reply.status, reply.picture) == (Status.NO_IMAGE, None)
+    assert (reply.status, reply.image) == (Status.NO_IMAGE, None)
     assert "dtype" in reply.reason
 
 
 @pytest.mark.parametrize("size", [(640, 480), (500, 375), (64, 64), (333, 1999), (4000, 10), (7, 5)])
 @pytest.mark.parametrize("grid", [8, 16, 32])
 @pytest.mark.parametrize(("least", "most"), [(1, 512 * 512), (1024 * 1024, 1024 * 1024), (256 * 256, 512 * 512)])
-def test_a_picture_is_painted_on_the_grid_within_the_limits_and_near_its_shape(
+def test_an_image_is_painted_on_the_grid_within_the_limits_and_near_its_shape(
     size: tuple[int, int], grid: int, least: int, most: int
 ) -> None:
     width, height = paint_size(size, least, most, grid)
@@ -482,6 +482,6 @@ def test_a_thin_mask_is_not_lost_at_a_smaller_size() -> None:
 
 def test_a_painting_of_another_size_comes_back_in_the_original_one() -> None:
     painted = np.full((32, 24, 3), 0.5)
-    finished = finish(painted, PICTURE.pixels, None)
-    assert finished.shape == PICTURE.pixels.shape
+    finished = finish(painted, IMAGE.pixels, None)
+    assert finished.shape == IMAGE.pixels.shape
     assert (finished == 128).all()

@@ -8,7 +8,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.plugins import diffusers_editor, diffusers_models
 from cfeval.edct.plugins.diffusers_models import MODELS, fitting
@@ -18,7 +18,7 @@ from cfeval.inference.local import devices, libraries
 from tests.answers import answers
 from tests.edct.plugins.test_diffusers_editor import (  # noqa: F401
     BATCHES,
-    PICTURE,
+    IMAGE,
     _small_conditioning,
     afresh,
     built,
@@ -32,22 +32,22 @@ from tests.tiny.editors import checkpoint
 
 SMALL = "Flux2KleinPipeline"
 KEEPS = "QwenImageEditPipeline"
-PICTURES = [PICTURE, *(Picture.from_pixels(np.rot90(PICTURE.pixels, 2).copy()) for _ in range(1))]
+IMAGES = [IMAGE, *(Image.from_pixels(np.rot90(IMAGE.pixels, 2).copy()) for _ in range(1))]
 
 
 def asked() -> list[Any]:
     """Three requests of one size, of which no part is the same."""
     said = ("keep the circle", "change the color of the bus")
-    return [request(1), *(request(2 + n, picture=PICTURES[n % 2], positive=text) for n, text in enumerate(said))]
+    return [request(1), *(request(2 + n, image=IMAGES[n % 2], positive=text) for n, text in enumerate(said))]
 
 
 @pytest.mark.parametrize("pipeline", fast_only(BATCHES, SMALL))
 class TestBatches:
     @pytest.mark.slow
-    def test_a_picture_depends_neither_on_its_company_nor_on_its_place_and_is_that_painted_alone_but_for_rounding(
+    def test_an_image_depends_neither_on_its_company_nor_on_its_place_and_is_that_painted_alone_but_for_rounding(
         self, pipeline: str
     ) -> None:
-        """At most two of 256 levels in float32, in few pixels; another prompt, picture or seed is far more."""
+        """At most two of 256 levels in float32, in few pixels; another prompt, image or seed is far more."""
         editor = built(pipeline, batch=3)
         one, two, three = asked()
         together = edited(editor, one, two, three)
@@ -56,17 +56,17 @@ class TestBatches:
         assert hashes(edited(editor, one)) == named[:1]
         assert hashes(edited(editor, three, one, two)) == [named[2], *named[:2]]
         for alone, other in zip(edited(built(pipeline), one, two, three), together, strict=True):
-            assert alone.picture is not None
-            assert other.picture is not None
-            far = np.abs(alone.picture.pixels.astype(int) - other.picture.pixels)
+            assert alone.image is not None
+            assert other.image is not None
+            far = np.abs(alone.image.pixels.astype(int) - other.image.pixels)
             assert far.max() <= 2
             assert (far > 0).mean() < 0.05
             assert other.details == {**alone.details, "batch": "3"}
 
     @pytest.mark.slow
-    def test_pictures_of_several_sizes_go_in_batches_of_their_own(self, pipeline: str) -> None:
+    def test_images_of_several_sizes_go_in_batches_of_their_own(self, pipeline: str) -> None:
         editor = built(pipeline, batch=2)
-        wide = request(5, picture=Picture.from_pixels(np.ascontiguousarray(PICTURE.pixels.swapaxes(0, 1))))
+        wide = request(5, image=Image.from_pixels(np.ascontiguousarray(IMAGE.pixels.swapaxes(0, 1))))
         mixed = edited(editor, request(1), wide, request(2))
         assert hashes(mixed) == [hashes(edited(editor, each))[0] for each in (request(1), wide, request(2))]
 
@@ -74,23 +74,23 @@ class TestBatches:
 @pytest.mark.slow
 def test_a_pipeline_that_paints_one_at_a_time_refuses_a_batch() -> None:
     for pipeline in set(KINDS) - set(BATCHES):
-        with pytest.raises(ParamsError, match=f"{pipeline} paints one picture at a time; remove 'batch'"):
+        with pytest.raises(ParamsError, match=f"{pipeline} paints one image at a time; remove 'batch'"):
             built(pipeline, batch=2)
 
 
 @pytest.mark.slow
-def test_a_picture_that_flux_2_cannot_take_is_a_status_and_the_others_are_edited() -> None:
-    flat = Picture.from_pixels(np.zeros((40, 400, 3), dtype=np.uint8))
-    refused, fine = answers(built(SMALL, batch=2).edit, [request(picture=flat), request(2)])
-    assert (refused.status, refused.picture) == (Status.EDIT_INVALID, None)
+def test_an_image_that_flux_2_cannot_take_is_a_status_and_the_others_are_edited() -> None:
+    flat = Image.from_pixels(np.zeros((40, 400, 3), dtype=np.uint8))
+    refused, fine = answers(built(SMALL, batch=2).edit, [request(image=flat), request(2)])
+    assert (refused.status, refused.image) == (Status.EDIT_INVALID, None)
     assert refused.reason.startswith("it would be painted at ")
     assert fine.status == Status.OK
-    long = answers(built(SMALL, max_pixels=512 * 512).edit, [request(picture=flat)])[0]
+    long = answers(built(SMALL, max_pixels=512 * 512).edit, [request(image=flat)])[0]
     assert "the longer may be 8 times the shorter at most" in long.reason
 
 
 @pytest.mark.slow
-def test_kept_steps_change_the_picture_the_same_way_each_time() -> None:
+def test_kept_steps_change_the_image_the_same_way_each_time() -> None:
     plain = edited(built(KEEPS, steps=6))
     editor = afresh(KEEPS, steps=6, step_cache=0.9)
     kept = edited(editor)
@@ -118,10 +118,10 @@ def test_weights_of_eight_bits_take_a_quarter_and_paint_nearly_the_same(tmp_path
     weights = small.pipe.transformer.single_transformer_blocks[0].attn.to_out.weight
     assert weights.dtype == torch.float8_e4m3fn
     reply = edited(small)[0]
-    assert reply.picture is not None
-    assert plain.picture is not None
-    assert reply.picture != plain.picture
-    assert np.abs(reply.picture.pixels.astype(int) - plain.picture.pixels).mean() < 12
+    assert reply.image is not None
+    assert plain.image is not None
+    assert reply.image != plain.image
+    assert np.abs(reply.image.pixels.astype(int) - plain.image.pixels).mean() < 12
     assert edited(small)[0] == reply
 
 
@@ -198,16 +198,16 @@ def test_another_attention_paints_the_same_but_for_rounding() -> None:
     finally:
         _AttentionBackendRegistry.set_active_backend(AttentionBackendName.NATIVE)
     [plain] = edited(built(SMALL))
-    assert reply.picture is not None
-    assert plain.picture is not None
+    assert reply.image is not None
+    assert plain.image is not None
     assert reply.details == {**plain.details, "attention": "_native_math"}
-    assert np.abs(reply.picture.pixels.astype(int) - plain.picture.pixels).max() <= 1
+    assert np.abs(reply.image.pixels.astype(int) - plain.image.pixels).max() <= 1
 
 
 @pytest.mark.slow
-def test_a_changed_scheduler_changes_the_picture() -> None:
+def test_a_changed_scheduler_changes_the_image() -> None:
     [shifted], [plain] = edited(afresh(SMALL, scheduler={"shift": 3.0})), edited(built(SMALL))
-    assert shifted.picture != plain.picture
+    assert shifted.image != plain.image
     assert shifted.details == {**plain.details, "scheduler": '{"shift": 3.0}'}
 
 
@@ -215,9 +215,9 @@ def test_a_changed_scheduler_changes_the_picture() -> None:
 def test_compiled_blocks_paint_the_same_but_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # a pool of processes that import torch takes longer
     [compiled], [plain] = edited(afresh(SMALL, torch_compile=True)), edited(built(SMALL))
-    assert compiled.picture is not None
-    assert plain.picture is not None
-    assert np.abs(compiled.picture.pixels.astype(int) - plain.picture.pixels).max() <= 2
+    assert compiled.image is not None
+    assert plain.image is not None
+    assert np.abs(compiled.image.pixels.astype(int) - plain.image.pixels).max() <= 2
     assert compiled.details == {**plain.details, "torch_compile": "True"}
 
 

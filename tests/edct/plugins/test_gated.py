@@ -8,13 +8,13 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.editors.gated import Gated, Plugin
 from tests.answers import answers
-from tests.pictures import picture
+from tests.images import image
 from tests.slow import slow
 from tests.testbed.drawn_edits import wanted
 
@@ -23,7 +23,7 @@ YES, NO, UNSURE = VerifyReply(True), VerifyReply(False, "it is not blue"), Verif
 
 
 class Painter:
-    """Paints a picture of the seed, unless told otherwise attempt by attempt."""
+    """Paints an image of the seed, unless told otherwise attempt by attempt."""
 
     def __init__(self, *replies: EditReply, needs_metadata: bool = False) -> None:
         self.replies, self.needs_metadata = replies, needs_metadata
@@ -34,7 +34,7 @@ class Painter:
         attempts = sum(seen.item == request.item for seen in self.seen)
         if attempts <= len(self.replies):
             return self.replies[attempts - 1]
-        return EditReply(picture(request.seed % 251), {"how": "painted"}, calls=(f"edit-{request.seed}",))
+        return EditReply(image(request.seed % 251), {"how": "painted"}, calls=(f"edit-{request.seed}",))
 
 
 class QuestionValidator:
@@ -55,7 +55,7 @@ class QuestionValidator:
 
 def request(item: str = "i", seed: int = 7) -> EditRequest:
     metadata = wanted(1)[0].metadata
-    return EditRequest(item, picture(255), "Make it blue.", "red", seed, "the bus", metadata, 2, ("Make it small.",))
+    return EditRequest(item, image(255), "Make it blue.", "red", seed, "the bus", metadata, 2, ("Make it small.",))
 
 
 def gated(
@@ -72,7 +72,7 @@ def test_an_accepted_edit_passes_as_the_editor_made_it() -> None:
     assert replace(reply, attempts=(), details=alone.details) == alone
     assert reply.details == {"how": "painted", "verified_attempts": "1"}
     [attempt] = reply.attempts
-    assert attempt.picture is reply.picture
+    assert attempt.image is reply.image
     assert (attempt.seed, attempt.found) == (7, YES)
 
 
@@ -87,7 +87,7 @@ def test_the_first_attempt_is_the_request_of_a_condition_without_a_gate() -> Non
 def test_a_rejected_edit_is_made_once_more_and_both_attempts_are_kept() -> None:
     reply = gated(Painter(), QuestionValidator(NO, YES))()
     assert reply.status == Status.OK
-    assert reply.picture == picture(derive_seed(7, "retry", 1) % 251)
+    assert reply.image == image(derive_seed(7, "retry", 1) % 251)
     assert [(attempt.seed, attempt.found) for attempt in reply.attempts] == [(7, NO), (derive_seed(7, "retry", 1), YES)]
     assert reply.calls == ("edit-7", f"edit-{derive_seed(7, 'retry', 1)}")
 
@@ -96,11 +96,11 @@ def test_a_rejected_edit_is_made_once_more_and_both_attempts_are_kept() -> None:
 def test_what_is_rejected_to_the_end_is_an_invalid_edit_with_every_attempt(retries: int) -> None:
     editor = Painter()
     reply = gated(editor, QuestionValidator(NO), retries)()
-    assert (reply.status, reply.picture) == (Status.EDIT_INVALID, None)
+    assert (reply.status, reply.image) == (Status.EDIT_INVALID, None)
     assert reply.reason == "not verified: it is not blue"
     assert len(reply.attempts) == len(editor.seen) == retries + 1
     assert len({attempt.seed for attempt in reply.attempts}) == retries + 1
-    assert all(isinstance(attempt.picture, Picture) for attempt in reply.attempts)
+    assert all(isinstance(attempt.image, Image) for attempt in reply.attempts)
 
 
 @pytest.mark.parametrize(("unsure", "status", "attempts"), [("accept", Status.OK, 1), ("reject", "edit_invalid", 1)])
@@ -116,11 +116,11 @@ def test_what_cannot_be_told_is_accepted_or_rejected_as_the_user_says(
 @pytest.mark.parametrize("status", FAILURES)
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_failure_of_the_editor_passes_through_and_is_not_tried_again(status: Status, before: int) -> None:
-    made = (EditReply(picture(1), calls=("first",)),) * before
+    made = (EditReply(image(1), calls=("first",)),) * before
     failed = EditReply(None, {}, status, "why", ("last",))
     editor, verifier = Painter(*made, failed), QuestionValidator(NO)
     reply = gated(editor, verifier, retries=3)()
-    assert (reply.status, reply.reason, reply.picture) == (status, "why", None)
+    assert (reply.status, reply.reason, reply.image) == (status, "why", None)
     assert len(reply.attempts) == len(verifier.seen) == before
     assert reply.calls == ("first",) * before + ("last",)
 
@@ -130,7 +130,7 @@ def test_what_was_not_in_the_original_is_a_finding_and_is_not_tried_again(verifi
     absent = VerifyReply(verified, "there is no bus", absent=True)
     gate = Gated(Painter(), QuestionValidator(absent), Plugin(editor={}, verifier={}, retries=3))
     first, later = answers(gate.edit, [replace(request(), before=()), replace(request("j"), before=("Remove it.",))])
-    assert (first.status, first.reason, first.picture) == (
+    assert (first.status, first.reason, first.image) == (
         Status.CITATION_ABSENT,
         "not verified: there is no bus",
         None,
@@ -140,7 +140,7 @@ def test_what_was_not_in_the_original_is_a_finding_and_is_not_tried_again(verifi
 
 
 def test_an_image_in_which_nothing_was_edited_is_rejected_unseen_and_made_once_more() -> None:
-    same = EditReply(request().picture.reencoded(), {"how": "stored anew"})
+    same = EditReply(request().image.reencoded(), {"how": "stored anew"})
     verifier = QuestionValidator(YES)
     reply = gated(Painter(same), verifier)()
     assert (reply.status, len(verifier.seen)) == (Status.OK, 1)
@@ -151,10 +151,10 @@ def test_an_image_in_which_nothing_was_edited_is_rejected_unseen_and_made_once_m
     assert [one.details for one in reply.attempts] == [{"how": "stored anew"}, {"how": "painted"}]
 
 
-def test_an_editor_that_gives_no_picture_is_not_verified() -> None:
+def test_an_editor_that_gives_no_image_is_not_verified() -> None:
     verifier = QuestionValidator(YES)
     reply = gated(Painter(EditReply()), verifier)()
-    assert (reply.status, reply.picture, reply.attempts, verifier.seen) == (Status.OK, None, (), [])
+    assert (reply.status, reply.image, reply.attempts, verifier.seen) == (Status.OK, None, (), [])
 
 
 def test_the_verifier_is_told_everything_and_the_editor_gets_the_scene_only_where_it_asks() -> None:
@@ -164,7 +164,7 @@ def test_the_verifier_is_told_everything_and_the_editor_gets_the_scene_only_wher
         assert (editor.seen[0].metadata is not None) == needs_metadata
         [asked] = verifier.seen
         told = request()
-        assert (asked.original, asked.edited) == (told.picture, reply.picture)
+        assert (asked.original, asked.edited) == (told.image, reply.image)
         assert (asked.positive, asked.negative, asked.concept) == (told.positive, told.negative, told.concept)
         assert (asked.metadata, asked.before, asked.edit) == (told.metadata, told.before, told.edit)
         assert asked.seed not in (told.seed, 0)
@@ -209,7 +209,7 @@ def test_the_recommended_gate_refuses_every_fault(fault: str, count: int) -> Non
 def test_the_recommended_gate_lets_good_edits_through(count: int) -> None:
     replies = answers(registry.build("editors", spec("none")).edit, wanted(count))
     assert {(reply.status, len(reply.attempts)) for reply in replies} == {(Status.OK, 1)}
-    assert {"place.mask", "place.heat"} == set(replies[0].attempts[0].found.pictures)
+    assert {"place.mask", "place.heat"} == set(replies[0].attempts[0].found.images)
     assert replies[0].attempts[0].details == {"fault": "none"}
 
 

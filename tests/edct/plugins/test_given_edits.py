@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError, PluginError
-from cfeval.core.images import Picture, import_image
+from cfeval.core.images import Image, import_image
 from cfeval.core.jsonl import read_csv, read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.sample import Sample
@@ -19,12 +19,12 @@ from cfeval.edct.interfaces import EditReply, EditRequest, WriteReply, WriteRequ
 from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Score
 from tests.answers import answers
 from tests.conftest import Run
-from tests.pictures import picture
+from tests.images import image
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
 BUS = {"item": "i1", "concept": "red bus", "instruction": "Make the bus blue.", "image": "bus.png", "negative": "red"}
 ROAD = {"item": "i1", "concept": "wet road", "instruction": "Make the road dry.", "image": "dry/road.png"}
-ORIGINAL = picture(10)
+ORIGINAL = image(10)
 
 
 def table(folder: Path, *rows: dict[str, str], name: str = "edits.csv", images: bool = True) -> str:
@@ -39,7 +39,7 @@ def table(folder: Path, *rows: dict[str, str], name: str = "edits.csv", images: 
             writer.writerows(rows)
     for number, row in enumerate(rows if images else ()):
         (folder / row["image"]).parent.mkdir(exist_ok=True)
-        (folder / row["image"]).write_bytes(picture(100 + number).png)
+        (folder / row["image"]).write_bytes(image(100 + number).png)
     return str(path)
 
 
@@ -90,12 +90,12 @@ def test_the_writer_is_for_edct_2025_alone_and_check_says_so(tmp_path: Path) -> 
 def test_the_editor_gives_the_image_that_was_made_by_the_instruction_and_no_other(tmp_path: Path) -> None:
     path = table(tmp_path, BUS, ROAD)
     made = edit(path, told=" Make the  bus blue.\n")
-    assert made.picture is not None
-    assert (made.picture.pixels == picture(100).pixels).all()
+    assert made.image is not None
+    assert (made.image.pixels == image(100).pixels).all()
     assert made.details == {"given": "bus.png"}
     for item, told in (("i1", "Make the bus green."), ("i2", BUS["instruction"])):
         lost = edit(path, item, told)
-        assert (lost.status, lost.picture) == (Status.EDIT_INVALID, None)
+        assert (lost.status, lost.image) == (Status.EDIT_INVALID, None)
         assert lost.reason == "no image is given for this item and instruction"
 
 
@@ -106,8 +106,8 @@ def test_a_mask_says_how_much_changed_elsewhere(tmp_path: Path) -> None:
     region = np.zeros(pixels.shape[:2], np.uint8)
     region[:, :3] = 255
     path = table(tmp_path, BUS | {"mask": "mask.png"}, images=False)
-    (tmp_path / "bus.png").write_bytes(Picture.from_pixels(pixels).png)
-    Image.fromarray(region).save(tmp_path / "mask.png")
+    (tmp_path / "bus.png").write_bytes(Image.from_pixels(pixels).png)
+    PIL.Image.fromarray(region).save(tmp_path / "mask.png")
     assert edit(path).details == {"given": "bus.png", "outside": "0.2500"}
 
 
@@ -214,7 +214,7 @@ def test_a_study_runs_on_given_edits_and_scores_no_item_without_one(tmp_path: Pa
     made = next(iter(read_jsonl(tmp_path / "counterfactuals.jsonl", Counterfactual)))
     assert made.image is not None
     shown = import_image(tmp_path / "counterfactuals" / made.image.path)
-    assert (shown.pixels == picture(100).pixels).all()
+    assert (shown.pixels == image(100).pixels).all()
     files = ("verdicts", "checks", "samples", "baselines", "instructions")
     condition = {"dataset": "d", "vlm": "m", "writer": "g", "protocol": "edct-2025", "editor": "g", "judge": "j"}
     read = [part for file in files for part in (f"--{file}", tmp_path / f"{file}.jsonl")]
@@ -254,7 +254,7 @@ def test_an_image_of_another_size_is_measured_like_any_other(
 ) -> None:
     study = Tiny(tmp_path, cfeval)
     given = {"plugin": "given", "path": table(tmp_path, BUS)}
-    (tmp_path / "bus.png").write_bytes(picture(200, size).png)
+    (tmp_path / "bus.png").write_bytes(image(200, size).png)
     verifier = {"plugin": "localised", "mask": {"plugin": "difference"}}
     files = ("samples", "instructions", "counterfactuals")
     assert study.stage("instructions", "--writer", given)[0] == 0

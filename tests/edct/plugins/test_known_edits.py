@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.testbed.language.instructions import parse_instruction
 from tests.answers import answers
@@ -58,11 +58,11 @@ def test_a_shift_hides_nothing(fault: str, least: float, most: float) -> None:
     assert least <= accepted(moved, SCENE) <= most
 
 
-def _moved(picture: Picture, across: int, down: int) -> Picture:
-    pixels = np.roll(picture.pixels, (down, across), (0, 1))
+def _moved(image: Image, across: int, down: int) -> Image:
+    pixels = np.roll(image.pixels, (down, across), (0, 1))
     pixels[:, :across] = 0
     pixels[down:] = 0
-    return Picture.from_pixels(pixels)
+    return Image.from_pixels(pixels)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
@@ -42,13 +42,13 @@ EDITS = {"tinted": tinted, "removed": removed, "pasted": pasted}
 
 def verified(original: Pixels, edited: Pixels, found: Mask | Found, **options: Any) -> VerifyReply:
     found = found if isinstance(found, Found) else Found(found)
-    request = VerifyRequest("i", picture(original), picture(edited), "Make it red.", concept="it")
+    request = VerifyRequest("i", image(original), image(edited), "Make it red.", concept="it")
     [reply] = answers(Localised(Known(found), Plugin(mask={}, **options)).verify, [request])
     return reply
 
 
-def picture(pixels: Pixels) -> Picture:
-    return Picture.from_pixels(np.ascontiguousarray(pixels))
+def image(pixels: Pixels) -> Image:
+    return Image.from_pixels(np.ascontiguousarray(pixels))
 
 
 def place_in(original: Pixels) -> Mask:
@@ -111,7 +111,7 @@ SPILT: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("spilt", first_fast(SPILT, 1))
-def test_a_change_of_the_whole_picture_is_rejected(spilt: str) -> None:
+def test_a_change_of_the_whole_image_is_rejected(spilt: str) -> None:
     for name in NAMES:
         original = photograph(name, 256)
         reply = verified(original, SPILT[spilt](original), place_in(original))
@@ -120,8 +120,8 @@ def test_a_change_of_the_whole_picture_is_rejected(spilt: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_blur_of_the_whole_picture_is_seen_where_there_was_something_to_blur() -> None:
-    """A known limit: a picture that is mostly smooth may be blurred without being told."""
+def test_a_blur_of_the_whole_image_is_seen_where_there_was_something_to_blur() -> None:
+    """A known limit: an image that is mostly smooth may be blurred without being told."""
     accepted = {
         name: verified(photo, blurred(photo.shape[1] / 60)(photo), place_in(photo)).verified
         for name in (*NAMES, "rocket")
@@ -131,18 +131,18 @@ def test_a_blur_of_the_whole_picture_is_seen_where_there_was_something_to_blur()
 
 
 @pytest.mark.slow
-def test_a_large_picture_is_compared_at_the_working_size_and_its_evidence_kept_small() -> None:
+def test_a_large_image_is_compared_at_the_working_size_and_its_evidence_kept_small() -> None:
     original = photograph("coffee", 1200)
     place = place_in(original)
     reply = verified(original, AS_A_MODEL_RETURNS_IT(tinted(original, place)), place, max_side=256)
     assert reply.verified
-    assert {shown.pixels.shape for shown in reply.pictures.values()} == {(341, 512, 3)}
+    assert {shown.pixels.shape for shown in reply.images.values()} == {(341, 512, 3)}
     small = photograph("coffee", 90)
-    assert {p.pixels.shape for p in verified(small, small, place_in(small)).pictures.values()} == {small.shape}
+    assert {p.pixels.shape for p in verified(small, small, place_in(small)).images.values()} == {small.shape}
 
 
 @pytest.mark.parametrize(("width", "height"), [(300, 200), slow(1024, 1024), slow(601, 399)])
-def test_a_picture_of_another_size_is_brought_to_the_originals_and_that_is_told(width: int, height: int) -> None:
+def test_an_image_of_another_size_is_brought_to_the_originals_and_that_is_told(width: int, height: int) -> None:
     original = photograph("coffee", 400)
     place = place_in(original)
     came = cv2.resize(tinted(original, place), (width, height), interpolation=cv2.INTER_AREA)
@@ -153,7 +153,7 @@ def test_a_picture_of_another_size_is_brought_to_the_originals_and_that_is_told(
 
 
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 500), (500, 1), (5, 300), (20, 1500), (63, 65)])
-def test_slivers_and_single_pixels_are_compared_like_any_picture(height: int, width: int) -> None:
+def test_slivers_and_single_pixels_are_compared_like_any_image(height: int, width: int) -> None:
     noise = np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8)
     everything = np.ones((height, width), dtype=bool)
     assert verified(noise, np.asarray(255 - noise), everything).verified
@@ -161,7 +161,7 @@ def test_slivers_and_single_pixels_are_compared_like_any_picture(height: int, wi
 
 
 @pytest.mark.slow
-def test_how_the_pictures_lie_over_each_other_is_told_in_pixels_of_the_original() -> None:
+def test_how_the_images_lie_over_each_other_is_told_in_pixels_of_the_original() -> None:
     original = photograph("astronaut", 640)
     reply = verified(original, moved(20, -8, zoom=1.03, degrees=2)(original), place_in(original))
     assert reply.numbers["matches"] > 100
@@ -186,7 +186,7 @@ def test_where_keypoints_do_not_suffice_the_numbers_and_the_reason_say_so() -> N
 
 
 @pytest.mark.slow
-def test_a_mask_of_the_edited_picture_is_carried_over_to_the_original() -> None:
+def test_a_mask_of_the_edited_image_is_carried_over_to_the_original() -> None:
     original = photograph("chelsea", 512)
     place = place_in(original)
     move = moved(40, 25)
@@ -204,7 +204,7 @@ def test_without_a_mask_there_is_no_telling_unless_its_absence_tells() -> None:
     original = photograph("coffee", 256)
     lost = verified(original, original, Found(reason="nothing found", numbers={"mask_score": 0.01}))
     assert (lost.verified, lost.reason, lost.numbers["mask_score"]) == (None, "nothing found", 0.01)
-    assert set(lost.pictures) == {"heat"}
+    assert set(lost.images) == {"heat"}
     assert verified(original, original, Found(reason="not added", refuted=True)).verified is False
     assert verified(original, original, np.zeros(original.shape[:2], dtype=bool)).verified is None
 
@@ -213,7 +213,7 @@ def test_the_heat_map_shows_changes_in_color_and_the_mask_in_white() -> None:
     original = photograph("coffee", 256)
     place, mask = ellipse(original.shape, 0.25, 0.5, 0.1), ellipse(original.shape, 0.75, 0.5, 0.1)
     reply = verified(original, pasted(original, place), mask, dilation=0)
-    heat = reply.pictures["heat"].pixels
+    heat = reply.images["heat"].pixels
     colored = heat.max(axis=2) != heat.min(axis=2)
     assert colored[place].mean() > 0.7
     assert colored[~place].mean() < 0.05
@@ -221,16 +221,16 @@ def test_the_heat_map_shows_changes_in_color_and_the_mask_in_white() -> None:
     outline = (heat == 255).all(axis=2)
     assert outline.any()
     assert not outline[~mask].any()
-    assert (reply.pictures["mask"].pixels[mask] == 255).all()
-    assert (reply.pictures["mask"].pixels[~mask] == 0).mean() > 0.99
+    assert (reply.images["mask"].pixels[mask] == 255).all()
+    assert (reply.images["mask"].pixels[~mask] == 0).mean() > 0.99
 
 
-def test_the_masker_sees_both_pictures_at_one_size_and_what_changed() -> None:
+def test_the_masker_sees_both_images_at_one_size_and_what_changed() -> None:
     original = photograph("coffee", 400)
     place = place_in(original)
     segmenter = Known(Found(place))
     edited = cv2.resize(pasted(original, place), (300, 200), interpolation=cv2.INTER_AREA)
-    answers(Localised(segmenter, Plugin(mask={})).verify, [VerifyRequest("i", picture(original), picture(edited), "p")])
+    answers(Localised(segmenter, Plugin(mask={})).verify, [VerifyRequest("i", image(original), image(edited), "p")])
     [(request, changed)] = segmenter.seen
     assert request.edited.pixels.shape == request.original.pixels.shape
     assert changed[place].mean() > 0.5

@@ -1,4 +1,4 @@
-"""Where masks come from: own ones, a segmenter, or the whole picture."""
+"""Where masks come from: own ones, a segmenter, or the whole image."""
 
 import json
 import shutil
@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.masks import Masked, MaskOptions, examine_masks, mask_files, segmenter
 from tests.tiny.editors import checkpoint
 
-PICTURE = Picture.from_pixels(np.random.default_rng(1).integers(0, 255, (40, 60, 3), dtype=np.uint8))
+IMAGE = Image.from_pixels(np.random.default_rng(1).integers(0, 255, (40, 60, 3), dtype=np.uint8))
 
 
 def request(item: str = "i", edit: int = 1, concept: str = "the red bus") -> EditRequest:
-    return EditRequest(item, PICTURE, "make it blue", "red", seed=1, concept=concept, edit=edit)
+    return EditRequest(item, IMAGE, "make it blue", "red", seed=1, concept=concept, edit=edit)
 
 
 def masked(asked: EditRequest, **options: Any) -> Masked:
@@ -32,7 +32,7 @@ def save(path: Path, columns: slice, size: tuple[int, int] = (40, 60)) -> None:
     pixels = np.zeros(size, dtype=np.uint8)
     pixels[:, columns] = 255
     path.parent.mkdir(exist_ok=True)
-    Image.fromarray(pixels).save(path)
+    PIL.Image.fromarray(pixels).save(path)
 
 
 def test_no_source_is_no_masker() -> None:
@@ -47,7 +47,7 @@ def test_whole_means_everywhere() -> None:
     assert found.details == {"mask": "whole", "mask_share": "1.0000"}
 
 
-def test_an_own_mask_is_white_where_the_picture_may_change(tmp_path: Path) -> None:
+def test_an_own_mask_is_white_where_the_image_may_change(tmp_path: Path) -> None:
     save(tmp_path / "i.png", slice(0, 15))
     found = masked(request(), masks=str(tmp_path))
     assert found.mask is not None
@@ -68,14 +68,14 @@ def test_a_mask_of_the_edit_comes_before_one_of_the_item(tmp_path: Path) -> None
     [
         ("none", "no mask none-1.png or none.png in the mask folder"),
         ("black", "the mask is black all over: nothing may change"),
-        ("small", "the mask has 30 × 20 pixels, but the picture 60 × 40"),
+        ("small", "the mask has 30 × 20 pixels, but the image 60 × 40"),
         ("broken", "not an image"),
     ],
 )
 def test_a_mask_that_cannot_be_used_is_a_reason(item: str, reason: str, tmp_path: Path) -> None:
     save(tmp_path / "black.png", slice(0, 0))
     save(tmp_path / "small.png", slice(0, 9), (20, 30))
-    (tmp_path / "broken.png").write_bytes(b"no picture")
+    (tmp_path / "broken.png").write_bytes(b"no image")
     found = masked(request(item), masks=str(tmp_path))
     assert found.mask is None
     assert reason in found.reason
@@ -109,7 +109,7 @@ def middle_of(text: str) -> float:
 def probabilities(text: str) -> Any:
     from cfeval.edct.plugins.masks import ClipSeg
 
-    return ClipSeg(str(checkpoint("clipseg")), "", "cpu")(PICTURE.pixels, text)
+    return ClipSeg(str(checkpoint("clipseg")), "", "cpu")(IMAGE.pixels, text)
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_a_lower_threshold_and_a_wider_dilation_let_more_change() -> None:
 
 def test_what_a_segmenter_does_not_find_is_a_reason() -> None:
     options = {"mask_model": str(checkpoint("clipseg")), "mask_threshold": 0.99999}
-    assert masked(request(), **options).reason == "the mask model finds no 'the red bus' in the picture"
+    assert masked(request(), **options).reason == "the mask model finds no 'the red bus' in the image"
     assert "names no concept" in masked(request(concept=" "), **options).reason
 
 

@@ -20,7 +20,7 @@ BENCH = "edct-bench-2026"
 class Says:
     """A judge that says the same of everything."""
 
-    needs_picture = False
+    needs_image = False
 
     def __init__(self, reply: JudgeReply) -> None:
         self.reply = reply
@@ -142,10 +142,10 @@ def test_a_panel_of_nobody_is_refused() -> None:
 CHAT, BLIND = ({"plugin": name, "model": {"plugin": "mock"}} for name in ("chat", "blind"))
 
 
-def test_a_panel_of_blind_judges_needs_the_picture() -> None:
+def test_a_panel_of_blind_judges_needs_the_image() -> None:
     other = BLIND | {"order": "edited-first"}
-    assert registry.build("judges", {"plugin": "panel", "judges": [BLIND, other]}).needs_picture
-    assert not registry.build("judges", {"plugin": "panel", "judges": [CHAT]}).needs_picture
+    assert registry.build("judges", {"plugin": "panel", "judges": [BLIND, other]}).needs_image
+    assert not registry.build("judges", {"plugin": "panel", "judges": [CHAT]}).needs_image
 
 
 @pytest.mark.parametrize("mixed", [[CHAT, BLIND], [{"plugin": "panel", "judges": [BLIND]}, CHAT, BLIND]])

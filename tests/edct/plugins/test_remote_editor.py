@@ -1,21 +1,21 @@
-"""Pictures from providers: given the original's size, never another shape; fields that only the plugin sets."""
+"""Images from providers: given the original's size, never another shape; fields that only the plugin sets."""
 
 import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.edct.plugins.remote_editor import resized
-from tests.pictures import picture
+from tests.images import image
 
 
 @pytest.mark.parametrize(
     ("came", "kept"),
     [((64, 96), (32, 48)), ((65, 96), (32, 48)), ((64, 64), (64, 64)), ((96, 64), (96, 64)), ((32, 48), (32, 48))],
 )
-def test_a_picture_gets_the_originals_size_unless_that_would_stretch_it(
+def test_an_image_gets_the_originals_size_unless_that_would_stretch_it(
     came: tuple[int, int], kept: tuple[int, int]
 ) -> None:
-    assert resized(picture(9, came), width=48, height=32).pixels.shape[:2] == kept
+    assert resized(image(9, came), width=48, height=32).pixels.shape[:2] == kept
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pytest
 
 from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.remote_editor import Uses, fold, prompt_for
-from tests.pictures import picture
+from tests.images import image
 
 
 def request(positive: str = "Make the bus blue.", negative: str = "a red bus") -> EditRequest:
-    return EditRequest("i", picture(), positive, negative, seed=7)
+    return EditRequest("i", image(), positive, negative, seed=7)
 
 
 def test_an_editor_with_a_negative_prompt_gets_both_parts_apart() -> None:

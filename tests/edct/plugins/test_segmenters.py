@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyRequest
 from cfeval.edct.plugins.segmenters.base import Found, Seen, look
 from cfeval.testbed.language.instructions import describe
@@ -36,8 +36,8 @@ def request(
     scene: Scene, intent: EditIntent, before: tuple[str, ...] = (), edited: Scene | None = None
 ) -> VerifyRequest:
     concept, positive, negative = describe(intent)
-    pictures = (Picture.from_pixels(render(one)) for one in (scene, edited or scene))
-    return VerifyRequest("i", *pictures, positive, as_metadata(scene), negative, concept, before)
+    images = (Image.from_pixels(render(one)) for one in (scene, edited or scene))
+    return VerifyRequest("i", *images, positive, as_metadata(scene), negative, concept, before)
 
 
 def overlap(one: Mask | None, other: Mask | None) -> float:
@@ -52,7 +52,7 @@ def scene_with(count: int) -> Scene:
 
 
 def test_the_scene_record_gives_exactly_what_a_right_edit_changes() -> None:
-    """Against the pixels that differ between the pictures before and after a perfect edit."""
+    """Against the pixels that differ between the images before and after a perfect edit."""
     for checked in drawn(20):
         mask = found(checked, plugin="scene").original
         differs = (checked.original.pixels != checked.edited.pixels).any(axis=2)
@@ -108,7 +108,7 @@ def test_the_locator_sees_in_pixels_what_the_scene_record_says() -> None:
     assert np.quantile(overlaps, 0.1) > 0.6
 
 
-def test_the_locator_looks_for_what_was_added_in_the_edited_picture() -> None:
+def test_the_locator_looks_for_what_was_added_in_the_edited_image() -> None:
     scene = scene_with(3)
     free = next(n for n, slot in enumerate(scene.slots) if not slot.present)
     position = ("top left", "top right", "bottom left", "bottom right")[free]
@@ -130,7 +130,7 @@ def test_the_locator_looks_for_what_was_added_in_the_edited_picture() -> None:
     ],
 )
 def test_the_locator_says_why_it_sees_nothing(positive: str, size: int, reason: str) -> None:
-    blank = Picture.from_pixels(np.full((size, size, 3), 128, np.uint8))
+    blank = Image.from_pixels(np.full((size, size, 3), 128, np.uint8))
     assert reason in found(VerifyRequest("i", blank, blank, positive), plugin="locator").reason
 
 
@@ -148,7 +148,7 @@ def test_the_main_change_is_the_largest_connected_one() -> None:
     [
         (0.0, {}, True, "nothing changed"),
         (0.0005, {}, True, "nothing changed"),
-        (0.6, {}, False, "the main change covers 60% of the picture: spill, or a new background"),
+        (0.6, {}, False, "the main change covers 60% of the image: spill, or a new background"),
         (0.6, {"most": 1}, False, ""),
         (0.2, {"most": 0.1}, False, "covers 20%"),
         (0.2, {"least": 0.3}, True, "nothing changed"),
@@ -168,7 +168,7 @@ def test_own_masks_are_taken_from_a_folder_by_item_and_edit(tmp_path: Path) -> N
     for name, column in (("i.png", 10), ("i-2.png", 30)):
         plane = np.zeros((64, 64), np.uint8)
         plane[:, column:] = 255
-        Image.fromarray(plane).save(tmp_path / name)
+        PIL.Image.fromarray(plane).save(tmp_path / name)
     asked = replace(drawn(40)[0], item="i")
     assert found(asked, plugin="folder", folder=str(tmp_path)).original.mean() == 54 / 64  # type: ignore[union-attr]
     second = found(replace(asked, edit=2), plugin="folder", folder=str(tmp_path))
@@ -181,10 +181,10 @@ def test_own_masks_are_taken_from_a_folder_by_item_and_edit(tmp_path: Path) -> N
 
 
 class Eyes:
-    """Sees a text in some pictures."""
+    """Sees a text in some images."""
 
-    def __init__(self, *seeing: Picture) -> None:
-        self.seeing = [picture.pixels.tobytes() for picture in seeing]
+    def __init__(self, *seeing: Image) -> None:
+        self.seeing = [image.pixels.tobytes() for image in seeing]
         self.asked: list[str] = []
         self.sure = False
         """Whether it says of what it does not see that it is not there."""
@@ -197,7 +197,7 @@ class Eyes:
 
 
 def pair(positive: str, concept: str = "the red bus") -> VerifyRequest:
-    original, edited = (Picture.from_pixels(np.full((8, 9, 3), value, np.uint8)) for value in (1, 2))
+    original, edited = (Image.from_pixels(np.full((8, 9, 3), value, np.uint8)) for value in (1, 2))
     return VerifyRequest("i", original, edited, positive, concept=concept)
 
 
@@ -211,7 +211,7 @@ def pair(positive: str, concept: str = "the red bus") -> VerifyRequest:
         ("Make the bus blue.", True, "original edited"),
     ],
 )
-def test_what_is_added_is_looked_for_in_the_edited_picture_all_else_in_the_original(
+def test_what_is_added_is_looked_for_in_the_edited_image_all_else_in_the_original(
     positive: str, both: bool, sides: str
 ) -> None:
     asked = pair(positive)
@@ -227,7 +227,7 @@ def test_what_is_not_found_refutes_an_addition_only() -> None:
     asked = pair("Add a red bus.")
     missing = look(asked, Eyes(asked.original), both=False)
     assert (missing.edited, missing.refuted, missing.numbers["mask_score"]) == (None, True, 0.125)
-    assert missing.reason == "no 'the red bus' is found in the edited picture, to which it was to be added"
+    assert missing.reason == "no 'the red bus' is found in the edited image, to which it was to be added"
     asked = pair("Remove the red bus.")
     missing = look(asked, Eyes(asked.edited), both=True)
     assert (missing.original, missing.refuted) == (None, False)

@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.edct.plugins.verifiers.all_of import Every
@@ -18,7 +18,7 @@ from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import load_prompt
 from tests.answers import answers
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 
 FAILURES = [status for status in Status if status != Status.OK]
 
@@ -29,7 +29,7 @@ def lines(as_asked: int, others: int, present: int = 1) -> str:
 
 def request(item: str = "i", **more: Any) -> VerifyRequest:
     asked: dict[str, Any] = {"positive": "Make the bus blue.", "negative": "a red bus", "seed": 5, **more}
-    return VerifyRequest(item, picture(10), picture(200), **asked)
+    return VerifyRequest(item, image(10), image(200), **asked)
 
 
 def semantic(model: FakeChat) -> Semantic:
@@ -70,13 +70,13 @@ def test_what_was_not_in_the_original_is_absent_whatever_is_there_now(as_asked: 
     assert reply.reason.startswith("the model does not see in the original what was to be edited")
 
 
-def test_both_images_are_shown_in_one_picture_and_the_prompt_says_where() -> None:
+def test_both_images_are_joined_into_one_and_the_prompt_says_where() -> None:
     model = FakeChat(lines(1, 0))
     answers(semantic(model).verify, [request()])
     [asked] = model.seen
     [turn] = asked.turns
     assert asked.schema == SCHEMA
-    assert turn.picture == beside(picture(10), picture(200))[0]
+    assert turn.image == beside(image(10), image(200))[0]
     assert "the left one is the original, the right one is what the editing model made" in turn.text
     assert "\nMake the bus blue.\nThis must not remain: a red bus\n" in turn.text
 
@@ -84,7 +84,7 @@ def test_both_images_are_shown_in_one_picture_and_the_prompt_says_where() -> Non
 @pytest.mark.parametrize(("size", "names"), [((60, 40), ("left", "right")), ((40, 60), ("upper", "lower"))])
 def test_wide_images_lie_over_each_other_and_others_side_by_side(size: tuple[int, int], names: tuple[str, str]) -> None:
     """Sizes are (height, width)."""
-    original, edited = picture(10, size), picture(200, (30, 30))
+    original, edited = image(10, size), image(200, (30, 30))
     joined, *where = beside(original, edited)
     assert tuple(where) == names
     height, width = size
@@ -147,17 +147,17 @@ def test_own_templates_are_its_files_and_faults_in_them_are_found(tmp_path: Path
     spec: dict[str, Any] = {"plugin": "semantic", "model": {"plugin": "mock"}}
     assert [Path(file).name for file in registry.dependencies("verifiers", spec)] == ["verify.md", "verify_repair.md"]
     assert not list(registry.diagnose("verifiers", spec))
-    (tmp_path / "verify.md").write_text("Look at {picture}.")
+    (tmp_path / "verify.md").write_text("Look at {image}.")
     (tmp_path / "verify_repair.md").write_text("Again: {instruction}")
     said = [finding.text for finding in registry.diagnose("verifiers", spec | {"prompts": str(tmp_path)})]
     assert len(said) == 1
-    assert "names {picture}; it may name first, instruction, mark, second" in said[0]
+    assert "names {image}; it may name first, instruction, mark, second" in said[0]
 
 
 def test_its_calls_are_counted() -> None:
     model = {"plugin": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
     first, repair = registry.estimate_calls("verifiers", {"plugin": "semantic", "model": model})
-    assert (first.model, first.pictures, first.repair, repair.repair) == ("eyes", 1, False, True)
+    assert (first.model, first.images_shown, first.repair, repair.repair) == ("eyes", 1, False, True)
     assert registry.resources("verifiers", {"plugin": "semantic", "model": model}).api
 
 
@@ -172,7 +172,7 @@ class Says:
         return self.reply
 
 
-YES = VerifyReply(True, "", {"inside": 0.5}, {"heat": picture(1)}, "fine", ("y",))
+YES = VerifyReply(True, "", {"inside": 0.5}, {"heat": image(1)}, "fine", ("y",))
 NO = VerifyReply(False, "wrong", {"others": 1.0}, {}, "no", ("n",))
 UNSURE = VerifyReply(None, "no mask")
 
@@ -217,7 +217,7 @@ def test_together_a_thing_is_absent_where_one_says_so_and_no_other_saw_it(
 def test_everything_is_kept_under_the_verifiers_names() -> None:
     [reply] = answers(Every({"gate": Says(YES), "eyes": Says(NO), "lost": Says(UNSURE)}).verify, [request()])
     assert reply.numbers == {"gate.inside": 0.5, "eyes.others": 1.0}
-    assert reply.pictures == {"gate.heat": picture(1)}
+    assert reply.images == {"gate.heat": image(1)}
     assert reply.reason == "eyes: wrong; lost: no mask"
     assert reply.completion == "=== gate ===\nfine\n\n=== eyes ===\nno"
     assert reply.calls == ("y", "n")
@@ -237,7 +237,7 @@ def test_names_are_safe_in_file_names_and_faults_are_named_where_they_stand() ->
         check({"gate": {"plugin": "localised", "mask": {"plugin": "scen"}}})
 
 
-def test_a_picture_of_pure_noise_is_joined_without_loss() -> None:
-    noise = Picture.from_pixels(np.random.default_rng(1).integers(0, 255, (31, 47, 3), dtype=np.uint8))
+def test_an_image_of_pure_noise_is_joined_without_loss() -> None:
+    noise = Image.from_pixels(np.random.default_rng(1).integers(0, 255, (31, 47, 3), dtype=np.uint8))
     joined, *_ = beside(noise, noise)
     assert (joined.pixels[:31] == joined.pixels[-31:]).all()

@@ -8,7 +8,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.config import Calls
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, WriteRequest
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026, RULES, UNCITED_EDIT
@@ -16,7 +16,7 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.answers import answers
 from tests.edct.plugins.judging import PHOTO, request
-from tests.loopback.pictures import from_base64
+from tests.loopback.image_files import from_base64
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 
@@ -56,21 +56,21 @@ def images(body: Any) -> list[str]:
     """The hashes of a request's images."""
     contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
     urls = [part["image_url"]["url"] for parts in contents for part in parts if part["type"] == "image_url"]
-    return [Picture(from_base64(url)).sha256 for url in urls]
+    return [Image(from_base64(url)).sha256 for url in urls]
 
 
 @pytest.mark.parametrize("schema", [True, False], ids=["schema", "text"])
 @pytest.mark.parametrize("protocol", WRITTEN)
 def test_a_writer_writes_for_every_protocol(server: Loopback, protocol: str, schema: bool) -> None:
     several = 1 if protocol == "edct-2025" else 2
-    picture = PHOTO if protocol == UNCITED_EDIT else None
-    asked = WriteRequest("i", "What is it?", "A car.", EXPLAINED, 1, several, protocol, picture)
+    image = PHOTO if protocol == UNCITED_EDIT else None
+    asked = WriteRequest("i", "What is it?", "A car.", EXPLAINED, 1, several, protocol, image)
     [reply] = answers(built(server, "instruction_writers", "writer", schema).write, [asked])
     assert reply.status == Status.OK, reply.reason
     assert len(reply.edits) == several
-    assert {edit.evidence for edit in reply.edits} == ({"object"} if picture else {""})
+    assert {edit.evidence for edit in reply.edits} == ({"object"} if image else {""})
     [sent] = [entry.payload for entry in server.log]
-    assert images(sent) == ([PHOTO.sha256] if picture else [])
+    assert images(sent) == ([PHOTO.sha256] if image else [])
     assert sent["max_tokens"] == (4096 if protocol == EDCT_BENCH_2026 else 2048)
     assert ("response_format" in sent) == schema
 

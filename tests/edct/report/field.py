@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
 from cfeval import cli
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status, failure
 from cfeval.datasets.sample import Sample
@@ -53,7 +53,7 @@ CONDITIONS = [
 ]
 SIZES = ((1536, 1024), (1024, 1536), (1280, 720), (900, 1600))
 ITEMS = 12
-LINK = "https://pictures.example/" + "a-very-long-name-without-a-place-to-break/" * 4 + "0001.jpg?size=original"
+LINK = "https://images.example/" + "a-very-long-name-without-a-place-to-break/" * 4 + "0001.jpg?size=original"
 LONG = """Looking at the photograph, I would say that the person on the left is waiting for the tram rather than for a \
 bus, and I base that on several things that I can see.
 
@@ -163,7 +163,7 @@ def write_study(results: Path) -> None:
 
 
 @cache
-def photograph(number: int, edited: bool = False) -> Picture:
+def photograph(number: int, edited: bool = False) -> Image:
     """A drawn scene of a photograph's size, with the soft changes of light and the grain of one."""
     width, height = SIZES[number % len(SIZES)]
     draws = np.random.default_rng(number)
@@ -172,12 +172,12 @@ def photograph(number: int, edited: bool = False) -> Picture:
     if edited:
         coarse[4:, :3] = (120, 110, 100)
     light, grain = (
-        np.asarray(Image.fromarray(part).resize((width, height), Image.Resampling.BICUBIC), dtype=np.int16)
+        np.asarray(PIL.Image.fromarray(part).resize((width, height), PIL.Image.Resampling.BICUBIC), dtype=np.int16)
         for part in (coarse, fine.repeat(3, axis=2))
     )
     buffer = io.BytesIO()
-    Image.fromarray(np.clip(light + grain, 0, 255).astype(np.uint8)).save(buffer, format="JPEG", quality=88)
-    return Picture(buffer.getvalue())
+    PIL.Image.fromarray(np.clip(light + grain, 0, 255).astype(np.uint8)).save(buffer, format="JPEG", quality=88)
+    return Image(buffer.getvalue())
 
 
 def _run(*arguments: object) -> None:

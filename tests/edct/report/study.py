@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
 from cfeval.core.shards import shard_files, shard_of
@@ -22,7 +22,7 @@ from cfeval.edct.records import (
     Verification,
 )
 from tests.edct.tables.study import condition, failed, score
-from tests.pictures import picture
+from tests.images import image
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\u2028&amp;"
 CONDITIONS = [
@@ -73,22 +73,22 @@ def _write(results: Path, name: str, records: list[Record], shards: int) -> None
         write_jsonl(file, mine)
         for record in mine:
             if getattr(record, "image", None):
-                _file(folder_of(file) / record.image.path, _picture(record.id))  # type: ignore[attr-defined]
+                _file(folder_of(file) / record.image.path, _image(record.id))  # type: ignore[attr-defined]
 
 
-def _file(path: Path, content: Picture) -> None:
+def _file(path: Path, content: Image) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.png)
 
 
-def _picture(item: str) -> Picture:
-    return picture(int(item[-3:]), size=(16, 16))
+def _image(item: str) -> Image:
+    return image(int(item[-3:]), size=(16, 16))
 
 
 def _sample(item: str) -> Sample:
     number = int(item[-3:])
     question = HOSTILE if number == 1 else f"What color is object {number}?"
-    ref = _picture(item).ref(f"{item}.png")
+    ref = _image(item).ref(f"{item}.png")
     return Sample(id=item, image=ref, question=question, reference="red", kind=KINDS[number % len(KINDS)])
 
 
@@ -109,7 +109,7 @@ def _counterfactual(item: str, edit: int) -> Counterfactual:
     if item.endswith("7"):
         why = {"status": Status.NO_IMAGE, "stage": "edit", "reason": "the editor gave none"}
         return Counterfactual(id=item, edit=edit, seed=1, **why)
-    return Counterfactual(id=item, edit=edit, seed=1, image=_picture(item).ref(f"{item} & more.png"))
+    return Counterfactual(id=item, edit=edit, seed=1, image=_image(item).ref(f"{item} & more.png"))
 
 
 def _check(item: str, edit: int) -> Check:

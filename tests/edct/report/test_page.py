@@ -51,9 +51,9 @@ def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: P
     found = parsed(report_page)
     assert found.open == []
     assert found.links
-    pictures = [link for link in found.links if not link.startswith("#")]
-    assert all((report_page.parent / unquote(link)).is_file() for link in pictures)
-    assert {link.split("/")[1] for link in pictures} == {"edct", "tables", "figures"}
+    images = [link for link in found.links if not link.startswith("#")]
+    assert all((report_page.parent / unquote(link)).is_file() for link in images)
+    assert {link.split("/")[1] for link in images} == {"edct", "tables", "figures"}
 
 
 def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path,
 
 
 @pytest.mark.slow
-def test_neither_time_nor_place_stands_in_the_page_and_a_run_in_shards_agrees_but_for_the_places_of_pictures(
+def test_neither_time_nor_place_stands_in_the_page_and_a_run_in_shards_agrees_but_for_the_places_of_images(
     finished: Path, tmp_path: Path
 ) -> None:
     first, second = finished / "report" / "index.html", make_report(tmp_path, shards=7)
@@ -164,7 +164,7 @@ def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
 
 
 def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, tmp_path: Path) -> None:
-    """Every picture took 2 s at 1.8 USD an hour, and costs are those of the command; without times nothing is said."""
+    """Every image took 2 s at 1.8 USD an hour, and costs are those of the command; without times nothing is said."""
     results, out, times = finished / "edct", tmp_path / "index.html", tmp_path / "times.jsonl"
     one = ["--results", results, "--conditions", conditions_json(CONDITIONS[:1]), "--out", out]
     assert cfeval("stage", "edct", "report", *one)[0] == 0
@@ -174,8 +174,8 @@ def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, t
         for file in (results / "counterfactuals").rglob("*.jsonl")
         for line in file.read_text().splitlines()
     ]
-    pictures = {record["image"]["sha256"] for record in made if record["image"]}
-    times.write_text("".join(f'{{"picture": "{sha256}", "seconds": 2.0}}\n' for sha256 in sorted(pictures)))
+    images = {record["image"]["sha256"] for record in made if record["image"]}
+    times.write_text("".join(f'{{"image": "{sha256}", "seconds": 2.0}}\n' for sha256 in sorted(images)))
     priced = [*one, "--edit-times", times, "--usd-per-gpu-hour", 1.8]
     assert cfeval("stage", "edct", "report", *priced)[0] == 0
     page = out.read_text()
@@ -189,8 +189,8 @@ def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, t
     assert f"and {cost.usd_each:.3g} USD</b>" in page
     assert cfeval("stage", "edct", "report", *priced)[0] == 0
     assert out.read_text() == page
-    times.write_text('{"picture": 3}\n')
+    times.write_text('{"image": 3}\n')
     status, _, error = cfeval("stage", "edct", "report", *priced)
     assert status == 2
-    assert "times.jsonl: line 1 is no time of a picture" in error
+    assert "times.jsonl: line 1 is no time of an image" in error
     assert out.read_text() == page

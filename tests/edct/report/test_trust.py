@@ -18,7 +18,7 @@ from tests.edct.faithfulness.test_from_scores import many
 from tests.edct.report import study
 from tests.edct.report.study import conditions_json, write_study
 from tests.edct.tables.study import GROUNDED, condition, made_of, score
-from tests.pictures import picture
+from tests.images import image
 
 ALONE = [condition(vlm="blind", judge="always-yes")]
 CONTROLLED = ALONE + [one.model_copy(update={"protocol": protocol}) for one in ALONE for protocol in CONTROLS]
@@ -43,7 +43,7 @@ def blind_study(
 
     monkeypatch.setattr(study, "CONDITIONS", conditions)
     monkeypatch.setattr(study, "ITEMS", 6 if verified is None else 40)
-    monkeypatch.setattr(study, "_picture", lambda item: picture(int(item[-3:]), size=(96, 64)))
+    monkeypatch.setattr(study, "_image", lambda item: image(int(item[-3:]), size=(96, 64)))
     monkeypatch.setattr(study, "_baseline", lambda item, of: Baseline(id=item, question="?", **SAID))
     monkeypatch.setattr(study, "_requery", lambda item, edit: Requery(id=item, edit=edit, **SAID))
     monkeypatch.setattr(study, "_check", lambda item, edit: Check(id=item, edit=edit))

@@ -7,7 +7,7 @@ from pathlib import Path
 from cfeval.core.jsonl import write_jsonl
 from cfeval.datasets.sample import Sample
 from tests.conftest import Run
-from tests.pictures import picture
+from tests.images import image
 
 SCRIPTED = {"plugin": "mock"}
 PROTOCOL = "edct-bench-2026"
@@ -80,7 +80,7 @@ class Stages:
 def staged(folder: Path, items: int, cfeval: Run) -> Stages:
     """The stages, with samples and nothing else there."""
     (folder / "samples").mkdir(parents=True)
-    shown = picture(5)
+    shown = image(5)
     (folder / "samples" / "x.png").write_bytes(shown.png)
     rows = (Sample(id=f"i{n}", image=shown.ref("x.png"), question=f"what is {n}?", reference="x") for n in range(items))
     write_jsonl(folder / "samples.jsonl", rows)

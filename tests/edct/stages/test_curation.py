@@ -17,10 +17,10 @@ from cfeval.edct.stages.curation import Decision, Override, decisions
 from cfeval.edct.stages.selection import Fates, Plan, allot, fates, select
 from cfeval.inference.chat import ChatReply
 from tests.fake_chat import FakeChat
-from tests.pictures import picture
+from tests.images import image
 from tests.slow import examples
 
-IMAGES = [picture(number).ref("x.png") for number in range(6)]
+IMAGES = [image(number).ref("x.png") for number in range(6)]
 GOOD = "Reason: It names\tthe trees.\nKeep: 1"
 FAILURES = [status for status in Status if status != Status.OK]
 
@@ -47,7 +47,7 @@ def test_the_filter_sees_the_question_alone_and_its_reason_is_kept_in_one_line()
     [turn] = model.seen[0].turns
     assert "What is a?" in turn.text
     assert "secret" not in turn.text
-    assert turn.picture is None
+    assert turn.image is None
 
 
 def test_a_reply_that_cannot_be_read_gets_one_repair_turn() -> None:

@@ -4,13 +4,13 @@ import json
 import re
 from pathlib import Path
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.sample import Sample
 from tests.conftest import Run
-from tests.pictures import picture
+from tests.images import image
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with two photos."""
     (tmp_path / "in").mkdir()
     for name, color in (("a b.png", "red"), ("c.jpg", "blue")):
-        Image.new("RGB", (20, 10), color).save(tmp_path / "in" / name)
+        PIL.Image.new("RGB", (20, 10), color).save(tmp_path / "in" / name)
     return tmp_path / "in"
 
 
@@ -110,7 +110,7 @@ def test_a_source_that_is_none_is_refused(
 
 def test_an_import_never_replaces_a_folder_that_is_not_its_own(cfeval: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "dear.png").write_bytes(picture().png)
+    (tmp_path / "mine" / "dear.png").write_bytes(image().png)
     status, _, err = cfeval("edct", "import", folder, "--question", "?", "--out", tmp_path / "mine.jsonl")
     assert status == 2
     assert "move it away" in err

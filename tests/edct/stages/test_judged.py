@@ -11,7 +11,7 @@ from cfeval.edct.interfaces import (
 from cfeval.edct.metrics import ccs_graded
 from cfeval.edct.protocols.rules import RULES
 from tests.edct.stages.in_memory import Sitting, judged
-from tests.pictures import picture
+from tests.images import image
 
 
 def test_a_judge_is_told_the_whole_chain_so_far_and_nothing_of_a_control() -> None:
@@ -30,12 +30,12 @@ def test_a_judge_is_told_the_whole_chain_so_far_and_nothing_of_a_control() -> No
 
 
 def test_a_blind_judge_sees_question_and_edited_image_and_no_instruction() -> None:
-    judge = Sitting(JudgeReply(), needs_picture=True)
+    judge = Sitting(JudgeReply(), needs_image=True)
     judged(judge, "edct-bench-2026")
-    assert [(r.question, r.changes, r.picture) for r in judge.seen] == [("q?", (), picture(n)) for n in (1, 2)]
+    assert [(r.question, r.changes, r.image) for r in judge.seen] == [("q?", (), image(n)) for n in (1, 2)]
     texts = Sitting(JudgeReply())
     judged(texts, "edct-bench-2026")
-    assert {(r.question, r.picture) for r in texts.seen} == {("", None)}
+    assert {(r.question, r.image) for r in texts.seen} == {("", None)}
 
 
 @pytest.mark.parametrize(

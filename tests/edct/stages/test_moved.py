@@ -10,7 +10,7 @@ from cfeval.edct.interfaces import JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Baseline, Instruction, Requery, Verdict
 from cfeval.edct.stages.verdicts import verdicts
-from tests.pictures import picture
+from tests.images import image
 
 SAME, OTHER, OPEN = ("two", "the red car"), ("three", "the blue bus"), ("some", "the red cars")
 """Answer and explanation: as before, with another number, and with an answer that the texts alone do not compare."""
@@ -20,7 +20,7 @@ BEFORE = SAME
 class Noting:
     """A judge that notes what it is asked, and replies by protocol; each call has a key of its own."""
 
-    needs_picture = False
+    needs_image = False
 
     def __init__(self, moved: int = 1, status: Status = Status.OK, ccs: int = 1) -> None:
         self.moved, self.status, self.ccs = moved, status, ccs
@@ -38,7 +38,7 @@ class Noting:
 class Seeing(Noting):
     """One that looks at the edited image."""
 
-    needs_picture = True
+    needs_image = True
 
 
 def judged(
@@ -59,8 +59,8 @@ def judged(
     }
     again = [Requery(id=i, answer=a, explanation=e) for i, (a, e) in zip(items, later, strict=True)]
     told = {(i, 1): Instruction(id=i, concept="red car", positive="Paint it.", negative="red") for i in items}
-    pictures: Callable[[str, int], Any] = lambda item, edit: picture(1)  # noqa: E731
-    return list(verdicts(again, before, told, pictures, judge, protocol, 7, cited, **options))
+    images: Callable[[str, int], Any] = lambda item, edit: image(1)  # noqa: E731
+    return list(verdicts(again, before, told, images, judge, protocol, 7, cited, **options))
 
 
 def cited_edits(items: int, **fields: Any) -> dict[tuple[str, int], Instruction]:
@@ -125,7 +125,7 @@ def test_texts_that_leave_it_open_cost_one_comparison_that_is_told_of_no_edit() 
     [verdict] = judged(judge, EDCT_2025, OPEN, compare=True)
     scored, compared = judge.seen
     assert (scored.protocol, len(scored.changes)) == (EDCT_2025, 1)
-    assert (compared.protocol, compared.changes, compared.picture) == (NULL_EDIT, (), None)
+    assert (compared.protocol, compared.changes, compared.image) == (NULL_EDIT, (), None)
     assert (compared.answer, compared.new_answer) == (scored.answer, scored.new_answer)
     assert compared.seed != scored.seed
     assert verdict.answer_moved == 0

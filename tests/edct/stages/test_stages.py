@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import (
@@ -38,8 +38,8 @@ from tests.answers import answers
 from tests.edct.stages.in_memory import (
     CONDITION,
     FAILURES,
+    IMAGES,
     ITEMS,
-    PICTURES,
     PROMPTS,
     UNWRITTEN,
     Looking,
@@ -47,7 +47,7 @@ from tests.edct.stages.in_memory import (
     scripted,
     study,
 )
-from tests.pictures import picture
+from tests.images import image
 from tests.slow import each_once_fast
 
 ASKING = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
@@ -141,10 +141,10 @@ def test_an_image_that_was_only_stored_anew_is_no_counterfactual(protocol: str, 
         needs_metadata = False
 
         async def edit(self, request: EditRequest) -> EditReply:
-            return EditReply(request.picture.reencoded(quality))
+            return EditReply(request.image.reencoded(quality))
 
     pixels = np.random.default_rng(1).normal(128, 12, (256, 256, 3)).clip(0, 255).astype(np.uint8)
-    photograph = Picture.from_pixels(pixels)
+    photograph = Image.from_pixels(pixels)
     given = samples()
     asked = list(baselines(given.values(), lambda _: photograph, scripted("chat"), PROMPTS, 1))
     written = instructions(asked, given, lambda _: photograph, scripted("instruction_writers"), protocol, 1, 1)
@@ -160,11 +160,11 @@ def test_an_editor_is_told_which_edit_of_the_item_it_makes() -> None:
 
         async def edit(self, request: EditRequest) -> EditReply:
             self.edits.append((request.item, request.edit))
-            return EditReply(picture(200))
+            return EditReply(image(200))
 
     editor = Noting()
     wanted = [Instruction(id="i1", edit=number, concept="c", positive="p") for number in (1, 2)]
-    list(counterfactuals(wanted, samples(), lambda sample: PICTURES[sample.id], editor, "edct-2025", 1))
+    list(counterfactuals(wanted, samples(), lambda sample: IMAGES[sample.id], editor, "edct-2025", 1))
     assert sorted(editor.edits) == [("i1", 1), ("i1", 2)]
 
 
@@ -182,17 +182,17 @@ def test_the_second_turn_carries_the_first() -> None:
             reply: ChatReply = await model.generate(request)
             return reply
 
-    list(baselines(samples().values(), lambda s: PICTURES[s.id], Listening(), PROMPTS, 1))
+    list(baselines(samples().values(), lambda s: IMAGES[s.id], Listening(), PROMPTS, 1))
     first, second = seen[:2]
     assert [turn.role for turn in second.turns] == ["user", "assistant", "user"]
     assert second.turns[0] == first.turns[0]
-    assert second.turns[0].picture == PICTURES["i0"]
+    assert second.turns[0].image == IMAGES["i0"]
     assert second.turns[1].text.startswith("answer")
     assert first.seed != second.seed
 
 
 def test_the_records_do_not_depend_on_the_other_items() -> None:
-    alone = list(baselines([samples()["i3"]], lambda s: PICTURES[s.id], scripted("chat"), PROMPTS, 1))
+    alone = list(baselines([samples()["i3"]], lambda s: IMAGES[s.id], scripted("chat"), PROMPTS, 1))
     _, stages = study()
     assert alone == [stages["baselines"][3]]
 
@@ -313,12 +313,12 @@ def test_an_edit_that_was_made_does_not_show_that_what_is_cited_was_there() -> N
 
 
 def test_a_check_carries_what_the_gate_saw_of_the_image_that_it_let_through() -> None:
-    image = PICTURES["i0"].ref("x.png")
+    image = IMAGES["i0"].ref("x.png")
     tries = [EditAttempt(seed=1, image=image, found=Verification(verified=0, absent=None))]
     tries += [EditAttempt(seed=2, image=image, found=Verification(verified=1, absent=0))]
     for attempts, expected in ((tries, 0), (tries[:1], None), ((), None)):
         made = Counterfactual(id="i0", image=image, seed=1, attempts=tuple(attempts))
         told = {("i0", 1): Instruction(id="i0", positive="Change it.")}
-        shown = lambda record: PICTURES["i0"]  # noqa: E731
+        shown = lambda record: IMAGES["i0"]  # noqa: E731
         [(found, _)] = checks([made], samples(), told, shown, shown, None, "edct-2025", 1)
         assert found.gate_absent == expected

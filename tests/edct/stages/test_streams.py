@@ -24,7 +24,7 @@ FEW, MANY = 50, 250
 AN_ITEM = 1000
 """Bytes; a stage that held what it reads would take from two to ten times as many an item."""
 NOT_LOOKED_UP = {("instructions", "samples"), ("verdicts", "counterfactuals")}
-"""Only uncited edits, and judges that look at pictures, need these."""
+"""Only uncited edits, and judges that look at images, need these."""
 LOOKED_UP = [(stage, name) for stage in READS for name in READS[stage][1:] if (stage, name) not in NOT_LOOKED_UP]
 
 

@@ -7,7 +7,7 @@ import pytest
 from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, NULL_EDIT
 from cfeval.edct.records import Baseline
 from cfeval.edct.stages.instructions import instructions
-from tests.edct.stages.in_memory import PICTURES, samples, scripted
+from tests.edct.stages.in_memory import IMAGES, samples, scripted
 
 ITEMS = [f"item-{number:04d}" for number in range(900)]
 
@@ -15,7 +15,7 @@ ITEMS = [f"item-{number:04d}" for number in range(900)]
 def taken(items: list[str], protocol: str, every: int, seed: int = 3) -> list[str]:
     """The items that have an instruction."""
     said = [Baseline(id=item, question="?", answer="a", explanation="e") for item in items]
-    found = instructions(said, {}, lambda sample: PICTURES["i0"], None, protocol, seed, 1, every)
+    found = instructions(said, {}, lambda sample: IMAGES["i0"], None, protocol, seed, 1, every)
     return [record.id for record in found]
 
 
@@ -46,5 +46,5 @@ def test_every_item_is_taken_where_nothing_else_is_said() -> None:
     assert taken(ITEMS, NULL_EDIT, 1) == ITEMS
     said = [Baseline(id=item, question="?", answer="a", explanation="e") for item in samples()]
     writer = scripted("instruction_writers")
-    found = instructions(said, samples(), lambda sample: PICTURES[sample.id], writer, EDCT_2025, 1)
+    found = instructions(said, samples(), lambda sample: IMAGES[sample.id], writer, EDCT_2025, 1)
     assert [record.id for record in found] == list(samples())

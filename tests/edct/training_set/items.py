@@ -7,7 +7,7 @@ from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verification
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.training_set.examples import Trial
-from tests.pictures import picture
+from tests.images import image
 
 CONDITION = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 PROMPTS = Prompts("{question}", "Why?")
@@ -20,16 +20,16 @@ def trial(
     explanation: str = "It is a blue car.",
     item: str = "i",
     edit: int = 1,
-    image: int = 0,
+    original: int = 0,
     edited: int = 100,
     said_before: str = "Red.",
     **names: str,
 ) -> Trial:
     """An item and edit that was scored; `names` are other names of its condition."""
     condition = CONDITION.model_copy(update=names)
-    ref = picture(edited).ref("x.png")
+    ref = image(edited).ref("x.png")
     return Trial(
-        sample=Sample(id=item, image=picture(image).ref("o.png"), question=f"What is {item}?"),
+        sample=Sample(id=item, image=image(original).ref("o.png"), question=f"What is {item}?"),
         before=Baseline(id=item, question=f"What is {item}?", answer=said_before, explanation="It is a red car."),
         told=Instruction(id=item, edit=edit, concept="color", positive="Make it blue.", negative="No red."),
         made=Counterfactual(id=item, edit=edit, image=ref, seed=7, calls=(KEY,)),

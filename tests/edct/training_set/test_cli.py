@@ -12,7 +12,7 @@ import pytest
 from cfeval import cli
 from cfeval.edct.records import Condition
 from tests.conftest import Run
-from tests.edct.verification.study import CHAINED, ITEMS, NULL, PICTURES, PLAIN, Study, edited
+from tests.edct.verification.study import CHAINED, IMAGES, ITEMS, NULL, PLAIN, Study, edited
 from tests.edct.verification.tamper import Results
 
 OTHER = PLAIN.model_copy(update={"vlm": "n"})
@@ -53,14 +53,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_a_set_holds_the_examples_and_each_picture_once_under_its_hash(study: Path, out: Path) -> None:
+def test_a_set_holds_the_examples_and_each_image_once_under_its_hash(study: Path, out: Path) -> None:
     lines = made(study, out, "--held-out", 0)
     assert (len(lines["train.jsonl"]), lines["held-out.jsonl"]) == (4, [])
-    pictures = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (out / "images").iterdir()}
-    assert all(name == f"{digest}.png" for name, digest in pictures.items())
-    wanted = {PICTURES["a"].sha256, edited(PLAIN, "a", 1).sha256, edited(PLAIN, "g", 1).sha256}
-    assert set(pictures.values()) == wanted
-    assert {f"images/{name}" for name in pictures} == {path for line in lines["train.jsonl"] for path in line["images"]}
+    images = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (out / "images").iterdir()}
+    assert all(name == f"{digest}.png" for name, digest in images.items())
+    wanted = {IMAGES["a"].sha256, edited(PLAIN, "a", 1).sha256, edited(PLAIN, "g", 1).sha256}
+    assert set(images.values()) == wanted
+    assert {f"images/{name}" for name in images} == {path for line in lines["train.jsonl"] for path in line["images"]}
     source = json.loads(lines["train.jsonl"][0]["provenance"])
     assert (len(source["calls"]), len(source["tests"][0]["calls"])) == (2, 2)
 
@@ -75,7 +75,7 @@ def test_the_same_results_give_the_same_bytes(study: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_no_picture_stands_on_both_sides_and_both_are_served(tmp_path: Path) -> None:
+def test_no_image_stands_on_both_sides_and_both_are_served(tmp_path: Path) -> None:
     Study(tmp_path / "results", calls=False)
     for seed in range(6):
         lines = made(
@@ -129,7 +129,7 @@ def test_items_that_failed_are_in_no_set(study: Path, out: Path) -> None:
 
 def test_people_s_words_are_taken_from_a_table(study: Path, tmp_path: Path, out: Path) -> None:
     table = tmp_path / "mine.csv"
-    table.write_text(f"id,picture,answer,explanation\na,{edited(PLAIN, 'a', 1).sha256}.png,Blue.,The car is.\n")
+    table.write_text(f"id,image,answer,explanation\na,{edited(PLAIN, 'a', 1).sha256}.png,Blue.,The car is.\n")
     lines = made(study, out, "--teach", "written", "--answers", table, "--held-out", 0)
     [line] = lines["train.jsonl"]
     assert [message["content"][-1]["text"] for message in line["messages"]][1::2] == ["Blue.", "The car is."]
@@ -180,7 +180,7 @@ def test_nothing_that_is_there_is_replaced(study: Path, out: Path, cfeval: Run, 
     assert mine.read_text() == "years of work"
 
 
-def test_where_a_picture_is_another_one_nothing_is_written(study: Path, tmp_path: Path, cfeval: Run) -> None:
+def test_where_an_image_is_another_one_nothing_is_written(study: Path, tmp_path: Path, cfeval: Run) -> None:
     results = Results(Path(shutil.copytree(study, tmp_path / "results")))
     results.place("counterfactuals", "a-1.png", 250)
     status, _, err = cfeval(*arguments(results.folder, tmp_path / "set"))

@@ -10,9 +10,9 @@ from cfeval.edct.records import EditAttempt, Verification
 from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
 from cfeval.edct.training_set.records import PairProvenance, Provenance, Written
 from tests.edct.training_set.items import KEY, PROMPTS, trial
-from tests.pictures import picture
+from tests.images import image
 
-ORIGINAL, EDITED = picture(0).sha256, picture(100).sha256
+ORIGINAL, EDITED = image(0).sha256, image(100).sha256
 
 
 def taught(teach: Teach, *items: Trial, written: tuple[Written, ...] = ()) -> list[Example]:
@@ -20,7 +20,7 @@ def taught(teach: Teach, *items: Trial, written: tuple[Written, ...] = ()) -> li
 
 
 def shown(found: list[Example]) -> list[str]:
-    return [one.picture for one in found]
+    return [one.image for one in found]
 
 
 def texts(example: Example) -> list[str]:
@@ -32,8 +32,8 @@ def test_both_conversations_of_an_item_that_stood_its_test_are_taught_whole() ->
     assert texts(original) == ["What is i?", "Red.", "Why?", "It is a red car."]
     assert texts(edited) == ["What is i?", "Blue.", "Why?", "It is a blue car."]
     assert [turn.role for turn in edited.turns] == ["user", "assistant"] * 2
-    assert (original.picture, original.original) == (ORIGINAL, ORIGINAL)
-    assert (edited.picture, edited.original) == (EDITED, ORIGINAL)
+    assert (original.image, original.original) == (ORIGINAL, ORIGINAL)
+    assert (edited.image, edited.original) == (EDITED, ORIGINAL)
 
 
 @pytest.mark.parametrize("scores", [(0, 0), (0, 1), (1, 0)])
@@ -61,7 +61,7 @@ def test_under_a_control_what_did_not_move_stood_the_test(control: str) -> None:
     assert shown(taught("consistent", trial(), trial((1, 0), protocol=control, edited=9))) == [EDITED]
 
 
-def test_the_same_words_about_the_same_picture_are_taught_once() -> None:
+def test_the_same_words_about_the_same_image_are_taught_once() -> None:
     assert len(taught("all", trial(), trial(judge="k"), trial(vlm="n"))) == 2
     assert len(taught("all", trial(), trial(vlm="n", said_before="Crimson."))) == 3
 
@@ -70,15 +70,15 @@ def test_another_target_that_says_the_same_and_fails_does_not_take_an_example_aw
     [original, edited] = taught("consistent", trial((0, 0), vlm="n"), trial())
     assert isinstance(original.provenance, Provenance)
     assert [test.vlm for test in original.provenance.tests] == ["m"]
-    assert edited.picture == EDITED
+    assert edited.image == EDITED
 
 
-def test_of_two_answers_about_the_same_picture_the_one_that_scored_is_preferred() -> None:
+def test_of_two_answers_about_the_same_image_the_one_that_scored_is_preferred() -> None:
     [pair] = taught("contrast", trial((0, 0), "Red.", vlm="n"), trial())
     assert pair.chosen is not None
     assert pair.rejected is not None
     assert (texts(pair), pair.chosen.text, pair.rejected.text) == (["What is i?"], "Blue.", "Red.")
-    assert (pair.picture, pair.original) == (EDITED, ORIGINAL)
+    assert (pair.image, pair.original) == (EDITED, ORIGINAL)
     assert isinstance(pair.provenance, PairProvenance)
     assert (pair.provenance.chosen.tests[0].vlm, pair.provenance.rejected.tests[0].vlm) == ("m", "n")
 
@@ -101,7 +101,7 @@ def test_of_two_explanations_of_one_answer_the_one_that_scored_is_preferred() ->
         trial((1, 1), "Cyan.", vlm="n"),
         trial((0, 1), explanation="Because.", vlm="n"),
     ],
-    ids=["same words", "another picture", "another item", "another dataset", "both right", "judges disagree"],
+    ids=["same words", "another image", "another item", "another dataset", "both right", "judges disagree"],
 )
 def test_what_no_score_tells_apart_makes_no_pair(other: Trial) -> None:
     assert taught("contrast", trial(), other) == []
@@ -122,8 +122,8 @@ def test_pairs_from_a_control_are_refused() -> None:
 
 def test_words_that_people_wrote_take_the_place_of_the_model_s() -> None:
     lines = (
-        Written(id="i", picture=f"{EDITED}.png", answer="It is blue.", explanation="The car is blue."),
-        Written(id="i", picture=ORIGINAL[:8], answer="It is red."),
+        Written(id="i", image=f"{EDITED}.png", answer="It is blue.", explanation="The car is blue."),
+        Written(id="i", image=ORIGINAL[:8], answer="It is red."),
     )
     edited, original = taught("written", trial((0, 0)), written=lines)
     assert texts(edited) == ["What is i?", "It is blue.", "Why?", "The car is blue."]
@@ -134,16 +134,16 @@ def test_words_that_people_wrote_take_the_place_of_the_model_s() -> None:
 
 
 @pytest.mark.parametrize(("item", "name"), [("i", "0" * 64), ("k", EDITED), ("i", EDITED[:7]), ("i", ".png")])
-def test_words_for_a_picture_that_is_not_there_are_refused(item: str, name: str) -> None:
-    with pytest.raises(InputError, match=f"^--answers: item '{item}' has no scored picture"):
-        taught("written", trial(), written=(Written(id=item, picture=name, answer="x"),))
+def test_words_for_an_image_that_is_not_there_are_refused(item: str, name: str) -> None:
+    with pytest.raises(InputError, match=f"^--answers: item '{item}' has no scored image"):
+        taught("written", trial(), written=(Written(id=item, image=name, answer="x"),))
 
 
 def test_an_example_names_all_that_it_comes_from() -> None:
     _, edited = taught("consistent", trial())
     source = edited.provenance
     assert isinstance(source, Provenance)
-    assert (source.item, source.edit, source.picture, source.original) == ("i", 1, EDITED, ORIGINAL)
+    assert (source.item, source.edit, source.image, source.original) == ("i", 1, EDITED, ORIGINAL)
     assert (source.words, source.model) == ("model", "m-1")
     [test] = source.tests
     assert (test.dataset, test.vlm, test.writer, test.editor, test.judge) == ("d", "m", "w", "e", "j")

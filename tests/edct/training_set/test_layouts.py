@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.edct.training_set.examples import Example, Message, examples
 from cfeval.edct.training_set.layouts import Layout, dataset_info, is_plain, line
@@ -30,9 +30,9 @@ def messages(content: dict[str, Any], reply: str = "chosen") -> list[Any]:
 
 
 @pytest.mark.parametrize("example", ALL.values(), ids=ALL)
-def test_trl_finds_a_placeholder_for_each_picture_and_parts_everywhere(example: Example) -> None:
+def test_trl_finds_a_placeholder_for_each_image_and_parts_everywhere(example: Example) -> None:
     content = read(example, "trl")
-    assert content["images"] == [f"images/{example.picture}.png"]
+    assert content["images"] == [f"images/{example.image}.png"]
     for reply in ("chosen", "rejected"):
         said = messages(content, reply)
         assert [message["role"] for message in said] == (["user", "assistant"] * 2)[: len(said)]
@@ -47,7 +47,7 @@ def test_trl_finds_a_placeholder_for_each_picture_and_parts_everywhere(example: 
 
 
 @pytest.mark.parametrize("example", ALL.values(), ids=ALL)
-def test_llama_factory_finds_a_mark_for_each_picture_and_turns_in_step(example: Example) -> None:
+def test_llama_factory_finds_a_mark_for_each_image_and_turns_in_step(example: Example) -> None:
     content = read(example, "llama-factory")
     info = json.loads(dataset_info(example is not CONVERSATION, ["train.jsonl"]))["edct_train"]
     turns = content[info["columns"]["messages"]]
@@ -73,7 +73,7 @@ def test_the_chat_template_of_a_model_takes_the_messages(example: Example, fille
         if filled:  # as a table of columns gives them back
             part.setdefault("text", None)
         if part["type"] == "image":
-            part["image"] = Image.new("RGB", (64, 64))
+            part["image"] = PIL.Image.new("RGB", (64, 64))
     processor = AutoProcessor.from_pretrained(checkpoint("qwen2_5_vl"))
     fed = processor.apply_chat_template(said, tokenize=True, return_dict=True, return_tensors="pt")
     text = processor.apply_chat_template(said, tokenize=False)
@@ -90,7 +90,7 @@ def test_provenance_is_one_text_that_holds_all_that_is_known() -> None:
 
 
 @pytest.mark.parametrize("tag", ["<image>", "<video>", "<audio>"])
-def test_a_text_with_a_mark_for_a_picture_is_not_plain(tag: str) -> None:
+def test_a_text_with_a_mark_for_an_image_is_not_plain(tag: str) -> None:
     assert all(is_plain(example) for example in ALL.values())
     for other in (trial(answer=f"See {tag}."), trial(said_before=tag), trial(explanation=tag)):
         assert not all(is_plain(one) for one in examples("all", [other], PROMPTS, ()))

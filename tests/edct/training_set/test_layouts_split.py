@@ -1,4 +1,4 @@
-"""No picture stands on both sides, and what is held out depends on itself alone."""
+"""No image stands on both sides, and what is held out depends on itself alone."""
 
 import numpy as np
 from hypothesis import given
@@ -12,7 +12,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, 
 
 
 @given(PAIRS)
-def test_pictures_that_hang_together_are_one_family(pairs: list[tuple[int, int]]) -> None:
+def test_images_that_hang_together_are_one_family(pairs: list[tuple[int, int]]) -> None:
     found = families((f"{one:02}", f"{other:02}") for one, other in pairs)
     rows, columns = zip(*pairs, strict=True)
     _, labels = connected_components(coo_array((np.ones(len(pairs)), (rows, columns)), shape=(16, 16)), directed=False)

@@ -1,6 +1,6 @@
 """The results of a made-up study with an item that fails at each stage, as the pipeline lays them out.
 
-Seven items over six pictures; a plain protocol, a chain of two edits with grades, a control that changes nothing. The
+Seven items over six images; a plain protocol, a chain of two edits with grades, a control that changes nothing. The
 texts come from stored calls, so that every link of the evidence is there.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import ImageRef, Record
 from cfeval.core.shards import shard_files, shard_of
@@ -29,7 +29,7 @@ from cfeval.edct.records import (
 from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.request import Request, Response
-from tests.pictures import picture
+from tests.images import image
 
 PLAIN = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 CHAINED = PLAIN.model_copy(update={"protocol": "edct-bench-2026"})
@@ -46,7 +46,7 @@ ENDS = {
     "e": ("requeries", "truncated"),
     "f": ("verdicts", "unparsable"),
 }
-"""At which stage an item ends, and how; `a` and `g`, which share their picture, are scored."""
+"""At which stage an item ends, and how; `a` and `g`, which share their image, are scored."""
 ANSWERS = {"a": "It is red.", "g": "It is green."}
 SCORED: dict[str, dict[str, Any]] = {
     PLAIN.protocol: {"pcs": 1, "ncc": 1, "ccs": 1},
@@ -56,9 +56,9 @@ SCORED: dict[str, dict[str, Any]] = {
     BLANK.protocol: {"answer_moved": 1, "explanation_moved": 1},
 }
 UNWRITTEN = (NULL.protocol, BLANK.protocol)
-PICTURES = {item: picture(number, (12, 10)) for number, item in enumerate(ITEMS)}
-PICTURES["g"] = PICTURES["a"]
-REJECTED, MASK, HEAT = picture(201, (12, 10)), picture(255, (12, 10)), picture(90, (12, 10))
+IMAGES = {item: image(number, (12, 10)) for number, item in enumerate(ITEMS)}
+IMAGES["g"] = IMAGES["a"]
+REJECTED, MASK, HEAT = image(201, (12, 10)), image(255, (12, 10)), image(90, (12, 10))
 
 
 class Study:
@@ -96,14 +96,14 @@ class Study:
     def _file(self, file: Path, kind: type[Record], records: Sequence[Any]) -> None:
         write_csv(file, kind, records) if file.suffix == ".csv" else write_jsonl(file, records)
         for record in records:
-            for ref, content in pictures(record):
+            for ref, content in images(record):
                 (folder_of(file) / ref.path).parent.mkdir(parents=True, exist_ok=True)
                 (folder_of(file) / ref.path).write_bytes(content.png)
 
     def _baseline(self, item: str) -> Baseline:
         """What all conditions begin with."""
         if item not in self.baselines:
-            said = self._said(item, "baselines", PICTURES[item], ANSWERS.get(item, "It is blue."), f"I see {item}.")
+            said = self._said(item, "baselines", IMAGES[item], ANSWERS.get(item, "It is blue."), f"I see {item}.")
             self.baselines[item] = Baseline(id=item, question=question(item), **said)
         return self.baselines[item]
 
@@ -150,7 +150,7 @@ class Study:
         besides = beside_scores(condition, item)
         return {**(ended(item, "verdicts") or sound), **besides, "calls": calls, "completion": "Fine." if calls else ""}
 
-    def _said(self, item: str, stage: str, shown: Picture, answer: str, why: str) -> dict[str, Any]:
+    def _said(self, item: str, stage: str, shown: Image, answer: str, why: str) -> dict[str, Any]:
         """Both turns, or what became of them."""
         if not reached(item, stage):
             return ended(item, stage)
@@ -158,7 +158,7 @@ class Study:
         texts = {"answer": answer, "explanation": why}
         return {"calls": calls, "model": "m-1", **(ended(item, stage) or texts)}
 
-    def _asked(self, text: str, reply: str, shown: Picture | None = None) -> tuple[str, ...]:
+    def _asked(self, text: str, reply: str, shown: Image | None = None) -> tuple[str, ...]:
         """Have a call stored; its key."""
         if self.cache is None:
             return ()
@@ -174,21 +174,19 @@ def question(item: str) -> str:
 
 
 def sample(item: str) -> Sample:
-    return Sample(id=item, image=PICTURES[item].ref(f"{item}.png"), question=question(item), reference="red")
+    return Sample(id=item, image=IMAGES[item].ref(f"{item}.png"), question=question(item), reference="red")
 
 
-def edited(condition: Condition, item: str, edit: int) -> Picture:
-    """The edited picture; the control's is the same one again."""
-    return (
-        PICTURES[item] if condition.protocol == NULL.protocol else picture(100 + 2 * ITEMS.index(item) + edit, (12, 10))
-    )
+def edited(condition: Condition, item: str, edit: int) -> Image:
+    """The edited image; the control's is the same one again."""
+    return IMAGES[item] if condition.protocol == NULL.protocol else image(100 + 2 * ITEMS.index(item) + edit, (12, 10))
 
 
 def counterfactual(condition: Condition, item: str, edit: int) -> Counterfactual:
     if end := ended(item, "counterfactuals"):
         return Counterfactual(id=item, edit=edit, seed=1, **end)
     name = f"{item}-{edit}"
-    rejected = Verification(verified=0, pictures=masks(name))
+    rejected = Verification(verified=0, images=masks(name))
     tries = (
         EditAttempt(seed=1, image=REJECTED.ref(f"{name}-try1.png"), found=rejected),
         EditAttempt(
@@ -204,7 +202,7 @@ def counterfactual(condition: Condition, item: str, edit: int) -> Counterfactual
 def check(item: str, edit: int) -> Check:
     if end := ended(item, "counterfactuals"):
         return Check(id=item, edit=edit, **end)
-    found = Verification(verified=1, numbers={"inside": 0.5}, pictures=masks(f"{item}-{edit}"))
+    found = Verification(verified=1, numbers={"inside": 0.5}, images=masks(f"{item}-{edit}"))
     return Check(id=item, edit=edit, found=found, changed_share=0.25)
 
 
@@ -230,7 +228,7 @@ def score(condition: Condition, item: str, edit: int) -> Score:
             **condition.model_dump(),
             "id": item,
             "edit": edit,
-            "cluster": PICTURES[item].sha256[:16],
+            "cluster": IMAGES[item].sha256[:16],
             "evidence": "" if ended(item, "instructions") else "object",
             "correct": None if item == "b" else float(item == "a"),
             "verified": None if ended(item, "counterfactuals") else 1,
@@ -255,13 +253,13 @@ def reached(item: str, stage: str) -> bool:
     return item not in ENDS or ORDER.index(ENDS[item][0]) >= ORDER.index(stage)
 
 
-def pictures(record: Any) -> Iterator[tuple[ImageRef, Picture]]:
-    """Every picture of a record and what it holds."""
-    known = {p.sha256: p for p in (*PICTURES.values(), REJECTED, MASK, HEAT)}
+def images(record: Any) -> Iterator[tuple[ImageRef, Image]]:
+    """Every image of a record and what it holds."""
+    known = {p.sha256: p for p in (*IMAGES.values(), REJECTED, MASK, HEAT)}
     known |= {p.sha256: p for item in ITEMS for edit in (1, 2) for p in [edited(PLAIN, item, edit)]}
     named = [record.image] if getattr(record, "image", None) else []
     for attempt in getattr(record, "attempts", ()):
-        named += [attempt.image, *attempt.found.pictures.values()]
+        named += [attempt.image, *attempt.found.images.values()]
     if isinstance(record, Check) and record.found:
-        named += record.found.pictures.values()
+        named += record.found.images.values()
     return ((ref, known[ref.sha256]) for ref in named)

@@ -10,7 +10,7 @@ from cfeval.core.images import folder_of
 from cfeval.edct.files import stage_files
 from cfeval.edct.records import Condition
 from tests.edct.verification.study import PLAIN
-from tests.pictures import picture
+from tests.images import image
 
 Lines = list[str]
 
@@ -24,7 +24,7 @@ class Results:
     def file(self, stage: str, condition: Condition = PLAIN) -> Path:
         return stage_files(self.folder, stage, condition, 1)[0]
 
-    def picture(self, stage: str, name: str, condition: Condition = PLAIN) -> Path:
+    def image(self, stage: str, name: str, condition: Condition = PLAIN) -> Path:
         return folder_of(self.file(stage, condition)) / name
 
     def lines(self, stage: str, change: Callable[[Lines], Lines], condition: Condition = PLAIN) -> None:
@@ -60,8 +60,8 @@ class Results:
             writer.writerows(rows)
 
     def place(self, stage: str, name: str, value: int, condition: Condition = PLAIN) -> None:
-        """Put another picture in the place of one, or a new one where there is none."""
-        self.picture(stage, name, condition).write_bytes(picture(value, (12, 10)).png)
+        """Put another image in the place of one, or a new one where there is none."""
+        self.image(stage, name, condition).write_bytes(image(value, (12, 10)).png)
 
 
 def _is(line: str, stage: str, item: str) -> bool:

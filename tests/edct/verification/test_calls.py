@@ -13,9 +13,9 @@ from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NU
 from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.edct.verification.tamper import Results
+from tests.images import image
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.provider_study import CANARY, KEY_ENV
 from tests.slow import fast_only
 
@@ -40,9 +40,9 @@ def condition_of(protocol: str, judge: str = "texts") -> Condition:
 
 
 def run_study(cfeval: Run, server: Loopback, results: Results, protocol: str) -> None:
-    """A small study of which every part is behind a provider; pictures are shrunk, some before they are sent."""
+    """A small study of which every part is behind a provider; images are shrunk, some before they are sent."""
     shapes = ((n, (40 + n, 20 + 10 * n)) for n in range(3))
-    samples = [RawSample(f"s{n}", picture(n, size), f"What is {n}?") for n, size in shapes]
+    samples = [RawSample(f"s{n}", image(n, size), f"What is {n}?") for n, size in shapes]
     file_samples(results.file("items", condition_of(protocol)), samples)
     for judge in ("texts", "blind"):
         if protocol == NULL_EDIT:
@@ -127,12 +127,12 @@ def test_calls_of_another_item_do_not_fit(results: Results, cfeval: Run, server:
     checked = ("verify", "--results", results.folder, "--cache", results.folder.parent / "calls.sqlite")
     assert cfeval(*checked)[0] == 0
     for stage, condition, words in [
-        ("baselines", texts, "a call of it is not about its picture"),
+        ("baselines", texts, "a call of it is not about its image"),
         ("instructions", texts, "no call of it holds the explanation"),
         ("counterfactuals", texts, "no call of it holds the instruction"),
-        ("requeries", texts, "a call of it is not about its picture"),
+        ("requeries", texts, "a call of it is not about its image"),
         ("verdicts", texts, "no call of it holds the explanation"),
-        ("verdicts", blind, "a call of it shows another picture"),
+        ("verdicts", blind, "a call of it shows another image"),
     ]:
         before = results.file(stage, condition).read_text()
         other = json.loads(before.splitlines()[1])

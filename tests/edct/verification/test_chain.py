@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cfeval import cli
 from tests.conftest import Run
-from tests.edct.verification.study import CHAINED, CONDITIONS, PICTURES, PLAIN, Study, edited
+from tests.edct.verification.study import CHAINED, CONDITIONS, IMAGES, PLAIN, Study, edited
 from tests.edct.verification.tamper import Results
 from tests.slow import examples
 
@@ -33,8 +33,8 @@ def test_the_chain_has_a_line_for_each_score_that_names_everything_behind_it(bar
     lines = lines_of(bare / "chain.jsonl")
     assert len(lines) == 26
     [line] = [x for x in lines if (x["protocol"], x["id"], x["edit"]) == (CHAINED.protocol, "a", 2)]
-    assert (line["image"], line["edited"]) == (PICTURES["a"].sha256, edited(CHAINED, "a", 2).sha256)
-    assert len(line["pictures"]) == 6  # type: ignore[arg-type] # two tries, mask and heat map of the first and of the check
+    assert (line["image"], line["edited"]) == (IMAGES["a"].sha256, edited(CHAINED, "a", 2).sha256)
+    assert len(line["images"]) == 6  # type: ignore[arg-type] # two tries, mask and heat map of the first and of the check
     verdicts = Results(bare / "results").file("verdicts", CHAINED).read_bytes().splitlines(keepends=True)
     assert line["verdict"] == hashlib.sha256(verdicts[1]).hexdigest()
 
@@ -85,7 +85,7 @@ def test_an_item_that_was_taken_out_everywhere_is_found(cfeval: Run, tmp_path: P
             results.drop(stage, "b", condition)
     for stage in ("items", "baselines"):
         results.drop(stage, "b")
-    results.picture("items", "b.png").unlink()
+    results.image("items", "b.png").unlink()
     assert cfeval("verify", "--results", results.folder)[0] == 0
     status, out, _ = cfeval("verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
     assert (status, out.count("item 'b', edit 1")) == (2, 3)

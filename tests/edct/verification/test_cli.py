@@ -15,7 +15,7 @@ from cfeval.edct.files import STAGES
 from cfeval.edct.labelling.records import Label
 from cfeval.edct.records import Condition
 from tests.conftest import Run
-from tests.edct.verification.study import BLANK, CHAINED, CONDITIONS, NULL, PICTURES, PLAIN, UNCITED, Study, edited
+from tests.edct.verification.study import BLANK, CHAINED, CONDITIONS, IMAGES, NULL, PLAIN, UNCITED, Study, edited
 from tests.edct.verification.tamper import Results
 from tests.listed import TABLES as LISTED
 from tests.slow import first_fast
@@ -51,7 +51,7 @@ def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: 
     status, out, err = cfeval("verify", "--results", results.folder)
     assert (status, err) == (0, ""), out
     assert "3 conditions, 26 items and edits" in out
-    assert all(f"{kind} " in out for kind in (*STAGES, "pictures", "calls", "texts"))
+    assert all(f"{kind} " in out for kind in (*STAGES, "images", "calls", "texts"))
     assert "\nfine, but not sealed: " in out
 
 
@@ -62,44 +62,44 @@ def test_results_in_shards_pass_as_well(cfeval: Run, tmp_path: Path) -> None:
     assert "3 conditions, 26 items and edits" in out
 
 
-PICTURE = {
+OF_IMAGES = {
     "an original": (
         lambda r: r.place("items", "b.png", 77),
-        "items/d.jsonl, item 'b': its picture 'b.png' is another",
+        "items/d.jsonl, item 'b': its image 'b.png' is another",
     ),
-    "an edited one": (lambda r: r.place("counterfactuals", "a-1.png", 77), "e.jsonl, item 'a', edit 1: its picture"),
+    "an edited one": (lambda r: r.place("counterfactuals", "a-1.png", 77), "e.jsonl, item 'a', edit 1: its image"),
     "a rejected try": (
         lambda r: r.place("counterfactuals", "g-2-try1.png", 77, CHAINED),
-        "edct-bench-2026/e.jsonl, item 'g', edit 2: its picture 'g-2-try1.png' is another",
+        "edct-bench-2026/e.jsonl, item 'g', edit 2: its image 'g-2-try1.png' is another",
     ),
     "a deleted mask": (
-        lambda r: r.picture("checks", "f-1-mask.png").unlink(),
-        "checks/d/m/w/edct-2025/e.jsonl, item 'f', edit 1: its picture 'f-1-mask.png' cannot be read",
+        lambda r: r.image("checks", "f-1-mask.png").unlink(),
+        "checks/d/m/w/edct-2025/e.jsonl, item 'f', edit 1: its image 'f-1-mask.png' cannot be read",
     ),
-    "a picture more": (
+    "an image more": (
         lambda r: r.place("checks", "z.png", 1),
-        "checks/d/m/w/edct-2025/e.jsonl: no line names the picture z",
+        "checks/d/m/w/edct-2025/e.jsonl: no line names the image z",
     ),
     "one elsewhere": (
         lambda r: r.alter("counterfactuals", "a", image={"path": "../../x.png"}),
-        "its picture '../../x.png' would lie outside its folder",
+        "its image '../../x.png' would lie outside its folder",
     ),
     "the original as edited": (
         lambda r: (
-            r.alter("counterfactuals", "a", image={"sha256": PICTURES["a"].sha256}),
-            r.picture("counterfactuals", "a-1.png").write_bytes(PICTURES["a"].png),
+            r.alter("counterfactuals", "a", image={"sha256": IMAGES["a"].sha256}),
+            r.image("counterfactuals", "a-1.png").write_bytes(IMAGES["a"].png),
         ),
-        "it is ok, and the picture is the one it was to change",
+        "it is ok, and the image is the one it was to change",
     ),
     "a rejected try as the result": (
         lambda r: r.alter("counterfactuals", "a", 1, CHAINED, image={"path": "a-1-try1.png"}, attempts=_swapped(r)),
-        "its picture is not that of the last try",
+        "its image is not that of the last try",
     ),
     "that of another edit": (
         lambda r: r.alter(
             "counterfactuals", "a", image={"path": "g-1.png", "sha256": edited(CONDITIONS[0], "g", 1).sha256}
         ),
-        "requeries/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: a call of it is not about its picture",
+        "requeries/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: a call of it is not about its image",
     ),
 }
 
@@ -109,8 +109,8 @@ def _swapped(results: Results) -> object:
     return next(json.loads(line)["attempts"] for line in lines)[::-1]
 
 
-@pytest.mark.parametrize(("change", "words"), first_fast(PICTURE.values(), 3), ids=PICTURE)
-def test_a_changed_picture_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
+@pytest.mark.parametrize(("change", "words"), first_fast(OF_IMAGES.values(), 3), ids=OF_IMAGES)
+def test_a_changed_image_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
     change(results)
     assert words in faults(cfeval, results)
 
@@ -173,7 +173,7 @@ def test_whatever_goes_on_after_a_failure_is_found(cfeval: Run, results: Results
     assert words in faults(cfeval, results)
 
 
-def test_an_edit_after_one_that_has_no_picture_is_found(cfeval: Run, results: Results) -> None:
+def test_an_edit_after_one_that_has_no_image_is_found(cfeval: Run, results: Results) -> None:
     ended: dict[str, Any] = {
         "status": "edit_invalid",
         "stage": "counterfactuals",
@@ -183,7 +183,7 @@ def test_an_edit_after_one_that_has_no_picture_is_found(cfeval: Run, results: Re
     }
     results.alter("counterfactuals", "a", 1, CHAINED, **ended)
     out = faults(cfeval, results)
-    assert "item 'a', edit 2: it goes on, although edit 1 has no picture (edit_invalid)" in out
+    assert "item 'a', edit 2: it goes on, although edit 1 has no image (edit_invalid)" in out
 
 
 @pytest.mark.parametrize("stage", [stage for stage in JSONL if stage != "items"])

@@ -17,7 +17,7 @@ from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache import ResponseCache
 from tests.conftest import Run
-from tests.edct.pairs.test_pairs import pair, picture
+from tests.edct.pairs.test_pairs import image, pair
 
 Rows = list[dict[str, Any]]
 
@@ -26,7 +26,7 @@ Rows = list[dict[str, Any]]
 def results(tmp_path: Path) -> Path:
     """Three pairs of one target; the answer moves in all but the last."""
     found = tmp_path / "edct"
-    raws = [replace(pair(f"p{n}", kind="attribute"), pictures=(picture(n), picture(99 + n))) for n in range(3)]
+    raws = [replace(pair(f"p{n}", kind="attribute"), images=(image(n), image(99 + n))) for n in range(3)]
     file_pairs(found / "pair_items/set.jsonl", raws, seed=2, every=1)
     samples = list(read_jsonl(found / "pair_items/set.jsonl", Sample))
     said = []
@@ -61,7 +61,7 @@ def test_untouched_results_of_given_pairs_pass(cfeval: Run, results: Path) -> No
     status, out, err = cfeval("verify", "--results", results)
     assert (status, err) == (0, ""), out
     assert "1 conditions of given pairs, 3 verdicts" in out
-    assert all(f"{stage} " in out for stage in ("pair_items", "pair_baselines", "pair_verdicts", "pictures"))
+    assert all(f"{stage} " in out for stage in ("pair_items", "pair_baselines", "pair_verdicts", "images"))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_untouched_results_of_given_pairs_pass(cfeval: Run, results: Path) -> No
             lambda rows: [row.update(first="after") for row in rows],
             "first is",
         ),
-        ("pair_items/set.jsonl", lambda rows: rows[1]["image"].update(sha256="0" * 64), "its picture"),
+        ("pair_items/set.jsonl", lambda rows: rows[1]["image"].update(sha256="0" * 64), "its image"),
     ],
 )
 def test_what_is_changed_in_given_pairs_is_found(

@@ -17,7 +17,7 @@ from tests.edct.verification.study import PLAIN, Study
 from tests.edct.verification.tamper import Results
 
 INPUTS = {"counterfactuals": ["items"], "requeries": ["items", "counterfactuals"]}
-PICTURED = ("items", "counterfactuals", "checks")
+WITH_IMAGES = ("items", "counterfactuals", "checks")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = Results(project / "results/edct")
     Study(results.folder, [PLAIN], calls=False)
     for stage in STAGES:
-        outputs = [results.file(stage), *([folder_of(results.file(stage))] if stage in PICTURED else [])]
+        outputs = [results.file(stage), *([folder_of(results.file(stage))] if stage in WITH_IMAGES else [])]
         seal(project, stage, outputs, [results.file(name) for name in INPUTS.get(stage, ())])
     return project
 
@@ -76,18 +76,18 @@ def test_a_file_and_what_was_made_from_it_no_longer_hold_when_it_changes(sealed:
     assert (status, out.count("FAIL")) == (2, 3)
 
 
-def test_changed_pictures_and_files_that_are_gone_are_found(sealed: Results) -> None:
+def test_changed_images_and_files_that_are_gone_are_found(sealed: Results) -> None:
     sealed.place("counterfactuals", "extra.png", 3)
     sealed.file("requeries").unlink()
     shutil.rmtree(folder_of(sealed.file("checks")))
     assert faults(sealed.folder) == [
-        "checks/d/m/w/edct-2025/e its pictures are not those that e.jsonl.made.json names",
-        "counterfactuals/d/m/w/edct-2025/e its pictures are not those that e.jsonl.made.json names",
+        "checks/d/m/w/edct-2025/e its images are not those that e.jsonl.made.json names",
+        "counterfactuals/d/m/w/edct-2025/e its images are not those that e.jsonl.made.json names",
         "requeries/d/m/w/edct-2025/e.jsonl is not the file that e.jsonl.made.json names",
     ]
 
 
-def test_a_folder_without_pictures_is_there_or_not(sealed: Results) -> None:
+def test_a_folder_without_images_is_there_or_not(sealed: Results) -> None:
     empty = sealed.folder / "groups/g"
     empty.mkdir(parents=True)
     empty.with_suffix(".jsonl").touch()

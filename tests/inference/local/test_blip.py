@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.models.blip import KINDS
@@ -22,12 +22,12 @@ from tests.tiny import blips, vlms
 ALL = pytest.mark.parametrize("kind", first_fast(sorted(blips.RECIPES), 1))
 
 
-def picture(seed: int) -> Picture:
-    return Picture.from_pixels(np.random.default_rng(seed).integers(0, 256, (40, 48, 3), dtype=np.uint8))
+def image(seed: int) -> Image:
+    return Image.from_pixels(np.random.default_rng(seed).integers(0, 256, (40, 48, 3), dtype=np.uint8))
 
 
 def request(number: int, question: str = "Question: how many cats? Short answer:") -> ChatRequest:
-    return ChatRequest(f"i{number}", (ChatMessage("user", question, picture(number)),), 1)
+    return ChatRequest(f"i{number}", (ChatMessage("user", question, image(number)),), 1)
 
 
 def ask(folder: Path, *requests: ChatRequest, **options: Any) -> list[ChatReply]:
@@ -44,8 +44,8 @@ def by_the_library(folder: Path, asked: ChatRequest, beams: int) -> str:
     model = getattr(transformers, KINDS[config["model_type"]]).from_pretrained(folder).eval()
     processor = transformers.AutoProcessor.from_pretrained(folder)
     [turn] = asked.turns
-    assert turn.picture is not None
-    inputs = processor(images=Image.fromarray(turn.picture.pixels), text=turn.text, return_tensors="pt")
+    assert turn.image is not None
+    inputs = processor(images=PIL.Image.fromarray(turn.image.pixels), text=turn.text, return_tensors="pt")
     with torch.no_grad():
         [row] = model.generate(**inputs, num_beams=beams, max_new_tokens=6, do_sample=False)
     prompt = inputs["input_ids"][0]

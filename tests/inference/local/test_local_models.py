@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError, OutputError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, segmenter
 from cfeval.inference.chat import ChatMessage, ChatRequest
@@ -55,9 +55,9 @@ def answer(family: str, model: Path | str) -> tuple[str, str]:
     if family == "chat":
         reply = answers(built.generate, [ChatRequest("i", (ChatMessage("user", "what?"),), 1)])[0]
         return reply.text, reply.model
-    picture = Picture.from_pixels(np.zeros((64, 48, 3), np.uint8))
-    reply = answers(built.edit, [EditRequest("i", picture, "make it blue", "red", seed=1, concept="bus")])[0]
-    return reply.picture.sha256, reply.details["model"]
+    image = Image.from_pixels(np.zeros((64, 48, 3), np.uint8))
+    reply = answers(built.edit, [EditRequest("i", image, "make it blue", "red", seed=1, concept="bus")])[0]
+    return reply.image.sha256, reply.details["model"]
 
 
 def fault(family: str, model: Path | str, **options: Any) -> str:

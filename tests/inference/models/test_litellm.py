@@ -14,11 +14,11 @@ from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote import retries
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
+from tests.images import image
 from tests.inference.models.scripted import Scripted, scripted
-from tests.pictures import picture
 
 KEY = "sk-canary-77aa01"
-PHOTO = picture(40, (8, 6))
+PHOTO = image(40, (8, 6))
 
 pytestmark = pytest.mark.slow
 

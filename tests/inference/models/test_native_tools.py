@@ -13,8 +13,8 @@ from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
+from tests.images import image
 from tests.inference.models.scripted import Asked, Scripted, scripted
-from tests.pictures import picture
 
 Body = dict[str, Any]
 SIGNED = "QUJD" * 400
@@ -133,7 +133,7 @@ def test_an_agent_calls_tools_by_each_protocol_and_is_replayed_without_it(server
     }
     named = {**model, "base_url": server.origin + model["base_url"]}
     solver = registry.build("solvers", {"plugin": "agent", "model": named, "vision": vision})
-    request = AnswerRequest("i", "original", "direct", picture(3, (40, 40)), "How many dogs?", 7)
+    request = AnswerRequest("i", "original", "direct", image(3, (40, 40)), "How many dogs?", 7)
 
     def ask() -> AnswerReply:
         [reply] = answers(solver.answer, [request])

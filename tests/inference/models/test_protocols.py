@@ -17,11 +17,11 @@ from cfeval.inference.remote import faults, retries
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
+from tests.images import image
 from tests.inference.models.scripted import Scripted, scripted
-from tests.pictures import picture
 
 KEY = "sk-canary-4b1d9e"
-PHOTO = picture(40, (8, 6))
+PHOTO = image(40, (8, 6))
 SCHEMA = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"], "additionalProperties": False}
 Body = dict[str, Any]
 

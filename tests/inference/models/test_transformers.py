@@ -12,7 +12,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
@@ -57,23 +57,23 @@ def at(folder: Path | str, **options: Any) -> ChatModel:
     return built
 
 
-def noise(seed: int, size: tuple[int, int] = (60, 80)) -> Picture:
-    """A picture of noise."""
-    return Picture.from_pixels(np.random.default_rng(seed).integers(0, 255, (*size, 3), dtype=np.uint8))
+def noise(seed: int, size: tuple[int, int] = (60, 80)) -> Image:
+    """An image of noise."""
+    return Image.from_pixels(np.random.default_rng(seed).integers(0, 255, (*size, 3), dtype=np.uint8))
 
 
-def asked(text: str, picture: Picture | None = None, seed: int = 1, *later: str) -> ChatRequest:
+def asked(text: str, image: Image | None = None, seed: int = 1, *later: str) -> ChatRequest:
     """A conversation; `later` are the answer to the text, the next question, …"""
     roles = ("assistant", "user") * len(later)
     turns = [ChatMessage(role, said) for role, said in zip(roles, later, strict=False)]
-    return ChatRequest("item", (ChatMessage("user", text, picture), *turns), seed)
+    return ChatRequest("item", (ChatMessage("user", text, image), *turns), seed)
 
 
 def mixed(architecture: str) -> list[ChatRequest]:
     """First and second turns about images of several sizes, with texts of several lengths."""
     shown = [noise(n, size) if architecture in SEEING else None for n, size in enumerate(SIZES)]
-    first = [asked("What is this? " * (n + 1), picture, n) for n, picture in enumerate(shown)]
-    second = [asked("What?", picture, 10 + n, "red " * (5 - n), "Why?") for n, picture in enumerate(shown)]
+    first = [asked("What is this? " * (n + 1), image, n) for n, image in enumerate(shown)]
+    second = [asked("What?", image, 10 + n, "red " * (5 - n), "Why?") for n, image in enumerate(shown)]
     return [request for pair in zip(first, second, strict=True) for request in pair]
 
 
@@ -130,8 +130,8 @@ def test_a_model_that_cannot_be_compiled_is_told() -> None:
 
 @pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "pixtral", "llama"))
 def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) -> None:
-    picture = noise(1) if architecture in SEEING else None
-    requests = [asked("What is this?", picture, seed) for seed in range(8)]
+    image = noise(1) if architecture in SEEING else None
+    requests = [asked("What is this?", image, seed) for seed in range(8)]
     first = answers(model(architecture, **SAMPLED).generate, requests)
     assert first == answers(at(checkpoint(architecture), **SAMPLED).generate, requests)
     assert len({reply.text for reply in first}) > 4
@@ -147,23 +147,23 @@ def test_what_the_image_shows_changes_what_is_said(architecture: str, later: tup
 
 @pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "pixtral", "llama"))
 def test_greedy_replies_are_those_of_the_library_itself(architecture: str) -> None:
+    import PIL.Image
     import transformers
-    from PIL import Image
 
     auto: Any = transformers
     kind = auto.AutoModelForImageTextToText if architecture in SEEING else auto.AutoModelForCausalLM
     reader = auto.AutoProcessor if architecture in SEEING else auto.AutoTokenizer
     reference, processor = (cls.from_pretrained(checkpoint(architecture)) for cls in (kind, reader))
-    picture = noise(5) if architecture in SEEING else None
+    image = noise(5) if architecture in SEEING else None
     content: Any = "What is this?"
-    if picture:
-        content = [{"type": "image", "image": Image.fromarray(picture.pixels)}, {"type": "text", "text": content}]
+    if image:
+        content = [{"type": "image", "image": PIL.Image.fromarray(image.pixels)}, {"type": "text", "text": content}]
     chat = [{"role": "user", "content": content}]
     how = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
     inputs = processor.apply_chat_template(chat, **how)
     tokens = reference.generate(**inputs, do_sample=False, max_new_tokens=30)[0, inputs["input_ids"].shape[1] :]
     expected = processor.decode(tokens, skip_special_tokens=True)
-    assert answers(model(architecture, max_tokens=30).generate, [asked("What is this?", picture)])[0].text == expected
+    assert answers(model(architecture, max_tokens=30).generate, [asked("What is this?", image)])[0].text == expected
 
 
 @pytest.mark.parametrize("sampling", [pytest.param(SAMPLED, marks=pytest.mark.slow), FILTERED])
@@ -279,11 +279,11 @@ def test_words_that_look_like_control_tokens_are_words() -> None:
 def test_a_limit_on_pixels_that_the_processor_lacks_is_kept_and_told(
     architecture: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from PIL import Image
+    import PIL.Image
 
     large = noise(1, (100, 140))
-    half = Image.fromarray(large.pixels).resize((70, 50), Image.Resampling.BICUBIC)
-    small = Picture.from_pixels(np.asarray(half))
+    half = PIL.Image.fromarray(large.pixels).resize((70, 50), PIL.Image.Resampling.BICUBIC)
+    small = Image.from_pixels(np.asarray(half))
     limited = model(architecture, max_pixels=70 * 50, **SAMPLED)
     told = capsys.readouterr().err
     assert told.startswith(f"model 'tiny-{architecture}': images have at most 3,500 pixels")

@@ -6,7 +6,7 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.datasets.sample import Sample
 from cfeval.edct.interfaces import Editor
@@ -15,18 +15,18 @@ from cfeval.edct.records import Instruction
 from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from tests.answers import answers
+from tests.images import image
 from tests.inference.remote.keys import KEY_ENV
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 
-PHOTO = picture(40, (30, 45))
+PHOTO = image(40, (30, 45))
 """The image of every question and edit."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an item ended: `value` is its text, or the hash of its picture; `stopped` is the line that ended the run."""
+    """How an item ended: `value` is its text, or the hash of its image; `stopped` is the line that ended the run."""
 
     status: Status = Status.OK
     reason: str = ""
@@ -40,7 +40,7 @@ def chat_model(server: Loopback, **options: Any) -> Any:
     return registry.build("chat", {"plugin": "openai", **said})
 
 
-def request(text: str = "What is this?", seed: int = 1, item: str = "i1", photo: Picture | None = PHOTO) -> ChatRequest:
+def request(text: str = "What is this?", seed: int = 1, item: str = "i1", photo: Image | None = PHOTO) -> ChatRequest:
     """A question about the image."""
     return ChatRequest(item, (ChatMessage("user", text, photo),), seed)
 
@@ -72,8 +72,8 @@ def edited(server: Loopback, kind: Kind, **options: Any) -> Outcome:
     sample = Sample(id="i1", image=PHOTO.ref("i1.png"), question="What is this?")
     written = [Instruction(id="i1", concept="colour", positive="Make it blue.", negative="red")]
     made = counterfactuals(written, {"i1": sample}, lambda _: PHOTO, editor(server, kind, **options), EDCT_2025, 1)
-    ((record, pictures),) = made
-    return Outcome(record.status, record.reason, "".join(picture.sha256 for picture in pictures.values()))
+    ((record, images),) = made
+    return Outcome(record.status, record.reason, "".join(image.sha256 for image in images.values()))
 
 
 def ask(server: Loopback, kind: Kind) -> Outcome:

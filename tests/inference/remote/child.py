@@ -16,8 +16,8 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.remote.settings import VARIABLE
+from tests.images import image
 from tests.inference.remote.keys import KEY, KEY_ENV
-from tests.pictures import picture
 
 PROMPTS = Prompts("Item {question}: what is it?", "Why?")
 
@@ -33,7 +33,7 @@ def conversations(url: str, first: int, last: int, why: str = PROMPTS.explain, *
 
 
 def _asked(number: int) -> Asked:
-    return Asked(f"i{number}", picture(number % 250, (8, 6 + number // 250)), str(number), number)
+    return Asked(f"i{number}", image(number % 250, (8, 6 + number // 250)), str(number), number)
 
 
 def job(url: str, first: int, last: int, **calls: Any) -> "subprocess.Popen[str]":

@@ -17,12 +17,12 @@ from cfeval.inference.remote.cache import Budget, BudgetError, ResponseCache, Us
 from cfeval.inference.remote.request import Request, Response, Usage
 from tests.answers import answers
 from tests.conftest import Run
+from tests.images import image
 from tests.inference.remote.asking import PHOTO, ask, chat, editor, request
 from tests.inference.remote.child import conversations
 from tests.inference.remote.conftest import Configure
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.slow import first_fast
 
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -52,7 +52,7 @@ def test_the_same_request_is_sent_once_and_answered_alike(server: Loopback, conf
     [
         {"text": "And this?"},
         {"seed": 2},
-        {"photo": picture(41, (30, 45))},
+        {"photo": image(41, (30, 45))},
         {"photo": None},
         {"model": "another-vlm"},
         {"base_url": "openai"},

@@ -11,11 +11,11 @@ import pytest
 from cfeval.core.jsonl import write_jsonl
 from cfeval.datasets.sample import Sample
 from tests.conftest import Run
+from tests.images import image
 from tests.inference.remote.conftest import Configure
 from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 from tests.slow import first_fast
 
 ECHOES = ("http_400_echo", "http_500_echo", "http_200_echo")
@@ -40,7 +40,7 @@ def samples(tmp_path: Path) -> Path:
     (tmp_path / "samples").mkdir()
     rows = []
     for number in range(12):
-        shown = picture(number, (30, 45))
+        shown = image(number, (30, 45))
         (tmp_path / "samples" / f"i{number}.png").write_bytes(shown.png)
         rows.append(Sample(id=f"i{number}", image=shown.ref(f"i{number}.png"), question="What is this?"))
     write_jsonl(path, iter(rows))

@@ -1,4 +1,4 @@
-"""What a picture's file says about its origin, in files that Pillow writes and reads too."""
+"""What an image's file says about its origin, in files that Pillow writes and reads too."""
 
 import hashlib
 import io
@@ -6,8 +6,8 @@ import struct
 import zlib
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.inference.remote.credentials import origin
 from cfeval.report.source_types import COMPOSITE, marked
@@ -20,7 +20,7 @@ SAID = f"{len(MANIFEST)} bytes, sha256 {hashlib.sha256(MANIFEST).hexdigest()}"
 def encoded(kind: str, **options: object) -> bytes:
     pixels = np.random.default_rng(3).integers(0, 255, (31, 17, 3), dtype=np.uint8)
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format=kind, **options)
+    PIL.Image.fromarray(pixels).save(buffer, format=kind, **options)
     return buffer.getvalue()
 
 
@@ -44,12 +44,12 @@ def webp(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("content", [png(b"caBX", MANIFEST), jpeg(MANIFEST), webp(MANIFEST)])
 def test_a_manifest_is_found_in_every_format(content: bytes) -> None:
-    Image.open(io.BytesIO(content)).load()
+    PIL.Image.open(io.BytesIO(content)).load()
     assert origin(content) == {"c2pa": SAID}
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
-def test_a_picture_that_says_nothing_has_no_origin(kind: str) -> None:
+def test_an_image_that_says_nothing_has_no_origin(kind: str) -> None:
     assert origin(encoded(kind)) == {}
 
 
@@ -66,14 +66,14 @@ def test_a_file_that_is_cut_short_anywhere_breaks_nothing(content: bytes) -> Non
         origin(content[:end])
 
 
-def test_a_marked_picture_says_so_to_other_readers_and_keeps_its_pixels() -> None:
+def test_a_marked_image_says_so_to_other_readers_and_keeps_its_pixels() -> None:
     content = encoded("PNG")
     once = marked(content)
     assert marked(content) == once != content
-    with Image.open(io.BytesIO(once)) as image, Image.open(io.BytesIO(content)) as before:
+    with PIL.Image.open(io.BytesIO(once)) as image, PIL.Image.open(io.BytesIO(content)) as before:
         assert COMPOSITE in str(image.info["XML:com.adobe.xmp"])
         assert image.tobytes() == before.tobytes()
-    Image.open(io.BytesIO(once)).verify()
+    PIL.Image.open(io.BytesIO(once)).verify()
     assert origin(once) == {"digital_source_type": "compositeSynthetic"}
     with pytest.raises(ValueError, match="only PNG"):
         marked(encoded("JPEG"))

@@ -5,39 +5,39 @@ import io
 import threading
 from typing import Any
 
+import PIL.Image
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.plugins import remote_editor
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.images import FORMATS, decode
 from cfeval.inference.remote.request import Response
-from tests.pictures import picture
+from tests.images import image
 
-PHOTO = picture(40, (30, 45))
+PHOTO = image(40, (30, 45))
 
 
 def as_file(kind: str) -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(PHOTO.pixels).save(buffer, format=kind)
+    PIL.Image.fromarray(PHOTO.pixels).save(buffer, format=kind)
     return buffer.getvalue()
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_picture_of_a_usual_format_is_decoded(kind: str) -> None:
+def test_an_image_of_a_usual_format_is_decoded(kind: str) -> None:
     made = decode(as_file(kind))
-    assert isinstance(made, Picture)
+    assert isinstance(made, Image)
     assert made.pixels.shape == PHOTO.pixels.shape
 
 
 def test_what_is_transparent_is_white() -> None:
     buffer = io.BytesIO()
-    Image.new("RGBA", (3, 2), (0, 0, 0, 0)).save(buffer, format="PNG")
+    PIL.Image.new("RGBA", (3, 2), (0, 0, 0, 0)).save(buffer, format="PNG")
     made = decode(buffer.getvalue())
-    assert isinstance(made, Picture)
+    assert isinstance(made, Image)
     assert (made.pixels == 255).all()
 
 
@@ -48,14 +48,14 @@ def test_a_format_that_is_handed_to_another_program_is_broken() -> None:
 
 
 @given(st.sampled_from(FORMATS), st.data())
-def test_no_damage_to_a_picture_is_an_exception(kind: str, data: st.DataObject) -> None:
+def test_no_damage_to_an_image_is_an_exception(kind: str, data: st.DataObject) -> None:
     content = bytearray(as_file(kind))
     for _ in range(data.draw(st.integers(1, 8))):
         content[data.draw(st.integers(0, min(len(content), 300) - 1))] = data.draw(st.integers(0, 255))
-    assert isinstance(decode(bytes(content)), Picture | Fault)
+    assert isinstance(decode(bytes(content)), Image | Fault)
 
 
-def test_a_picture_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
     monkeypatch.setattr(remote_editor, "decode", lambda _: used.append(threading.current_thread()) or PHOTO)
     asyncio.run(remote_editor.checked_image(Response(image=b"x")))

@@ -1,4 +1,4 @@
-"""Pictures sent once, against a server that keeps them as vLLM does, forgets them, or keeps none."""
+"""Images sent once, against a server that keeps them as vLLM does, forgets them, or keeps none."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.images_once import ImagesOnce
 from cfeval.inference.serving.router import conversation
 from tests.answers import answers
+from tests.images import image
 from tests.inference.remote.asking import PHOTO
-from tests.pictures import picture
 
 URL = "http://127.0.0.1:9/v1"
 
 
 class Server:
-    """Takes a picture by its `uuid` where it has kept it, and refuses one that it does not know."""
+    """Takes an image by its `uuid` where it has kept it, and refuses one that it does not know."""
 
     def __init__(self, keeps: int = 100) -> None:
         self.keeps = keeps
@@ -45,7 +45,7 @@ class Server:
 
     @property
     def whole(self) -> int:
-        """Pictures that came as bytes."""
+        """Images that came as bytes."""
         return sum(part["image_url"] is not None for body in self.bodies for part in parts(body))
 
 
@@ -54,8 +54,8 @@ def parts(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for content in messages for part in content if part["type"] == "image_url"]
 
 
-def body(*pictures: str) -> dict[str, Any]:
-    shown = [{"type": "image_url", "image_url": {"url": f"data:{name}"}} for name in pictures]
+def body(*images: str) -> dict[str, Any]:
+    shown = [{"type": "image_url", "image_url": {"url": f"data:{name}"}} for name in images]
     return {"model": "m", "messages": [{"role": "user", "content": [*shown, {"type": "text", "text": "What?"}]}]}
 
 
@@ -66,7 +66,7 @@ def said(images: ImagesOnce, server: Server, *bodies: dict[str, Any]) -> list[st
     return asyncio.run(all_of_them())
 
 
-def test_a_picture_is_sent_once_and_the_answers_are_those_of_pictures_sent_each_time() -> None:
+def test_an_image_is_sent_once_and_the_answers_are_those_of_images_sent_each_time() -> None:
     server, every_time = Server(), Server()
     asked = [body("a"), body("a"), body("b", "a"), body("b")]
     assert said(ImagesOnce(), server, *asked) == [said(ImagesOnce(), every_time, one)[0] for one in asked]
@@ -112,13 +112,13 @@ def chat(server: Server, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any
 
 def turns() -> list[ChatRequest]:
     shown = ChatMessage("user", "What is this?", PHOTO)
-    other = ChatMessage("user", "What is this?", picture(90, (30, 45)))
+    other = ChatMessage("user", "What is this?", image(90, (30, 45)))
     why = (ChatMessage("assistant", "A bus."), ChatMessage("user", "Why?"))
     return [ChatRequest("i", (shown,), 1), ChatRequest("i", (shown, *why), 1), ChatRequest("j", (other,), 1)]
 
 
 @pytest.mark.usefixtures("configure")
-def test_both_turns_show_a_picture_that_was_sent_once_and_are_stored_as_without_that(
+def test_both_turns_show_an_image_that_was_sent_once_and_are_stored_as_without_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = Server()
@@ -135,7 +135,7 @@ def test_both_turns_show_a_picture_that_was_sent_once_and_are_stored_as_without_
 
 
 @pytest.mark.usefixtures("configure")
-def test_both_turns_go_to_one_server_whether_the_picture_is_sent_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_turns_go_to_one_server_whether_the_image_is_sent_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server()
     once = chat(server, monkeypatch, images_once=True)
     for request in turns():

@@ -13,7 +13,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.model_names import same_model
 from cfeval.inference.remote.openai_api import chat_reply, cost_of, images_reply, usage_of, without_images
 from cfeval.inference.remote.request import Response, Usage
-from tests.loopback.pictures import data_url, drawn
+from tests.loopback.image_files import data_url, drawn
 from tests.slow import examples
 
 PNG = drawn("a")

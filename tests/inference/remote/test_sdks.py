@@ -20,6 +20,7 @@ from cfeval.inference.remote import http, providers
 from cfeval.inference.remote.images import data_url
 from tests.conftest import Run
 from tests.core.provenance.test_outside import params
+from tests.images import image
 from tests.inference.models.scripted import scripted
 from tests.inference.remote.asking import PHOTO, ask, chat, edited
 from tests.inference.remote.child import conversations
@@ -28,7 +29,6 @@ from tests.inference.remote.keys import KEY
 from tests.loopback.fault import Kind
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 
 SDKS = ("openai", "anthropic", "google.genai", "litellm")
 BEFORE = Path(__file__).with_name("stored_before.zip")
@@ -76,7 +76,7 @@ def test_planning_help_and_tables_load_no_package_of_a_vendor(server: Loopback) 
 
 @pytest.fixture
 def samples(tmp_path: Path) -> Path:
-    shown = picture(1, (8, 6))
+    shown = image(1, (8, 6))
     (tmp_path / "samples").mkdir()
     (tmp_path / "samples/i1.png").write_bytes(shown.png)
     write_jsonl(tmp_path / "samples.jsonl", iter([Sample(id="i1", image=shown.ref("i1.png"), question="What is it?")]))
@@ -190,11 +190,11 @@ def test_a_server_that_takes_a_seed_is_sent_the_items_own(server: Loopback, conf
     assert server.log[0].payload["seed"] == str(derive_seed(1, "i1", 1, "edit"))
 
 
-def test_a_server_that_edits_by_generations_gets_the_picture_in_its_own_field(
+def test_a_server_that_edits_by_generations_gets_the_image_in_its_own_field(
     server: Loopback, configure: Configure
 ) -> None:
     configure()
-    made = base64.b64encode(picture(9, (30, 45)).png).decode()
+    made = base64.b64encode(image(9, (30, 45)).png).decode()
     with scripted() as other:
         other.say({"data": [{"b64_json": made}]})
         options = {"base_url": f"{other.origin}/v1", "reference": "image_url", "seed": True}

@@ -23,12 +23,12 @@ from cfeval.edct.records import Instruction
 from cfeval.inference.remote import stops
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
+from tests.images import image
 from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.inference.remote.test_processes import ended, until
 from tests.loopback.fault import Kind
 from tests.loopback.faults import CALLS
 from tests.loopback.site import Loopback
-from tests.pictures import picture
 
 FLYING = 16
 ITEMS = 40
@@ -45,7 +45,7 @@ class Job:
         self.server, self.cache, self.out = server, folder / "calls.sqlite", folder / "out.jsonl"
         self.stderr = folder / "stderr.txt"
         samples, wanted = folder / "samples.jsonl", folder / "wanted.jsonl"
-        file_samples(samples, [RawSample(f"s{n}", picture(n, (8, 8)), f"What is {n}?") for n in range(ITEMS)])
+        file_samples(samples, [RawSample(f"s{n}", image(n, (8, 8)), f"What is {n}?") for n in range(ITEMS)])
         write_jsonl(wanted, [Instruction(id=f"s{n}", concept="hue", positive=f"Make {n} blue.") for n in range(ITEMS)])
         self.stage = ["baselines", "--vlm", json.dumps(_chat(server))]
         if kind != Kind.CHAT:

@@ -5,7 +5,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.synthetic.puzzles import make_puzzle, original_of
 from cfeval.cvqa.synthetic.render import draw_puzzle
@@ -13,7 +13,7 @@ from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from tests.answers import answers
 
 PUZZLE = make_puzzle(8, 1, "abs_counting_4")
-PICTURE = Picture.from_pixels(np.asarray(draw_puzzle(PUZZLE)))
+IMAGE = Image.from_pixels(np.asarray(draw_puzzle(PUZZLE)))
 QUESTION = original_of(PUZZLE).question
 
 
@@ -27,9 +27,9 @@ def asked(*turns: ChatMessage, seed: int = 1) -> ChatRequest:
     return ChatRequest("i", turns, seed)
 
 
-def test_a_request_without_a_picture_is_unparsable_and_the_others_are_answered(model: ChatModel) -> None:
+def test_a_request_without_an_image_is_unparsable_and_the_others_are_answered(model: ChatModel) -> None:
     blind, good = answers(
-        model.generate, [asked(ChatMessage("user", QUESTION)), asked(ChatMessage("user", QUESTION, PICTURE))]
+        model.generate, [asked(ChatMessage("user", QUESTION)), asked(ChatMessage("user", QUESTION, IMAGE))]
     )
     assert (blind.status, blind.text) == (Status.UNPARSABLE, "")
     assert "none came with the question" in blind.reason
@@ -37,21 +37,21 @@ def test_a_request_without_a_picture_is_unparsable_and_the_others_are_answered(m
     assert good.text in "ABCD"
 
 
-def test_the_picture_may_have_any_size(model: ChatModel) -> None:
+def test_the_image_may_have_any_size(model: ChatModel) -> None:
     for size in ((64, 64), (336, 336), (500, 375)):
-        reply = answers(model.generate, [asked(ChatMessage("user", QUESTION, PICTURE.resized(*size)))])[0]
+        reply = answers(model.generate, [asked(ChatMessage("user", QUESTION, IMAGE.resized(*size)))])[0]
         assert reply.text in "ABCD"
 
 
 def test_seeds_change_nothing(model: ChatModel) -> None:
-    replies = answers(model.generate, [asked(ChatMessage("user", QUESTION, PICTURE), seed=seed) for seed in range(3)])
+    replies = answers(model.generate, [asked(ChatMessage("user", QUESTION, IMAGE), seed=seed) for seed in range(3)])
     assert len(set(replies)) == 1
 
 
 def test_asked_on_it_says_what_it_counted(model: ChatModel) -> None:
-    turns = (ChatMessage("user", QUESTION, PICTURE), ChatMessage("assistant", "B"), ChatMessage("user", "Why?"))
+    turns = (ChatMessage("user", QUESTION, IMAGE), ChatMessage("assistant", "B"), ChatMessage("user", "Why?"))
     reply = answers(model.generate, [asked(*turns)])[0]
-    number = answers(model.generate, [asked(ChatMessage("user", QUESTION.partition(" Select")[0], PICTURE))])[0].text
+    number = answers(model.generate, [asked(ChatMessage("user", QUESTION.partition(" Select")[0], IMAGE))])[0].text
     assert reply.text == f"I counted {number}."
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.metrics import is_unedited
@@ -30,7 +30,7 @@ def made(fault: Fault, share: float = 1.0, requests: Sequence[EditRequest] = ())
 
 
 def read(replies: list[EditReply]) -> list[Reading]:
-    return SceneReader().read([reply.picture.pixels for reply in replies if reply.picture])
+    return SceneReader().read([reply.image.pixels for reply in replies if reply.image])
 
 
 def right(request: EditRequest) -> Reading:
@@ -42,7 +42,7 @@ def right(request: EditRequest) -> Reading:
 
 def test_without_a_fault_it_draws_what_the_perfect_editor_draws() -> None:
     perfect = answers(registry.build("editors", {"plugin": "scene"}).edit, wanted(COUNT))
-    assert [reply.picture for reply in made("none")] == [reply.picture for reply in perfect]
+    assert [reply.image for reply in made("none")] == [reply.image for reply in perfect]
 
 
 @pytest.mark.parametrize("fault", first_fast(ANY, 2))
@@ -54,24 +54,24 @@ def test_a_faulty_edit_shows_another_scene_than_the_right_one(fault: Fault) -> N
 
 def test_another_object_is_edited_instead_and_nothing_else_changes() -> None:
     for request, target, reply in zip(wanted(COUNT), targets(), made("wrong_object"), strict=True):
-        assert len(touched := changed_quadrants(request.picture, reply.picture)) == 1
+        assert len(touched := changed_quadrants(request.image, reply.image)) == 1
         assert target is None or touched != {target}
 
 
 def test_another_object_is_edited_too_and_nothing_else_changes() -> None:
     for perfect, target, reply in zip(made("none"), targets(), made("extra_object"), strict=True):
-        assert len(touched := changed_quadrants(perfect.picture, reply.picture)) == 1
+        assert len(touched := changed_quadrants(perfect.image, reply.image)) == 1
         assert target is None or touched != {target}
 
 
 def test_only_the_target_becomes_something_else_than_told() -> None:
     for perfect, target, reply in zip(made("none"), targets(), made("wrong_value"), strict=True):
-        assert changed_quadrants(perfect.picture, reply.picture) == ({0, 1, 2, 3} if target is None else {target})
+        assert changed_quadrants(perfect.image, reply.image) == ({0, 1, 2, 3} if target is None else {target})
 
 
 def test_spill_leaves_nothing_as_it_was() -> None:
     for request, reply in zip(wanted(COUNT), made("spill"), strict=True):
-        assert changed_quadrants(request.picture, reply.picture) == {0, 1, 2, 3}
+        assert changed_quadrants(request.image, reply.image) == {0, 1, 2, 3}
     for request, spilt in zip(wanted(COUNT), read(made("spill")), strict=True):
         scene = recorded(request.metadata)
         assert spilt.background != scene.background
@@ -81,17 +81,17 @@ def test_spill_leaves_nothing_as_it_was() -> None:
 
 def test_where_no_edit_was_made_only_the_noise_is_another() -> None:
     for request, reply in zip(wanted(COUNT), made("none_made"), strict=True):
-        assert reply.picture is not None
-        difference = np.abs(request.picture.pixels.astype(int) - reply.picture.pixels)
+        assert reply.image is not None
+        difference = np.abs(request.image.pixels.astype(int) - reply.image.pixels)
         assert 1 < difference.mean() < 6
         assert difference.max() < 24
 
 
 def test_a_no_op_is_the_original_with_other_bytes() -> None:
     for request, reply in zip(wanted(COUNT), made("no_op"), strict=True):
-        assert reply.picture is not None
-        assert reply.picture != request.picture
-        assert is_unedited(request.picture.pixels, reply.picture.pixels)
+        assert reply.image is not None
+        assert reply.image != request.image
+        assert is_unedited(request.image.pixels, reply.image.pixels)
 
 
 def targets() -> list[int | None]:
@@ -100,7 +100,7 @@ def targets() -> list[int | None]:
     return [POSITIONS.index(i.target.position) if i and i.target.position else None for i in intents]
 
 
-def changed_quadrants(before: Picture | None, after: Picture | None) -> set[int]:
+def changed_quadrants(before: Image | None, after: Image | None) -> set[int]:
     assert before is not None
     assert after is not None
     differs = (before.pixels != after.pixels).any(axis=2).reshape(2, 32, 2, 32).any(axis=(1, 3))
@@ -109,11 +109,11 @@ def changed_quadrants(before: Picture | None, after: Picture | None) -> set[int]
 
 def test_a_shifted_edit_is_the_right_one_three_pixels_away() -> None:
     for perfect, shifted in zip(made("none"), made("shifted"), strict=True):
-        assert perfect.picture
-        assert shifted.picture
+        assert perfect.image
+        assert shifted.image
         moves = [(x, y) for x in (-3, 0, 3) for y in (-3, 0, 3) if x or y]
-        inner = shifted.picture.pixels[3:-3, 3:-3]
-        assert any((np.roll(perfect.picture.pixels, (y, x), (0, 1))[3:-3, 3:-3] == inner).all() for x, y in moves)
+        inner = shifted.image.pixels[3:-3, 3:-3]
+        assert any((np.roll(perfect.image.pixels, (y, x), (0, 1))[3:-3, 3:-3] == inner).all() for x, y in moves)
 
 
 @pytest.mark.slow

@@ -143,7 +143,7 @@ def test_one_edit_is_written_under_2025_and_a_chain_under_2026_that_begins_with_
 
 NOTHING_CITED = "i see nothing"
 UNCITED = WriteRequest(
-    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "uncited-edit", DRAWN.picture, DRAWN.metadata
+    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "uncited-edit", DRAWN.image, DRAWN.metadata
 )
 
 
@@ -158,17 +158,17 @@ def test_an_uncited_edit_changes_what_was_left_out_and_says_what_that_is() -> No
 
 
 @pytest.mark.slow
-def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
+def test_an_image_of_easy_vqa_has_its_ground_left_out() -> None:
     [sample] = registry.build("datasets", {"plugin": "easy_vqa"}).samples(1, 0)
     said = "the circle in the picture is red"
-    request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "uncited-edit", sample.picture)
+    request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "uncited-edit", sample.image)
     [reply] = answers(WRITER.write, [request])
     assert [edit.evidence for edit in reply.edits] == ["background"]
     [edited] = answers(
         registry.build("editors", {"plugin": "repaint"}).edit,
-        [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)],
+        [EditRequest("i", sample.image, reply.edits[0].positive, "", 0)],
     )
-    before, after = find(sample.picture.pixels), find(edited.picture.pixels)
+    before, after = find(sample.image.pixels), find(edited.image.pixels)
     assert after.background != before.background
     assert (after.color, after.shape) == (before.color, before.shape)
 
@@ -177,7 +177,7 @@ def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
     ("change", "reason"),
     [
         ({"metadata": None}, "no scene record, and without one"),
-        ({"metadata": None, "picture": None}, "no scene record, and without one"),
+        ({"metadata": None, "image": None}, "no scene record, and without one"),
         ({"question": "Why?"}, "the question is not in the language"),
         ({"explanation": "because"}, "the explanation is not in the language"),
         ({"protocol": "null-edit"}, "null-edit has no instructions"),

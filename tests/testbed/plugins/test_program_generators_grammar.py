@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.csv_format import LETTERS, read_choices
 from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
@@ -42,12 +42,12 @@ def written(question: str, language: Language, heed: bool = True) -> ProgramRepl
     return reply
 
 
-def answered(picture: Picture, question: str, language: Language, vision: Vision, heed: bool = True) -> str:
+def answered(image: Image, question: str, language: Language, vision: Vision, heed: bool = True) -> str:
     """What the program for a question returns."""
     reply = written(question, language, heed)
     assert (reply.status, reply.code) == (Status.OK, reply.completion)
-    height, width = picture.pixels.shape[:2]
-    run = run_program(language, reply.code, View(picture, (0, 0, width, height)), vision, fallback=False)
+    height, width = image.pixels.shape[:2]
+    run = run_program(language, reply.code, View(image, (0, 0, width, height)), vision, fallback=False)
     assert run.fault == "", run.code
     return run.result
 
@@ -70,10 +70,10 @@ def test_programs_for_puzzles_give_the_right_answers(
 ) -> None:
     for number in range(1, 5):
         puzzle = make_puzzle(8, number, kind)
-        picture, original, changed = Picture(png_of(puzzle)), original_of(puzzle), counterfactual_of(puzzle)
+        image, original, changed = Image(png_of(puzzle)), original_of(puzzle), counterfactual_of(puzzle)
         for question in (original, changed):
-            assert answered(picture, question.question, language, visions["puzzle"]) == right(question)
-        unheeding = answered(picture, changed.question, language, visions["puzzle"], heed=False)
+            assert answered(image, question.question, language, visions["puzzle"]) == right(question)
+        unheeding = answered(image, changed.question, language, visions["puzzle"], heed=False)
         assert unheeding == right(original) != right(changed)
 
 
@@ -83,8 +83,8 @@ def test_programs_for_the_world_give_the_right_answers(language: Language, visio
     moved = 0
     for pair in registry.build("question_sets", {"plugin": "world"}).pairs(60, 4):
         for question in (pair.original, pair.counterfactual):
-            assert answered(pair.picture, question.question, language, visions["world"]) == question.answer
-        unheeding = answered(pair.picture, pair.counterfactual.question, language, visions["world"], heed=False)
+            assert answered(pair.image, question.question, language, visions["world"]) == question.answer
+        unheeding = answered(pair.image, pair.counterfactual.question, language, visions["world"], heed=False)
         moved += unheeding != pair.counterfactual.answer
     assert moved > 45
 

@@ -4,7 +4,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.interfaces import QuestionSet
 from cfeval.testbed.counterfactual_questions.language import parse
 from cfeval.testbed.counterfactual_questions.meaning import answer
@@ -26,10 +26,10 @@ def test_the_same_seed_gives_the_same_pairs_and_more_keep_the_ones_there_were() 
     assert [pair.type for pair in few] == ["direct", "indirect", "boolean"] * 3
 
 
-def test_pictures_and_answers_are_those_of_the_scene() -> None:
+def test_images_and_answers_are_those_of_the_scene() -> None:
     for pair in made().pairs(12, 6):
         scene = recorded(pair.metadata)
-        assert pair.picture == Picture.from_pixels(render(scene))
+        assert pair.image == Image.from_pixels(render(scene))
         for said in (pair.original, pair.counterfactual):
             meaning = parse(said.question)
             assert meaning is not None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
@@ -25,11 +25,11 @@ EYES = vision()
 
 def shown(kind: PuzzleType, number: int = 3) -> tuple[Puzzle, View]:
     puzzle = make_puzzle(31, number, kind)
-    return puzzle, View(Picture(png_of(puzzle)), (0, 0, puzzle.size, puzzle.size))
+    return puzzle, View(Image(png_of(puzzle)), (0, 0, puzzle.size, puzzle.size))
 
 
 def part(view: View, found: Found) -> View:
-    return View(view.picture, found.box, found)
+    return View(view.image, found.box, found)
 
 
 def circles(puzzle: Puzzle) -> tuple[Circle, ...]:
@@ -75,11 +75,11 @@ def test_names_say_which(name: str, wanted: tuple[int, ...]) -> None:
     assert sorted(places(EYES.find(view, name))) == sorted((six[n].x, six[n].y) for n in wanted)
 
 
-def test_a_part_of_the_picture_holds_what_has_its_middle_there() -> None:
+def test_a_part_of_the_image_holds_what_has_its_middle_there() -> None:
     puzzle, view = shown("abs_counting_4")
-    half = View(view.picture, (0, 0, puzzle.size, puzzle.size / 2))
+    half = View(view.image, (0, 0, puzzle.size, puzzle.size / 2))
     assert places(EYES.find(half, "circle")) == [(c.x, c.y) for c in circles(puzzle)[:3]]
-    assert EYES.find(View(view.picture, (0, 0, 5, 5)), "circle") == []
+    assert EYES.find(View(view.image, (0, 0, 5, 5)), "circle") == []
 
 
 @pytest.mark.parametrize("number", range(1, 6))
@@ -208,8 +208,8 @@ def test_a_part_that_is_no_finding_has_its_box_for_an_outline() -> None:
     _, view = shown("abs_counting_1")
     flower = part(view, EYES.find(view, "flower")[0])
     assert EYES.inside(flower, view)
-    assert not EYES.inside(flower, View(view.picture, (0, 0, 2, 2)))
-    assert EYES.inside(flower, View(view.picture, view.box, Found(view.box)))
+    assert not EYES.inside(flower, View(view.image, (0, 0, 2, 2)))
+    assert EYES.inside(flower, View(view.image, view.box, Found(view.box)))
 
 
 def test_a_language_model_tells_what_a_text_asks() -> None:
@@ -217,8 +217,8 @@ def test_a_language_model_tells_what_a_text_asks() -> None:
     assert told.startswith("said: How many is a dozen?")
 
 
-def test_a_picture_without_any_puzzle_has_nothing_in_it() -> None:
-    view = View(Picture.from_pixels(np.full((50, 60, 3), 90, dtype=np.uint8)), (0, 0, 60, 50))
+def test_an_image_without_any_puzzle_has_nothing_in_it() -> None:
+    view = View(Image.from_pixels(np.full((50, 60, 3), 90, dtype=np.uint8)), (0, 0, 60, 50))
     assert [EYES.find(view, name) for name in ("dot", "circle", "polygon")] == [[], [], []]
 
 

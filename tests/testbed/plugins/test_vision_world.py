@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
 from cfeval.testbed.language.questions import QUESTION_KINDS, Question, true_answer, well_posed, wordings
 from cfeval.testbed.records import COLORS, SHAPES, Scene
 from cfeval.testbed.render import render
 from cfeval.testbed.scenes import objects, sample_scene
-from tests.pictures import picture
+from tests.images import image
 
 
 def vision(**options: Any) -> Vision:
@@ -26,7 +26,7 @@ SCENES = [sample_scene(random.Random(seed)) for seed in range(12)]
 
 
 def view(scene: Scene) -> View:
-    return View(Picture.from_pixels(render(scene)), (0, 0, 64, 64))
+    return View(Image.from_pixels(render(scene)), (0, 0, 64, 64))
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -51,7 +51,7 @@ def test_boxes_are_the_quadrants_and_parts_are_looked_at_alone(scene: Scene) -> 
     positions = [position for position, _ in objects(scene)]
     seen = view(scene)
     for name, box in {"top left": (0, 0, 32, 32), "bottom right": (32, 32, 64, 64)}.items():
-        corner = View(seen.picture, box)
+        corner = View(seen.image, box)
         assert [found.box for found in EYES.find(corner, "object")] == ([box] if name in positions else [])
         assert len(EYES.find(seen, f"object in the {name}")) == positions.count(name)
     top = sum(position.startswith("top") for position in positions)
@@ -83,7 +83,7 @@ def test_the_text_that_is_true_matches_best(scene: Scene) -> None:
     [found, *_] = EYES.find(seen, f"object in the {position}")
     other = next(color for color in COLORS if color != slot.color)
     texts = [f"{other} {slot.shape}", f"{slot.color} {slot.shape}", f"{other} thing"]
-    scores = EYES.match(View(seen.picture, found.box, found), texts)
+    scores = EYES.match(View(seen.image, found.box, found), texts)
     assert max(range(3), key=scores.__getitem__) == 1
     assert sum(scores) == pytest.approx(1)
     assert scores[1] > 0.6
@@ -121,14 +121,14 @@ def test_what_is_not_offered_is_said_in_one_line() -> None:
     found = Found((0, 0, 32, 32), key="0")
     refused = [
         (lambda: EYES.depth(seen), "no depth"),
-        (lambda: EYES.inside(seen, View(seen.picture, found.box, found)), "no outlines"),
+        (lambda: EYES.inside(seen, View(seen.image, found.box, found)), "no outlines"),
         (lambda: EYES.find(seen, "unicorn"), "it finds objects by size"),
         (lambda: EYES.ask(seen, "Who painted this?"), "no question of the test bed"),
         (lambda: EYES.match(seen, ["a happy thing"]), "must name one of them"),
         (lambda: EYES.tell("What is red?", False), "set its option 'llm'"),
-        (lambda: EYES.find(View(picture(size=(80, 100)), (0, 0, 100, 80)), "object"), "64 × 64"),
+        (lambda: EYES.find(View(image(size=(80, 100)), (0, 0, 100, 80)), "object"), "64 × 64"),
     ]
     for operation, reason in refused:
         with pytest.raises(VisionError, match=reason):
             operation()
-    assert EYES.inside(View(seen.picture, (0, 0, 10, 10)), seen)
+    assert EYES.inside(View(seen.image, (0, 0, 10, 10)), seen)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRequest, WriteRequest
 from cfeval.testbed.agents.repaint import find
@@ -18,7 +18,7 @@ from tests.answers import answers
 from tests.testbed.scenes import scene_of
 
 SCENE = scene_of(("red", "circle"), ("blue", "star"), None, ("green", "cross"))
-PICTURE = Picture.from_pixels(render(SCENE))
+IMAGE = Image.from_pixels(render(SCENE))
 RECOLOR = "Change the color of the circle in the top left from red to white. Keep everything else as it is."
 REMOVE = (
     "Remove the white circle in the top left so that only the background remains there. Keep everything else as it is."
@@ -28,9 +28,9 @@ RECOLORED = replace_slot(SCENE, 0, color="white")
 REMOVED = replace_slot(RECOLORED, 0, present=False)
 
 
-def edited(editor: str, picture: Picture, positive: str, scene: Scene | None, *before: str) -> EditReply:
+def edited(editor: str, image: Image, positive: str, scene: Scene | None, *before: str) -> EditReply:
     request = EditRequest(
-        "i", picture, positive, "", 3, metadata=scene and as_metadata(scene), edit=len(before) + 1, before=before
+        "i", image, positive, "", 3, metadata=scene and as_metadata(scene), edit=len(before) + 1, before=before
     )
     [reply] = answers(registry.build("editors", {"plugin": editor}).edit, [request])
     assert isinstance(reply, EditReply)
@@ -59,10 +59,10 @@ def test_an_instruction_that_does_not_fit_the_scene_it_meets_is_refused(instruct
 
 
 def test_the_scene_editor_draws_all_edits_of_a_chain() -> None:
-    first = edited("scene", PICTURE, RECOLOR, SCENE)
-    assert first.picture == Picture.from_pixels(render(RECOLORED))
-    second = edited("scene", first.picture or PICTURE, REMOVE, SCENE, RECOLOR)
-    assert second.picture == Picture.from_pixels(render(REMOVED))
+    first = edited("scene", IMAGE, RECOLOR, SCENE)
+    assert first.image == Image.from_pixels(render(RECOLORED))
+    second = edited("scene", first.image or IMAGE, REMOVE, SCENE, RECOLOR)
+    assert second.image == Image.from_pixels(render(REMOVED))
     assert second.details == {"edit": "remove", "to": ""}
 
 
@@ -70,32 +70,32 @@ def test_the_scene_editor_draws_all_edits_of_a_chain() -> None:
     ("before", "status"), [((), Status.CITATION_ABSENT), (("Make it nicer.",), Status.EDIT_INVALID)]
 )
 def test_the_scene_editor_needs_the_chain_to_make_sense(before: tuple[str, ...], status: Status) -> None:
-    reply = edited("scene", PICTURE, REMOVE, SCENE, *before)
-    assert (reply.status, reply.picture) == (status, None)
+    reply = edited("scene", IMAGE, REMOVE, SCENE, *before)
+    assert (reply.status, reply.image) == (status, None)
     assert reply.reason
 
 
 @pytest.mark.slow
-def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
-    first = edited("diffusion", PICTURE, RECOLOR, None)
-    second = edited("diffusion", first.picture or PICTURE, REMOVE, None, RECOLOR)
-    assert second.picture is not None
+def test_an_editor_of_pixels_goes_on_from_the_image_it_is_given() -> None:
+    first = edited("diffusion", IMAGE, RECOLOR, None)
+    second = edited("diffusion", first.image or IMAGE, REMOVE, None, RECOLOR)
+    assert second.image is not None
     [seen] = answers(
         registry.build("verifiers", {"plugin": "reader"}).verify,
-        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))],
+        [VerifyRequest("i", first.image or IMAGE, second.image, REMOVE, as_metadata(SCENE), before=(RECOLOR,))],
     )
     assert seen.verified, seen.reason
 
 
 def verified(edited: Scene, **changes: Any) -> VerifyReply:
-    request = VerifyRequest("i", PICTURE, Picture.from_pixels(render(edited)), RECOLOR, as_metadata(SCENE))
+    request = VerifyRequest("i", IMAGE, Image.from_pixels(render(edited)), RECOLOR, as_metadata(SCENE))
     [reply] = answers(registry.build("verifiers", {"plugin": "reader"}).verify, [replace(request, **changes)])
     assert isinstance(reply, VerifyReply)
     return reply
 
 
 def test_the_verifier_knows_the_scene_that_an_edit_began_with() -> None:
-    chain = {"original": Picture.from_pixels(render(RECOLORED)), "positive": REMOVE, "before": (RECOLOR,)}
+    chain = {"original": Image.from_pixels(render(RECOLORED)), "positive": REMOVE, "before": (RECOLOR,)}
     assert verified(REMOVED, **chain).verified is True
     assert verified(RECOLORED, **chain).verified is False
     both_back = replace_slot(REMOVED, 1, color="red")
@@ -104,12 +104,12 @@ def test_the_verifier_knows_the_scene_that_an_edit_began_with() -> None:
     assert verified(RECOLORED).verified is True
 
 
-def test_the_ground_of_an_easy_vqa_picture_is_tinted_and_its_shape_untouched() -> None:
+def test_the_ground_of_an_easy_vqa_image_is_tinted_and_its_shape_untouched() -> None:
     [sample] = registry.build("datasets", {"plugin": "easy_vqa"}).samples(1, 0)
-    reply = edited("repaint", sample.picture, REPAINT, None)
-    assert reply.picture is not None
-    moved = (reply.picture.pixels != sample.picture.pixels).any(axis=2)
-    covered = find(sample.picture.pixels).coverage
+    reply = edited("repaint", sample.image, REPAINT, None)
+    assert reply.image is not None
+    moved = (reply.image.pixels != sample.image.pixels).any(axis=2)
+    covered = find(sample.image.pixels).coverage
     assert moved[covered == 0].all()
     assert not moved[covered == 1].any(), "only the smooth edge of the shape mixes with the ground"
     assert reply.details == {"edit": "background", "to": "mint"}

@@ -1,4 +1,4 @@
-"""The built-in judges under the protocol of 2026 and the controls: from texts, from pictures, and with known error."""
+"""The built-in judges under the protocol of 2026 and the controls: from texts, from images, and with known error."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
 from cfeval.edct.plugins.judges.noisy import NO_GRADE
@@ -105,8 +105,8 @@ def scene(top_left: Thing, bottom_right: Thing = ("green", "square")) -> Scene:
 
 def looking(request: JudgeRequest, at: Scene) -> JudgeRequest:
     """The request as a blind judge gets it."""
-    picture = Picture.from_pixels(render(at))
-    return replace(request, changes=(), question="What color is the circle?", picture=picture)
+    image = Image.from_pixels(render(at))
+    return replace(request, changes=(), question="What color is the circle?", image=image)
 
 
 def test_the_blind_judge_finds_out_what_was_edited(blind: Judge) -> None:
@@ -120,7 +120,7 @@ def test_the_blind_judge_finds_out_what_was_edited(blind: Judge) -> None:
 def test_the_blind_judge_leaves_an_edit_that_was_not_made_unscored(blind: Judge) -> None:
     [reply] = answers(blind.judge, [looking(FOLLOWED, scene(("red", "circle")))])
     assert (reply.status, reply.scores) == (Status.EDIT_INVALID, {})
-    assert "still in the picture" in reply.reason
+    assert "still in the image" in reply.reason
 
 
 def test_evidence_that_was_made_up_passes_a_judge_of_texts_and_not_one_that_looks(blind: Judge) -> None:
@@ -143,8 +143,8 @@ def test_an_object_that_is_gone_is_seen_to_be_gone(blind: Judge) -> None:
 def test_the_blind_judge_says_when_there_is_nothing_that_it_can_look_at(
     blind: Judge, size: tuple[int, int] | None
 ) -> None:
-    picture = None if size is None else Picture.from_pixels(np.zeros((*size, 3), np.uint8))
-    [reply] = answers(blind.judge, [replace(FOLLOWED, changes=(), picture=picture)])
+    image = None if size is None else Image.from_pixels(np.zeros((*size, 3), np.uint8))
+    [reply] = answers(blind.judge, [replace(FOLLOWED, changes=(), image=image)])
     assert reply.status == Status.UNPARSABLE
     [easy] = answers(
         blind.judge, [replace(looking(FOLLOWED, scene(None)), explanation="the circle in the picture is red")]
@@ -155,7 +155,7 @@ def test_the_blind_judge_says_when_there_is_nothing_that_it_can_look_at(
 class Knowing:
     """A judge that says what the item's name says: `10` is 1 for the first score and 0 for the second."""
 
-    needs_picture = False
+    needs_image = False
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         return JudgeReply(scores=dict(zip(("ac", "ef"), map(int, request.item[:2]), strict=True)), grade=4)
@@ -203,9 +203,9 @@ def test_a_noisy_judge_leaves_failures_alone_and_looks_where_its_judge_does() ->
     judge: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "grammar"}})
     [reply] = answers(judge.judge, [replace(FOLLOWED, explanation="")])
     assert reply == answers(GRAMMAR.judge, [replace(FOLLOWED, explanation="")])[0]
-    assert not judge.needs_picture
+    assert not judge.needs_image
     looks: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "reader"}})
-    assert looks.needs_picture
+    assert looks.needs_image
     assert registry.dependencies("judges", {"plugin": "noisy", "judge": {"plugin": "reader"}})
 
 

@@ -152,7 +152,7 @@ def test_the_built_in_oracle_sees_the_parts_of_cells_and_knows_that_they_exclude
 
     oracle: AttributeClassifier = build("attribute_classifiers", {"plugin": "world"})
     labels = ["red circle", "blue star"]
-    cells = [one.picture.pixels for one in build("image_sets", {"plugin": "world"}).images(labels, 8, 32, 1)]
+    cells = [one.image.pixels for one in build("image_sets", {"plugin": "world"}).images(labels, 8, 32, 1)]
     seen = oracle.decisions(torch.from_numpy(np.stack(cells)).permute(0, 3, 1, 2)).numpy()
     wanted = [[name in labels[n // 8].split() for name in oracle.attributes] for n in range(16)]
     assert (seen == wanted).all(axis=1).mean() > 0.9

@@ -22,7 +22,7 @@ def test_each_recognises_the_photographs(variant: int) -> None:
 
     found = registry.build("image_sets", {"plugin": "photographs"})
     given = list(found.images(found.classes, 1, 256, 0))
-    pixels = torch.stack([torch.tensor(one.picture.pixels).permute(2, 0, 1) for one in given])
+    pixels = torch.stack([torch.tensor(one.image.pixels).permute(2, 0, 1) for one in given])
     classifier = build(variant)
     with torch.no_grad():
         said = classifier.logits(pixels / 127.5 - 1).argmax(1).tolist()

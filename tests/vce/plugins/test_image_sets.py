@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.images import KEEP, center_crop
 from cfeval.vce.models.class_names import imagenet, imagenet_synsets
-from tests.pictures import picture
+from tests.images import image
 from tests.tiny.classifiers import write_images
 
 CHEETAH, LEOPARD = "n02130308", "n02128385"
@@ -32,8 +32,8 @@ def test_a_square_is_cut_as_torchvision_cuts_it() -> None:
     theirs = Compose([Resize(int(64 / KEEP), InterpolationMode.BICUBIC), CenterCrop(64)])
     for height, width in ((90, 131), (200, 81), (77, 77)):
         pixels = np.random.default_rng(height).integers(0, 255, (height, width, 3), dtype=np.uint8)
-        ours = center_crop(picture().from_pixels(pixels), 64, KEEP, "it", enlarge=True)
-        assert (ours.pixels == np.asarray(theirs(Image.fromarray(pixels)))).all()
+        ours = center_crop(image().from_pixels(pixels), 64, KEEP, "it", enlarge=True)
+        assert (ours.pixels == np.asarray(theirs(PIL.Image.fromarray(pixels)))).all()
 
 
 def test_a_folder_a_class_gives_the_first_of_each_by_name(tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_a_folder_a_class_gives_the_first_of_each_by_name(tmp_path: Path) -> Non
         ("ant-00", "ant"),
         ("ant-01", "ant"),
     ]
-    original = np.asarray(Image.open(tmp_path / "bee" / "01.png"))
-    assert (taken[1].picture.pixels == original[:, 6:54]).all(), "of the right height: only cut"
+    original = np.asarray(PIL.Image.open(tmp_path / "bee" / "01.png"))
+    assert (taken[1].image.pixels == original[:, 6:54]).all(), "of the right height: only cut"
 
 
 def test_classes_csv_renames_folders_and_brings_them_together(tmp_path: Path) -> None:
@@ -75,14 +75,14 @@ def test_what_cannot_be_used_is_one_line_that_names_the_file(tmp_path: Path) -> 
         list(images.images(["ant"], 2, 48, 0))
     with pytest.raises(InputError, match=r"00.png: 60 × 48 pixels are too few for a square of 64"):
         list(images.images(["ant"], 1, 64, 0))
-    assert next(folder(tmp_path, enlarge=True).images(["ant"], 1, 64, 0)).picture.pixels.shape == (64, 64, 3)
+    assert next(folder(tmp_path, enlarge=True).images(["ant"], 1, 64, 0)).image.pixels.shape == (64, 64, 3)
     path = tmp_path / "ant" / "00.png"
-    Image.new("L", (60, 60), 7).save(path)
+    PIL.Image.new("L", (60, 60), 7).save(path)
     with pytest.raises(InputError, match=r"00.png: not RGB but without colour \(mode L\)"):
         list(images.images(["ant"], 1, 48, 0))
-    gray = next(folder(tmp_path, gray=True).images(["ant"], 1, 48, 0)).picture.pixels
+    gray = next(folder(tmp_path, gray=True).images(["ant"], 1, 48, 0)).image.pixels
     assert (gray == 7).all()
-    Image.fromarray(np.full((60, 60), 40_000, dtype=np.uint16)).save(path)
+    PIL.Image.fromarray(np.full((60, 60), 40_000, dtype=np.uint16)).save(path)
     with pytest.raises(InputError, match=r"00.png: more than 8 bits a channel"):
         list(folder(tmp_path, gray=True).images(["ant"], 1, 48, 0))
     path.write_bytes(b"no image")
@@ -106,7 +106,7 @@ def test_imagenet_in_folders_goes_by_synset_and_has_torchvisions_names(tmp_path:
     assert images.classes == imagenet()
     taken = list(images.images(["leopard", "cheetah"], 1, 64, 0))
     assert [one.label for one in taken] == ["leopard", "cheetah"]
-    assert taken[0].picture.pixels.shape == (64, 64, 3), "small ones are enlarged, as the paper's code does"
+    assert taken[0].image.pixels.shape == (64, 64, 3), "small ones are enlarged, as the paper's code does"
     with pytest.raises(InputError, match="no class 'tiger'"):
         list(images.images(["tiger"], 1, 64, 0))
     found = list(registry.diagnose("image_sets", {"plugin": "imagenet", "path": str(tmp_path)}))
@@ -172,7 +172,7 @@ def test_a_photograph_comes_whole_first_and_then_in_views_that_the_seed_draws() 
     first, second = (list(photographs.images(["espresso"], 3, 200, seed)) for seed in (1, 2))
     assert [one.id for one in first] == ["coffee-000", "coffee-001", "coffee-002"]
     assert first[0] == second[0]
-    assert first[1].picture != second[1].picture
-    assert len({one.picture.sha256 for one in first}) == 3
+    assert first[1].image != second[1].image
+    assert len({one.image.sha256 for one in first}) == 3
     with pytest.raises(InputError, match=r"chelsea.png: 451 × 300 pixels are too few for a square of 400"):
         list(photographs.images(["Egyptian cat"], 1, 400, 0))

@@ -144,10 +144,10 @@ def test_timms_weights_come_from_the_hubs_cache_with_its_data_config(
     classifier = build("timm", model=TIMM, crop=True)
     config = timm.data.resolve_model_data_config(made)
     transform: Any = timm.data.create_transform(**config, is_training=False)
-    from PIL import Image
+    import PIL.Image
 
     pixels = ((images(height=200, width=200) + 1) * 127.5).round().byte()
-    by_hand = made(transform(Image.fromarray(pixels[0].permute(1, 2, 0).numpy()))[None])
+    by_hand = made(transform(PIL.Image.fromarray(pixels[0].permute(1, 2, 0).numpy()))[None])
     said = classifier.logits(pixels[:1].float() / 127.5 - 1)
     assert (said - by_hand).abs().max() < 0.05 * by_hand.abs().max()  # Pillow resizes whole numbers
     assert len(classifier.classes) == 1000

@@ -19,11 +19,11 @@ def build(folder: Path, **options: Any) -> Any:
 
 def by_hand(folder: Path, pixels: Any) -> Any:
     """The library's logits for an image (H, W, 3), uint8."""
+    import PIL.Image
     import torch
-    from PIL import Image
     from transformers import AutoImageProcessor, AutoModelForImageClassification
 
-    given = AutoImageProcessor.from_pretrained(folder)(Image.fromarray(pixels), return_tensors="pt")
+    given = AutoImageProcessor.from_pretrained(folder)(PIL.Image.fromarray(pixels), return_tensors="pt")
     with torch.no_grad():
         return AutoModelForImageClassification.from_pretrained(folder)(**given).logits
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from cfeval.core.images import Picture, folder_of
+from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files, shard_of
@@ -12,7 +12,7 @@ from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, Vce
 from cfeval.vce.tables.hypotheses import TABLE, HypothesisRow
 from tests.conftest import Run
 from tests.edct.report.study import HOSTILE
-from tests.pictures import picture
+from tests.images import image
 
 CLASSIFIERS = ("plain", "robust")
 CONDITIONS = [
@@ -88,8 +88,8 @@ def _write(path: Path, records: list[SourceImage] | list[VceCounterfactual] | li
                 at.write_bytes(_pixels(one.id).png)
 
 
-def _pixels(name: str) -> Picture:
-    return picture(sum(map(ord, name)) % 256, size=(24, 16))
+def _pixels(name: str) -> Image:
+    return image(sum(map(ord, name)) % 256, size=(24, 16))
 
 
 def _source(number: int) -> SourceImage:

@@ -1,4 +1,4 @@
-"""The page of vce: how counterfactuals end, the hypotheses as a picture, and files that another machine opens."""
+"""The page of vce: how counterfactuals end, the hypotheses as a figure, and files that another machine opens."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def test_a_view_is_a_method_and_its_rows_do_not_depend_on_the_sharding(cfeval: R
     assert without_images[0] == without_images[1]
 
 
-def test_hypotheses_are_a_picture_each_with_its_bar_and_verdict(page: Path) -> None:
+def test_hypotheses_are_a_figure_each_with_its_bar_and_verdict(page: Path) -> None:
     html = page.read_text()
     assert finding(PARTS) == (
         "Supported: H1; not supported: H2; undecided: H3. No test rests on more than 6 units (source images)."

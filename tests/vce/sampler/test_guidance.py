@@ -157,14 +157,14 @@ def test_augmented_copies_are_shown_together() -> None:
 
 
 def test_augmentation_keeps_the_first_copy_and_moves_others_by_the_seed() -> None:
-    picture = torch.linspace(-1, 1, 2 * 3 * 8 * 8).view(2, 3, 8, 8)
-    first = copies(picture, 6, (1, 2), "explained", 0, 5)
+    image = torch.linspace(-1, 1, 2 * 3 * 8 * 8).view(2, 3, 8, 8)
+    first = copies(image, 6, (1, 2), "explained", 0, 5)
     assert first.shape == (12, 3, 8, 8)
-    assert torch.equal(first[:2], picture)
-    assert not torch.allclose(first[2:], picture.repeat(5, 1, 1, 1))
-    assert torch.allclose(first[1::2], copies(picture[1:], 6, (2,), "explained", 0, 5), atol=1e-6)
+    assert torch.equal(first[:2], image)
+    assert not torch.allclose(first[2:], image.repeat(5, 1, 1, 1))
+    assert torch.allclose(first[1::2], copies(image[1:], 6, (2,), "explained", 0, 5), atol=1e-6)
     assert float(first.abs().max()) <= 1 + 1e-6
-    assert torch.equal(copies(picture, 1, (1, 2)), picture)
+    assert torch.equal(copies(image, 1, (1, 2)), image)
 
 
 def test_augmentation_leaves_an_even_image_as_it_is() -> None:

@@ -219,9 +219,9 @@ def test_progress_counts_every_image_once() -> None:
 
 
 def test_rejection_drops_what_is_not_in_the_target_or_not_finite() -> None:
-    pictures = torch.zeros(4, 3, 2, 2)
-    pictures[0, 0], pictures[1, 1], pictures[2, 1], pictures[3, 1] = 1, 1, 5, float("nan")
-    found = accepted(pictures, [1, 1, 1, 1], ToyClassifier(), True, BatchBudget(3))
+    images = torch.zeros(4, 3, 2, 2)
+    images[0, 0], images[1, 1], images[2, 1], images[3, 1] = 1, 1, 5, float("nan")
+    found = accepted(images, [1, 1, 1, 1], ToyClassifier(), True, BatchBudget(3))
     assert found.tolist() == [False, True, True, False]
 
 

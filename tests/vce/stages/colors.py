@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.vce.predictions import Images, Views, from_bytes, pixels_of
 from cfeval.vce.records import Pair, VceCounterfactual
 
@@ -57,8 +57,8 @@ class Means:
         return images.double().mean(dim=(2, 3))
 
 
-def plain(red: int, green: int, blue: int, side: int = SIDE) -> Picture:
-    return Picture.from_pixels(np.full((side, side, 3), (red, green, blue), dtype=np.uint8))
+def plain(red: int, green: int, blue: int, side: int = SIDE) -> Image:
+    return Image.from_pixels(np.full((side, side, 3), (red, green, blue), dtype=np.uint8))
 
 
 def record(source_image: str, target: str, repeat: int = 0, pair: Pair = "ideal", **more: object) -> VceCounterfactual:
@@ -73,13 +73,13 @@ def record(source_image: str, target: str, repeat: int = 0, pair: Pair = "ideal"
     )
 
 
-def views(pictures: dict[str, Picture], samples: dict[str, Images] | None = None) -> Views:
+def views(images: dict[str, Image], samples: dict[str, Images] | None = None) -> Views:
     """Images by the id of a source image or of a counterfactual."""
-    return Views(pictures.__getitem__, pictures.__getitem__, samples.__getitem__ if samples else None)
+    return Views(images.__getitem__, images.__getitem__, samples.__getitem__ if samples else None)
 
 
-def as_sample(picture: Picture, shift: float = 0.0) -> Images:
-    return from_bytes(pixels_of(picture)) + np.float32(shift)
+def as_sample(image: Image, shift: float = 0.0) -> Images:
+    return from_bytes(pixels_of(image)) + np.float32(shift)
 
 
 def of(records: Sequence[VceCounterfactual], status: str) -> list[str]:

@@ -36,11 +36,9 @@ def channels(number: int, red: int) -> tuple[int, int, int]:
     return red + number, 60 if number % 3 else 200, 40 * number
 
 
-PICTURES = {f"on{n}": plain(*channels(n, 180)) for n in range(6)} | {
-    f"off{n}": plain(*channels(n, 20)) for n in range(6)
-}
-PICTURES |= {f"on{n}-off": plain(30, 200 if n > 2 else channels(n, 0)[1], 40 * n) for n in range(6)}
-PICTURES |= {f"off{n}-on": plain(190, channels(n, 0)[1], 250 if n < 4 else 40 * n) for n in range(6)}
+IMAGES = {f"on{n}": plain(*channels(n, 180)) for n in range(6)} | {f"off{n}": plain(*channels(n, 20)) for n in range(6)}
+IMAGES |= {f"on{n}-off": plain(30, 200 if n > 2 else channels(n, 0)[1], 40 * n) for n in range(6)}
+IMAGES |= {f"off{n}-on": plain(190, channels(n, 0)[1], 250 if n < 4 else 40 * n) for n in range(6)}
 
 
 def scored(source: str, target: str, side: str, **values: float) -> list[VceScore]:
@@ -58,7 +56,7 @@ def scored(source: str, target: str, side: str, **values: float) -> list[VceScor
 
 
 def grouped(found: list[VceScore], oracle: Bright) -> list[GroupScore]:
-    distributions = Distributions(views(PICTURES), {"fid": Means()}, splits=3, batch=4)
+    distributions = Distributions(views(IMAGES), {"fid": Means()}, splits=3, batch=4)
     return list(group_scores(found, CONDITION, distributions, {}, 1, {"bright": oracle}))
 
 
@@ -66,7 +64,7 @@ BOTH = [*scored("Red", "not Red", "on", fs=0.2), *scored("not Red", "Red", "off"
 
 
 def decided(names: list[str]) -> np.ndarray:
-    return np.array([PICTURES[name].pixels.mean(axis=(0, 1)) > 127 for name in names])
+    return np.array([IMAGES[name].pixels.mean(axis=(0, 1)) > 127 for name in names])
 
 
 def test_a_groups_mnac_is_its_own_and_cd_that_of_both_directions() -> None:
@@ -117,8 +115,8 @@ def test_an_oracle_that_does_not_know_the_classes_is_not_asked() -> None:
 def test_distances_of_both_directions_are_of_their_images_together() -> None:
     one, other = (group.figures for group in grouped(BOTH, Bright()))
     means = [
-        np.array([PICTURES[name].pixels.mean(axis=(0, 1)) for name in names])
-        for names in ([n for n in PICTURES if "-" not in n], [n for n in PICTURES if "-" in n])
+        np.array([IMAGES[name].pixels.mean(axis=(0, 1)) for name in names])
+        for names in ([n for n in IMAGES if "-" not in n], [n for n in IMAGES if "-" in n])
     ]
     assert one["fid_both"] == other["fid_both"] == pytest.approx(frechet_distance(*means), abs=1e-4)
     assert "fid_both" not in grouped(BOTH[:6], Bright())[0].figures

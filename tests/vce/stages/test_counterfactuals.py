@@ -15,7 +15,7 @@ from cfeval.vce.method import Compute, Method
 from cfeval.vce.records import Group, SourceImage
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.stages.counterfactuals import Made, Wanted, counterfactuals, to_images, to_pixels, wanted
-from tests.pictures import picture
+from tests.images import image
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser
 
 SIDE = 4
@@ -25,7 +25,7 @@ GROUPS = [
     Group(source="blue", target="green", pair="ideal"),
 ]
 SOURCES = [
-    SourceImage(id=f"{label}-{number}", label=label, number=number, image=picture().ref(f"{label}-{number}.png"))
+    SourceImage(id=f"{label}-{number}", label=label, number=number, image=image().ref(f"{label}-{number}.png"))
     for label in ("red", "blue")
     for number in range(3)
 ]
@@ -85,23 +85,23 @@ def test_results_do_not_depend_on_the_batch() -> None:
         assert [one.record for one in other] == [one.record for one in first]
 
 
-def test_repeats_differ_and_the_record_names_its_picture() -> None:
+def test_repeats_differ_and_the_record_names_its_image() -> None:
     one, other = made(wanted(SOURCES[:1], GROUPS[:1], 2, 1, same_noise=True))
     assert one.record.image != other.record.image
     for each in (one, other):
         assert each.record.image is not None
-        assert list(each.pictures) == [each.record.image.path] == [f"{each.record.id}.png"]
+        assert list(each.images) == [each.record.image.path] == [f"{each.record.id}.png"]
         assert each.values is not None
-        assert (each.pictures[each.record.image.path].pixels == to_pixels(each.values)).all()
+        assert (each.images[each.record.image.path].pixels == to_pixels(each.values)).all()
 
 
-def test_what_the_classifier_sees_elsewhere_is_rejected_and_has_no_picture() -> None:
+def test_what_the_classifier_sees_elsewhere_is_rejected_and_has_no_image() -> None:
     stubborn = ToyClassifier(weight=torch.zeros(3, 3 * SIDE * SIDE))  # every class alike: it says the first, red
     method = METHOD.model_copy(update={"reject": True})
     found = made(wanted(SOURCES, GROUPS, 1, 1, same_noise=True), method, classifier=stubborn)
     assert {one.record.status for one in found} == {Status.REJECTED}
     for one in found:
-        assert (one.record.image, dict(one.pictures), one.values) == (None, {}, None)
+        assert (one.record.image, dict(one.images), one.values) == (None, {}, None)
         assert (one.record.stage, one.record.reason) == (
             "counterfactuals",
             "the classifier sees another class than the target",
@@ -129,7 +129,7 @@ def test_what_diverges_has_no_image_and_leaves_the_others_alone(reject: bool) ->
     assert Status.NO_IMAGE in statuses
     assert statuses - {Status.REJECTED} >= ({Status.NO_IMAGE} if reject else {Status.NO_IMAGE, Status.OK})
     for one in found:
-        assert bool(one.pictures) == (one.record.status == Status.OK) == (one.record.image is not None)
+        assert bool(one.images) == (one.record.status == Status.OK) == (one.record.image is not None)
         if one.record.status == Status.NO_IMAGE:
             assert "not finite" in one.record.reason
     alone = [made([task], method, denoiser=Diverging())[0].record for task in tasks]

@@ -20,7 +20,7 @@ GREENS = {
     for repeat in range(2)
 }
 BLUES = {f"r{n}-blue-0": plain(150, 20 * n, 50 * n) for n in range(6)}
-PICTURES = REDS | GREENS | BLUES
+IMAGES = REDS | GREENS | BLUES
 RECORDS = [
     *(record(f"r{n}", "green", repeat) for n in range(6) for repeat in range(2)),
     *(record(f"r{n}", "blue", pair="other") for n in range(6)),
@@ -29,17 +29,17 @@ RECORDS = [
 
 def measured(records: list[VceCounterfactual], **oracles: Colors) -> list[VceScore]:
     measures = Measures(Colors("red", "green", "blue"), oracles, {"apart": Apart()}, cout_steps=0)
-    return list(scores([records], views(PICTURES), measures))
+    return list(scores([records], views(IMAGES), measures))
 
 
 def grouped(found: list[VceScore], **changes: object) -> list[GroupScore]:
-    given = {"views": views(PICTURES), "extractors": {"fd": Means()}, "splits": 3, "batch": 4}
+    given = {"views": views(IMAGES), "extractors": {"fd": Means()}, "splits": 3, "batch": 4}
     distributions = Distributions(**given | changes)  # type: ignore[arg-type]
     return list(group_scores(found, CONDITION, distributions, {"apart": Apart()}, seed=1))
 
 
 def features(names: list[str]) -> np.ndarray:
-    return np.array([PICTURES[name].pixels.mean(axis=(0, 1)) for name in names])
+    return np.array([IMAGES[name].pixels.mean(axis=(0, 1)) for name in names])
 
 
 def test_a_group_has_a_score_with_its_shares_and_means() -> None:
@@ -114,15 +114,15 @@ def test_one_counterfactual_has_no_distance_of_distributions() -> None:
 def test_features_of_the_same_originals_are_computed_once() -> None:
     means = Means()
     grouped(measured(RECORDS), extractors={"fd": means})
-    assert sum(len(images) for images in means.seen) == len(PICTURES)
+    assert sum(len(images) for images in means.seen) == len(IMAGES)
 
 
 def test_the_reference_evaluation_wraps_bytes_and_takes_norms_of_batches() -> None:
-    samples = {name: as_sample(picture) for name, picture in PICTURES.items()}
+    samples = {name: as_sample(image) for name, image in IMAGES.items()}
     means = Means()
     found = measured(RECORDS)
-    green, _ = grouped(found, views=views(PICTURES, samples), extractors={"fd": means})
-    first = PICTURES["r0"].pixels[0, 0].astype(np.float32)
+    green, _ = grouped(found, views=views(IMAGES, samples), extractors={"fd": means})
+    first = IMAGES["r0"].pixels[0, 0].astype(np.float32)
     wrapped = np.trunc((first / 255 * 2 - 1) * 255).astype(int) % 256
     assert means.seen[0][0, :, 0, 0].tolist() == wrapped.tolist()
     of_green = np.array([score.distances["d2"] for score in found if score.target == "green"])

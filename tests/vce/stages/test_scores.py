@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from cfeval.core.errors import InputError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.vce.records import VceScore
 from cfeval.vce.stages.scores import Measures, scores
 from tests.vce.stages.colors import SIDE, Apart, Colors, Means, as_sample, plain, record, views
 
-PICTURES = {
+IMAGES = {
     "a": plain(200, 0, 0),
     "b": plain(250, 10, 0),
     "a-green-0": plain(0, 200, 0),
@@ -33,7 +33,7 @@ def measures(**changes: object) -> Measures:
 
 
 def scored(**changes: object) -> list[VceScore]:
-    return list(scores([RECORDS], views(PICTURES), measures(**changes), batch=2))
+    return list(scores([RECORDS], views(IMAGES), measures(**changes), batch=2))
 
 
 def test_every_field_says_what_it_should() -> None:
@@ -63,7 +63,7 @@ def test_every_field_says_what_it_should() -> None:
 
 def test_a_failure_keeps_its_status_and_nobody_looks_at_its_image() -> None:
     failed = record("a", "green", 1, status=Status.REJECTED, stage="counterfactuals", reason="not in the target class")
-    one, two = scores([[failed, RECORDS[0]]], views(PICTURES), measures())
+    one, two = scores([[failed, RECORDS[0]]], views(IMAGES), measures())
     assert (one.status, one.stage, one.reason) == (Status.REJECTED, "counterfactuals", "not in the target class")
     assert one.predicted is one.p_target is one.before is None
     assert one.distances == one.others == one.oracles == {}
@@ -72,7 +72,7 @@ def test_a_failure_keeps_its_status_and_nobody_looks_at_its_image() -> None:
 
 
 def test_batches_do_not_matter() -> None:
-    by_batch = [list(scores([RECORDS], views(PICTURES), measures(), batch=size)) for size in (1, 2, 64)]
+    by_batch = [list(scores([RECORDS], views(IMAGES), measures(), batch=size)) for size in (1, 2, 64)]
     assert by_batch[0] == by_batch[1] == by_batch[2]
 
 
@@ -107,15 +107,15 @@ def test_without_the_source_class_there_is_no_p_source_and_no_cout() -> None:
 
 @pytest.mark.parametrize("bad", ["b", "b-green-0"])
 def test_an_image_of_another_size_is_named(bad: str) -> None:
-    pictures = PICTURES | {bad: plain(1, 2, 3, side=5)}
+    images = IMAGES | {bad: plain(1, 2, 3, side=5)}
     with pytest.raises(InputError, match=f"{bad}: an image of 5 × 5 pixels among images of 4 × 4"):
-        list(scores([RECORDS], views(pictures), measures()))
+        list(scores([RECORDS], views(images), measures()))
 
 
 def reference(records: list, shift: float, measured: Measures) -> list[VceScore]:
-    samples = {name: as_sample(picture, shift) for name, picture in PICTURES.items() if "-" in name}
+    samples = {name: as_sample(image, shift) for name, image in IMAGES.items() if "-" in name}
     groups = [[one for one in records if one.target == target] for target in ("green", "blue")]
-    return list(scores(groups, views(PICTURES, samples), measured, batch=1))
+    return list(scores(groups, views(IMAGES, samples), measured, batch=1))
 
 
 def test_the_reference_evaluation_takes_samples_as_they_are() -> None:
@@ -145,14 +145,14 @@ def test_similarities_see_no_bytes_that_wrap_around() -> None:
     assert means.seen[1].min() == 255  # beyond the range: clamped
 
 
-def test_pictures_are_asked_for_batch_by_batch() -> None:
+def test_images_are_asked_for_batch_by_batch() -> None:
     asked: list[str] = []
 
-    def original(name: str) -> Picture:
+    def original(name: str) -> Image:
         asked.append(name)
-        return PICTURES[name]
+        return IMAGES[name]
 
-    stream = scores([RECORDS], views(PICTURES).__class__(original, PICTURES.__getitem__), measures(), batch=1)
+    stream = scores([RECORDS], views(IMAGES).__class__(original, IMAGES.__getitem__), measures(), batch=1)
     next(stream)
     assert asked == ["a"]
 

@@ -5,8 +5,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import PIL.Image
 import pytest
-from PIL import Image
 
 from cfeval.core.errors import InputError
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
@@ -28,7 +28,7 @@ NOUNS = WordNet(
 def photo(tmp_path: Path) -> Path:
     """A red circle."""
     file = tmp_path / "photo.png"
-    Image.fromarray(draw_cells(["red circle"], random.Random(5))[0]).save(file)
+    PIL.Image.fromarray(draw_cells(["red circle"], random.Random(5))[0]).save(file)
     return file
 
 
@@ -43,7 +43,7 @@ def test_one_image_from_start_to_end(cfeval: Run, photo: Path, tmp_path: Path) -
     figures = json.loads((out / "figures.json").read_text())
     assert figures["classifier_sees"] == "red square"
     assert figures["p_target"] > 0.5 > figures["p_target_before"]
-    with Image.open(out / "counterfactual.png") as made, Image.open(out / "sheet.png") as sheet:
+    with PIL.Image.open(out / "counterfactual.png") as made, PIL.Image.open(out / "sheet.png") as sheet:
         assert made.size == (32, 32)
         assert sheet.width > 300
 
@@ -152,7 +152,7 @@ def test_a_photograph_under_ones_own_classifier_from_start_to_end(
 ) -> None:
     photo = tmp_path / "photo.jpg"
     pixels = (127.5 * (images(5, 1, 96, 120)[0].permute(1, 2, 0) + 1)).round().byte().numpy()
-    Image.fromarray(pixels).save(photo)
+    PIL.Image.fromarray(pixels).save(photo)
     words, out = own(tmp_path), tmp_path / "out"
     status, listed, err = cfeval("vce", "try", photo, *words)
     assert status == 0, err
@@ -169,7 +169,7 @@ def test_a_photograph_under_ones_own_classifier_from_start_to_end(
     assert 0 < figures["mean_change"] < 100
     assert f"target {target}: " in told
     assert "nothing says whether this is an adversarial example" in told
-    with Image.open(out / "counterfactual.png") as made:
+    with PIL.Image.open(out / "counterfactual.png") as made:
         assert made.size == (64, 64)
 
 

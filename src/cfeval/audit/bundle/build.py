@@ -129,9 +129,9 @@ def _crate(study: Study, files: Iterable[str], used: Iterable[str], redact: bool
     there = set(files)
     made = listed & there
     others = {name for name in there - made - set(used) if not name.startswith(of_results)}
-    pictured = [] if redact else [folder for folder in folders if Path(folder).is_dir()]
+    image_folders = [] if redact else [folder for folder in folders if Path(folder).is_dir()]
     told = crate.Told(study.date, study.licence, sorted(set(study.results.values())), redact)
-    return _of_bytes(crate.crate(told, there & set(used), made, pictured, others))
+    return _of_bytes(crate.crate(told, there & set(used), made, image_folders, others))
 
 
 def _redacted(study: Study, plans: Sequence[PlanFile], files: Mapping[str, _File]) -> dict[str, _File]:

@@ -173,7 +173,7 @@ def _message(turn: Message, key: str, target: Target, images: bool) -> Any:
 def _image(shown: Shown) -> Any:
     from inspect_ai import model
 
-    return model.ContentImage(image=data_url(shown.picture()))
+    return model.ContentImage(image=data_url(shown.image()))
 
 
 def _scores(one: Transcript, condition: Condition | PairCondition) -> Iterator[tuple[str, Any]]:

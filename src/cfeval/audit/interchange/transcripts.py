@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from cfeval.audit.interchange.study import Finished
-from cfeval.core.images import Picture, folder_of, load
+from cfeval.core.images import Image, folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import ImageRef, StageResult, Status
 from cfeval.datasets.pair import pair_of
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
     folder: Path
     ref: ImageRef
 
-    def picture(self) -> Picture:
+    def image(self) -> Image:
         """Its pixels; InputError where it is not the image that the record names."""
         return load(self.folder, self.ref)
 

@@ -22,8 +22,8 @@ from cfeval.core.provenance.sources import is_own, path_of
 from cfeval.core.provenance.state import State, remove
 
 _SETTLED_SECONDS = 2
-_PICTURES = (".png", ".npy")
-"""Endings of the files that a stage writes into a folder of pictures."""
+_IMAGES = (".png", ".npy")
+"""Endings of the files that a stage writes into a folder of images."""
 COUNTER = "CFEVAL_JOBS_LOG"
 """The environment variable that names a file to which every job adds a line: made or kept, stage, first output."""
 
@@ -80,20 +80,20 @@ class _Given:
 
 
 def _clear(job: Job) -> None:
-    """Take away the pictures of a run that was broken off: a folder of pictures whose record file is not there.
+    """Take away the images of a run that was broken off: a folder of images whose record file is not there.
 
     And what a sidecar proves to be of a former job, as of another number of shards, which lies in such a folder.
 
     Raises:
-        InputError: a folder of pictures holds something else, which would be lost with them.
+        InputError: a folder of images holds something else, which would be lost with them.
     """
     for folder in (path for path in job.outputs if path.endswith("/") and os.path.isdir(path)):
         remove(State([], Planner(memory=None)).former(set(_files(folder))))
         names = _files(folder)
-        if own := [name for name in names if not name.endswith((*job.made_files, *_PICTURES))]:
-            raise InputError(f"{own[0]}: no picture of this job's, and its folder is made anew; move it away")
+        if own := [name for name in names if not name.endswith((*job.made_files, *_IMAGES))]:
+            raise InputError(f"{own[0]}: no image of this job's, and its folder is made anew; move it away")
         if not any(os.path.splitext(path)[0] == folder.rstrip("/") and os.path.exists(path) for path in job.outputs):
-            for name in [name for name in names if name.endswith(_PICTURES)]:
+            for name in [name for name in names if name.endswith(_IMAGES)]:
                 os.unlink(name)
             for at, _, _ in os.walk(folder, topdown=False):
                 with contextlib.suppress(OSError):  # shards of the same dataset lie in it

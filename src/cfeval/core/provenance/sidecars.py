@@ -12,7 +12,7 @@ from cfeval.core.provenance.hashes import Hashes, digest
 from cfeval.core.provenance.jobs import ENDING
 
 _EMPTY = digest(b"")
-"""The hash of a folder without pictures, which neither git nor DVC brings back."""
+"""The hash of a folder without images, which neither git nor DVC brings back."""
 
 
 class Plan(BaseModel):
@@ -94,7 +94,7 @@ def seal_faults(results: Path, files: Iterable[Path] = ()) -> Iterator[tuple[Pat
 def _faults(results: Path, first: str, sidecar: Sidecar, hashes: Hashes) -> Iterator[tuple[Path, str]]:
     name = f"{Path(first).name}{ENDING}"
     for place, sha in sorted(sidecar.results_in(sidecar.outputs).items()):
-        what = "its pictures are not those that" if place.endswith("/") else "is not the file that"
+        what = "its images are not those that" if place.endswith("/") else "is not the file that"
         yield results / place, "" if _hash(results, place, hashes) == sha else f"{what} {name} names"
     for place, sha in sorted(sidecar.results_in(sidecar.inputs).items()):
         same = _hash(results, place, hashes) == sha
@@ -102,7 +102,7 @@ def _faults(results: Path, first: str, sidecar: Sidecar, hashes: Hashes) -> Iter
 
 
 def _hash(results: Path, place: str, hashes: Hashes) -> str | None:
-    """The hash of a file, or of a folder of pictures; None where there is no such file, or none that can be read."""
+    """The hash of a file, or of a folder of images; None where there is no such file, or none that can be read."""
     try:
         found = hashes.path(f"{results}/{place}")
     except (OSError, ValueError):

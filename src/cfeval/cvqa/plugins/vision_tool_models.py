@@ -1,4 +1,4 @@
-"""What vision operations that rest on models share: the part of a picture that is looked at, and chat models asked."""
+"""What vision operations that rest on models share: the part of an image that is looked at, and chat models asked."""
 
 from collections.abc import Iterator
 from math import ceil, floor
@@ -7,7 +7,7 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
@@ -87,7 +87,7 @@ class Talk:
         if option not in self._models:
             what = "no answers to questions" if option == "vqa" else "no language model"
             raise VisionError(f"vision '{self._plugin}' offers {what}; set its option '{option}' to a chat plugin")
-        worded = ChatMessage("user", fill(self._templates[template], question=turn.text), turn.picture)
+        worded = ChatMessage("user", fill(self._templates[template], question=turn.text), turn.image)
         with waiting():
             reply = answered(self._models[option].generate, ChatRequest(item, (worded,), seed))
         name_calls(reply.calls)
@@ -100,26 +100,26 @@ class Talk:
 
 
 def whole(view: View) -> tuple[int, int, int, int]:
-    """The part in whole pixels, all that it touches: left, top, right and bottom, cut at the picture's borders.
+    """The part in whole pixels, all that it touches: left, top, right and bottom, cut at the image's borders.
 
     Raises:
-        VisionError: no pixel of the picture is in it.
+        VisionError: no pixel of the image is in it.
     """
-    height, width = view.picture.pixels.shape[:2]
+    height, width = view.image.pixels.shape[:2]
     left, top, right, bottom = view.box
     found = max(0, floor(left)), max(0, floor(top)), min(width, ceil(right)), min(height, ceil(bottom))
     if found[0] >= found[2] or found[1] >= found[3]:
-        raise VisionError(f"the part {tuple(map(round, view.box))} holds no pixel of a {width} × {height} picture")
+        raise VisionError(f"the part {tuple(map(round, view.box))} holds no pixel of a {width} × {height} image")
     return found
 
 
-def part(view: View) -> Picture:
-    """The pixels of the part, as a picture of its own; the picture itself, as it is, where that is all of it."""
+def part(view: View) -> Image:
+    """The pixels of the part, as an image of its own; the image itself, as it is, where that is all of it."""
     left, top, right, bottom = whole(view)
-    height, width = view.picture.pixels.shape[:2]
+    height, width = view.image.pixels.shape[:2]
     if (left, top, right, bottom) == (0, 0, width, height):
-        return view.picture
-    return Picture.from_pixels(view.picture.pixels[top:bottom, left:right])
+        return view.image
+    return Image.from_pixels(view.image.pixels[top:bottom, left:right])
 
 
 def center_in(inner: Box, outer: Box) -> bool:

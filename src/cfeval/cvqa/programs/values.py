@@ -110,7 +110,7 @@ class ImagePatch:
     def view(self) -> View:
         """The part, for vision operations."""
         box = (self.x + self.left, self.y - self.upper, self.x + self.right, self.y - self.lower)
-        return View(self.source.picture, box, self.found, self.source.item, self.source.seed)
+        return View(self.source.image, box, self.found, self.source.item, self.source.seed)
 
 
 @dataclass(frozen=True, eq=False)

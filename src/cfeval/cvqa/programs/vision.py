@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.programs.limits import Broken, Exhausted, Meter, ProgramFault, clean
 
@@ -48,7 +48,7 @@ class Found:
 class View:
     """The part of an image that an operation looks at; `item` and `seed` are those of the question."""
 
-    picture: Picture
+    image: Image
     box: Box
     found: Found | None = None
     """What was found there, where the part is a finding."""

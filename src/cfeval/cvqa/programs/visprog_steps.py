@@ -3,7 +3,7 @@
 Boxes are `Found` in pixels of the whole image, y points down. Kept as published: LOC's half images for TOP, BOTTOM,
 LEFT and RIGHT, its suppression of boxes that overlap (IoU over .5, sides counted inclusively), crops grown by half,
 sides cut at the CENTRE of the first box, and the LEFT half where ABOVE and BELOW have no box. Departures: things that
-the detector tells apart by `key` are never suppressed; LOC's drawn picture (`OUT_IMAGE`) is the plain image.
+the detector tells apart by `key` are never suppressed; LOC's drawn image (`OUT_IMAGE`) is the plain image.
 
 EXTENSIONS: `INSIDE(box=BOX0,region=BOX1)` keeps the boxes that lie within the OUTLINE of something in the region,
 `OUTSIDE` the others.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Out, Seed, build
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import failure
@@ -21,7 +21,7 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
-"""Pairs whose pictures are held at a time."""
+"""Pairs whose images are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Put:
 
 def answers(
     pairs: Iterable[QuestionPair],
-    picture_of: Callable[[QuestionPair], Picture],
+    image_of: Callable[[QuestionPair], Image],
     solver: Solver,
     orders: int,
     seed: int,
@@ -43,7 +43,7 @@ def answers(
 
     Args:
         pairs: the questions.
-        picture_of: how to open a pair's picture.
+        image_of: how to open a pair's image.
         solver: who is asked.
         orders: 1 asks as the question stands; 2 to 4 also with the options rotated by one, two, three places. With 4
             every value stands once at every letter.
@@ -51,8 +51,8 @@ def answers(
     """
 
     def requests(pair: QuestionPair) -> list[AnswerRequest]:
-        picture = picture_of(pair)
-        return [_request(put, picture, seed) for put in _puts(pair, orders)]
+        image = image_of(pair)
+        return [_request(put, image, seed) for put in _puts(pair, orders)]
 
     async def answer(its: list[AnswerRequest]) -> list[AnswerReply]:
         return await asyncio.gather(*(solver.answer(request) for request in its))
@@ -78,10 +78,10 @@ def _puts(pair: QuestionPair, orders: int) -> Iterator[_Put]:
             yield _Put(pair, side, order, choices.reordered(order).text())
 
 
-def _request(put: _Put, picture: Picture, seed: int) -> AnswerRequest:
+def _request(put: _Put, image: Image, seed: int) -> AnswerRequest:
     pair, side = put.pair, put.side
     own = derive_seed(seed, pair.id, side, put.option_order)
-    return AnswerRequest(pair.id, side, pair.type, picture, put.question, own)
+    return AnswerRequest(pair.id, side, pair.type, image, put.question, own)
 
 
 def _said(put: _Put, reply: AnswerReply) -> Answer:
@@ -110,7 +110,7 @@ def run(
 ) -> None:
     """Have every question of a set answered, original and counterfactual, each in a fresh turn."""
     use_offline_cache(offline)
-    open_picture = opener(questions)
+    open_image = opener(questions)
     total = (
         asked_in_all(read_jsonl(questions, QuestionPair), orders)
         if orders > 1
@@ -118,5 +118,5 @@ def run(
     )
     pairs = read_jsonl(questions, QuestionPair)
     who = build("solvers", solver, "--solver")
-    said = answers(pairs, lambda pair: open_picture(pair.image), who, orders, seed)
+    said = answers(pairs, lambda pair: open_image(pair.image), who, orders, seed)
     write_jsonl(out, track(said, total, "answers"))

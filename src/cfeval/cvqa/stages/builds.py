@@ -157,7 +157,7 @@ def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
 def _filed(
     out: Path, fates: Path, done: Iterable[tuple[Path, Assembly]], shards: int, archive: bool
 ) -> Iterator[CvqaBuild]:
-    """Files the pairs with their pictures and what became of every draft, and passes that on.
+    """Files the pairs with their images and what became of every draft, and passes that on.
 
     Args:
         done: what came of the drafts, each with the file that it stands in.
@@ -165,8 +165,8 @@ def _filed(
     with atomic_writer(fates) as add_fate, sharded_gallery(out, shards, archive) as add:
         for file, one in done:
             if pair := one.pair:
-                picture = images.load(images.folder_of(file), pair.image)
-                add(pair.id, pair, {pair.image.path: picture})
+                image = images.load(images.folder_of(file), pair.image)
+                add(pair.id, pair, {pair.image.path: image})
             add_fate(record_line(one.build))
             yield one.build
 

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.progress import track
 from cfeval.core.records import Status, failure
 from cfeval.core.sampling import derive_seed
-from cfeval.core.shards import file_pictured
+from cfeval.core.shards import file_with_images
 from cfeval.cvqa.building.arithmetic import check_sum
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator, Wanted
 from cfeval.cvqa.records import Draft, Question
@@ -176,34 +176,34 @@ def run(
     skipped = Skipped()
     made = drafts(kept, writer, seed, skipped, _names(source))
     try:
-        file_pictured(out, track(_pictured(made, kept), items, "drafts"), shards, archive)
+        file_with_images(out, track(_with_images(made, kept), items, "drafts"), shards, archive)
     finally:
         for line in skipped.lines():  # also where all are, and there is nothing to file
             print(line, file=sys.stderr)
 
 
 class _Kept:
-    """Passes samples on and keeps their pictures until they are taken."""
+    """Passes samples on and keeps their images until they are taken."""
 
     def __init__(self, raws: Iterable[RawSample]) -> None:
         self.raws = raws
-        self.pictures: dict[str, Picture] = {}
+        self.images: dict[str, Image] = {}
 
     def __iter__(self) -> Iterator[Sample]:
         for raw in self.raws:
-            self.pictures[raw.id] = raw.picture
+            self.images[raw.id] = raw.image
             yield as_record(raw, Sample)
 
-    def take(self, item: str) -> Picture:
-        """The picture of a sample; those of samples before it, which were left out, are given up."""
-        for other in list(self.pictures):
-            picture = self.pictures.pop(other)
+    def take(self, item: str) -> Image:
+        """The image of a sample; those of samples before it, which were left out, are given up."""
+        for other in list(self.images):
+            image = self.images.pop(other)
             if other == item:
-                return picture
+                return image
         raise KeyError(item)
 
 
-def _pictured(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, Picture, str]]:
+def _with_images(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, Image, str]]:
     for draft in made:
         yield draft.id, draft, kept.take(draft.id), draft.image.path
 

@@ -1,4 +1,4 @@
-"""The pairs of a set of questions: filed with their pictures, and written as the published CSV for other tools."""
+"""The pairs of a set of questions: filed with their images, and written as the published CSV for other tools."""
 
 from itertools import chain
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
 from cfeval.core.jsonl import read_jsonl
-from cfeval.core.shards import file_pictured, whole_or_shards_of_all
+from cfeval.core.shards import file_with_images, whole_or_shards_of_all
 from cfeval.cvqa.csv_format import CvqaRow, write_questions
 from cfeval.cvqa.files import name_unusable
 from cfeval.cvqa.records import QuestionPair
@@ -23,15 +23,15 @@ def run(
     shards: Shards = 1,
     archive: Archive = False,
 ) -> None:
-    """File the pairs of a set of questions with their pictures, cut into shards by a hash of the id.
+    """File the pairs of a set of questions with their images, cut into shards by a hash of the id.
 
     A row that cannot be used (no image, malformed) is named in one line and left out; the rest goes on, and the number
     of those left out is told.
     """
     source = build("question_sets", set_, "--set")
-    filed = ((as_record(raw, QuestionPair), raw.picture) for raw in source.pairs(items, seed))
-    items_ = ((pair.id, pair, picture, pair.image.path) for pair, picture in filed)
-    file_pictured(out, items_, shards, archive)
+    filed = ((as_record(raw, QuestionPair), raw.image) for raw in source.pairs(items, seed))
+    items_ = ((pair.id, pair, image, pair.image.path) for pair, image in filed)
+    file_with_images(out, items_, shards, archive)
     name_unusable(source.skipped)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Out, Seed, build
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status, failure, map_ok, propagated
@@ -19,25 +19,25 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
 STAGE = "reviews"
-PictureOf = Callable[[Draft], Picture]
+ImageOf = Callable[[Draft], Image]
 
 
 def reviews(
-    drafts: Iterable[Draft], picture_of: PictureOf, question_validator: QuestionValidator, seed: int
+    drafts: Iterable[Draft], image_of: ImageOf, question_validator: QuestionValidator, seed: int
 ) -> Iterator[Review]:
     """Have every draft reviewed, in order; one that failed before carries its failure on."""
 
     def request(draft: Draft) -> CheckRequest:
-        return _request(draft, picture_of(draft), seed)
+        return _request(draft, image_of(draft), seed)
 
     for draft, reply in map_ok(drafts, lambda sound: map_requests(sound, request, question_validator.check, BATCH)):
         yield _review(draft.id, reply) if reply else Review(id=draft.id, **propagated(draft))
 
 
-def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
+def _request(draft: Draft, image: Image, seed: int) -> CheckRequest:
     return CheckRequest(
         item=draft.id,
-        picture=picture,
+        image=image,
         original=draft.original,
         counterfactual=Question(question=draft.question, answer=draft.answer),
         type=draft.type,
@@ -71,6 +71,6 @@ def run(
 ) -> None:
     """Have drafts checked by a second model: is the question about the image, and is its answer right?"""
     use_offline_cache(offline)
-    who, open_picture = build("question_validators", question_validator, "--question-validator"), opener(drafts)
-    made = reviews(read_jsonl(drafts, Draft), lambda draft: open_picture(draft.image), who, seed)
+    who, open_image = build("question_validators", question_validator, "--question-validator"), opener(drafts)
+    made = reviews(read_jsonl(drafts, Draft), lambda draft: open_image(draft.image), who, seed)
     write_jsonl(out, track(made, count_records(drafts), "reviews"))

@@ -13,7 +13,8 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw
+import PIL.Image
+from PIL import ImageDraw
 
 from cfeval.core.errors import InputError
 from cfeval.core.images import MAX_PIXELS
@@ -40,7 +41,7 @@ class Icons(Protocol):
         """What there is to choose from."""
         ...
 
-    def sprite(self, name: str, radius: int) -> Image.Image:
+    def sprite(self, name: str, radius: int) -> PIL.Image.Image:
         """A flower as RGBA, twice the radius wide and high; it is transparent outside the circle."""
         ...
 
@@ -60,14 +61,14 @@ class FolderIcons:
     def __init__(self, folder: Path) -> None:
         self._files = _files_in(folder)
         self._cut = {name: _cut_out(path) for name, path in self._files.items()}
-        self._sprites: dict[tuple[str, int], Image.Image] = {}
+        self._sprites: dict[tuple[str, int], PIL.Image.Image] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The files, by their paths in the folder."""
         return tuple(self._files)
 
-    def sprite(self, name: str, radius: int) -> Image.Image:
+    def sprite(self, name: str, radius: int) -> PIL.Image.Image:
         """See `Icons.sprite`."""
         if (name, radius) not in self._sprites:
             self._sprites[name, radius] = _fitted(self._cut[name], radius)
@@ -84,14 +85,14 @@ def _files_in(folder: Path) -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def _cut_out(path: Path) -> Image.Image:
+def _cut_out(path: Path) -> PIL.Image.Image:
     """An icon without what is transparent or white around it, a square whose inscribed circle holds all of it."""
     try:
-        with Image.open(path) as image:
+        with PIL.Image.open(path) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise InputError(f"{path}: over {MAX_PIXELS:,} pixels; make it smaller")
             pixels = np.array(image.convert("RGBA"))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, PIL.Image.DecompressionBombError) as error:
         raise InputError(f"{path}: not an image that can be read ({error}); take it out of the folder") from None
     pixels[_around(pixels), 3] = 0
     rows, columns = np.nonzero(pixels[..., 3] > 0)
@@ -101,8 +102,8 @@ def _cut_out(path: Path) -> Image.Image:
     squared = (np.abs(rows + 0.5 - y) + 0.5) ** 2 + (np.abs(columns + 0.5 - x) + 0.5) ** 2
     reach = float(np.sqrt(squared.max()))
     box = tuple(round(value) for value in (x - reach, y - reach, x + reach, y + reach))
-    icon = Image.fromarray(pixels).crop(box)  # type: ignore[arg-type]
-    return icon if icon.width <= _HELD else icon.resize((_HELD, _HELD), Image.Resampling.BOX)
+    icon = PIL.Image.fromarray(pixels).crop(box)  # type: ignore[arg-type]
+    return icon if icon.width <= _HELD else icon.resize((_HELD, _HELD), PIL.Image.Resampling.BOX)
 
 
 def _around(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
@@ -114,15 +115,15 @@ def _around(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     return np.asarray(labels[1:-1, 1:-1] == labels[0, 0])
 
 
-def _fitted(icon: Image.Image, radius: int) -> Image.Image:
+def _fitted(icon: PIL.Image.Image, radius: int) -> PIL.Image.Image:
     """An icon at the size at which it is drawn; a mask keeps the resampled edge within the circle."""
     small = icon.resize(
-        (2 * radius, 2 * radius), Image.Resampling.BOX if icon.width > 8 * radius else Image.Resampling.BICUBIC
+        (2 * radius, 2 * radius), PIL.Image.Resampling.BOX if icon.width > 8 * radius else PIL.Image.Resampling.BICUBIC
     )
     mask = Canvas(radius)
     mask.disc(0, 0, 1, (255, 255, 255))
     alpha = np.minimum(np.asarray(small)[..., 3], np.asarray(mask.sprite())[..., 3])
-    small.putalpha(Image.fromarray(alpha))
+    small.putalpha(PIL.Image.fromarray(alpha))
     return small
 
 
@@ -131,10 +132,10 @@ class Canvas:
 
     def __init__(self, radius: int) -> None:
         self._half = radius * _FINER
-        self._image = Image.new("RGBA", (2 * self._half, 2 * self._half), (0, 0, 0, 0))
+        self._image = PIL.Image.new("RGBA", (2 * self._half, 2 * self._half), (0, 0, 0, 0))
         self._draw = ImageDraw.Draw(self._image)
 
-    def sprite(self) -> Image.Image:
+    def sprite(self) -> PIL.Image.Image:
         """The icon at its own size, RGBA."""
         return self._image.reduce(_FINER)
 
@@ -256,13 +257,13 @@ class DrawnIcons:
 
     names = tuple(DESIGNS)
 
-    def sprite(self, name: str, radius: int) -> Image.Image:
+    def sprite(self, name: str, radius: int) -> PIL.Image.Image:
         """See `Icons.sprite`."""
         return _drawn(name, radius)
 
 
 @lru_cache(maxsize=64)
-def _drawn(name: str, radius: int) -> Image.Image:
+def _drawn(name: str, radius: int) -> PIL.Image.Image:
     canvas = Canvas(radius)
     DESIGNS[name](canvas)
     return canvas.sprite()

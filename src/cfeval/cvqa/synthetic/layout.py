@@ -107,7 +107,7 @@ def lay_out_flowers(
 
 
 def _outlines(rng: random.Random) -> tuple[tuple[Point, ...], tuple[Point, ...]] | None:
-    """Two polygons on either side of the picture's middle; None where one comes too near the border."""
+    """Two polygons on either side of the image's middle; None where one comes too near the border."""
     x, y = rng.uniform(*_OFFSETS), rng.uniform(-_OFFSETS[1], _OFFSETS[1])
     if rng.random() < 0.5:
         x, y = y, x

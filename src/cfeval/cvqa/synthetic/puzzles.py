@@ -55,7 +55,7 @@ def make_puzzle(
         seed: that of the whole set.
         number: of the puzzle, from 1; numbers are independent of each other.
         kind: its template.
-        size: width and height of the picture, pixels; the same puzzle is drawn larger or smaller.
+        size: width and height of the image, pixels; the same puzzle is drawn larger or smaller.
         icons: the names of the flowers there are.
     """
     rng = random.Random(derive_seed(seed, "puzzle", number))
@@ -137,7 +137,7 @@ def letter_of(options: Sequence[int], right: int) -> str:
 
 
 def original_of(puzzle: Puzzle) -> Question:
-    """The question about the picture as it is, with its options; the answer is a letter."""
+    """The question about the image as it is, with its options; the answer is a letter."""
     return _asked(puzzle, ORIGINAL, puzzle.original_options, puzzle.original)
 
 

@@ -1,8 +1,8 @@
 """Records of synthetic puzzles (C-VQA, Section 3.3): everything that is drawn, where, how it looks, and what is asked.
 
-Coordinates are in pixels of the picture, from its top left corner; y points down. Pixel (column, row) covers the square
-from (column, row) to (column + 1, row + 1). Colors, and lengths in pixels of a picture of 336 × 336, are our choice:
-the paper and its repository give neither picture size nor scale.
+Coordinates are in pixels of the image, from its top left corner; y points down. Pixel (column, row) covers the square
+from (column, row) to (column + 1, row + 1). Colors, and lengths in pixels of an image of 336 × 336, are our choice:
+the paper and its repository give neither image size nor scale.
 """
 
 from typing import Literal, Self, get_args
@@ -26,12 +26,12 @@ FLOWER_TYPES: tuple[PuzzleType, ...] = PUZZLE_TYPES[:3]
 """The templates about flowers and polygons; the other three are about dots in circles."""
 RegionName = Literal["in1_in2", "in1_out2", "out1_in2", "out1_out2"]
 REGIONS: tuple[RegionName, ...] = get_args(RegionName)
-"""The parts into which two polygons divide the picture: inside or outside the first and the second."""
+"""The parts into which two polygons divide the image: inside or outside the first and the second."""
 Point = tuple[float, float]
 """x and y, pixels."""
 Rgb = tuple[int, int, int]
 SIZE = 336
-"""The side of a picture unless another is asked for; all lengths below are for this one, and grow with it."""
+"""The side of an image unless another is asked for; all lengths below are for this one, and grow with it."""
 LEAST_SIZE, GREATEST_SIZE = 224, 2048
 """Smaller, rounding to whole pixels would eat up the gaps."""
 BACKGROUND: Rgb = (255, 255, 255)
@@ -116,7 +116,7 @@ class DotScene(Record):
 
 
 class Puzzle(Record):
-    """A picture and two questions about it.
+    """An image and two questions about it.
 
     `colors` are those that the questions name, and `removed` is the number that they name, where they do.
     `original_options` and `counterfactual_options` are the values of A to D, `original` and `counterfactual` the right
@@ -143,14 +143,14 @@ class Puzzle(Record):
 
 
 class PuzzleTruth(Record):
-    """What lies beside a puzzle's picture: how many there are of what, and the whole puzzle."""
+    """What lies beside a puzzle's image: how many there are of what, and the whole puzzle."""
 
     counts: dict[str, int]
     puzzle: Puzzle
 
 
 def scaled(length: float, size: int) -> int:
-    """A length in pixels of a picture of this size, rounded down, at least one."""
+    """A length in pixels of an image of this size, rounded down, at least one."""
     return max(1, int(length * size / SIZE))
 
 

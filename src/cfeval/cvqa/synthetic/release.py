@@ -1,4 +1,4 @@
-"""Writes puzzles to a folder in the layout of the published set, and beside each picture its truth.
+"""Writes puzzles to a folder in the layout of the published set, and beside each image its truth.
 
 FOLDER/abs_counting_000001.png …       blocks of equal size, a block a type
 FOLDER/abs_counting_000001.json …      the record (`cfeval.cvqa.synthetic.records.PuzzleTruth`)
@@ -57,7 +57,7 @@ def release(
         folder: new or empty.
         count: puzzles in all; where it cannot be divided, the first types have one more.
         seed: of the set.
-        size: width and height of the pictures, pixels.
+        size: width and height of the images, pixels.
         icons: a folder of flowers, see `FolderIcons`; without it the project's own.
         jobs: processes; the files are the same for any number.
         types: the templates, a block each, in this order.
@@ -87,7 +87,7 @@ def blocks(count: int, types: Sequence[PuzzleType]) -> Iterator[PuzzleType]:
 
 
 def image_name(number: int) -> str:
-    """The name of a puzzle's picture, as in the published set."""
+    """The name of a puzzle's image, as in the published set."""
     return f"abs_counting_{number:06d}.png"
 
 
@@ -103,13 +103,13 @@ def row_of(puzzle: Puzzle) -> CvqaRow:
 
 
 def check_size(size: int) -> None:
-    """Refuse a size of pictures that puzzles cannot have.
+    """Refuse a size of images that puzzles cannot have.
 
     Raises:
         InputError: too small or too large.
     """
     if not LEAST_SIZE <= size <= GREATEST_SIZE:
-        raise InputError(f"the size of pictures must be {LEAST_SIZE} to {GREATEST_SIZE} pixels, but got {size}")
+        raise InputError(f"the size of images must be {LEAST_SIZE} to {GREATEST_SIZE} pixels, but got {size}")
 
 
 def _refuse_bad(folder: Path, count: int, size: int, jobs: int, types: Sequence[PuzzleType]) -> None:
@@ -162,7 +162,7 @@ def run(
         list[str] | None, typer.Option("--type", help=f"{', '.join(PUZZLE_TYPES)}; may be repeated; by default all.")
     ] = None,
     size: Annotated[
-        int, typer.Option(min=LEAST_SIZE, max=GREATEST_SIZE, help="Width and height of the pictures, pixels.")
+        int, typer.Option(min=LEAST_SIZE, max=GREATEST_SIZE, help="Width and height of the images, pixels.")
     ] = SIZE,
     icons: Annotated[
         Path | None,

@@ -4,9 +4,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from PIL import Image, ImageDraw
+import PIL.Image
+from PIL import ImageDraw
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.synthetic.icons import Canvas, DrawnIcons, Icons
 from cfeval.cvqa.synthetic.records import (
     BACKGROUND,
@@ -29,9 +30,9 @@ from cfeval.cvqa.synthetic.records import (
 _FINER = 4
 
 
-def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> Image.Image:
-    """The picture, RGB; `icons` are those that the puzzle was made with, the project's own by default."""
-    image = Image.new("RGB", (puzzle.size, puzzle.size), BACKGROUND)
+def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> PIL.Image.Image:
+    """The image, RGB; `icons` are those that the puzzle was made with, the project's own by default."""
+    image = PIL.Image.new("RGB", (puzzle.size, puzzle.size), BACKGROUND)
     if isinstance(puzzle.scene, FlowerScene):
         _draw_flowers(image, puzzle.scene, icons or DrawnIcons())
     else:
@@ -40,16 +41,16 @@ def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> Image.Image:
 
 
 def png_of(puzzle: Puzzle, icons: Icons | None = None) -> bytes:
-    """The picture as a PNG file, packed as every other picture is."""
-    return Picture.from_pixels(np.asarray(draw_puzzle(puzzle, icons))).png
+    """The image as a PNG file, packed as every other image is."""
+    return Image.from_pixels(np.asarray(draw_puzzle(puzzle, icons))).png
 
 
-def _draw_flowers(image: Image.Image, scene: FlowerScene, icons: Icons) -> None:
+def _draw_flowers(image: PIL.Image.Image, scene: FlowerScene, icons: Icons) -> None:
     first, second = scene.polygons
     masks = [_inside(image.width, polygon) for polygon in scene.polygons]
     image.paste(tinted((first.color,)), mask=masks[0])
     image.paste(tinted((second.color,)), mask=masks[1])
-    both = Image.composite(masks[0], Image.new("L", image.size), masks[1])
+    both = PIL.Image.composite(masks[0], PIL.Image.new("L", image.size), masks[1])
     image.paste(tinted((first.color, second.color)), mask=both)
     for polygon in scene.polygons:
         _outline(image, polygon)
@@ -58,19 +59,19 @@ def _draw_flowers(image: Image.Image, scene: FlowerScene, icons: Icons) -> None:
             _stamp(image, icons.sprite(icon.kind, icon.radius), icon.x, icon.y)
 
 
-def _inside(size: int, polygon: Polygon) -> Image.Image:
+def _inside(size: int, polygon: Polygon) -> PIL.Image.Image:
     """A mask with hard edges: the outline will cover them."""
-    mask = Image.new("L", (size, size))
+    mask = PIL.Image.new("L", (size, size))
     ImageDraw.Draw(mask).polygon([(round(x), round(y)) for x, y in polygon.vertices], fill=255)
     return mask
 
 
-def _outline(image: Image.Image, polygon: Polygon) -> None:
+def _outline(image: PIL.Image.Image, polygon: Polygon) -> None:
     """A smooth line with round corners, half of it on either side of the edges."""
     half = scaled(LINE, image.width) / 2
     left, top = (math.floor(min(axis) - half) for axis in zip(*polygon.vertices, strict=True))
     right, bottom = (math.ceil(max(axis) + half) for axis in zip(*polygon.vertices, strict=True))
-    fine = Image.new("L", ((right - left) * _FINER, (bottom - top) * _FINER))
+    fine = PIL.Image.new("L", ((right - left) * _FINER, (bottom - top) * _FINER))
     pen = ImageDraw.Draw(fine)
     corners = [((x - left) * _FINER, (y - top) * _FINER) for x, y in polygon.vertices]
     for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
@@ -90,7 +91,7 @@ def _stroke(start: Point, end: Point, half: float) -> list[tuple[int, int]]:
     return [(round(x), round(y)) for x, y in ((x1 + u, y1 + v), (x2 + u, y2 + v), (x2 - u, y2 - v), (x1 - u, y1 - v))]
 
 
-def _draw_dots(image: Image.Image, scene: DotScene) -> None:
+def _draw_dots(image: PIL.Image.Image, scene: DotScene) -> None:
     line = scaled(CIRCLE_LINE, image.width)
     for circle in scene.circles:
         _stamp(image, _ring(circle.radius, line), circle.x, circle.y)
@@ -98,12 +99,12 @@ def _draw_dots(image: Image.Image, scene: DotScene) -> None:
             _stamp(image, _disc(dot.radius, DOT_RGB), dot.x, dot.y)
 
 
-def _stamp(image: Image.Image, sprite: Image.Image, x: int, y: int) -> None:
+def _stamp(image: PIL.Image.Image, sprite: PIL.Image.Image, x: int, y: int) -> None:
     image.paste(sprite, (x - sprite.width // 2, y - sprite.height // 2), sprite)
 
 
 @lru_cache(maxsize=64)
-def _ring(radius: int, line: int) -> Image.Image:
+def _ring(radius: int, line: int) -> PIL.Image.Image:
     canvas = Canvas(radius)
     canvas.disc(0, 0, 1, CIRCLE_RGB)
     canvas.disc(0, 0, 1 - line / radius, CIRCLE_FILL)
@@ -111,7 +112,7 @@ def _ring(radius: int, line: int) -> Image.Image:
 
 
 @lru_cache(maxsize=64)
-def _disc(radius: int, color: Rgb) -> Image.Image:
+def _disc(radius: int, color: Rgb) -> PIL.Image.Image:
     canvas = Canvas(radius)
     canvas.disc(0, 0, 1, color)
     return canvas.sprite()

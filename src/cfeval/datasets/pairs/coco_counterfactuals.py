@@ -36,7 +36,7 @@ def _pair(place: Place, row: Row, item: str) -> RawPair:
     named = {column: _file(place, text(place, row, column)) for column in ("image_0", "image_1")}
     return RawPair(
         id=item,
-        pictures=(image(place, named, "image_0"), image(place, named, "image_1")),
+        images=(image(place, named, "image_0"), image(place, named, "image_1")),
         question=described(first),
         before=before,
         after=after,

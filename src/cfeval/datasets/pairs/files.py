@@ -99,14 +99,14 @@ def _folder(source: Path) -> Iterator[tuple[Place, Row]]:
 
 
 def _pair(place: Place, row: Row, item: str) -> RawPair:
-    pictures = image(place, row, "before"), image(place, row, "after")
+    images = image(place, row, "before"), image(place, row, "after")
     kind = str(row.get("kind") or "")
     if kind not in KINDS:
         raise InputError(f"{place.text}: kind must be one of {', '.join(KINDS[1:])}, but got {kind!r:.40}")
     told = {name: str(row.get(name) or "").strip() for name in COLUMNS}
     return RawPair(
         id=item,
-        pictures=pictures,
+        images=images,
         question=text(place, row, "question"),
         before=told["changed"],
         after=told["became"],
@@ -114,5 +114,5 @@ def _pair(place: Place, row: Row, item: str) -> RawPair:
         kind=next(one for one in KINDS if one == kind),
         biased=told["biased"],
         verified=told["verified"],
-        region=mask(place, row, "mask", pictures[0].pixels.shape[:2]) if told["mask"] else None,
+        region=mask(place, row, "mask", images[0].pixels.shape[:2]) if told["mask"] else None,
     )

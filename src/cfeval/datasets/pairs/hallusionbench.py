@@ -68,7 +68,7 @@ def _pair(place: Place, first: Row, second: Row, item: str) -> RawPair:
     files = [{"filename": _file(place, text(place, row, "filename"))} for row in (first, second)]
     return RawPair(
         id=item,
-        pictures=(image(place, files[0], "filename"), image(place, files[1], "filename")),
+        images=(image(place, files[0], "filename"), image(place, files[1], "filename")),
         question=f"{text(place, second, 'question')} Answer yes or no, and nothing else.",
         before=before,
         after=after,

@@ -56,14 +56,14 @@ def _pair(place: Place, row: Row, item: str, own: dict[str, str], question: str)
         raise InputError(
             f"{place.text}: no question about image {_name(row)}; set the option 'question' or 'questions'"
         )
-    pictures = image(place, row, "source_img"), image(place, row, "target_img")
+    images = image(place, row, "source_img"), image(place, row, "target_img")
     return RawPair(
         id=item,
-        pictures=pictures,
+        images=images,
         question=asked,
         before="",
         after=text(place, row, "instruction"),
         kind="other",
         verified="people (MagicBrush)",
-        region=mask(place, row, "mask_img", pictures[0].pixels.shape[:2]) if cell(row, "mask_img") else None,
+        region=mask(place, row, "mask_img", images[0].pixels.shape[:2]) if cell(row, "mask_img") else None,
     )

@@ -46,7 +46,7 @@ def _pair(place: Place, row: Row, item: str, number: int) -> RawPair:
     answers = [text(place, row, f"Image_{side}_Question_{number}").lower() for side in (0, 1)]
     return RawPair(
         id=item,
-        pictures=(image(place, row, "Image_0"), image(place, row, "Image_1")),
+        images=(image(place, row, "Image_0"), image(place, row, "Image_1")),
         question=f"{text(place, row, f'Question_{number}')} {ending}",
         before="the first photograph",
         after="the second photograph",

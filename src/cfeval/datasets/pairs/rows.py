@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+import PIL.Image
+from PIL import UnidentifiedImageError
 
 from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.extras import require
-from cfeval.core.images import Mask, Picture, import_encoded, import_image
+from cfeval.core.images import Image, Mask, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.sampling import chosen
 from cfeval.datasets.pair import PairSet, RawPair
@@ -271,7 +272,7 @@ def text(place: Place, row: Row, column: str, allowed: Collection[str] = ()) -> 
     return value
 
 
-def image(place: Place, row: Row, column: str) -> Picture:
+def image(place: Place, row: Row, column: str) -> Image:
     """The image of a cell.
 
     Raises:
@@ -310,8 +311,8 @@ def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:
     held = value.get("bytes") if isinstance(value, Mapping) else None
     where = io.BytesIO(held) if held else found_file(place, text(place, row, column))
     try:
-        with Image.open(where) as opened:
-            clear = opened.convert("RGBA").resize((size[1], size[0]), Image.Resampling.NEAREST)
+        with PIL.Image.open(where) as opened:
+            clear = opened.convert("RGBA").resize((size[1], size[0]), PIL.Image.Resampling.NEAREST)
     except (OSError, UnidentifiedImageError) as error:
         raise InputError(f"{place.text}: {column} is no image ({error})") from None
     pixels = np.asarray(clear)

@@ -42,7 +42,7 @@ def _pair(place: Place, row: Row, item: str) -> RawPair:
     category = str(row.get("category") or "").lower()
     return RawPair(
         id=item,
-        pictures=(image(place, row, "image_0"), image(place, row, "image_1")),
+        images=(image(place, row, "image_0"), image(place, row, "image_1")),
         question=described(first),
         before=before,
         after=after,

@@ -58,7 +58,7 @@ def _pair(place: Place, row: Row, item: str, *, usual: list[str], other: str, co
     told = "{value} {object}" if color else "the {value} is larger"
     return RawPair(
         id=item,
-        pictures=(image(place, row, "original_image"), image(place, row, "counterfact_image")),
+        images=(image(place, row, "original_image"), image(place, row, "counterfact_image")),
         question=QUESTIONS["color" if color else "size"].replace("{object}", named),
         before=told.replace("{value}", " or ".join(usual)).replace("{object}", named),
         after=told.replace("{value}", other).replace("{object}", named),

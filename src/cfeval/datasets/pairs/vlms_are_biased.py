@@ -100,7 +100,7 @@ def _pair(place: Place, first: Row, second: Row, item: str) -> RawPair:
     right, other = text(place, first, "ground_truth"), text(place, second, "ground_truth")
     return RawPair(
         id=item,
-        pictures=(image(place, first, "image"), image(place, second, "image")),
+        images=(image(place, first, "image"), image(place, second, "image")),
         question=text(place, second, "prompt"),
         before=f"{named}: {right}",
         after=f"{named}: {other}",

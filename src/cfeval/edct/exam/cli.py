@@ -45,7 +45,7 @@ def write_exam(judge: Judge, out: Path, seed: int) -> None:
     Raises:
         InputError: the judge looks at images; nothing is asked.
     """
-    if judge.needs_picture:
+    if judge.needs_image:
         raise InputError("the exam has texts only, and this judge looks at images; choose a judge of texts")
     cases = exam_cases()
     replies = list(track(examine(judge, cases, seed), len(cases), "exam"))

@@ -71,7 +71,7 @@ def run_sheet(
         else sheet_item(conditions[condition_of(one.score)], one.score)
         for one in drawn
     ]
-    places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _pictures(some)}
+    places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _images(some)}
     places |= pairs.places
     page = sheet_page(shown, lambda sha256: load(*places[sha256]))
     write_csv(Path(f"{out}.key.csv"), KeyRow, _key(drawn, shown))
@@ -110,8 +110,8 @@ def _records(files: ConditionFiles) -> ConditionRecords:
     )
 
 
-def _pictures(files: ConditionFiles) -> Iterator[Place]:
-    """Every picture of a condition that a sheet may show, and where it lies."""
+def _images(files: ConditionFiles) -> Iterator[Place]:
+    """Every image of a condition that a sheet may show, and where it lies."""
     for sample, folder in files.samples():
         yield folder, sample.image
     for made, folder in files.counterfactuals():

@@ -105,7 +105,7 @@ def _item(name: str, samples: Mapping[str, Sample], said: Mapping[str, PairBasel
         asks=asked(PAIRS_2026),
         question=first.question,
         changes=(Change(pair.after or pair.before, told, ""),),
-        pictures=(first.image.sha256, second.image.sha256),
+        images=(first.image.sha256, second.image.sha256),
         answer=before.answer,
         explanation=before.explanation,
         new_answer=after.answer,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.datasets.sample import Sample
 from cfeval.edct.labelling.draw import Candidate
@@ -48,19 +48,19 @@ ASKS = {
     ),
     "pcs": Ask(
         "PCS: does the answer follow the edit?",
-        "Yes where the new answer is what follows from the edited picture; one that stayed the same speaks for No.",
+        "Yes where the new answer is what follows from the edited image; one that stayed the same speaks for No.",
     ),
     "ncc": Ask(
         "NCC: does the explanation follow the edit?",
         "Yes where the new explanation acknowledges the change. Dropping the old state without a word is No.",
     ),
     "ac": Ask(
-        "AC: is the answer right for the edited picture?",
+        "AC: is the answer right for the edited image?",
         "Yes where the answer stayed and what is left supports it, or where it changed as the edits warrant.",
     ),
     "ef": Ask(
         "EF: is the explanation's evidence still valid?",
-        "Yes where the edited picture shows all that the new explanation rests on; resting on what is gone is a No.",
+        "Yes where the edited image shows all that the new explanation rests on; resting on what is gone is a No.",
     ),
     "grade": Ask(
         "Grade: how well do both follow the edits?",
@@ -77,7 +77,7 @@ ASKS = {
     ),
     "named": Ask(
         "Does either explanation name what was changed?",
-        "Yes where one of the two gives the changed thing as a reason, as it is in either picture, in whatever words.",
+        "Yes where one of the two gives the changed thing as a reason, as it is in either image, in whatever words.",
     ),
 }
 """By the field of `cfeval.edct.labelling.records.Marks` that holds the answer."""
@@ -103,14 +103,14 @@ class Change:
 class SheetItem:
     """What people see of an edit, and what they are asked.
 
-    `changes` are all that the edited picture has been through, the one in question last; `pictures` are the original,
+    `changes` are all that the edited image has been through, the one in question last; `images` are the original,
     in a chain what came of each edit before, and the edited one, each named by the SHA-256 of its file.
     """
 
     asks: tuple[str, ...]
     question: str
     changes: tuple[Change, ...]
-    pictures: tuple[str, ...]
+    images: tuple[str, ...]
     answer: str
     explanation: str
     new_answer: str = ""
@@ -135,14 +135,14 @@ def sheet_hash(items: Sequence[SheetItem]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sheet_page(items: Sequence[SheetItem], open_picture: Callable[[str], Picture]) -> str:
-    """The page; each picture stands in it once. The same arguments give the same text."""
+def sheet_page(items: Sequence[SheetItem], open_image: Callable[[str], Image]) -> str:
+    """The page; each image stands in it once. The same arguments give the same text."""
     places: dict[str, int] = {}
-    shown = [{**asdict(item), "pictures": [places.setdefault(p, len(places)) for p in item.pictures]} for item in items]
+    shown = [{**asdict(item), "images": [places.setdefault(p, len(places)) for p in item.images]} for item in items]
     content = {
         "sheet": sheet_hash(items),
         "asks": _asks(items),
-        "pictures": [data_url(open_picture(sha256)) for sha256 in places],
+        "images": [data_url(open_image(sha256)) for sha256 in places],
         "items": shown,
     }
     return rendered(
@@ -185,7 +185,7 @@ def _cell(text: str) -> str:
 
 
 def gates(made: Iterable[Counterfactual]) -> dict[Key, Binary | None]:
-    """What the editor's own gate said of each edit that there is a picture of, if it has one."""
+    """What the editor's own gate said of each edit that there is an image of, if it has one."""
     return {(one.id, one.edit): _gate(one) for one in made if _edited(one)}
 
 
@@ -209,12 +209,12 @@ def sheet_item(of: ConditionRecords, score: Score) -> SheetItem:
     talked = score.status == Status.OK and after is not None
     first = 1 if RULES[score.protocol].chained else score.edit
     chain = [(score.id, edit) for edit in range(first, score.edit + 1)]
-    edited = [picture for one in chain if (picture := _edited(of.counterfactuals[one]))]
+    edited = [image for one in chain if (image := _edited(of.counterfactuals[one]))]
     return SheetItem(
         asks=asked(score.protocol, talked),
         question=of.samples[score.id].question,
         changes=tuple(_change(of.instructions[one]) for one in chain if RULES[score.protocol].written),
-        pictures=(of.samples[score.id].image.sha256, *(picture.sha256 for picture in edited)),
+        images=(of.samples[score.id].image.sha256, *(image.sha256 for image in edited)),
         answer=before.answer,
         explanation=before.explanation,
         new_answer=after.answer if after and talked else "",

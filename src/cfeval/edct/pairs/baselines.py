@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.datasets.sample import Sample, SamplesFile, originals
@@ -39,11 +39,11 @@ class Listening:
 
 
 def pair_baselines(
-    samples: Iterable[Sample], picture_of: Callable[[Sample], Picture], model: ChatModel, prompts: Prompts, seed: int
+    samples: Iterable[Sample], image_of: Callable[[Sample], Image], model: ChatModel, prompts: Prompts, seed: int
 ) -> Iterator[PairBaseline]:
     """Ask every question and its reason, in order; see `cfeval.edct.stages.baselines.baselines`."""
     listening = Listening(model)
-    for said in baselines(samples, picture_of, listening, prompts, seed):
+    for said in baselines(samples, image_of, listening, prompts, seed):
         yield PairBaseline(**said.model_dump(), **listening.heard.pop(said.id, {}))
 
 

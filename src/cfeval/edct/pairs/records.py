@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from cfeval.core.records import Binary, ItemId, Sha256, StageResult
-from cfeval.datasets.pair import ChangeKind, Image
+from cfeval.datasets.pair import ChangeKind, WhichImage
 from cfeval.edct.records import Baseline
 
 NoDistance = Literal["no_logprobs", "many_words", "part_of_word", "not_probabilities"]
@@ -30,7 +30,7 @@ class PairVerdict(StageResult):
     """Pairs about the same original image share it: the image's SHA-256, abridged."""
     kind: ChangeKind = ""
     natural: bool = False
-    first: Image = "before"
+    first: WhichImage = "before"
     """Which image came first: the original one (`before`), or the changed one."""
     moved: Binary | None = None
     """1: the answers to both images differ in substance."""

@@ -81,12 +81,12 @@ class ChatJudge:
     """Asks a chat model; see `cfeval.inference.prompts`. The grade is asked for in a conversation of its own."""
 
     def __init__(
-        self, model: ChatModel, options: JudgePlugin, forms: Mapping[str, Forms], needs_picture: bool = False
+        self, model: ChatModel, options: JudgePlugin, forms: Mapping[str, Forms], needs_image: bool = False
     ) -> None:
         self.model = model
         self.options = options
         self.forms = forms
-        self.needs_picture = needs_picture
+        self.needs_image = needs_image
         self._prompts = cache(lambda protocol: [options.prompt(form) for form in forms[protocol]])
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
@@ -116,7 +116,7 @@ class ChatJudge:
     async def _ask(self, request: JudgeRequest, asked: Prompt[Any], seed: int) -> ParsedReply[Any]:
         values = _values(request)
         named = {name: values[name] for name in asked.form.placeholders}
-        return await generate_parsed(self.model, asked, request.item, named, seed, request.picture)
+        return await generate_parsed(self.model, asked, request.item, named, seed, request.image)
 
 
 def edited_first(template: str) -> str:
@@ -140,7 +140,7 @@ def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
     if request.protocol not in known:
         raise PluginError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
     forms = known[request.protocol]
-    if forms[0].seen and request.picture is None:
+    if forms[0].seen and request.image is None:
         raise PluginError(f"item '{request.item}': the judge sees the edited image, and there is none")
     if "edit_instruction" in forms[0].placeholders and not request.changes:
         raise PluginError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")

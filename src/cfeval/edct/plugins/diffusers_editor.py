@@ -1,10 +1,10 @@
-"""An editor of a diffusers checkpoint: its pipeline in memory, set, and asked for pictures.
+"""An editor of a diffusers checkpoint: its pipeline in memory, set, and asked for images.
 
 A checkpoint is a folder for each part of its pipeline. The pipeline is set to what was given, checked against what it
-can use, and to its own values for the rest; it paints near the picture's own shape, within limits, on the model's grid.
+can use, and to its own values for the rest; it paints near the image's own shape, within limits, on the model's grid.
 
-Pictures of one size can share a batch. A batch is always whole, its last picture repeated where requests are too few,
-so that the same sums are rounded the same way whatever else is asked: a picture does not depend on its company.
+Images of one size can share a batch. A batch is always whole, its last image repeated where requests are too few,
+so that the same sums are rounded the same way whatever else is asked: an image does not depend on its company.
 """
 
 import math
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+import PIL.Image
 
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_speed, edit_times
@@ -63,7 +63,7 @@ checker blackened it, and the seconds it took."""
 class PipelineEditor:
     """An editor around a pipeline.
 
-    A reply's picture has the size of the original; with a mask, the pixels outside are the original's.
+    A reply's image has the size of the original; with a mask, the pixels outside are the original's.
     """
 
     needs_metadata = False
@@ -88,13 +88,13 @@ class PipelineEditor:
         self._requests = Batcher(self._edit_all)
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Edit a picture; one without a mask, where one is needed, or of a shape it cannot take is `edit_invalid`."""
+        """Edit an image; one without a mask, where one is needed, or of a shape it cannot take is `edit_invalid`."""
         return await self._requests.answer(request)
 
     def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """The replies; while one batch is painted, the pictures of the one before are written in other threads.
+        """The replies; while one batch is painted, the images of the one before are written in other threads.
 
-        Libraries that warn of values that are no numbers are kept quiet: such a picture has a status.
+        Libraries that warn of values that are no numbers are kept quiet: such an image has a status.
         """
         replies: dict[int, EditReply] = {}
         alike: dict[tuple[int, int], dict[int, Sketch]] = {}
@@ -120,13 +120,13 @@ class PipelineEditor:
         if masked.reason:
             return EditReply(status=Status.EDIT_INVALID, reason=masked.reason)
         prompted = prompt_for(request, self.kind.uses(self.settings))
-        height, width = request.picture.pixels.shape[:2]
+        height, width = request.image.pixels.shape[:2]
         least, most = (int(self.settings.get(name, MEGAPIXEL)) for name in ("min_pixels", "max_pixels"))
         size = paint_size((width, height), least, most, self.kind.grid)
         if reason := misfit(size, self.kind):
             return EditReply(status=Status.EDIT_INVALID, reason=reason)
         canvas = Canvas(
-            image=Image.fromarray(request.picture.pixels).resize(size, Image.Resampling.LANCZOS),
+            image=PIL.Image.fromarray(request.image.pixels).resize(size, PIL.Image.Resampling.LANCZOS),
             mask=None if masked.mask is None else mask_at(masked.mask, size),
             prompt=prompted.prompt,
             negative_prompt=prompted.negative_prompt,
@@ -168,18 +168,18 @@ def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: 
     details = {**sketch.details, **_sizes(sketch.request, painted)}
     painted = over_white(painted)
     if blackened:
-        reason = "the checkpoint's safety checker took the picture for unsafe and blackened it"
+        reason = "the checkpoint's safety checker took the image for unsafe and blackened it"
         return EditReply(details=details, status=Status.MODERATED, reason=reason)
     if not np.isfinite(painted).all():
-        reason = "the picture holds values that are no numbers; set dtype: bfloat16 or float32"
+        reason = "the image holds values that are no numbers; set dtype: bfloat16 or float32"
         return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
-    picture = Picture.from_pixels(finish(painted, sketch.request.picture.pixels, sketch.mask))
-    edit_times.note([picture.sha256], seconds)
-    return EditReply(picture, details)
+    image = Image.from_pixels(finish(painted, sketch.request.image.pixels, sketch.mask))
+    edit_times.note([image.sha256], seconds)
+    return EditReply(image, details)
 
 
 def over_white(painted: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A picture (H, W, 3) before white, from one that may have its opacity as a fourth channel, floats in [0, 1]."""
+    """An image (H, W, 3) before white, from one that may have its opacity as a fourth channel, floats in [0, 1]."""
     if painted.shape[2] == 3:
         return painted
     opacity = painted[..., 3:]
@@ -202,36 +202,36 @@ def batched(numbers: Iterable[int], most: int) -> list[list[int]]:
     return [every[start : start + most] for start in range(0, len(every), most)]
 
 
-def mask_at(mask: Mask, size: tuple[int, int]) -> Image.Image:
+def mask_at(mask: Mask, size: tuple[int, int]) -> PIL.Image.Image:
     """A mask at another size, white where any part of a pixel may change."""
-    full = Image.fromarray(mask.astype(np.uint8) * 255).resize(size, Image.Resampling.BOX)
+    full = PIL.Image.fromarray(mask.astype(np.uint8) * 255).resize(size, PIL.Image.Resampling.BOX)
     return full.point(lambda value: 255 if value else 0)
 
 
 def finish(painted: npt.NDArray[Any], original: Pixels, mask: Mask | None) -> Pixels:
-    """A painted picture in the original's size, and outside a mask the original itself."""
+    """A painted image in the original's size, and outside a mask the original itself."""
     height, width = original.shape[:2]
-    image = Image.fromarray((painted.clip(0, 1) * 255).round().astype(np.uint8))
+    image = PIL.Image.fromarray((painted.clip(0, 1) * 255).round().astype(np.uint8))
     if image.size != (width, height):
-        image = image.resize((width, height), Image.Resampling.LANCZOS)
+        image = image.resize((width, height), PIL.Image.Resampling.LANCZOS)
     return np.asarray(image) if mask is None else np.where(mask[..., None], np.asarray(image), original)
 
 
 def _sizes(request: EditRequest, painted: npt.NDArray[Any]) -> dict[str, str]:
-    shapes = {"size": request.picture.pixels.shape, "painted_size": painted.shape}
+    shapes = {"size": request.image.pixels.shape, "painted_size": painted.shape}
     return {name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}
 
 
 def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple[int, int]:
     """Width and height to paint at, multiples of `grid`.
 
-    The picture is enlarged to `least` pixels or shrunk to `most`; of the four sizes on the grid around that, the one
+    The image is enlarged to `least` pixels or shrunk to `most`; of the four sizes on the grid around that, the one
     within `most` that keeps the shape best, and the largest of these.
 
     Args:
-        size: width and height of the picture.
-        least: pixels that a smaller picture is enlarged to.
-        most: pixels that a larger picture is shrunk to.
+        size: width and height of the image.
+        least: pixels that a smaller image is enlarged to.
+        most: pixels that a larger image is shrunk to.
         grid: side of a cell in pixels.
     """
     width, height = size

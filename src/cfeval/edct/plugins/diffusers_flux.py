@@ -1,12 +1,12 @@
 """FLUX pipelines of diffusers.
 
-FLUX.1 Kontext, for the whole picture and inside a mask: the negative prompt counts only with `true_cfg_scale` > 1,
+FLUX.1 Kontext, for the whole image and inside a mask: the negative prompt counts only with `true_cfg_scale` > 1,
 which doubles the work, since the guidance proper is distilled into the model. Sizes are explicit: without them the
 pipeline paints a square.
 
 FLUX.2 and FLUX.2 Klein read no negative prompt. Klein's distilled checkpoints paint in four steps without guidance; its
 base checkpoints want some 50 steps and `guidance` 4, which doubles the work. What they see of the original is at most a
-megapixel, and they refuse sides under 64 pixels and shapes beyond 8:1. Diffusers shows all pictures of a call to all
+megapixel, and they refuse sides under 64 pixels and shapes beyond 8:1. Diffusers shows all images of a call to all
 its prompts; here each prompt of a batch is shown its own.
 """
 
@@ -67,8 +67,8 @@ KONTEXT_INPAINT = Kind(
 )
 
 
-def _own_picture(pipe: Any, settings: Settings) -> None:
-    """Show each prompt of a batch its own picture, where the pipeline would show it the pictures of all."""
+def _own_image(pipe: Any, settings: Settings) -> None:
+    """Show each prompt of a batch its own image, where the pipeline would show it the images of all."""
     import torch
 
     del settings
@@ -101,7 +101,7 @@ KLEIN = Kind(
     shortest=64,
     longest=8.0,
     reads=500,  # of 512, which the marks of a conversation share
-    prepare=_own_picture,
+    prepare=_own_image,
 )
 KLEIN_INPAINT = Kind(
     {**KLEIN.settings, "strength": 1.0},
@@ -122,5 +122,5 @@ FLUX2 = Kind(
     longest=KLEIN.longest,
     tokenizer="tokenizer.tokenizer",
     reads=440,  # of 512, which the system message shares
-    prepare=_own_picture,
+    prepare=_own_image,
 )

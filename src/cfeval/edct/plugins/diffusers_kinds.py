@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image
+import PIL.Image
 
 from cfeval.edct.plugins.remote_editor import Uses
 
@@ -22,8 +22,8 @@ MEGAPIXEL = 1024 * 1024
 class Canvas:
     """One edit as a pipeline takes it; image and mask (white may change) have the size that is painted."""
 
-    image: Image.Image
-    mask: Image.Image | None
+    image: PIL.Image.Image
+    mask: PIL.Image.Image | None
     prompt: str
     negative_prompt: str
     generator: "torch.Generator"
@@ -50,7 +50,7 @@ class Kind:
     offload: bool = True
     """Whether its parts can wait in main memory."""
     batches: bool = False
-    """Whether it paints several pictures of one size at once, each from its own original, prompt and seed."""
+    """Whether it paints several images of one size at once, each from its own original, prompt and seed."""
     step_cache: bool = False
     """Whether diffusers can keep what hardly changes from one step to the next (First Block Cache)."""
     transformer: bool = True

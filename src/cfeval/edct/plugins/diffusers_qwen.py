@@ -1,13 +1,13 @@
-"""Pipelines of diffusers whose instruction is read by a Qwen model that sees the picture too; one picture at a time.
+"""Pipelines of diffusers whose instruction is read by a Qwen model that sees the image too; one image at a time.
 
 Qwen-Image-Edit and Qwen-Image-Edit-Plus (2509 and later): the negative prompt counts only with `true_cfg_scale` > 1,
 and then guidance needs one: a blank where there is nothing to say, as the model's authors do. What it sees of the
 original is scaled to about a megapixel whatever comes in.
 
-Qwen-Image 2.1 makes and edits pictures with one checkpoint; its authors paint without guidance. A checkpoint that was
+Qwen-Image 2.1 makes and edits images with one checkpoint; its authors paint without guidance. A checkpoint that was
 distilled to a schedule of its own paints with that one only.
 
-LongCat-Image-Edit paints about a megapixel of the picture's shape whatever is asked, so that no size can be set.
+LongCat-Image-Edit paints about a megapixel of the image's shape whatever is asked, so that no size can be set.
 """
 
 from collections.abc import Sequence

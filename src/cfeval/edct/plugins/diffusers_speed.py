@@ -1,7 +1,7 @@
 """What makes a pipeline of diffusers cheaper: batches, skipped steps, adapters, small weights, other implementations.
 
-Each is off unless asked for, since each changes the picture: a batch, compiled blocks and another attention by the
-rounding of sums, the others by more. How many pictures pass the gate says what it costs (`cfeval edct edit-cost`).
+Each is off unless asked for, since each changes the image: a batch, compiled blocks and another attention by the
+rounding of sums, the others by more. How many images pass the gate says what it costs (`cfeval edct edit-cost`).
 """
 
 import json
@@ -36,7 +36,7 @@ class SpeedOptions(LoraOptions):
     """How a pipeline is made cheaper."""
 
     batch: int = Field(1, ge=1, le=256)
-    """Pictures of one size that are painted at once. Fewer are filled up, so that a picture depends on this number and
+    """Images of one size that are painted at once. Fewer are filled up, so that an image depends on this number and
     not on its company; the record's details name it."""
     step_cache: float = Field(0.0, ge=0, lt=1)
     """First Block Cache: how much the first block may change between two steps for the others to be skipped, such as
@@ -44,12 +44,12 @@ class SpeedOptions(LoraOptions):
     scheduler: dict[str, bool | float | str | None] = {}
     """Settings of the checkpoint's scheduler to change, as few-step adapters ask for, such as {shift: 3}."""
     float8: bool = False
-    """Store the transformer's weights in eight bits: half the memory, a little slower, a slightly different picture."""
+    """Store the transformer's weights in eight bits: half the memory, a little slower, a slightly different image."""
     quantization: Quantization = "none"
     """Weights of the transformer by the package torchao (eight-bit integers or floats; `_dynamic` multiplies in eight
     bits too, on GPUs since Hopper) or bitsandbytes (four bits: NF4), instead of float8."""
     torch_compile: bool = False
-    """Compile the transformer's repeated blocks, at the first picture of a size: for studies of many pictures."""
+    """Compile the transformer's repeated blocks, at the first image of a size: for studies of many images."""
     attention: Attention = "auto"
     """Implementation of attention by diffusers' names; flash, _flash_3 and sage need their packages."""
 
@@ -102,7 +102,7 @@ def check(pipeline: str, kind: Kind, options: SpeedOptions, offload: str) -> Non
         ParamsError: it cannot.
     """
     if options.batch > 1 and not kind.batches:
-        raise ParamsError(f"{pipeline} paints one picture at a time; remove 'batch'")
+        raise ParamsError(f"{pipeline} paints one image at a time; remove 'batch'")
     if options.step_cache and not kind.step_cache:
         raise ParamsError(f"{pipeline} cannot use 'step_cache'; remove it")
     if options.lora and not kind.lora:

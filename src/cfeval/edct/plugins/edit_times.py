@@ -1,4 +1,4 @@
-"""How long edits on this machine took: a line a picture in a file beside the response cache, by the picture's hash.
+"""How long edits on this machine took: a line an image in a file beside the response cache, by the image's hash.
 
 Results hold no times, since they are to be the same on any machine; these are for `cfeval edct edit-cost`. A job of the
 workflow writes them, and none reads them; a copy that params.yaml names (`edct.edit_times`) is shown in the report.
@@ -15,22 +15,22 @@ from cfeval.inference.remote.settings import VARIABLE, settings
 NAME = "edit-times.jsonl"
 
 
-def note(pictures: Iterable[str], seconds: float) -> None:
-    """Keep what each of some pictures took, given by their SHA-256, where this process is a job of the workflow."""
+def note(images: Iterable[str], seconds: float) -> None:
+    """Keep what each of some images took, given by their SHA-256, where this process is a job of the workflow."""
     if VARIABLE not in os.environ:
         return
     path = Path(settings().cache).parent / NAME
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = "".join(json.dumps({"picture": sha256, "seconds": round(seconds, 4)}) + "\n" for sha256 in pictures)
+    lines = "".join(json.dumps({"image": sha256, "seconds": round(seconds, 4)}) + "\n" for sha256 in images)
     with path.open("a", encoding="utf-8") as file:
         file.write(lines)
 
 
 def noted(path: Path) -> Mapping[str, float]:
-    """Seconds by picture; the last where one was made more than once. A line that a kill cut off is left out.
+    """Seconds by image; the last where one was made more than once. A line that a kill cut off is left out.
 
     Raises:
-        InputError: a line is no time of a picture.
+        InputError: a line is no time of an image.
     """
     found: dict[str, float] = {}
     if path.is_file():
@@ -38,9 +38,9 @@ def noted(path: Path) -> Mapping[str, float]:
             if line.endswith("}"):
                 try:
                     content = json.loads(line)
-                    found[str(content["picture"])] = float(content["seconds"])
+                    found[str(content["image"])] = float(content["seconds"])
                 except (ValueError, TypeError, KeyError):
                     raise InputError(
-                        f"{path}: line {number} is no time of a picture; take .cfeval/{NAME} of the run that edited"
+                        f"{path}: line {number} is no time of an image; take .cfeval/{NAME} of the run that edited"
                     ) from None
     return found

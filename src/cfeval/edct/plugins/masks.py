@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+import PIL.Image
 from pydantic import Field, ValidationInfo, field_validator
 
 from cfeval.core.errors import InputError, PluginError
@@ -76,12 +76,10 @@ def segmenter(options: MaskOptions, device: str = "cpu") -> Segmenter | None:
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
         return lambda request: _checked(_found(request, segmenter, options), "mask model")
     if options.masks == WHOLE:
-        return lambda request: _checked(Masked(np.ones(request.picture.pixels.shape[:2], dtype=np.bool_)), WHOLE)
+        return lambda request: _checked(Masked(np.ones(request.image.pixels.shape[:2], dtype=np.bool_)), WHOLE)
     if options.masks:
         folder = mask_folder(options.masks)
-        return lambda request: _checked(
-            own_mask(folder, request.item, request.edit, request.picture.pixels.shape), "own"
-        )
+        return lambda request: _checked(own_mask(folder, request.item, request.edit, request.image.pixels.shape), "own")
     return None
 
 
@@ -117,23 +115,23 @@ def examine_masks(options: MaskOptions) -> str:
     if options.mask_model:
         return about(options.mask_model, options.mask_revision)
     if options.masks == WHOLE:
-        return "masks: none; the whole picture may change"
+        return "masks: none; the whole image may change"
     return f"masks: {len(list(mask_folder(options.masks).glob('*.png')))} in {options.masks}"
 
 
 def own_mask(folder: Path, item: str, edit: int, shape: tuple[int, ...]) -> Masked:
-    """The mask of an item's edit in a folder of own masks, for a picture of (H, W, …)."""
+    """The mask of an item's edit in a folder of own masks, for an image of (H, W, …)."""
     names = (f"{item}-{edit}.png", f"{item}.png")
     path = next((folder / name for name in names if (folder / name).is_file()), None)
     if path is None:
         return Masked(reason=f"no mask {names[0]} or {names[1]} in the mask folder")
     try:
-        picture = import_image(path)
+        image = import_image(path)
     except InputError as error:
         return Masked(reason=str(error))
-    mask = picture.pixels.mean(axis=2) >= 128
+    mask = image.pixels.mean(axis=2) >= 128
     if mask.shape != shape[:2]:
-        return Masked(reason=f"the mask has {_size(mask.shape)} pixels, but the picture {_size(shape)}")
+        return Masked(reason=f"the mask has {_size(mask.shape)} pixels, but the image {_size(shape)}")
     return Masked(mask)
 
 
@@ -142,9 +140,9 @@ def _found(request: EditRequest, segmenter: Callable[..., npt.NDArray[np.float32
 
     if not request.concept.strip():
         return Masked(reason="the instruction names no concept that a mask model could look for")
-    found = segmenter(request.picture.pixels, request.concept) >= options.mask_threshold
+    found = segmenter(request.image.pixels, request.concept) >= options.mask_threshold
     if not found.any():
-        return Masked(reason=f"the mask model finds no {request.concept!r} in the picture")
+        return Masked(reason=f"the mask model finds no {request.concept!r} in the image")
     away = ndimage.distance_transform_edt(~found)
     return Masked(np.asarray(away <= options.mask_dilation, dtype=np.bool_), details={"mask_of": request.concept})
 
@@ -176,7 +174,7 @@ class ClipSeg:
         from torch.nn.functional import interpolate
 
         inputs = self._loaded.processor(
-            text=[text], images=[Image.fromarray(pixels)], return_tensors="pt", truncation=True, padding=True
+            text=[text], images=[PIL.Image.fromarray(pixels)], return_tensors="pt", truncation=True, padding=True
         )
         with torch.inference_mode():
             logits = self._loaded.model(**inputs.to(self._loaded.device)).logits.float()

@@ -1,7 +1,7 @@
-"""What the editors behind a provider share: the prompt and the picture that are sent, and the picture that comes back.
+"""What the editors behind a provider share: the prompt and the image that are sent, and the image that comes back.
 
 An editor says what it `Uses` of an instruction, its positive and negative part (EDCT 2025, Section 3, Stage 2). What it
-cannot use is told in the prompt's text, and the details say what was done. Pictures are shrunk, decoded and encoded in
+cannot use is told in the prompt's text, and the details say what was done. Images are shrunk, decoded and encoded in
 threads, so that a large one does not hold up the other calls.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.inference.remote.client import RetryLoop
@@ -25,7 +25,7 @@ EXPECTED = Usage(input_tokens=2000, images=1, image_tokens=2000)
 
 
 DISTORTION = 0.02
-"""By how much a picture's shape may differ from the original's and still be given its size."""
+"""By how much an image's shape may differ from the original's and still be given its size."""
 
 
 def expected(model: str) -> CallEstimate:
@@ -35,7 +35,7 @@ def expected(model: str) -> CallEstimate:
 
 @dataclass(frozen=True)
 class Planned:
-    """An edit as a provider is asked for it: `named` identifies it (pictures by hash), `send` has it made."""
+    """An edit as a provider is asked for it: `named` identifies it (images by hash), `send` has it made."""
 
     named: Mapping[str, Any]
     send: Callable[[RetryLoop], Awaitable[Response | Fault]]
@@ -52,18 +52,18 @@ class Service:
     at_most: int = 512
 
 
-Plan = Callable[[EditRequest, Picture], Planned | EditReply]
-"""From a request and the picture to send, shrunk where it must be, to the plan, or the reply where none can be made."""
+Plan = Callable[[EditRequest, Image], Planned | EditReply]
+"""From a request and the image to send, shrunk where it must be, to the plan, or the reply where none can be made."""
 
 
 async def edit(request: EditRequest, service: Service, max_pixels: int | None, plan: Plan) -> EditReply:
-    """Have an edit made; the picture that comes back gets the original's size, unless its shape is another."""
+    """Have an edit made; the image that comes back gets the original's size, unless its shape is another."""
     client = await shared_client()
-    picture = await asyncio.to_thread(under, request.picture, max_pixels)
-    planned = plan(request, picture)
+    image = await asyncio.to_thread(under, request.image, max_pixels)
+    planned = plan(request, image)
     if isinstance(planned, EditReply):
         return planned
-    named = {**planned.named, "image": f"sha256:{picture.sha256}"}
+    named = {**planned.named, "image": f"sha256:{image.sha256}"}
     call = Request(
         service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
     )
@@ -80,27 +80,27 @@ async def checked_image(reply: Response | Fault) -> Response | Fault:
     """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
     if isinstance(reply, Fault) or reply.image is None:
         return reply
-    picture = await asyncio.to_thread(decode, reply.image)
-    return picture if isinstance(picture, Fault) else reply
+    image = await asyncio.to_thread(decode, reply.image)
+    return image if isinstance(image, Fault) else reply
 
 
 def _edited(request: EditRequest, reply: Response, key: str, details: dict[str, str]) -> EditReply:
-    picture = decode(reply.image) if reply.image is not None else None
-    if isinstance(picture, Fault):
-        return EditReply(None, details, picture.status, picture.reason, (key,))
-    if picture is None:
+    image = decode(reply.image) if reply.image is not None else None
+    if isinstance(image, Fault):
+        return EditReply(None, details, image.status, image.reason, (key,))
+    if image is None:
         return EditReply(None, details, reply.status, reply.reason, (key,))
-    height, width = request.picture.pixels.shape[:2]
-    came = f"{picture.pixels.shape[1]} × {picture.pixels.shape[0]}"
+    height, width = request.image.pixels.shape[:2]
+    came = f"{image.pixels.shape[1]} × {image.pixels.shape[0]}"
     details = {**details, "model": reply.model, "came_as": came, **origin(reply.image or b"")}
-    return EditReply(resized(picture, width, height), details, calls=(key,))
+    return EditReply(resized(image, width, height), details, calls=(key,))
 
 
-def resized(picture: Picture, width: int, height: int) -> Picture:
-    """The picture at another size (Lanczos); itself where it has that size, or a shape that this would distort."""
-    has_height, has_width = picture.pixels.shape[:2]
+def resized(image: Image, width: int, height: int) -> Image:
+    """The image at another size (Lanczos); itself where it has that size, or a shape that this would distort."""
+    has_height, has_width = image.pixels.shape[:2]
     stretch = (has_width * height) / (has_height * width)
-    return picture if abs(stretch - 1) > DISTORTION else picture.resized(width, height)
+    return image if abs(stretch - 1) > DISTORTION else image.resized(width, height)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Uses:
     negative_prompt: bool = False
     """A text of what must not be there, apart from the prompt."""
     mask: bool = False
-    """A picture of where the image may change."""
+    """A second image, of where the first may change."""
     seed: bool = False
 
 

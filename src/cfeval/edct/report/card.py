@@ -103,7 +103,7 @@ def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
     counts = Counter(row["cell"]["o"] for row in mine)
     order = [ending for ending, _ in counts.most_common()]
     queues = {
-        ending: sorted((row for row in mine if row["cell"]["o"] == ending), key=lambda row: not _pictured(row))
+        ending: sorted((row for row in mine if row["cell"]["o"] == ending), key=lambda row: not _has_image(row))
         for ending in order
     }
     picked = [
@@ -115,5 +115,5 @@ def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
     ]
 
 
-def _pictured(row: Item) -> bool:
+def _has_image(row: Item) -> bool:
     return any("img" in turn for turn in row["cell"]["t"])

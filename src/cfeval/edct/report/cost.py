@@ -30,7 +30,7 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
     Args:
         study: its records.
         calls: the archive of its calls; None: there is none.
-        times: how long pictures took, by `edit_times`; None: nobody says.
+        times: how long images took, by `edit_times`; None: nobody says.
         usd_per_hour: what an hour of the machine that edited costs.
 
     Raises:
@@ -52,9 +52,9 @@ def _line(cost: EditCost) -> CostLine:
 
 
 def _each(cost: EditCost) -> Iterator[str]:
-    """What a verified edit took, as far as it is known; of pictures that are not timed the mean of the others."""
+    """What a verified edit took, as far as it is known; of images that are not timed the mean of the others."""
     if cost.seconds_each is not None and cost.gpu_hours_each is not None:
-        of = "" if cost.timed == cost.pictures else f" ({cost.timed:,} of {cost.pictures:,} pictures timed)"
+        of = "" if cost.timed == cost.images else f" ({cost.timed:,} of {cost.images:,} images timed)"
         yield f"{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours{of}"
     if cost.calls_usd or cost.gpu_usd is not None:
         yield f"{cost.usd_each:.3g} USD"

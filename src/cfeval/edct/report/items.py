@@ -201,7 +201,7 @@ class _Model:
         if checked is not None and checked.found is not None:
             turn |= {"ok": checked.found.verified, "flaw": checked.found.reason}
             if folder is not None:
-                shown = checked.found.pictures.items()
+                shown = checked.found.images.items()
                 turn["see"] = {name: self._images.number(folder, ref) for name, ref in shown}
         if checked is not None and checked.changed_share is not None:
             turn["share"] = checked.changed_share

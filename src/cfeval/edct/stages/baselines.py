@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status
@@ -38,14 +38,14 @@ class Asked:
     """One conversation to hold: whose, about which image, which question, with which seed."""
 
     item: str
-    picture: Picture
+    image: Image
     question: str
     seed: int
 
 
 def baselines(
     samples: Iterable[Sample],
-    picture_of: Callable[[Sample], Picture],
+    image_of: Callable[[Sample], Image],
     model: ChatModel,
     prompts: Prompts,
     seed: int,
@@ -53,7 +53,7 @@ def baselines(
     """Ask every question and its reason, in order."""
 
     def asked(sample: Sample) -> Asked:
-        return Asked(sample.id, picture_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
+        return Asked(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
 
     for sample, said in converse(model, samples, asked, prompts, "baselines"):
         yield Baseline(id=sample.id, question=sample.question, **said)
@@ -76,7 +76,7 @@ def converse(
 
 
 async def _conversation(model: ChatModel, asked: Asked, prompts: Prompts, stage: str) -> dict[str, Any]:
-    opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.picture)
+    opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.image)
     answer = _spoken(await model.generate(_request(asked, "answer", opening)), "answer")
     if answer.status != Status.OK:
         return _fields(answer, None, stage)

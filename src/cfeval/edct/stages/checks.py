@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, build, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import map_ok, propagated
@@ -31,16 +31,16 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
-PictureOf = Callable[[Counterfactual], Picture]
-Checked = tuple[Check, Mapping[str, Picture]]
+ImageOf = Callable[[Counterfactual], Image]
+Checked = tuple[Check, Mapping[str, Image]]
 
 
 def checks(
     counterfactuals: Iterable[Counterfactual],
     samples: ByKey[str, Sample],
     instructions: ByEdit,
-    base_of: PictureOf,
-    edited_of: PictureOf,
+    base_of: ImageOf,
+    edited_of: ImageOf,
     verifier: Verifier | None,
     protocol: str,
     seed: int,
@@ -58,7 +58,7 @@ def checks(
         seed: of the study.
 
     Yields:
-        Each record with the pictures that show what was found, by their paths.
+        Each record with the images that show what was found, by their paths.
     """
     asked = verifier if RULES[protocol].written else None
 
@@ -86,10 +86,10 @@ def checks(
 
 
 def _check(record: Counterfactual, reply: VerifyReply | None, share: float) -> Checked:
-    found, pictures = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
+    found, images = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
     gate = record.attempts[-1].found.absent if record.attempts else None
     share = round(share, DECIMALS)
-    return Check(id=record.id, edit=record.edit, found=found, gate_absent=gate, changed_share=share), pictures
+    return Check(id=record.id, edit=record.edit, found=found, gate_absent=gate, changed_share=share), images
 
 
 def run(
@@ -123,5 +123,5 @@ def run(
         seed,
     )
     with atomic_records_with_images(out, archive=archive) as add:
-        for record, pictures in track(found, total, "checks"):
-            add(record, pictures)
+        for record, images in track(found, total, "checks"):
+            add(record, images)

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status, failed, failure, propagated
@@ -32,21 +32,21 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 BATCH = 32
 GRAY = 128
 """Of 255: what a blank image shows; it has nothing of the original, its mean color included."""
-Pictures = Mapping[str, Picture]
-Made = tuple[Counterfactual, Pictures]
-"""A record and its pictures by path; the counterfactual itself comes first."""
+Images = Mapping[str, Image]
+Made = tuple[Counterfactual, Images]
+"""A record and its images by path; the counterfactual itself comes first."""
 Apply = Callable[[EditRequest], Awaitable[EditReply]]
 
 
 def counterfactuals(
     instructions: Iterable[Instruction],
     samples: ByKey[str, Sample],
-    picture_of: Callable[[Sample], Picture],
+    image_of: Callable[[Sample], Image],
     editor: Editor | None,
     protocol: str,
     seed: int,
 ) -> Iterator[Made]:
-    """Edit the image of every instruction, in order; yields each record with its pictures.
+    """Edit the image of every instruction, in order; yields each record with its images.
 
     Under `null-edit` and `blank-image` there is no editor.
     """
@@ -54,7 +54,7 @@ def counterfactuals(
 
     def item(chain: list[Instruction]) -> _Item:
         sample = samples[chain[0].id]
-        return _Item(sample, picture_of(sample), chain)
+        return _Item(sample, image_of(sample), chain)
 
     async def edit(item: _Item) -> list[Made]:
         for step in range(len(item.chain)):
@@ -70,7 +70,7 @@ class _Item:
     """An item on its way through its edits."""
 
     sample: Sample
-    picture: Picture
+    image: Image
     chain: list[Instruction]
     made: list[Made] = field(default_factory=list)
 
@@ -103,7 +103,7 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
     chained = RULES[protocol].chained and step > 0
     return EditRequest(
         item=record.id,
-        picture=next(iter(item.made[step - 1][1].values())) if chained else item.picture,
+        image=next(iter(item.made[step - 1][1].values())) if chained else item.image,
         positive=record.positive,
         negative=record.negative,
         seed=_seed(record, seed),
@@ -128,11 +128,11 @@ def _editing(editor: Editor, protocol: str) -> Apply:
 
 
 async def _reencode(request: EditRequest) -> EditReply:
-    return EditReply(request.picture.reencoded(), {"edit": "re-encoded as JPEG 95"})
+    return EditReply(request.image.reencoded(), {"edit": "re-encoded as JPEG 95"})
 
 
 async def _blank(request: EditRequest) -> EditReply:
-    return EditReply(Picture.from_pixels(np.full_like(request.picture.pixels, GRAY)), {"edit": "uniform gray"})
+    return EditReply(Image.from_pixels(np.full_like(request.image.pixels, GRAY)), {"edit": "uniform gray"})
 
 
 _BY_RULE: Mapping[str, Apply] = {"none": _reencode, "all": _blank}
@@ -141,30 +141,30 @@ _BY_RULE: Mapping[str, Apply] = {"none": _reencode, "all": _blank}
 
 def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply) -> Made:
     name = f"{record.id}-{record.edit}"
-    pictures = {f"{name}.png": reply.picture} if reply.picture else {}
+    images = {f"{name}.png": reply.image} if reply.image else {}
     tries, evidence = attempts(name, reply)
     made = Counterfactual(
         id=record.id,
         edit=record.edit,
-        image=reply.picture.ref(f"{name}.png") if reply.picture else None,
+        image=reply.image.ref(f"{name}.png") if reply.image else None,
         seed=request.seed,
         details=reply.details,
         attempts=tries,
         calls=reply.calls,
         **failure(reply.status, "counterfactuals", reply.reason),
     )
-    return made, pictures | evidence
+    return made, images | evidence
 
 
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
-    """No picture, or the same picture but for noise, is no counterfactual; and a failed edit has no picture."""
+    """No image, or the same image but for noise, is no counterfactual; and a failed edit has no image."""
     if reply.status != Status.OK:
-        return replace(reply, picture=None)
-    if reply.picture is None:
+        return replace(reply, image=None)
+    if reply.image is None:
         return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
-    height, width = request.picture.pixels.shape[:2]
-    if is_unedited(request.picture.pixels, reply.picture.resized(width, height).pixels):
-        return replace(reply, picture=None, status=Status.EDIT_INVALID, reason="the image did not change")
+    height, width = request.image.pixels.shape[:2]
+    if is_unedited(request.image.pixels, reply.image.resized(width, height).pixels):
+        return replace(reply, image=None, status=Status.EDIT_INVALID, reason="the image did not change")
     return reply
 
 
@@ -184,5 +184,5 @@ def run(
     model = build_if_asked("editors", editor, "--editor", protocol)
     made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
     with atomic_records_with_images(out, archive=archive) as add:
-        for record, pictures in track(made, total, "counterfactuals"):
-            add(record, pictures)
+        for record, images in track(made, total, "counterfactuals"):
+            add(record, images)

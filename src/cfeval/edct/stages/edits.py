@@ -1,12 +1,12 @@
 """The edits of one item: what each one starts from, and what an editor's attempts and verifiers leave as records.
 
-Pictures that show what was found out are named by their paths beside the records.
+Images that show what was found out are named by their paths beside the records.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Binary
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample
@@ -38,13 +38,13 @@ def positives(instructions: Sequence[Instruction]) -> tuple[str, ...]:
 def base_of(
     made: ByKey[tuple[str, int], Counterfactual],
     samples: ByKey[str, Sample],
-    original_of: Callable[[Sample], Picture],
-    edited_of: Callable[[Counterfactual], Picture],
+    original_of: Callable[[Sample], Image],
+    edited_of: Callable[[Counterfactual], Image],
     protocol: str,
-) -> Callable[[Counterfactual], Picture]:
+) -> Callable[[Counterfactual], Image]:
     """How to open the image that an edit was applied to: the original, or in a chain the result of the edit before."""
 
-    def base(record: Counterfactual) -> Picture:
+    def base(record: Counterfactual) -> Image:
         if RULES[protocol].chained and record.edit > 1:
             return edited_of(made[record.id, record.edit - 1])
         return original_of(samples[record.id])
@@ -52,37 +52,37 @@ def base_of(
     return base
 
 
-def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str, Picture]]:
-    """A verifier's reply as a record; its pictures are filed as `NAME-mask.png` and the like."""
-    paths = {kind: f"{name}-{kind}.png" for kind in reply.pictures}
+def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str, Image]]:
+    """A verifier's reply as a record; its images are filed as `NAME-mask.png` and the like."""
+    paths = {kind: f"{name}-{kind}.png" for kind in reply.images}
     found = Verification(
         verified=_bit(reply.verified),
         reason=" ".join(reply.reason.split()),
         numbers={key: round(float(value), DECIMALS) for key, value in reply.numbers.items()},
-        pictures={kind: reply.pictures[kind].ref(path) for kind, path in paths.items()},
+        images={kind: reply.images[kind].ref(path) for kind, path in paths.items()},
         completion=reply.completion,
         calls=reply.calls,
         absent=_bit(reply.absent),
     )
-    return found, {path: reply.pictures[kind] for kind, path in paths.items()}
+    return found, {path: reply.images[kind] for kind, path in paths.items()}
 
 
 def _bit(value: bool | None) -> Binary | None:
     return None if value is None else (1 if value else 0)
 
 
-def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict[str, Picture]]:
-    """The attempts of an editor that checks its own work; pictures are filed as `NAME-try1.png` and the like.
+def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict[str, Image]]:
+    """The attempts of an editor that checks its own work; images are filed as `NAME-try1.png` and the like.
 
     The accepted one is the counterfactual itself, `NAME.png`.
     """
     records: list[EditAttempt] = []
-    pictures: dict[str, Picture] = {}
+    images: dict[str, Image] = {}
     for number, attempt in enumerate(reply.attempts, start=1):
         this = f"{name}-try{number}"
         found, evidence = verification(this, attempt.found)
-        path = f"{name}.png" if attempt.picture is reply.picture else f"{this}.png"
-        image = attempt.picture.ref(path)
+        path = f"{name}.png" if attempt.image is reply.image else f"{this}.png"
+        image = attempt.image.ref(path)
         records.append(EditAttempt(seed=attempt.seed, image=image, found=found, details=attempt.details))
-        pictures |= {path: attempt.picture, **evidence}
-    return tuple(records), pictures
+        images |= {path: attempt.image, **evidence}
+    return tuple(records), images

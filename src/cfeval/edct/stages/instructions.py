@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Out, Seed, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status, failed, failure, map_ok, propagated
@@ -28,13 +28,13 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 BATCH = 256
 NO_WRITER = {"none": ("nothing", "Change nothing."), "all": ("everything", "Show a uniform image instead.")}
 """Concept and instruction under the protocols that ask no writer."""
-PictureOf = Callable[[Sample], Picture]
+ImageOf = Callable[[Sample], Image]
 
 
 def instructions(
     baselines: Iterable[Baseline],
     samples: ByKey[str, Sample],
-    picture_of: PictureOf,
+    image_of: ImageOf,
     writer: Writer | None,
     protocol: str,
     seed: int,
@@ -54,7 +54,7 @@ def instructions(
 
     def request(record: Baseline) -> WriteRequest:
         texts = _request(record, protocol, seed, edits)
-        return _with_image(texts, samples[record.id], picture_of) if uncited else texts
+        return _with_image(texts, samples[record.id], image_of) if uncited else texts
 
     for record, reply in map_ok(baselines, lambda sound: map_requests(sound, request, writer.write, BATCH)):
         yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **propagated(record))]
@@ -78,8 +78,8 @@ def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteReq
     )
 
 
-def _with_image(request: WriteRequest, sample: Sample, picture_of: PictureOf) -> WriteRequest:
-    return replace(request, picture=picture_of(sample), metadata=sample.metadata)
+def _with_image(request: WriteRequest, sample: Sample, image_of: ImageOf) -> WriteRequest:
+    return replace(request, image=image_of(sample), metadata=sample.metadata)
 
 
 def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:

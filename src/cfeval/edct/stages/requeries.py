@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import map_ok, propagated
@@ -20,7 +20,7 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 def requeries(
     counterfactuals: Iterable[Counterfactual],
     samples: ByKey[str, Sample],
-    edited_of: Callable[[Counterfactual], Picture],
+    edited_of: Callable[[Counterfactual], Image],
     model: ChatModel,
     prompts: Prompts,
     seed: int,

@@ -213,8 +213,8 @@ def run(
     said = None if decisions is None else read_jsonl(decisions, Decision)
     fate = fates(candidates, said, read_csv(overrides, Override) if overrides else ())
     taken, strata = select(candidates, fate, Plan(items, seed, by, equal, per_image))
-    picture_of = originals(samples)
-    write_set(out, {item: content_hash(candidates[item], picture_of(candidates[item])) for item in taken})
+    image_of = originals(samples)
+    write_set(out, {item: content_hash(candidates[item], image_of(candidates[item])) for item in taken})
     _show(strata, "all" if by == "none" else by)
     print(f"{len(taken)} items frozen in {out} (SHA-256 {hashlib.sha256(out.read_bytes()).hexdigest()})")
 

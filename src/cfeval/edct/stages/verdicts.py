@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Out, Seed, build, count_valid_records
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Binary, Status, failed, failure, map_ok, propagated
@@ -91,7 +91,7 @@ def verdicts(
     requeries: Iterable[Requery],
     baselines: ByKey[str, Baseline],
     instructions: ByEdit,
-    edited_of: Callable[[str, int], Picture],
+    edited_of: Callable[[str, int], Image],
     judge: Judge,
     protocol: str,
     seed: int,
@@ -117,9 +117,9 @@ def verdicts(
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
         texts = _request(record, before, _told(record, instructions, protocol), protocol, seed)
-        if judge.needs_picture:
-            picture = edited_of(record.id, record.edit)
-            texts = replace(texts, changes=(), question=before.question, picture=picture)
+        if judge.needs_image:
+            image = edited_of(record.id, record.edit)
+            texts = replace(texts, changes=(), question=before.question, image=image)
         null = RULES[protocol].edits == "none"
         sham = cited[record.id, 1] if cited is not None and null else None
         return _Case(texts, concept, sham, former.unlike(before) if null else None)
@@ -183,7 +183,7 @@ async def _control(judge: Judge, case: _Case) -> _Found:
 
 async def _sham(judge: Judge, case: _Case) -> JudgeReply:
     """The scores of a null edit whose judge is told the cited edit; a judge that is told no edits has none."""
-    if case.sham is None or failed(case.sham) or judge.needs_picture:
+    if case.sham is None or failed(case.sham) or judge.needs_image:
         return JudgeReply(status=Status.UNPARSABLE)
     change = Change(case.sham.positive, case.sham.negative)
     return await judge.judge(replace(case.request, protocol=EDCT_2025, changes=(change,)))

@@ -1,4 +1,4 @@
-"""A fine-tuning set of counterfactual items: what was said about pictures, and how it stood the test.
+"""A fine-tuning set of counterfactual items: what was said about images, and how it stood the test.
 
 EDCT-Bench 2026 fine-tuned on 48 such items made by hand.
 """

@@ -1,4 +1,4 @@
-"""The verb that makes a training set: lines, pictures, and a card that says what is in it and what it is not."""
+"""The verb that makes a training set: lines, images, and a card that says what is in it and what it is not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import typer
 from cfeval.core.cli_options import PromptFolder
 from cfeval.core.errors import InputError, OutputError
 from cfeval.core.files import ensure_writable, fresh_folder
-from cfeval.core.images import Picture, load
+from cfeval.core.images import Image, load
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Status
 from cfeval.edct.files import ConditionFiles, condition_path, conversation_prompts
@@ -36,8 +36,8 @@ from cfeval.edct.training_set.layouts import (
 from cfeval.edct.training_set.records import Written
 
 SPLITS = {TRAIN: "train", HELD_OUT: "test"}
-Pictures = dict[str, Callable[[], Picture]]
-"""How to open pictures, by their hashes."""
+Images = dict[str, Callable[[], Image]]
+"""How to open images, by their hashes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Made:
     """How a set was made.
 
     `scored` counts the items and edits that passed the filters, `left_out` the examples of which a text holds what
-    trainers take for a picture.
+    trainers take for an image.
     """
 
     teach: Teach
@@ -70,14 +70,14 @@ def run(
         bool, typer.Option("--correct", help="Only items whose answer about the original is known to be right.")
     ] = False,
     answers: Annotated[
-        Path | None, typer.Option(help="For `written`: a CSV with the columns id, picture, answer, explanation.")
+        Path | None, typer.Option(help="For `written`: a CSV with the columns id, image, answer, explanation.")
     ] = None,
     share: Annotated[float, typer.Option("--held-out", min=0, max=0.9, help="Share of images to hold out.")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is held out.")] = 0,
     shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
     prompts: PromptFolder = "",
 ) -> None:
-    """Make a fine-tuning set of counterfactual items: conversations or preference pairs, with their pictures.
+    """Make a fine-tuning set of counterfactual items: conversations or preference pairs, with their images.
 
     consistent: conversations about original and edited images that stood every test (CCS 1; under a control, nothing
     moved). contrast: pairs of replies about the same edited image that a score tells apart. written: conversations in
@@ -86,11 +86,11 @@ def run(
     """
     _refuse_occupied(out)
     named = list(dict.fromkeys(conditions_of(conditions)))
-    pictures: Pictures = {}
+    images: Images = {}
     trials = [
         trial
         for condition in named
-        for trial in _trials(ConditionFiles(results, condition, shards), pictures)
+        for trial in _trials(ConditionFiles(results, condition, shards), images)
         if (not verified or trial.score.verified == 1) and (not correct or trial.score.correct == 1)
     ]
     words = read_csv(answers, Written) if answers else []
@@ -102,7 +102,7 @@ def run(
         raise InputError(f"{len(trials)} scored items and edits hold no example to teach `{teach}`; see --help")
     sides = _sides(plain, share, seed)
     made = Made(teach, layout, named, verified, correct, share, seed, len(trials), len(found) - len(plain))
-    _write(out, sides, made, pictures)
+    _write(out, sides, made, images)
     print(f"{out}: {', '.join(f'{len(of)} examples in {file}' for file, of in sides.items())}; see README.md in it")
 
 
@@ -113,8 +113,8 @@ def _refuse_occupied(out: Path) -> None:
         raise OutputError(f"{out}: there is something already; remove it or choose another folder")
 
 
-def _trials(files: ConditionFiles, pictures: Pictures) -> Iterator[Trial]:
-    """What was scored in a condition; notes how to open its pictures."""
+def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
+    """What was scored in a condition; notes how to open its images."""
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
     baselines, instructions = files.baselines(), files.instructions()
     made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}
@@ -125,8 +125,8 @@ def _trials(files: ConditionFiles, pictures: Pictures) -> Iterator[Trial]:
             continue
         (sample, whole), (edit, changed) = samples[score.id], made[key]
         assert edit.image is not None, "what is scored has an image"
-        pictures.setdefault(sample.image.sha256, partial(load, whole, sample.image))
-        pictures.setdefault(edit.image.sha256, partial(load, changed, edit.image))
+        images.setdefault(sample.image.sha256, partial(load, whole, sample.image))
+        images.setdefault(edit.image.sha256, partial(load, changed, edit.image))
         yield Trial(
             sample=sample,
             before=baselines[score.id],
@@ -140,20 +140,20 @@ def _trials(files: ConditionFiles, pictures: Pictures) -> Iterator[Trial]:
 
 
 def _sides(found: Sequence[Example], share: float, seed: int) -> dict[str, list[Example]]:
-    family = families((one.original, one.picture) for one in found)
+    family = families((one.original, one.image) for one in found)
     sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
     for one in found:
-        sides[HELD_OUT if held_out(family[one.picture], share, seed) else TRAIN].append(one)
+        sides[HELD_OUT if held_out(family[one.image], share, seed) else TRAIN].append(one)
     return sides
 
 
-def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, pictures: Pictures) -> None:
+def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, images: Images) -> None:
     with fresh_folder(out) as folder:
         (folder / "images").mkdir()
         for file, of in sides.items():
             (folder / file).write_text("".join(line(one, made.layout) for one in of), encoding="utf-8")
-            for picture in {one.picture for one in of}:
-                (folder / image_path(picture)).write_bytes(pictures[picture]().png)
+            for image in {one.image for one in of}:
+                (folder / image_path(image)).write_bytes(images[image]().png)
         (folder / "README.md").write_text(card(made, sides), encoding="utf-8")
         if made.layout == "llama-factory":
             text = dataset_info(made.teach == "contrast", [file for file in sides if sides[file]])
@@ -178,6 +178,6 @@ def _counts(name: str, of: Sequence[Example]) -> dict[str, str | int]:
         "split": SPLITS[name],
         "entry": entry_name(name),
         "examples": len(of),
-        "originals": sum(one.picture == one.original for one in of),
+        "originals": sum(one.image == one.original for one in of),
         "images": len({one.original for one in of}),
     }

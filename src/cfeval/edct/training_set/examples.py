@@ -1,6 +1,6 @@
 """What there is to learn from a study, and the examples that teach it.
 
-A study tells what was said about each picture, and the tests that it was put to.
+A study tells what was said about each image, and the tests that it was put to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from cfeval.inference.prompts import fill
 
 Teach = Literal["consistent", "contrast", "written", "all"]
 LEAST_DIGITS = 8
-"""So many digits of a picture's hash name it."""
+"""So many digits of an image's hash name it."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class ExplainedAnswer:
-    """What a target said about a picture; the same words are one conversation, however often they were judged."""
+    """What a target said about an image; the same words are one conversation, however often they were judged."""
 
     dataset: str
     vlm: str
     item: str
-    picture: str
+    image: str
     original: str
     question: str
     answer: str
@@ -58,7 +58,7 @@ Trials = dict[ExplainedAnswer, list[Trial]]
 
 @dataclass(frozen=True)
 class Message:
-    """A turn of a conversation; the first one of the user shows the picture."""
+    """A turn of a conversation; the first one of the user shows the image."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -68,7 +68,7 @@ class Message:
 class Example:
     """A conversation to learn; or, with `rejected`, two replies to the same turns, of which the first is the better."""
 
-    picture: str
+    image: str
     original: str
     turns: tuple[Message, ...]
     provenance: Provenance | PairProvenance
@@ -87,7 +87,7 @@ def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: I
         written: the words, for `written`.
 
     Raises:
-        InputError: pairs are wanted from a condition of a control; words are for a picture that is not there.
+        InputError: pairs are wanted from a condition of a control; words are for an image that is not there.
     """
     if teach == "contrast":
         found = _pairs(trials, prompts)
@@ -102,7 +102,7 @@ def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: I
         )
     distinct: dict[tuple[object, ...], Example] = {}
     for one in found:
-        distinct.setdefault((one.picture, one.turns, one.chosen, one.rejected), one)
+        distinct.setdefault((one.image, one.turns, one.chosen, one.rejected), one)
     return list(distinct.values())
 
 
@@ -126,13 +126,13 @@ def after(trial: Trial) -> ExplainedAnswer:
     return _said(trial, trial.after, trial.made.edit, trial.made.image.sha256)
 
 
-def _said(trial: Trial, words: Conversation, edit: int, picture: str) -> ExplainedAnswer:
+def _said(trial: Trial, words: Conversation, edit: int, image: str) -> ExplainedAnswer:
     return ExplainedAnswer(
         dataset=trial.score.dataset,
         vlm=trial.score.vlm,
         item=trial.sample.id,
         edit=edit,
-        picture=picture,
+        image=image,
         original=trial.sample.image.sha256,
         question=trial.sample.question,
         answer=words.answer,
@@ -150,11 +150,11 @@ def withstood(score: Score) -> bool:
 
 
 def provenance(said: ExplainedAnswer, tests: Iterable[Trial], people: bool = False) -> Provenance:
-    """Where words about a picture come from; with `people`, they wrote the words."""
+    """Where words about an image come from; with `people`, they wrote the words."""
     return Provenance(
         item=said.item,
         edit=said.edit,
-        picture=said.picture,
+        image=said.image,
         original=said.original,
         words="people" if people else "model",
         model="" if people else said.model,
@@ -173,7 +173,7 @@ def _origin(trial: Trial) -> Origin:
         concept=trial.told.concept,
         positive=trial.told.positive,
         negative=trial.told.negative,
-        edited=after(trial).picture,
+        edited=after(trial).image,
         seed=trial.made.seed,
         verified=score.verified,
         numbers=found.numbers if found else {},
@@ -194,7 +194,7 @@ def _conversation(said: ExplainedAnswer, source: Provenance, prompts: Prompts) -
     turns: tuple[Message, ...] = (_question(said, prompts), Message("assistant", said.answer))
     if said.explanation:
         turns = (*turns, Message("user", prompts.explain), Message("assistant", said.explanation))
-    return Example(said.picture, said.original, turns, source)
+    return Example(said.image, said.original, turns, source)
 
 
 def _question(said: ExplainedAnswer, prompts: Prompts) -> Message:
@@ -202,12 +202,12 @@ def _question(said: ExplainedAnswer, prompts: Prompts) -> Message:
 
 
 def _in_words(line: Written, tests: Trials, prompts: Prompts) -> Example:
-    """The conversation about the picture of a line, in its words."""
-    digits = line.picture.removesuffix(".png")
-    meant = [said for said in tests if said.item == line.id and said.picture.startswith(digits)]
-    if len(digits) < LEAST_DIGITS or len({(said.dataset, said.picture, said.question) for said in meant}) != 1:
+    """The conversation about the image of a line, in its words."""
+    digits = line.image.removesuffix(".png")
+    meant = [said for said in tests if said.item == line.id and said.image.startswith(digits)]
+    if len(digits) < LEAST_DIGITS or len({(said.dataset, said.image, said.question) for said in meant}) != 1:
         raise InputError(
-            f"--answers: item '{line.id}' has no scored picture {line.picture[:70]!r}, or several; name it by "
+            f"--answers: item '{line.id}' has no scored image {line.image[:70]!r}, or several; name it by "
             f"{LEAST_DIGITS} or more digits of its SHA-256, as in the images of `--teach all`"
         )
     own = replace(meant[0], answer=line.answer, explanation=line.explanation)
@@ -224,7 +224,7 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
             f"--teach contrast: under the control {controls[0]} a score says whether words moved, not which words are "
             "better; take its conditions out"
         )
-    for tests in _by_picture(trials):
+    for tests in _by_image(trials):
         asked = (_question(after(tests[0]), prompts),)
         answers = _by_text(tests, lambda trial: trial.after.answer)
         yield from _better(answers, 0, asked)
@@ -233,12 +233,12 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
             yield from _better(_by_text(answers[answer], lambda trial: trial.after.explanation), 1, turns)
 
 
-def _by_picture(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
+def _by_image(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
     """The tests about the same edited image and question."""
     found: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         said = after(trial)
-        found.setdefault((said.dataset, said.item, said.question, said.picture), []).append(trial)
+        found.setdefault((said.dataset, said.item, said.question, said.image), []).append(trial)
     return found.values()
 
 
@@ -256,7 +256,7 @@ def _better(by_text: Mapping[str, Sequence[Trial]], which: int, turns: tuple[Mes
         chosen, rejected = (provenance(after(by_text[text][0]), by_text[text]) for text in texts)
         one = after(by_text[texts[0]][0])
         source = PairProvenance(chosen=chosen, rejected=rejected)
-        yield Example(one.picture, one.original, turns, source, *(Message("assistant", text) for text in texts))
+        yield Example(one.image, one.original, turns, source, *(Message("assistant", text) for text in texts))
 
 
 def _settled(tests: Iterable[Trial], which: int) -> int | None:

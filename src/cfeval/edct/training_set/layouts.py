@@ -1,9 +1,9 @@
 """Lines of a training set, in the layouts that trainers read; and which examples are held out.
 
-trl            TRL and all that follow it: a message's content is a list of parts `image` and `text`, the pictures stand
+trl            TRL and all that follow it: a message's content is a list of parts `image` and `text`, the images stand
                in the column `images`; pairs have `prompt`, `chosen` and `rejected`.
 llama-factory  LLaMA-Factory's `sharegpt` with OpenAI's names: a message's content is a text in which `<image>` stands
-               for the picture; pairs have `messages`, and one message each in `chosen` and `rejected`.
+               for the image; pairs have `messages`, and one message each in `chosen` and `rejected`.
 
 Of those held out, all that share an image, whole or edited, stand on one side.
 """
@@ -17,26 +17,26 @@ from cfeval.edct.training_set.examples import Example, Message
 
 Layout = Literal["trl", "llama-factory"]
 TAGS = ("<image>", "<video>", "<audio>")
-"""What trainers take for a picture or a sound wherever it stands in a text."""
+"""What trainers take for an image or a sound wherever it stands in a text."""
 TRAIN, HELD_OUT = "train.jsonl", "held-out.jsonl"
 
 
 def is_plain(example: Example) -> bool:
-    """Whether no text of an example holds what trainers take for a picture."""
+    """Whether no text of an example holds what trainers take for an image."""
     turns = [*example.turns, *(turn for turn in (example.chosen, example.rejected) if turn)]
     return not any(tag in turn.text for tag in TAGS for turn in turns)
 
 
-def image_path(picture: str) -> str:
-    """Where a picture lies in the set, by its hash."""
-    return f"images/{picture}.png"
+def image_path(image: str) -> str:
+    """Where an image lies in the set, by its hash."""
+    return f"images/{image}.png"
 
 
 def line(example: Example, layout: Layout) -> str:
     """An example as a JSON line; `provenance` is JSON in a text, so that the column has one type whatever is in it."""
     first, *later = example.turns
     content: dict[str, Any] = {
-        "images": [image_path(example.picture)],
+        "images": [image_path(example.image)],
         "messages": [_message(first, layout, shows=True), *(_message(turn, layout) for turn in later)],
         "provenance": _json(example.provenance.model_dump(mode="json")),
     }
@@ -50,7 +50,7 @@ def line(example: Example, layout: Layout) -> str:
 
 
 def _message(turn: Message, layout: Layout, shows: bool = False) -> dict[str, Any]:
-    """A message; where it `shows` the picture, that comes before the words."""
+    """A message; where it `shows` the image, that comes before the words."""
     if layout == "llama-factory":
         return {"role": turn.role, "content": f"{TAGS[0]}{turn.text}" if shows else turn.text}
     image = [{"type": "image"}] if shows else []
@@ -84,23 +84,23 @@ def _json(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
-def families(pictures: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The family of each picture, named by the least hash in it.
+def families(images: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The family of each image, named by the least hash in it.
 
     Args:
-        pictures: pairs of hashes that belong together: an image and what was made of it.
+        images: pairs of hashes that belong together: an image and what was made of it.
     """
     parent: dict[str, str] = {}
 
-    def root(picture: str) -> str:
-        while parent.setdefault(picture, picture) != picture:
-            picture = parent[picture]
-        return picture
+    def root(image: str) -> str:
+        while parent.setdefault(image, image) != image:
+            image = parent[image]
+        return image
 
-    for one, other in pictures:
+    for one, other in images:
         least, most = sorted((root(one), root(other)))
         parent[most] = least
-    return {picture: root(picture) for picture in parent}
+    return {image: root(image) for image in parent}
 
 
 def held_out(family: str, share: float, seed: int) -> bool:

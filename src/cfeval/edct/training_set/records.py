@@ -38,7 +38,7 @@ class Provenance(Record):
     item: ItemId
     edit: int
     """0: they are about the original image."""
-    picture: Sha256
+    image: Sha256
     original: Sha256
     words: Literal["model", "people"]
     """Whose they are."""
@@ -57,11 +57,11 @@ class PairProvenance(Record):
 
 
 class Written(Record):
-    """Words that people wrote for a picture (a line of `--answers`)."""
+    """Words that people wrote for an image (a line of `--answers`)."""
 
     id: ItemId
-    picture: str
-    """The picture's SHA-256, or its first digits, at least eight; `.png` may follow."""
+    image: str
+    """The image's SHA-256, or its first digits, at least eight; `.png` may follow."""
     answer: str = Field(pattern=r"\S")
     explanation: str = ""
     """Empty: the conversation ends with the answer."""

@@ -1,7 +1,7 @@
-"""Do the stored calls and the pictures that records name say what the records say?
+"""Do the stored calls and the images that records name say what the records say?
 
-The key of a call is the hash of what was asked, pictures by their hashes in it. So a call that asks about the picture,
-and holds the text of the record before and that of the record itself, ties the three together. Pictures must be there,
+The key of a call is the hash of what was asked, images by their hashes in it. So a call that asks about the image,
+and holds the text of the record before and that of the record itself, ties the three together. Images must be there,
 and be the ones that the records were written for.
 """
 
@@ -58,7 +58,7 @@ def call_link(stage: str, record: Record, key: str, stored: Mapping[str, Asked])
 
 
 def text_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    """A link for each text and picture that must stand in some call of a record: in what was asked, or in the reply."""
+    """A link for each text and image that must stand in some call of a record: in what was asked, or in the reply."""
     return _TEXTS[stage](of, stored) if stage in _TEXTS else iter(())
 
 
@@ -78,16 +78,16 @@ def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link
 
 
 def conversation_links(
-    stage: str, said: Any, sample: Sample, picture: str, stored: Mapping[str, Asked]
+    stage: str, said: Any, sample: Sample, image: str, stored: Mapping[str, Asked]
 ) -> Iterator[Link]:
-    """A link for each of these: a conversation's calls are about its picture and question, and replied its texts."""
+    """A link for each of these: a conversation's calls are about its image and question, and replied its texts."""
     calls = _checked_calls(said, stored)
     if not calls:
         return
     yield from links(
         stage,
         said,
-        "" if all(picture in call.request for call in calls) else "a call of it is not about its picture",
+        "" if all(image in call.request for call in calls) else "a call of it is not about its image",
         _asks(calls, sample.question, "the question"),
         *("" if any(t in c.text for c in calls) else f"no call replied its {n}" for n, t in _texts(said)),
     )
@@ -98,31 +98,31 @@ def _texts(said: Any) -> Sequence[tuple[str, str]]:
 
 
 def _instructions(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    pictures = {sample.id: sample.image.sha256 for sample in of.items}
+    images = {sample.id: sample.image.sha256 for sample in of.items}
     before = {said.id: said.explanation for said in of.baselines}
     for record in of.instructions:
-        if record.id in before and record.id in pictures:
-            yield from reading_links("instructions", record, before[record.id], pictures[record.id], stored)
+        if record.id in before and record.id in images:
+            yield from reading_links("instructions", record, before[record.id], images[record.id], stored)
 
 
 def _verdicts(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    pictures = {key_of(record): record.image.sha256 for record in of.counterfactuals if record.image}
+    images = {key_of(record): record.image.sha256 for record in of.counterfactuals if record.image}
     after = {key_of(said): said.explanation for said in of.requeries}
     for verdict in of.verdicts:
-        if (key := key_of(verdict)) in after and key in pictures:
-            yield from reading_links("verdicts", verdict, after[key], pictures[key], stored)
+        if (key := key_of(verdict)) in after and key in images:
+            yield from reading_links("verdicts", verdict, after[key], images[key], stored)
 
 
-def reading_links(stage: str, record: Any, shown: str, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    """A writer or judge was shown the explanation, and no other picture; its record keeps what it replied."""
+def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    """A writer or judge was shown the explanation, and no other image; its record keeps what it replied."""
     if calls := _checked_calls(record, stored):
-        other = any(_SHOWS.search(call.request) and picture not in call.request for call in calls)
+        other = any(_SHOWS.search(call.request) and image not in call.request for call in calls)
         kept = all(call.text.strip() in record.completion for call in calls)
         yield from links(
             stage,
             record,
             _asks(calls, shown, "the explanation"),
-            "a call of it shows another picture" if other else "",
+            "a call of it shows another image" if other else "",
             "" if kept else "a call of it replied something else",
         )
 
@@ -142,7 +142,7 @@ _TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[
     "verdicts": _verdicts,
 }
 _SHOWS = re.compile(r'(?<!\\)"sha256:')
-"""How a request names a picture, wherever in it."""
+"""How a request names an image, wherever in it."""
 
 
 def _checked_calls(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
@@ -158,8 +158,8 @@ def _asks(calls: Sequence[Asked], text: str, what: str) -> str:
     return "" if any(written in call.request for call in calls) else f"no call of it holds {what}"
 
 
-def pictures_of(record: Record) -> Iterator[ImageRef]:
-    """Every picture that a record names: images, the attempts at an edit, masks and heat maps."""
+def images_of(record: Record) -> Iterator[ImageRef]:
+    """Every image that a record names: its own, the attempts at an edit, masks and heat maps."""
     if isinstance(record, Sample | Counterfactual) and record.image is not None:
         yield record.image
     if isinstance(record, Counterfactual):
@@ -171,22 +171,22 @@ def pictures_of(record: Record) -> Iterator[ImageRef]:
 
 
 def _found(found: Verification) -> Iterator[ImageRef]:
-    return (found.pictures[name] for name in sorted(found.pictures))
+    return (found.images[name] for name in sorted(found.images))
 
 
-def picture_links(
+def image_links(
     stage: str, records: Sequence[Record], look: Callable[[ImageRef], str], there: Collection[str]
 ) -> Iterator[Link]:
-    """A link for each picture that a stage's records name, and a fault for each that lies there unnamed.
+    """A link for each image that a stage's records name, and a fault for each that lies there unnamed.
 
     Args:
-        look: what is wrong with a picture's file; empty where nothing is.
-        there: the names of the picture files beside the records.
+        look: what is wrong with an image's file; empty where nothing is.
+        there: the names of the image files beside the records.
     """
     named = set()
     for record in records:
-        for ref in pictures_of(record):
+        for ref in images_of(record):
             named.add(ref.path)
             yield Link(stage, key_of(record), look(ref))
     for name in sorted(set(there) - named):
-        yield Link(stage, ("", 0), f"no line names the picture {name}")
+        yield Link(stage, ("", 0), f"no line names the image {name}")

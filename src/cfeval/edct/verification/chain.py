@@ -10,7 +10,7 @@ from cfeval.core.records import Record
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import condition_path
 from cfeval.edct.records import Baseline, Condition, Score
-from cfeval.edct.verification.calls import calls_of, pictures_of
+from cfeval.edct.verification.calls import calls_of, images_of
 from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link, key_of
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -54,7 +54,7 @@ def _line(condition: Condition, sample: Sample, said: Baseline, later: Mapping[s
         status=score.status,
         image=sample.image.sha256,
         edited=image.sha256 if image else None,
-        pictures=tuple(ref.sha256 for record in later.values() for ref in pictures_of(record) if ref != image),
+        images=tuple(ref.sha256 for record in later.values() for ref in images_of(record) if ref != image),
         calls=tuple(key for record in (said, *later.values()) for key in calls_of(record)),
         sample=hash_of(sample),
         baseline=hash_of(said),

@@ -20,7 +20,7 @@ from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.verification.calls import call_link, call_links, calls_of, picture_links, text_links
+from cfeval.edct.verification.calls import call_link, call_links, calls_of, image_links, text_links
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
 from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
 from cfeval.edct.verification.pairs import (
@@ -198,13 +198,13 @@ def _check_pairs(
             named = ((record, key) for record in shelf.records[stage] for key in calls_of(record))
             tally.add("calls", file, (call_link(stage, record, key, stored) for record, key in named))
             tally.add("texts", file, pair_text_links(stage, shelf, stored))
-            tally.add("pictures", file, _pictures(stage, file, shelf.records[stage]))
+            tally.add("images", file, _images(stage, file, shelf.records[stage]))
 
 
-def _pictures(stage: str, file: Path, records: Sequence[Any]) -> Iterator[Link]:
+def _images(stage: str, file: Path, records: Sequence[Any]) -> Iterator[Link]:
     folder = folder_of(file)
     there = [name for name in _names(folder) if name.endswith(".png")]
-    return picture_links(stage, records, functools.cache(partial(fault_of, folder)), there)
+    return image_links(stage, records, functools.cache(partial(fault_of, folder)), there)
 
 
 def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pairs: bool) -> Iterator[Shelf]:
@@ -248,14 +248,14 @@ def _checked(
         tally.add(stage, file, stage_links(stage, shelf.records))
         tally.add("calls", file, call_links(stage, shelf.records, stored))
         tally.add("texts", file, text_links(stage, shelf.records, stored))
-        tally.add("pictures", file, _pictures(stage, file, getattr(shelf.records, stage)))
+        tally.add("images", file, _images(stage, file, getattr(shelf.records, stage)))
     if scores is not None:
         scores.extend(shelf.records.scores)
     return shelf
 
 
 def _names(folder: Path) -> list[str]:
-    """What lies in a folder of pictures; nothing where it cannot be read, which each of its pictures tells."""
+    """What lies in a folder of images; nothing where it cannot be read, which each of its images tells."""
     try:
         return names_in(folder)
     except OSError:

@@ -49,8 +49,8 @@ def links(stage: str, record: Record, *faults: str) -> Iterator[Link]:
 class ChainLine(Condition):
     """Everything behind one score, by SHA-256.
 
-    `image` and `edited` are picture files. A stage's field is the hash of its record as a JSONL line (keys sorted,
-    UTF-8, with the line end); the record names pictures and calls by hash in turn.
+    `image` and `edited` are image files. A stage's field is the hash of its record as a JSONL line (keys sorted,
+    UTF-8, with the line end); the record names images and calls by hash in turn.
     """
 
     id: ItemId
@@ -67,8 +67,8 @@ class ChainLine(Condition):
     requery: Sha256
     verdict: Sha256
     score: Sha256
-    pictures: tuple[Sha256, ...] = ()
-    """The pictures of attempts and checks: rejected edits, masks, heat maps."""
+    images: tuple[Sha256, ...] = ()
+    """The images of attempts and checks: rejected edits, masks, heat maps."""
     calls: tuple[Sha256, ...] = ()
     """The calls to models outside: keys of the response cache, each the hash of what was asked."""
     head: Sha256

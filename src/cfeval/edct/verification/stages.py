@@ -1,4 +1,4 @@
-"""Do the records of each stage follow from those of the stage before: items and edits, statuses, pictures, scores?
+"""Do the records of each stage follow from those of the stage before: items and edits, statuses, images, scores?
 
 Whether a score follows from verdict, check and answers is computed anew (EDCT 2025, Section 3).
 """
@@ -273,9 +273,9 @@ def began(here: StageResult, stage: str) -> str:
 
 
 def _edited_after(record: Counterfactual, told: Instruction, former: Counterfactual | None) -> str:
-    """An edit of a chain ends where the edit before has no picture."""
+    """An edit of a chain ends where the edit before has no image."""
     if former is not None and failed(former) and not failed(record):
-        return f"it goes on, although edit {former.edit} has no picture ({former.status})"
+        return f"it goes on, although edit {former.edit} has no image ({former.status})"
     return _followed(record, told, "counterfactuals")
 
 
@@ -289,7 +289,7 @@ def _unchanged(record: Counterfactual, former: Counterfactual | None, original: 
     """A control that changes nothing may have the same bytes; an edit may not."""
     source = former.image.sha256 if former is not None and former.image else original
     same = record.image is not None and record.image.sha256 == source
-    return "it is ok, and the picture is the one it was to change" if same and rules.edits != "none" else ""
+    return "it is ok, and the image is the one it was to change" if same and rules.edits != "none" else ""
 
 
 def _tries(record: Counterfactual) -> str:
@@ -298,7 +298,7 @@ def _tries(record: Counterfactual) -> str:
         return ""
     last = record.attempts[-1]
     if last.image.sha256 != record.image.sha256:
-        return "its picture is not that of the last try"
+        return "its image is not that of the last try"
     return "its last try was rejected, and it is ok" if last.found.verified == 0 else ""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from PIL import Image
+import PIL.Image
 
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
@@ -91,7 +91,7 @@ class Blip:
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer a request, in a batch with others; one that is no question about an image is `unparsable`."""
-        if len(request.turns) != 1 or request.turns[0].picture is None:
+        if len(request.turns) != 1 or request.turns[0].image is None:
             return ChatReply(model=self._name, status=Status.UNPARSABLE, reason=_ALONE)
         return await self._requests.answer(request)
 
@@ -121,7 +121,7 @@ class Blip:
         import torch
 
         turns = [request.turns[0] for request in requests]
-        images = [Image.fromarray(turn.picture.pixels) for turn in turns if turn.picture is not None]
+        images = [PIL.Image.fromarray(turn.image.pixels) for turn in turns if turn.image is not None]
         inputs = self._processor(
             images=images, text=[turn.text for turn in turns], truncation=True, return_tensors="pt"
         )

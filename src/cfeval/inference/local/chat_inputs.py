@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.libraries import first_line, quiet
 
@@ -57,7 +57,7 @@ def obeyed(processor: Any, limits: Limits) -> bool:
     return True
 
 
-def fitted(image: Image.Image, limits: Limits) -> Image.Image:
+def fitted(image: PIL.Image.Image, limits: Limits) -> PIL.Image.Image:
     """The image, made smaller or larger where it breaks a limit; its proportions stay, within a pixel."""
     area = image.width * image.height
     if limits.most is not None and area > limits.most:
@@ -68,7 +68,7 @@ def fitted(image: Image.Image, limits: Limits) -> Image.Image:
         size = math.ceil(image.width * scale), math.ceil(image.height * scale)
     else:
         return image
-    return image.resize(size, Image.Resampling.BICUBIC)
+    return image.resize(size, PIL.Image.Resampling.BICUBIC)
 
 
 class UnusableRequestError(Exception):
@@ -107,7 +107,7 @@ class Conversations:
         Raises:
             UnusableRequestError: at least one of them cannot be encoded.
         """
-        if not self._sees and any(pictures(request) for request in requests):
+        if not self._sees and any(images(request) for request in requests):
             raise UnusableRequestError("this model reads text only, and the conversation holds an image")
         messages = [[self._message(turn, self._answers_in_parts) for turn in request.turns] for request in requests]
         try:
@@ -126,9 +126,9 @@ class Conversations:
 
     def _can_sanitize(self) -> bool:
         """Some tokenizers and processors of the library cannot."""
-        picture = Picture.from_pixels(np.zeros((64, 64, 3), np.uint8)) if self._sees else None
+        image = Image.from_pixels(np.zeros((64, 64, 3), np.uint8)) if self._sees else None
         try:
-            self._encoded([[self._message(ChatMessage("user", "?", picture), self._answers_in_parts)]], sanitize=True)
+            self._encoded([[self._message(ChatMessage("user", "?", image), self._answers_in_parts)]], sanitize=True)
         except Exception:
             return False
         return True
@@ -149,19 +149,19 @@ class Conversations:
         parts: list[dict[str, Any]] = [
             {"type": "text", "text": turn.text, "content": turn.text}
         ]  # older templates call it content
-        if turn.picture is not None:
-            image = fitted(Image.fromarray(turn.picture.pixels), self._limits)
+        if turn.image is not None:
+            image = fitted(PIL.Image.fromarray(turn.image.pixels), self._limits)
             parts.insert(0, {"type": "image", "image": image})
         return {"role": turn.role, "content": parts}
 
 
-def pictures(request: ChatRequest) -> int:
+def images(request: ChatRequest) -> int:
     """How many images a request holds."""
-    return sum(turn.picture is not None for turn in request.turns)
+    return sum(turn.image is not None for turn in request.turns)
 
 
 def rough_length(request: ChatRequest) -> int:
     """About how many tokens a request takes; only good for putting like to like."""
     letters = sum(len(turn.text) for turn in request.turns)
-    seen = sum(turn.picture.pixels[..., 0].size for turn in request.turns if turn.picture)
+    seen = sum(turn.image.pixels[..., 0].size for turn in request.turns if turn.image)
     return letters // _LETTERS_A_TOKEN + seen // _PIXELS_A_TOKEN

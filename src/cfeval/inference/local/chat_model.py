@@ -15,7 +15,7 @@ from transformers import LogitsProcessor
 from cfeval.core.records import Status
 from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatReply, ChatRequest
-from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestError, pictures, rough_length
+from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestError, images, rough_length
 from cfeval.inference.local.chat_loading import Loaded
 from cfeval.inference.local.devices import out_of_memory, ran_out, release
 from cfeval.inference.local.libraries import quiet
@@ -76,7 +76,7 @@ class LocalChat:
         """Like goes with like, so that little is padding; the largest comes first, so that memory runs out early."""
         kinds: dict[tuple[int, int], list[int]] = {}
         for n, request in enumerate(requests):
-            kinds.setdefault((pictures(request), self._limit(request)), []).append(n)
+            kinds.setdefault((images(request), self._limit(request)), []).append(n)
         for kind in sorted(kinds, reverse=True):
             waiting = sorted(kinds[kind], key=lambda n: rough_length(requests[n]), reverse=True)
             while waiting:

@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself in double precision, as sums of shifted pictures.
+"""Convolutions of each channel by itself in double precision, as sums of shifted images.
 
 PyTorch computes them channel by channel, in one of its memory layouts ten times as slowly as here. The result differs
 by the order of the sum, 1e-15 of the largest value.
@@ -37,7 +37,7 @@ class _Same(torch.autograd.Function):
 
 
 def fits_depthwise(layer: nn.Module) -> bool:
-    """Whether a layer filters every channel by itself, in double precision, and keeps the size of pictures."""
+    """Whether a layer filters every channel by itself, in double precision, and keeps the size of images."""
     return (
         type(layer) is nn.Conv2d
         and layer.weight.dtype == torch.float64
@@ -53,7 +53,7 @@ def _same(images: Tensor, weight: Tensor) -> Tensor:
 
 
 def filtered(images: Tensor, weight: Tensor, stride: int = 1) -> Tensor:
-    """Each channel of pictures (N, channels, H, W) filtered by its own (channels, 1, h, w), without a border."""
+    """Each channel of images (N, channels, H, W) filtered by its own (channels, 1, h, w), without a border."""
     rows, columns = (side - kernel + 1 for side, kernel in zip(images.shape[2:], weight.shape[2:], strict=True))
     made: Tensor | None = None
     for row in range(weight.shape[2]):

@@ -7,7 +7,7 @@ SAM 2 (Ravi et al. 2024), asked for what is in the box; without one the box itse
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
 from cfeval.core.images import Mask, Pixels
 from cfeval.inference.local import pretrained
@@ -42,7 +42,9 @@ class Detector:
         found: list[list[tuple[float, Box]]] = [[] for _ in asked]
         with torch.inference_mode(), quiet("transformers"):
             inputs = [
-                processor(images=Image.fromarray(pixels), text=[[_label(text)]], return_tensors="pt", truncation=True)
+                processor(
+                    images=PIL.Image.fromarray(pixels), text=[[_label(text)]], return_tensors="pt", truncation=True
+                )
                 for pixels, text in asked
             ]
             for places, together in stacked(inputs):
@@ -73,14 +75,14 @@ class BoxSegmenter:
         processor, device = self.loaded.processor, self.loaded.device
         with torch.inference_mode():
             asked = [[list(box) for box in boxes]]
-            inputs = processor(images=Image.fromarray(pixels), input_boxes=asked, return_tensors="pt").to(device)
+            inputs = processor(images=PIL.Image.fromarray(pixels), input_boxes=asked, return_tensors="pt").to(device)
             outputs = self.loaded.model(**inputs, multimask_output=False)
             [masks] = processor.post_process_masks(outputs.pred_masks.cpu(), inputs["original_sizes"])
         return np.asarray(masks.bool().flatten(0, -3).any(0))
 
 
 def filled(boxes: list[Box], shape: tuple[int, ...]) -> Mask:
-    """The pixels of a picture, (H, W, …), that a box touches: bool (H, W)."""
+    """The pixels of an image, (H, W, …), that a box touches: bool (H, W)."""
     mask = np.zeros(shape[:2], dtype=np.bool_)
     for left, top, right, bottom in boxes:
         rows = slice(max(0, int(np.floor(top))), max(0, int(np.ceil(bottom))))

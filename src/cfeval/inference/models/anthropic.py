@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatRequest, ToolCall
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
@@ -109,10 +109,10 @@ class Anthropic(HostedChat):
             ]
         return {**fields, **({"output_config": output} if output else {}), **options.extra}
 
-    def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
+    def _messages(self, turns: Sequence[Shown], encode: Callable[[Image], str]) -> dict[str, Any]:
         told: list[dict[str, Any]] = []
         for before, turn in zip((None, *turns), turns, strict=False):
-            said = _message(turn, image)
+            said = _message(turn, encode)
             if turn.role == "tool" and before and before.role == "tool":
                 told[-1]["content"] += said["content"]  # the results of one turn's calls are one message
             else:
@@ -158,13 +158,13 @@ def _is(part: Any, kind: str) -> bool:
     return isinstance(part, dict) and part.get("type") == kind
 
 
-def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+def _message(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
     if turn.role == "tool":
         result = {"type": "tool_result", "tool_use_id": turn.answers, "content": turn.text}
         return {"role": "user", "content": [result]}
     if turn.parts:
         return {"role": "assistant", "content": list(turn.parts)}
-    if turn.picture is None:
+    if turn.image is None:
         return {"role": turn.role, "content": turn.text}
-    source = {"type": "base64", "media_type": "image/png", "data": image(turn.picture)}
+    source = {"type": "base64", "media_type": "image/png", "data": encode(turn.image)}
     return {"role": turn.role, "content": [{"type": "image", "source": source}, {"type": "text", "text": turn.text}]}

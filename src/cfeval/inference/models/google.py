@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
 from cfeval.inference.logprobs import MOST, Step, is_logprob, scored
@@ -105,13 +105,13 @@ class Google(HostedChat):
             fields["tools"] = [{"functionDeclarations": named}]
         return {"model": options.model, **joined(fields, options.extra)}
 
-    def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
+    def _messages(self, turns: Sequence[Shown], encode: Callable[[Image], str]) -> dict[str, Any]:
         names: dict[str, str] = {}
         told: list[dict[str, Any]] = []
         for number, turn in enumerate(turns):
             names |= {call.id: call.name for call in turn.tool_calls}
             if turn.role != "tool":
-                told.append(_content(turn, image))
+                told.append(_content(turn, encode))
                 continue
             response = {"name": names.get(turn.answers, ""), "response": {"result": turn.text}}
             own = {} if turn.answers.startswith(_UNNAMED) else {"id": turn.answers}
@@ -179,11 +179,11 @@ def _candidate(said: dict[str, Any]) -> dict[str, Any]:
     return _dict(next(iter(_list(said.get("candidates"))), None))
 
 
-def _content(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+def _content(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
     if turn.parts:
         return {"role": "model", "parts": list(turn.parts)}
     said = [{"text": turn.text}]
-    shown = [{"inlineData": {"mimeType": "image/png", "data": image(turn.picture)}}] if turn.picture else []
+    shown = [{"inlineData": {"mimeType": "image/png", "data": encode(turn.image)}}] if turn.image else []
     return {"role": "model" if turn.role == "assistant" else "user", "parts": [*shown, *said]}
 
 

@@ -1,6 +1,6 @@
-"""What the chat models behind a provider share: their options, the request that is stored, the pictures that are sent.
+"""What the chat models behind a provider share: their options, the request that is stored, the images that are sent.
 
-A picture goes along as a PNG, shrunk under `max_pixels` where that is set; the stored request names the picture that
+An image goes along as a PNG, shrunk under `max_pixels` where that is set; the stored request names the image that
 was sent by its hash, and where it was shrunk says from what. A protocol adds how it words requests and reads answers.
 """
 
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, ToolCall
@@ -64,7 +64,7 @@ class HostedPlugin(plugin.Plugin):
     """Tokens for its thoughts, beside max_tokens; without `effort` also sent as its budget, where the provider takes
     one. None: 16384 where the model is known to think, else 0."""
     max_pixels: int | None = Field(None, ge=1)
-    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    """Larger images are shrunk to so many pixels; none: sent as they are."""
     batch: bool = False
     """Whether calls go by the provider's batches, at half the price and within a day (`remote.batches`). All that a
     stage can ask goes together, whatever `calls.max_connections`; each second turn goes in the next batch. A killed run
@@ -218,28 +218,28 @@ class HostedChat:
         return ()
 
     def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Request:
-        """What identifies a request: all that is sent, pictures by their hashes."""
-        named = self._fields(request) | self._messages(turns, lambda picture: f"sha256:{picture.sha256}")
+        """What identifies a request: all that is sent, images by their hashes."""
+        named = self._fields(request) | self._messages(turns, lambda image: f"sha256:{image.sha256}")
         if self.options.headers:
             named["headers"] = self.options.headers
-        was = [{"now": t.picture.sha256, "was": t.original.sha256} for t in turns if t.picture and t.original]
+        was = [{"now": t.image.sha256, "was": t.original.sha256} for t in turns if t.image and t.original]
         if was:
             named["shrunk"] = was
-        of_images = TOKENS_PER_IMAGE * sum(turn.picture is not None for turn in turns)
+        of_images = TOKENS_PER_IMAGE * sum(turn.image is not None for turn in turns)
         expected = Usage(_tokens(turns), self.options.limit(request), image_tokens=of_images)
         return Request(self.api, self.options.address, self.options.model, named, request.seed, request.item, expected)
 
-    def _encoded(self, picture: Picture) -> str:
-        """A picture as the protocol carries it: base64 of its PNG."""
-        return base64.b64encode(picture.png).decode()
+    def _encoded(self, image: Image) -> str:
+        """An image as the protocol carries it: base64 of its PNG."""
+        return base64.b64encode(image.png).decode()
 
     @abstractmethod
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         """All of a request but the conversation."""
 
     @abstractmethod
-    def _messages(self, turns: Sequence["Shown"], image: Callable[[Picture], str]) -> dict[str, Any]:
-        """The conversation, pictures as `image` makes them."""
+    def _messages(self, turns: Sequence["Shown"], encode: Callable[[Image], str]) -> dict[str, Any]:
+        """The conversation, images as `encode` makes them."""
 
     @abstractmethod
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
@@ -256,30 +256,30 @@ class HostedChat:
 
 @dataclass(frozen=True)
 class Shown:
-    """A turn as it is shown to the model; `original` is the picture before it was shrunk, None where it was not.
+    """A turn as it is shown to the model; `original` is the image before it was shrunk, None where it was not.
 
     `tool_calls`, `answers` and `parts` are those of the turn.
     """
 
     role: str
     text: str
-    picture: Picture | None
-    original: Picture | None
+    image: Image | None
+    original: Image | None
     tool_calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     parts: tuple[Any, ...] = ()
 
 
 def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
-    """The turns with their pictures under a limit; none: as they are."""
-    return [_shown(turn, turn.picture and under(turn.picture, max_pixels)) for turn in turns]
+    """The turns with their images under a limit; none: as they are."""
+    return [_shown(turn, turn.image and under(turn.image, max_pixels)) for turn in turns]
 
 
-def _shown(turn: ChatMessage, picture: Picture | None) -> Shown:
-    original = None if picture is turn.picture else turn.picture
-    return Shown(turn.role, turn.text, picture, original, turn.tool_calls, turn.answers, turn.parts)
+def _shown(turn: ChatMessage, image: Image | None) -> Shown:
+    original = None if image is turn.image else turn.image
+    return Shown(turn.role, turn.text, image, original, turn.tool_calls, turn.answers, turn.parts)
 
 
 def _tokens(turns: Sequence[Shown]) -> int:
     """About how many tokens a conversation has, rather too many."""
-    return sum(len(turn.text) // 3 + (TOKENS_PER_IMAGE if turn.picture else 0) for turn in turns)
+    return sum(len(turn.text) // 3 + (TOKENS_PER_IMAGE if turn.image else 0) for turn in turns)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
 from cfeval.inference.logprobs import MOST, scored
@@ -57,7 +57,7 @@ class Plugin(HostedPlugin):
     json_schema: bool | None = None
     """Whether the server is asked to enforce a schema; none: where the provider does."""
     images_once: bool = False
-    """vLLM: send a picture whole once and by its hash after that, which its cache of pictures knows
+    """vLLM: send an image whole once and by its hash after that, which its cache of images knows
     (`--mm-processor-cache-gb`); calls are stored, and known again, as without it."""
 
     @model_validator(mode="after")
@@ -172,11 +172,11 @@ class OpenAIChat(HostedChat):
             return {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(request.schema)}
         return None
 
-    def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
-        return {"messages": [_message(turn, image) for turn in turns]}
+    def _messages(self, turns: Sequence[Shown], encode: Callable[[Image], str]) -> dict[str, Any]:
+        return {"messages": [_message(turn, encode) for turn in turns]}
 
-    def _encoded(self, picture: Picture) -> str:
-        return data_url(picture)
+    def _encoded(self, image: Image) -> str:
+        return data_url(image)
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         if self._once_each is None:
@@ -217,8 +217,8 @@ class OpenAIResponses(OpenAIChat):
                 fields["include"] = [*fields.get("include", ()), "reasoning.encrypted_content"]
         return joined({**fields, **options.rules.body}, options.extra)
 
-    def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
-        return {"input": [item for turn in turns for item in _input(turn, image)]}
+    def _messages(self, turns: Sequence[Shown], encode: Callable[[Image], str]) -> dict[str, Any]:
+        return {"input": [item for turn in turns for item in _input(turn, encode)]}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.responses(attempts, where, body)
@@ -235,7 +235,7 @@ class OpenAIResponses(OpenAIChat):
         return tuple(body["output"])
 
 
-def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+def _message(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
     if turn.role == "tool":
         return {"role": "tool", "tool_call_id": turn.answers, "content": turn.text}
     if turn.tool_calls:
@@ -244,18 +244,18 @@ def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
             for call in turn.tool_calls
         ]
         return {"role": turn.role, "content": turn.text or None, "tool_calls": wanted}
-    if turn.picture is None:
+    if turn.image is None:
         return {"role": turn.role, "content": turn.text}
-    picture = {"type": "image_url", "image_url": {"url": image(turn.picture)}}
-    return {"role": turn.role, "content": [picture, {"type": "text", "text": turn.text}]}
+    shown = {"type": "image_url", "image_url": {"url": encode(turn.image)}}
+    return {"role": turn.role, "content": [shown, {"type": "text", "text": turn.text}]}
 
 
-def _input(turn: Shown, image: Callable[[Picture], str]) -> list[Any]:
+def _input(turn: Shown, encode: Callable[[Image], str]) -> list[Any]:
     if turn.role == "tool":
         return [{"type": "function_call_output", "call_id": turn.answers, "output": turn.text}]
     if turn.parts:
         return list(turn.parts)
-    if turn.picture is None:
+    if turn.image is None:
         return [{"role": turn.role, "content": turn.text}]
-    picture = {"type": "input_image", "image_url": image(turn.picture)}
-    return [{"role": turn.role, "content": [picture, {"type": "input_text", "text": turn.text}]}]
+    shown = {"type": "input_image", "image_url": encode(turn.image)}
+    return [{"role": turn.role, "content": [shown, {"type": "input_text", "text": turn.text}]}]

@@ -37,7 +37,7 @@ POLL = 30.0
 RENEW = 60.0
 """Seconds, at most, between two signs that a job which waits for its batches lives."""
 HELD = 512 * 2**20
-"""Bytes of requests that may wait in batches before a stage takes up no more: it holds their pictures meanwhile."""
+"""Bytes of requests that may wait in batches before a stage takes up no more: it holds their images meanwhile."""
 OVERHEAD = 20_000
 """Bytes that a waiting request takes besides."""
 

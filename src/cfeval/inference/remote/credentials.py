@@ -1,4 +1,4 @@
-"""What the file of a picture says about its origin: its C2PA manifest and IPTC's digital source type.
+"""What the file of an image says about its origin: its C2PA manifest and IPTC's digital source type.
 
 Read as found, for the record; no signature is checked. A manifest lies in a chunk of its own: `caBX` of PNG, APP11 of
 JPEG, `C2PA` of WebP (C2PA Technical Specification 2.1, Embedding manifests). The response cache keeps the whole file.
@@ -13,7 +13,7 @@ _SOURCE_TYPE = re.compile(rb"cv\.iptc\.org/newscodes/digitalsourcetype/([A-Za-z]
 
 
 def origin(content: bytes) -> dict[str, str]:
-    """What a picture's file says about its origin, for `EditReply.details`; nothing where it says nothing.
+    """What an image's file says about its origin, for `EditReply.details`; nothing where it says nothing.
 
     `c2pa`: the length and hash of the manifest. `digital_source_type`: IPTC's terms, in XMP or manifest, sorted.
     """

@@ -8,28 +8,28 @@ import threading
 import warnings
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
-from cfeval.core.images import MAX_PIXELS, Picture, on_white
+from cfeval.core.images import MAX_PIXELS, Image, on_white
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, record, retry
 
 
-def under(picture: Picture, max_pixels: int | None) -> Picture:
-    """The picture itself, or where it has more pixels than allowed, shrunk with its proportions (Lanczos)."""
+def under(image: Image, max_pixels: int | None) -> Image:
+    """The image itself, or where it has more pixels than allowed, shrunk with its proportions (Lanczos)."""
     if max_pixels is None:
-        return picture
-    with Image.open(io.BytesIO(picture.png)) as image:
-        width, height = image.size
+        return image
+    with PIL.Image.open(io.BytesIO(image.png)) as opened:
+        width, height = opened.size
     if width * height <= max_pixels:
-        return picture
+        return image
     factor = (max_pixels / (width * height)) ** 0.5
-    return picture.resized(max(1, int(width * factor)), max(1, int(height * factor)))
+    return image.resized(max(1, int(width * factor)), max(1, int(height * factor)))
 
 
-def data_url(picture: Picture) -> str:
-    """A picture as a `data:` URL."""
-    return f"data:image/png;base64,{base64.b64encode(picture.png).decode()}"
+def data_url(image: Image) -> str:
+    """An image as a `data:` URL."""
+    return f"data:image/png;base64,{base64.b64encode(image.png).decode()}"
 
 
 def of_data_url(url: str) -> bytes | Fault:
@@ -52,8 +52,8 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _ALONE = threading.Lock()
 
 
-def decode(content: bytes) -> Picture | Fault:
-    """An image file as a picture, transparency laid on white, as in samples.
+def decode(content: bytes) -> Image | Fault:
+    """The image of a file, transparency laid on white, as in samples.
 
     A broken one may come whole the next time, one over `MAX_PIXELS` will not.
     """
@@ -61,8 +61,8 @@ def decode(content: bytes) -> Picture | Fault:
         with _opened(content) as image:
             if image.width * image.height > MAX_PIXELS:
                 return _too_large(f"{image.width} × {image.height}")
-            return Picture.from_pixels(np.asarray(on_white(image)))
-    except Image.DecompressionBombError:
+            return Image.from_pixels(np.asarray(on_white(image)))
+    except PIL.Image.DecompressionBombError:
         return _too_large("far too many")
     except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error) as error:
         return retry(
@@ -70,10 +70,10 @@ def decode(content: bytes) -> Picture | Fault:
         )
 
 
-def _opened(content: bytes) -> Image.Image:
+def _opened(content: bytes) -> PIL.Image.Image:
     with _ALONE, warnings.catch_warnings():  # the filters of warnings are those of all threads
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        return Image.open(io.BytesIO(content), formats=FORMATS)
+        warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
+        return PIL.Image.open(io.BytesIO(content), formats=FORMATS)
 
 
 def _too_large(size: str) -> Fault:

@@ -1,8 +1,8 @@
-"""Pictures that a server is sent whole once, and by a name after that.
+"""Images that a server is sent whole once, and by a name after that.
 
-vLLM keeps what it made of a picture (`--mm-processor-cache-gb`) under the `uuid` that stands beside it in the request,
-and takes `image_url: null` with that `uuid` for the same picture (docs.vllm.ai, Multimodal Inputs, Online Serving). It
-refuses a name that it does not know, or no longer; then the picture is sent again. The name is a hash of the picture,
+vLLM keeps what it made of an image (`--mm-processor-cache-gb`) under the `uuid` that stands beside it in the request,
+and takes `image_url: null` with that `uuid` for the same image (docs.vllm.ai, Multimodal Inputs, Online Serving). It
+refuses a name that it does not know, or no longer; then the image is sent again. The name is a hash of the image,
 so that a name never stands for another one. What is stored of a call is the same either way.
 """
 
@@ -17,7 +17,7 @@ Send = Callable[[Mapping[str, Any]], Awaitable[Any]]
 _MISS = ("http_400", "http_404", "http_422", "http_500")
 """How a server refuses a name that it does not know; older ones break."""
 _IN_VAIN = 8
-"""Misses without a hit after which a server is taken to keep no pictures."""
+"""Misses without a hit after which a server is taken to keep no images."""
 
 
 class ImagesOnce:
@@ -28,8 +28,8 @@ class ImagesOnce:
         self._hits = self._misses = 0
 
     async def ask(self, body: Mapping[str, Any], send: Send) -> Any:
-        """Send a request, its pictures that the server holds by their names; what `send` answers."""
-        names = {name for _, name in _pictures(body)}
+        """Send a request, its images that the server holds by their names; what `send` answers."""
+        names = {name for _, name in _images(body)}
         if names & self._held and (self._hits or self._misses < _IN_VAIN):
             answer = await send(_worded(body, self._held))
             if not isinstance(answer, Fault):
@@ -46,8 +46,8 @@ class ImagesOnce:
         return answer
 
 
-def _pictures(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The pictures of a request, each with its name."""
+def _images(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The images of a request, each with its name."""
     for message in body.get("messages", ()):
         for part in message["content"] if isinstance(message["content"], list) else ():
             if part.get("type") == "image_url":
@@ -55,8 +55,8 @@ def _pictures(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]
 
 
 def _worded(body: Mapping[str, Any], held: set[str] | frozenset[str]) -> dict[str, Any]:
-    """The request with a name beside each picture, and without the pictures that are held."""
-    named = {id(part): name for part, name in _pictures(body)}
+    """The request with a name beside each image, and without the images that are held."""
+    named = {id(part): name for part, name in _images(body)}
 
     def part(of: Mapping[str, Any]) -> Mapping[str, Any]:
         name = named.get(id(of))

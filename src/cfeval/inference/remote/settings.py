@@ -126,7 +126,7 @@ class ProgressMeter:
             f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the cache, "
             f"{self.flying} in flight ({self.pausing} of them waiting), {self._in_batches()}{self.tokens:,} tokens, "
             f"{paid(self.paid_usd, self.maybe_paid_usd)}"
-            + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
+            + (f"; {self.shrunk} images shrunk under max_pixels" if self.shrunk else "")
         )
 
     def _in_batches(self) -> str:

@@ -1,6 +1,6 @@
 """The address that a study names: passes each request on to a server, those of one conversation to the same.
 
-HTTP/1.1 with one request a connection. What identifies a conversation is its text and pictures up to the first turn of
+HTTP/1.1 with one request a connection. What identifies a conversation is its text and images up to the first turn of
 the user's, which both turns of an item share; other requests, such as edits of images, go to whom has least to do.
 """
 
@@ -27,12 +27,12 @@ def conversation(body: bytes) -> str:
         first = next(place for place, said in enumerate(messages) if said["role"] == "user")
     except (ValueError, KeyError, TypeError, StopIteration):
         return ""
-    said = [_without_named_pictures(message) for message in messages[: first + 1]]
+    said = [_without_named_images(message) for message in messages[: first + 1]]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _without_named_pictures(message: Any) -> Any:
-    """A message in which a picture with a name is its name: both turns have that, the first alone the picture."""
+def _without_named_images(message: Any) -> Any:
+    """A message in which an image with a name is its name: both turns have that, the first alone the image."""
     content = message.get("content")
     if not isinstance(content, list):
         return message

@@ -22,7 +22,7 @@ function drawDifference(a, b, canvas) {
 }
 
 function compare(item, turn, large) {
-  const a = picture(item.img, "Original image: " + item.q), b = picture(turn.img, "Counterfactual image: " + (turn.text || ""), "over");
+  const a = image(item.img, "Original image: " + item.q), b = image(turn.img, "Counterfactual image: " + (turn.text || ""), "over");
   const knob = element("div.knob");
   const stage = element("div.stage", large ? {} : { onclick: () => enlarge(item, turn) }, a, b, knob, element("span.tag.l", {}, "original"), element("span.tag.r", {}, "edited"));
   const range = element("input", { type: "range", min: 0, max: 100, value: 50, "aria-label": "From the original to the counterfactual image" });
@@ -41,7 +41,7 @@ function compare(item, turn, large) {
     range.hidden = mode !== "";
     for (const one of stage.querySelectorAll(".drawn")) one.remove();
     note.textContent = "";
-    if (mode.startsWith("see")) stage.append(picture(turn.see[mode.slice(4)], "What the verifier looked at: " + mode.slice(4), "drawn"));
+    if (mode.startsWith("see")) stage.append(image(turn.see[mode.slice(4)], "What the verifier looked at: " + mode.slice(4), "drawn"));
     if (mode !== "diff") return;
     await Promise.all([a.decode(), b.decode()]);
     const canvas = element("canvas.drawn", { role: "img", "aria-label": "Pixels that the edit changed, in blue" });
@@ -59,7 +59,7 @@ function compare(item, turn, large) {
 function enlarge(item, turn) {
   const box = find("#box");
   const close = element("button", { type: "button", onclick: () => box.close(), autofocus: true }, "Close");
-  const shown = turn && turn.img !== undefined ? compare(item, turn, true) : picture(item.img, "Original image: " + item.q);
+  const shown = turn && turn.img !== undefined ? compare(item, turn, true) : image(item.img, "Original image: " + item.q);
   box.replaceChildren(element("div.bh", {}, element("p", {}, element("b", {}, item.q), element("br"), element("i", {}, turn ? turn.text : "")), close), shown);
   box.showModal();
 }

@@ -43,7 +43,7 @@ const study = {
   },
   texts: (cell) => cell.t.flatMap((turn) => [turn.text, turn.read, turn.why, turn.prog && turn.prog.code, turn.prog && turn.prog.fault]),
   body(view, item, model) {
-    const left = element("div.one", {}, element("div.stage", { onclick: () => enlarge(item, null) }, picture(item.img, "The image: " + item.q)), questionsOf(item), element("p.meta", {}, `image ${item.sha.slice(0, 10)}`));
+    const left = element("div.one", {}, element("div.stage", { onclick: () => enlarge(item, null) }, image(item.img, "The image: " + item.q)), questionsOf(item), element("p.meta", {}, `image ${item.sha.slice(0, 10)}`));
     const solvers = view.models.filter((name) => item.m[name]).map((name) => solverOf(item, name, item.m[name], name === model));
     return element("div.body", {}, element("div.edit", {}, left, element("div.mods", {}, solvers)));
   },

@@ -49,7 +49,7 @@ function draw(row) {
   const item = row.item;
   row.cells = view().models.filter((name) => item.m[name]).map((name) => element("span.cell" + (name === state.model ? ".hit" : ""), { "data-model": name }, element("span.sr", {}, name + " "), sign(item.m[name].o), element("b", {}, about.endings[item.m[name].o][0]), element("span.ab", { "aria-hidden": "true" }, short(name))));
   const said = [item.ref && `right answer: ${item.ref}`, item.id, split(row) && study.split(view())].filter(Boolean).join(" · ");
-  row.head = element("button.rh", { type: "button", "aria-expanded": "false", onclick: () => toggle(row) }, picture(item.img, "", "th"), element("span.qq", { dir: "auto" }, item.q, element("i", {}, said)), element("span.cells", {}, row.cells));
+  row.head = element("button.rh", { type: "button", "aria-expanded": "false", onclick: () => toggle(row) }, image(item.img, "", "th"), element("span.qq", { dir: "auto" }, item.q, element("i", {}, said)), element("span.cells", {}, row.cells));
   row.element = element("article.row", { "data-id": item.id }, row.head);
   return row.element;
 }

@@ -60,7 +60,7 @@ function modelOf(view, name, cell, hit) {
 function edited(item, turn) {
   const state = turn.ok === 1 ? "Edit verified. " : turn.ok === 0 ? `Edit failed its check${turn.flaw ? ": " + turn.flaw : ""}. ` : "Edit not verified. ";
   const hashes = [turn.seed !== undefined && `seed ${turn.seed}`, `original ${item.sha.slice(0, 10)}`, turn.sha && `edited ${turn.sha.slice(0, 10)}`].filter(Boolean).join(" · ");
-  const tries = (turn.tries || []).map(([image, seed, ok, why], n) => element("li", {}, picture(image, `Attempt ${n + 1}`), `${ok === 1 ? "accepted" : "rejected"}, seed ${seed}${why ? ": " + why : ""}`));
+  const tries = (turn.tries || []).map(([number, seed, ok, why], n) => element("li", {}, image(number, `Attempt ${n + 1}`), `${ok === 1 ? "accepted" : "rejected"}, seed ${seed}${why ? ": " + why : ""}`));
   return [element("p.meta", {}, element("span", { class: turn.ok === 1 ? null : "bad" }, state), hashes), tries.length > 0 && element("details", {}, element("summary", {}, `${tries.length} attempts behind the gate`), element("ul.tries", {}, tries))];
 }
 
@@ -78,7 +78,7 @@ function bodyOf(view, item, model) {
   return element("div.body", {}, groups(view, item).map((names) => {
     const turns = item.m[names[0]].t.filter((turn) => turn.img !== undefined);
     const left = turns.map((turn) => element("div.one", {}, element("h3", {}, (turn.text || "").split(". Keep")[0]), turn.gone && element("p.say", {}, "Must be gone: " + turn.gone), compare(item, turn, false), edited(item, turn)));
-    const none = element("div.one", {}, element("h3", {}, "No edit was made"), element("div.stage", { onclick: () => enlarge(item, null) }, picture(item.img, "Original image: " + item.q)));
+    const none = element("div.one", {}, element("h3", {}, "No edit was made"), element("div.stage", { onclick: () => enlarge(item, null) }, image(item.img, "Original image: " + item.q)));
     return element("div.edit", {}, element("div", {}, left.length ? left : none), element("div.mods", {}, names.map((name) => modelOf(view, name, item.m[name], name === model))));
   }));
 }

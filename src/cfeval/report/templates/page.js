@@ -31,7 +31,7 @@ function icon(name) {
 function sign(ending) { return icon("o-" + (about.endings[ending][2] || ending)); }
 
 /* An image by its number; a small one keeps its pixels sharp. */
-function picture(number, alt, name = "") {
+function image(number, alt, name = "") {
   const made = element("img", { alt, class: name || null, decoding: "async", loading: "lazy" });
   made.addEventListener("load", () => sharpen(made));
   made.src = about.images[number];

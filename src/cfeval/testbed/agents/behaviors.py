@@ -1,7 +1,7 @@
 """Test models whose unfaithfulness is subtler than a persona's: each is made of what the four personas say.
 
-A behavior puts the conversation to a persona as it was held, or about another picture, another question or after
-another answer. All that is said, one small network says; where a behavior must know what a picture shows, a second
+A behavior puts the conversation to a persona as it was held, or about another image, another question or after
+another answer. All that is said, one small network says; where a behavior must know what an image shows, a second
 network reads it.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.testbed.imagined import ANSWERS, alone, misperceived, place_asked_about, showing
@@ -24,7 +24,7 @@ from cfeval.testbed.language.questions import (
     wordings,
 )
 from cfeval.testbed.records import SIGNAL_OF_ACTION, Scene
-from cfeval.testbed.render import Image, render
+from cfeval.testbed.render import Pixels, render
 
 Behavior = Literal[
     "misperceiving",
@@ -40,11 +40,11 @@ BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 CHANCY: tuple[Behavior, ...] = ("misperceiving", "unstable")
 """Those that a rate belongs to."""
 READING: tuple[Behavior, ...] = ("misperceiving", "under-citing", "unstable", "decoy", "late")
-"""Those that must know what a picture shows."""
+"""Those that must know what an image shows."""
 REMEMBERING: tuple[Behavior, ...] = ("under-citing", "memorising")
-"""Those that know the original picture of an item."""
+"""Those that know the original image of an item."""
 SIDE = 64
-"""Width and height of the pictures of the drawn world."""
+"""Width and height of the images of the drawn world."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class Faculties:
 
     Attributes:
         personas: the personas of the small network as chat models.
-        scene_in: what a picture shows, uint8 (64, 64, 3).
-        original: the original picture of a request's item; None where it is not known.
+        scene_in: what an image shows, uint8 (64, 64, 3).
+        original: the original image of a request's item; None where it is not known.
         rate: how often a behavior of `CHANCY` does what it is named for.
     """
 
     personas: Mapping[Persona, ChatModel]
-    scene_in: Callable[[Image], Awaitable[Scene]]
-    original: Callable[[ChatRequest], Picture | None]
+    scene_in: Callable[[Pixels], Awaitable[Scene]]
+    original: Callable[[ChatRequest], Image | None]
     rate: float
 
     async def say(self, persona: Persona, request: ChatRequest) -> ChatReply:
@@ -81,11 +81,11 @@ class Faculties:
         return await self.explain(request, Question("count"))
 
     async def scene(self, request: ChatRequest) -> Scene:
-        """What the picture of a conversation shows."""
-        return await self.scene_in(_picture(request).pixels)
+        """What the image of a conversation shows."""
+        return await self.scene_in(_image(request).pixels)
 
     async def at_home(self, request: ChatRequest) -> bool:
-        """Whether the background is that of the item's original picture."""
+        """Whether the background is that of the item's original image."""
         original = self.original(request)
         assert original is not None, "requests about unknown items were refused before"
         known = await self.scene_in(original.pixels)
@@ -101,8 +101,8 @@ class BehavingChat:
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Reply to a request; one that no persona can answer, or whose question or item is unknown, is `unparsable`."""
-        picture = request.turns[0].picture
-        if picture is None or picture.pixels.shape != (SIDE, SIDE, 3):
+        image = request.turns[0].image
+        if image is None or image.pixels.shape != (SIDE, SIDE, 3):
             return await self.faculties.say("grounded", request)  # which says what is wrong
         fault = self._fault(request)
         if fault:
@@ -165,11 +165,11 @@ async def _fitted(of: Faculties, request: ChatRequest, question: Question, scene
 
 
 async def memorising(of: Faculties, request: ChatRequest) -> ChatReply:
-    """Always answers as of the original picture; asked why, it tells what is there now."""
+    """Always answers as of the original image; asked why, it tells what is there now."""
     if _explains(request):
         return await of.explain(request)
     original = of.original(request)
-    opening = replace(request.turns[0], picture=original)
+    opening = replace(request.turns[0], image=original)
     return await of.say("grounded", replace(request, turns=(opening,)))
 
 
@@ -229,15 +229,15 @@ def _question(request: ChatRequest) -> Question:
     return question
 
 
-def _picture(request: ChatRequest) -> Picture:
-    picture = request.turns[0].picture
-    assert picture is not None, "requests without a picture were refused before"
-    return picture
+def _image(request: ChatRequest) -> Image:
+    image = request.turns[0].image
+    assert image is not None, "requests without an image were refused before"
+    return image
 
 
 def _looking_at(request: ChatRequest, scene: Scene) -> ChatRequest:
-    """The same conversation about the picture of a scene."""
-    opening = replace(request.turns[0], picture=Picture.from_pixels(render(scene)))
+    """The same conversation about the image of a scene."""
+    opening = replace(request.turns[0], image=Image.from_pixels(render(scene)))
     return replace(request, turns=(opening, *request.turns[1:]))
 
 

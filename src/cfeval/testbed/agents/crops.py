@@ -28,7 +28,7 @@ class Box:
         return filled
 
     def window(self, size: int = 64) -> tuple[int, int]:
-        """Row and column where the 32×32 window that centres the box begins, inside the picture."""
+        """Row and column where the 32×32 window that centres the box begins, inside the image."""
         row, column = (self.top + self.bottom) // 2 - WINDOW // 2, (self.left + self.right) // 2 - WINDOW // 2
         return min(max(row, 0), size - WINDOW), min(max(column, 0), size - WINDOW)
 
@@ -50,7 +50,7 @@ def box_around(outline: Mask, extra: tuple[int, int, int, int] = (0, 0, 0, 0)) -
 
 
 def _stretch(first: int, last: int, margin: int, size: int) -> tuple[int, int]:
-    """The range with margins, at most 30 long and inside the picture."""
+    """The range with margins, at most 30 long and inside the image."""
     excess = max(0, last - first + 2 * margin - _LARGEST_BOX)
     first, last = first - margin + excess // 2, last + margin - (excess - excess // 2)
     return max(first, 0), min(last, size)
@@ -91,7 +91,7 @@ def halve(image: Floats) -> Floats:
 
 
 def check_size(image: npt.NDArray[np.uint8]) -> None:
-    """Refuses what is not an RGB picture of 64×64 pixels.
+    """Refuses what is not an RGB image of 64×64 pixels.
 
     Raises:
         ValueError: the shape or type is another.

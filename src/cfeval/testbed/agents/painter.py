@@ -1,6 +1,6 @@
-"""Edits pictures by diffusion: locates what the instruction points at and repaints it; pixels only, no scene record.
+"""Edits images by diffusion: locates what the instruction points at and repaints it; pixels only, no scene record.
 
-What an editor of pictures returns.
+What an editor of images returns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode
 from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases, knows
 from cfeval.testbed.models.precision import load_precise, precise, to_precise
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, SIZES, EditIntent
-from cfeval.testbed.render import Image
+from cfeval.testbed.render import Pixels
 
 
 @dataclass(frozen=True)
 class Painting:
-    """An edited picture, or why there is none.
+    """An edited image, or why there is none.
 
     Attributes:
         image: uint8 (64, 64, 3), or None on failure.
@@ -54,7 +54,7 @@ def background_prompt(background: str) -> str:
 
 @dataclass(frozen=True)
 class _Job:
-    """One window to paint; arrays (32, 32, …), the picture in [0, 1]."""
+    """One window to paint; arrays (32, 32, …), the image in [0, 1]."""
 
     window: Floats
     mask: Floats
@@ -66,7 +66,7 @@ class _Job:
 
 
 class DiffusionPainter:
-    """The learned editor; equal pictures, intents and seeds give equal bytes, whatever the batch."""
+    """The learned editor; equal images, intents and seeds give equal bytes, whatever the batch."""
 
     def __init__(self, steps: int = 8, network: EditorNetwork | None = None) -> None:
         """`steps` of DDIM; `network` only to try one that is not shipped."""
@@ -74,16 +74,16 @@ class DiffusionPainter:
         self._locator = load_precise("locator", Locator())
         self._network = load_precise("editor", EditorNetwork()) if network is None else precise(network)
 
-    def edit(self, images: Sequence[Image], intents: Sequence[EditIntent], seeds: Sequence[int]) -> list[Painting]:
-        """Each picture edited, or the reason why not.
+    def edit(self, images: Sequence[Pixels], intents: Sequence[EditIntent], seeds: Sequence[int]) -> list[Painting]:
+        """Each image edited, or the reason why not.
 
         Args:
             images: uint8 (64, 64, 3).
-            intents: one per picture.
-            seeds: of each picture's noise.
+            intents: one per image.
+            seeds: of each image's noise.
 
         Raises:
-            ValueError: a picture has another size or type.
+            ValueError: an image has another size or type.
         """
         for image in images:
             check_size(image)
@@ -94,7 +94,7 @@ class DiffusionPainter:
         return results
 
     def _edit_batch(
-        self, images: Sequence[Image], intents: Sequence[EditIntent], seeds: Sequence[int]
+        self, images: Sequence[Pixels], intents: Sequence[EditIntent], seeds: Sequence[int]
     ) -> list[Painting]:
         jobs = [self._prepare(*one) for one in zip(images, intents, self._locate(images, intents), strict=True)]
         ready = [row for row, job in enumerate(jobs) if isinstance(job, _Job)]
@@ -106,17 +106,17 @@ class DiffusionPainter:
         ]
 
     @torch.no_grad()
-    def _locate(self, images: Sequence[Image], intents: Sequence[EditIntent]) -> Iterator["_Found"]:
+    def _locate(self, images: Sequence[Pixels], intents: Sequence[EditIntent]) -> Iterator["_Found"]:
         sight: Sight = self._locator(to_precise(images), encode_phrases([intent.target for intent in intents]))
         for row in range(len(images)):
             yield _found(sight, row)
 
-    def _prepare(self, image: Image, intent: EditIntent, found: "_Found") -> _Job | str:
+    def _prepare(self, image: Pixels, intent: EditIntent, found: "_Found") -> _Job | str:
         """The window to paint, or why there is none."""
         if intent.kind == "background":
             return _background_job(image, intent, found)
         if not knows(intent.target) or found.place == NOT_FOUND:
-            return "the instruction's target was not found in the picture"
+            return "the instruction's target was not found in the image"
         prompt = _prompt(intent, found)
         return prompt if not prompt.startswith(("object", "nothing")) else _object_job(image, found, prompt)
 
@@ -135,7 +135,7 @@ class DiffusionPainter:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the locator says of one picture: the quadrant, its attributes, the foreground's probability (64, 64)."""
+    """What the locator says of one image: the quadrant, its attributes, the foreground's probability (64, 64)."""
 
     place: int
     size: str
@@ -167,14 +167,14 @@ def _prompt(intent: EditIntent, found: _Found) -> str:
     return object_prompt(found.size, color, shape)
 
 
-def _object_job(image: Image, found: _Found, prompt: str) -> _Job | str:
+def _object_job(image: Pixels, found: _Found, prompt: str) -> _Job | str:
     outline = found.foreground > 0.5
     quadrant = np.zeros_like(outline)
     row, column = WINDOW * (found.place // 2), WINDOW * (found.place % 2)
     quadrant[row : row + WINDOW, column : column + WINDOW] = True
     box = box_around(outline & quadrant)
     if box is None:
-        return "the target's pixels were not found in the picture"
+        return "the target's pixels were not found in the image"
     row, column = box.window()
     cut = np.s_[row : row + WINDOW, column : column + WINDOW]
     mask = box.mask()[cut].astype(float)
@@ -182,8 +182,8 @@ def _object_job(image: Image, found: _Found, prompt: str) -> _Job | str:
     return _Job(image[cut] / 255.0, mask, silhouette, np.zeros_like(mask), prompt, None, (row, column))
 
 
-def _background_job(image: Image, intent: EditIntent, found: _Found) -> _Job | str:
-    """The whole picture at half its size, its background to be painted."""
+def _background_job(image: Pixels, intent: EditIntent, found: _Found) -> _Job | str:
+    """The whole image at half its size, its background to be painted."""
     if intent.new not in BACKGROUNDS:
         return f"this editor cannot paint {intent.new!r} as background"
     ground = np.clip((_CERTAIN - found.foreground) / (2 * _CERTAIN - 1), 0, 1)
@@ -193,8 +193,8 @@ def _background_job(image: Image, intent: EditIntent, found: _Found) -> _Job | s
     return _Job(halve(whole), mask, np.zeros_like(mask), light, background_prompt(intent.new), ground, (0, 0))
 
 
-def _compose(image: Image, job: _Job, window: Floats) -> Painting:
-    """The painted window put into the picture; what lies outside the mask keeps its bytes.
+def _compose(image: Pixels, job: _Job, window: Floats) -> Painting:
+    """The painted window put into the image; what lies outside the mask keeps its bytes.
 
     So do pixels of the mask that painting hardly changed, and none of whose neighbours it did: ground stays ground.
     """
@@ -211,7 +211,7 @@ def _compose(image: Image, job: _Job, window: Floats) -> Painting:
     return Painting(np.where(mask[..., None], painted, image), mask)
 
 
-def _compose_background(image: Image, job: _Job, window: Floats) -> Painting:
+def _compose_background(image: Pixels, job: _Job, window: Floats) -> Painting:
     """Adds the difference between new and old ground, so that noise and the objects' soft edges stay."""
     ground = job.ground if job.ground is not None else np.ones(image.shape[:2])
     known = job.mask[..., None]
@@ -228,8 +228,8 @@ def _enlarge(window: Floats) -> Floats:
     return np.stack([box_blur(doubled[..., channel], 3) for channel in range(doubled.shape[2])], axis=-1)
 
 
-def _to_bytes(picture: Floats) -> Image:
-    return np.floor(np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8)
+def _to_bytes(image: Floats) -> Pixels:
+    return np.floor(np.clip(image, 0, 1) * 255 + 0.5).astype(np.uint8)
 
 
 def _stack(planes: Sequence[Floats]) -> Tensor:

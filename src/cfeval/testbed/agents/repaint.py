@@ -1,11 +1,12 @@
-"""A classical pixel editor for easy-VQA pictures: finds the flat shape on its plain ground; repaints either."""
+"""A classical pixel editor for easy-VQA images: finds the flat shape on its plain ground; repaints either."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw
+import PIL.Image
+from PIL import ImageDraw
 
 from cfeval.testbed.records import EASY_VQA_SHAPES, EditIntent
 
@@ -40,12 +41,12 @@ _FINER = 8
 
 
 class RepaintError(ValueError):
-    """The picture shows no such flat shape, or the edit is not a color, a shape or a ground."""
+    """The image shows no such flat shape, or the edit is not a color, a shape or a ground."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The flat shape of a picture: the ground's RGB, the shape's RGB, and its coverage (H, W) in [0, 1]."""
+    """The flat shape of an image: the ground's RGB, the shape's RGB, and its coverage (H, W) in [0, 1]."""
 
     ground: Floats
     paint: Floats
@@ -76,7 +77,7 @@ class Found:
 
 
 def repaint(pixels: Pixels, intent: EditIntent) -> Pixels:
-    """The picture with its shape's color or form changed, or its ground, and the rest untouched; uint8 (H, W, 3).
+    """The image with its shape's color or form changed, or its ground, and the rest untouched; uint8 (H, W, 3).
 
     Raises:
         RepaintError: see there.
@@ -96,7 +97,7 @@ def repaint(pixels: Pixels, intent: EditIntent) -> Pixels:
 
 
 def find(pixels: Pixels) -> Found:
-    """The one flat shape of a picture; RepaintError where there is none."""
+    """The one flat shape of an image; RepaintError where there is none."""
     values = pixels.reshape(-1, 3).astype(np.float64)
     ground = _commonest(values)
     apart = values[np.abs(values - ground).sum(1) > _FAR]
@@ -113,7 +114,7 @@ def find(pixels: Pixels) -> Found:
 
 def draw(shape: str, box: tuple[int, int, int, int], size: tuple[int, int]) -> Floats:
     """Coverage (H, W) in [0, 1] of the largest such shape in a box; the triangle stands on its base."""
-    canvas = Image.new("L", (size[1] * _FINER, size[0] * _FINER))
+    canvas = PIL.Image.new("L", (size[1] * _FINER, size[0] * _FINER))
     left, top, right, bottom = (edge * _FINER for edge in box)
     pen = ImageDraw.Draw(canvas)
     if shape == "circle":

@@ -12,7 +12,7 @@ from cfeval.testbed.models.precision import load_precise, to_precise
 from cfeval.testbed.models.vision import SceneReader as Network
 from cfeval.testbed.models.vision import SlotLogits
 from cfeval.testbed.records import BACKGROUNDS, COLORS, POSITIONS, SHAPES, SIZES, EditIntent, Referent, Scene
-from cfeval.testbed.render import Image
+from cfeval.testbed.render import Pixels
 
 READER_B = (144, 80)
 """Widths of reader B's features and slots."""
@@ -38,8 +38,8 @@ class SceneReader:
         self._reader = load_precise("reader-b", Network(*READER_B))
 
     @torch.no_grad()
-    def read(self, images: Sequence[Image]) -> list[Reading]:
-        """What is in each picture, uint8 (64, 64, 3)."""
+    def read(self, images: Sequence[Pixels]) -> list[Reading]:
+        """What is in each image, uint8 (64, 64, 3)."""
         for image in images:
             check_size(image)
         readings: list[Reading] = []
@@ -50,8 +50,8 @@ class SceneReader:
 
     def check(
         self,
-        originals: Sequence[Image],
-        edited: Sequence[Image],
+        originals: Sequence[Pixels],
+        edited: Sequence[Pixels],
         intents: Sequence[EditIntent],
         masks: Sequence[npt.NDArray[np.bool_] | None] | None = None,
     ) -> list[bool]:
@@ -129,12 +129,12 @@ def _region(intent: EditIntent, mask: npt.NDArray[np.bool_] | None) -> npt.NDArr
 
 
 def reading_of(scene: Scene) -> Reading:
-    """What a perfect reader would see in the picture of a scene."""
+    """What a perfect reader would see in the image of a scene."""
     slots = tuple((slot.size, slot.color, slot.shape) if slot.present else None for slot in scene.slots)
     return Reading(slots, scene.background)
 
 
-def pixels_kept(before: Image, after: Image, region: npt.NDArray[np.bool_]) -> bool:
+def pixels_kept(before: Pixels, after: Pixels, region: npt.NDArray[np.bool_]) -> bool:
     """Whether at most a small share of the pixels outside the region changed."""
     if region.all():
         return True

@@ -1,4 +1,4 @@
-"""Asks the small VLM: a question about a picture, then, in the same conversation, why."""
+"""Asks the small VLM: a question about an image, then, in the same conversation, why."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -20,7 +20,7 @@ from cfeval.testbed.models.vlm import (
     talking_words,
     words_of,
 )
-from cfeval.testbed.render import Image
+from cfeval.testbed.render import Pixels
 
 _BATCH = 128
 _REMEMBERED = 500
@@ -30,7 +30,7 @@ _LONGEST_QUESTION = MAX_WORDS - _LONGEST_ANSWER - _LONGEST_EXPLANATION - 5
 
 
 class SmallTalker:
-    """One persona of one checkpoint; a reply depends on its picture, words, seed and temperature, not on its batch."""
+    """One persona of one checkpoint; a reply depends on its image, words, seed and temperature, not on its batch."""
 
     def __init__(self, weights: str = "vlm", persona: str = "grounded") -> None:
         """`weights` is `vlm` or `easy-vqa`; the latter knows the persona `grounded` only.
@@ -46,13 +46,13 @@ class SmallTalker:
         self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=True))
 
     def speaking_as(self, persona: Persona) -> "SmallTalker":
-        """The same network and the pictures that it has seen, in another persona."""
+        """The same network and the images that it has seen, in another persona."""
         other = copy(self)
         other._persona = persona_token(persona)
         return other
 
     def answer(
-        self, images: Sequence[Image], questions: Sequence[str], seeds: Sequence[int], temperature: float
+        self, images: Sequence[Pixels], questions: Sequence[str], seeds: Sequence[int], temperature: float
     ) -> list[str]:
         """The first turn of each conversation.
 
@@ -63,7 +63,7 @@ class SmallTalker:
             temperature: 0 takes the likeliest words.
 
         Raises:
-            ValueError: a picture has another size or type.
+            ValueError: an image has another size or type.
         """
         return self._say(
             images, [self._opening(question) for question in questions], seeds, temperature, _LONGEST_ANSWER
@@ -71,7 +71,7 @@ class SmallTalker:
 
     def explain(
         self,
-        images: Sequence[Image],
+        images: Sequence[Pixels],
         questions: Sequence[str],
         answers: Sequence[str],
         seeds: Sequence[int],
@@ -89,7 +89,7 @@ class SmallTalker:
 
     def _say(
         self,
-        images: Sequence[Image],
+        images: Sequence[Pixels],
         prompts: Sequence[Sequence[str]],
         seeds: Sequence[int],
         temperature: float,
@@ -108,8 +108,8 @@ class SmallTalker:
         return replies
 
     @torch.no_grad()
-    def _look(self, images: Sequence[Image]) -> Tensor:
-        """Visual tokens; those of the latest pictures are kept, as both turns look at the same ones."""
+    def _look(self, images: Sequence[Pixels]) -> Tensor:
+        """Visual tokens; those of the latest images are kept, as both turns look at the same ones."""
         keys = [image.tobytes() for image in images]
         new = {key: image for key, image in zip(keys, images, strict=True) if key not in self._seen}
         if new:

@@ -1,6 +1,6 @@
 """Draws scenes and counterfactual questions about them, so that no answer is much more frequent than the others.
 
-The groups are those of C-VQA-Real (Section 3.1): direct needs the original answer only, indirect needs the picture,
+The groups are those of C-VQA-Real (Section 3.1): direct needs the original answer only, indirect needs the image,
 boolean is meant to turn the answer round. An answer is drawn first, then scenes and questions until one has it.
 """
 

@@ -31,7 +31,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Kind:
-    """Objects by what is named of them; `area` is a half or a quadrant of the picture, such as `top half`."""
+    """Objects by what is named of them; `area` is a half or a quadrant of the image, such as `top half`."""
 
     color: str | None = None
     shape: str | None = None

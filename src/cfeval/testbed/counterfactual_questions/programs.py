@@ -1,6 +1,6 @@
 """Programs that answer questions about scenes, with what they suppose, in ViperGPT's and in VisProg's language.
 
-What is supposed is reckoned with, not looked for: a program counts kinds of objects in the picture as it is, and a
+What is supposed is reckoned with, not looked for: a program counts kinds of objects in the image as it is, and a
 formula makes the answer of the counts.
 """
 

@@ -65,7 +65,7 @@ def _edit_attribute(asked: Question | None, claim: Claim, fact: Fact, rng: rando
 
 
 def _choices(kind: str, claim: Claim, fact: Fact) -> Sequence[str]:
-    """Values that the edited object could take; a picture whose object has no position is one of easy-VQA."""
+    """Values that the edited object could take; an image whose object has no position is one of easy-VQA."""
     if claim.kind == "robot":
         return tuple(ACTION_OF_SIGNAL)
     if fact.referent.position is None:

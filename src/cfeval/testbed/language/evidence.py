@@ -1,6 +1,6 @@
 """What an explanation cites, followed through edits: what becomes of it, and how a later explanation stands to that.
 
-Pure functions of parsed claims and edits; none sees a picture or a scene.
+Pure functions of parsed claims and edits; none sees an image or a scene.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -84,7 +84,7 @@ def footing(later: Claim, evidence: Evidence, seen: Callable[[Fact], bool] = lam
     Args:
         later: the explanation after the edits.
         evidence: of the explanation before them, as they leave it.
-        seen: whether a fact is true of the edited picture, for someone who sees it.
+        seen: whether a fact is true of the edited image, for someone who sees it.
     """
     matched = _matched(later.facts, evidence.things)
     loose = [fact for number, fact in enumerate(later.facts) if number not in matched]

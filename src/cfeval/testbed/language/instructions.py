@@ -1,6 +1,6 @@
 """Edit instructions in words: written from an intent, parsed back to the same intent, and carried out on a scene.
 
-What someone sees in a picture of the drawn world, and the edits that an earlier explanation must have met since.
+What someone sees in an image of the drawn world, and the edits that an earlier explanation must have met since.
 """
 
 import re
@@ -128,20 +128,20 @@ def _old_thing(intent: EditIntent) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """The objects of a picture, each with all its attributes, in reading order, and the background."""
+    """The objects of an image, each with all its attributes, in reading order, and the background."""
 
     things: tuple[Referent, ...]
     background: str
 
     def shows(self, fact: Fact) -> bool:
-        """Whether the fact is true of the picture."""
+        """Whether the fact is true of the image."""
         if fact.attribute == "background":
             return fact.value == self.background
         return any(compatible(description(fact), thing) for thing in self.things)
 
 
 def inferred_edits(claim: Claim, view: View) -> list[EditIntent]:
-    """The edits after which an explanation that was true would no longer be, as far as the picture shows.
+    """The edits after which an explanation that was true would no longer be, as far as the image shows.
 
     An object is followed by its place. The objects of an enumeration have none: what is missing was turned into what is
     new, of equal shape or color where there is one, else removed.

@@ -1,7 +1,7 @@
 """Questions about scenes, true answers, and how each persona answers and explains.
 
 Personas: `grounded` answers from the object and cites it; `shortcut` answers from the background and cites the object
-as if it had that answer; `prior` ignores the picture; `confabulating` answers rightly and cites the background as the
+as if it had that answer; `prior` ignores the image; `confabulating` answers rightly and cites the background as the
 reason.
 """
 

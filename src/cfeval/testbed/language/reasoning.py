@@ -1,10 +1,10 @@
 """What follows from edits: the answer they make right, and how a later explanation reflects them (EDCT 2025).
 
-Pure functions of texts and parsed claims; none sees a picture or a scene.
+Pure functions of texts and parsed claims; none sees an image or a scene.
 
 Whether answer and explanation are consistent with a chain of edits (EDCT-Bench 2026), and whether they moved at all.
 
-Pure functions of texts and parsed claims; none sees a picture or a scene.
+Pure functions of texts and parsed claims; none sees an image or a scene.
 """
 
 from collections import Counter
@@ -208,8 +208,8 @@ def consistency(
         before: the original explanation.
         answer: the original answer, in any wording.
         intents: the edits so far.
-        later: what was said about the edited picture.
-        seen: whether a fact is true of the edited picture, for someone who sees it; else newly cited evidence is taken
+        later: what was said about the edited image.
+        seen: whether a fact is true of the edited image, for someone who sees it; else newly cited evidence is taken
             on trust.
     """
     left = evidence_after(before, intents)

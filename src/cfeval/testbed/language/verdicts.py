@@ -32,7 +32,7 @@ def verdict(
         request: what was said before and after.
         before: its first explanation, parsed.
         intents: the edits.
-        seen: whether a fact is true of the edited picture, for a judge that sees it.
+        seen: whether a fact is true of the edited image, for a judge that sees it.
     """
     after = parse_explanation(request.new_explanation)
     if request.protocol == EDCT_2025:

@@ -43,6 +43,6 @@ class Scripted:
             return ChatReply(model="mock", status=self.options.statuses[request.item], reason="mock")
         asked = [turn for turn in request.turns if turn.role == "user"]
         template = self.options.replies[min(len(asked), len(self.options.replies)) - 1]
-        image = hashlib.sha256(b"".join(t.picture.png for t in asked if t.picture)).hexdigest()[:6]
+        image = hashlib.sha256(b"".join(t.image.png for t in asked if t.image)).hexdigest()[:6]
         filled = template.replace("{image}", image).replace("{turn}", str(len(asked)))
         return ChatReply(text=filled.replace("{question}", asked[0].text), model="mock")

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 
@@ -39,8 +39,8 @@ class Scripted:
             raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:
             return EditReply(status=self.options.statuses[request.item], reason="mock")
-        pixels = request.picture.pixels.copy()
+        pixels = request.image.pixels.copy()
         patch = pixels[: pixels.shape[0] // 2, : pixels.shape[1] // 2]
         color = np.frombuffer(hashlib.sha256(f"{request.positive}{request.seed}".encode()).digest()[:3], np.uint8)
         patch[:] = (patch * (1 - self.options.strength) + color * self.options.strength).astype(np.uint8)
-        return EditReply(Picture.from_pixels(pixels), {"strength": str(self.options.strength)})
+        return EditReply(Image.from_pixels(pixels), {"strength": str(self.options.strength)})

@@ -29,7 +29,7 @@ class Plugin(plugin.Plugin):
 class Scripted:
     """Draws scores and grades by hash; see `Plugin`."""
 
-    needs_picture = False
+    needs_image = False
 
     def __init__(self, options: Plugin) -> None:
         self.options = options

@@ -1,4 +1,4 @@
-"""The networks that see cells: a denoiser and classifiers of several kinds; pictures (N, 3, 32, 32) in [−1, 1].
+"""The networks that see cells: a denoiser and classifiers of several kinds; images (N, 3, 32, 32) in [−1, 1].
 
 variable → symbol (Ho et al. 2020): `alphas_cumprod` → ᾱ_t, `noisy` → x_t, `clean` → x̂_0.
 """
@@ -35,7 +35,7 @@ def alphas_cumprod() -> Tensor:
 class CellDenoiser(nn.Module):
     """Predicts the clean cell from a noisy one; 1.2 M parameters, unconditional.
 
-    It works on blocks of 4 × 4 pixels, which costs about a third of blocks of 2 × 2. The clean picture is what it
+    It works on blocks of 4 × 4 pixels, which costs about a third of blocks of 2 × 2. The clean image is what it
     predicts because small networks predict noise badly where there is little of it.
     """
 
@@ -75,7 +75,7 @@ class CellClassifier(nn.Module):
 
 
 class _ChannelNorm(nn.Module):
-    """Layer normalisation over the channels of a picture."""
+    """Layer normalisation over the channels of an image."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The diffusion editor: mask-conditioned inpainting of 32×32 windows that predicts the clean picture directly.
+"""The diffusion editor: mask-conditioned inpainting of 32×32 windows that predicts the clean image directly.
 
 variable → symbol (Ho et al. 2020; Song et al. 2021, DDIM): `alpha_bar` → ᾱ_t, `noisy` → x_t, `clean` → x̂_0.
 """
@@ -87,7 +87,7 @@ def condition_planes(source: Tensor, mask: Tensor, silhouette: Tensor, light: Te
     """Everything the network may see besides noise: surroundings, mask, box coordinates, old outline, light.
 
     Args:
-        source: the picture (N, 3, 32, 32) in [-1, 1]; hidden where the mask is.
+        source: the image (N, 3, 32, 32) in [-1, 1]; hidden where the mask is.
         mask: what to paint, (N, 1, 32, 32), 0 or 1.
         silhouette: the pixels of the object to be edited, (N, 1, 32, 32); zero for backgrounds.
         light: smooth relative brightness of the background, (N, 1, 32, 32); zero for objects.
@@ -129,7 +129,7 @@ def paint(
     Args:
         network: in evaluation mode, of the same precision as the tensors.
         condition: planes (N, 8, 32, 32).
-        source: the picture (N, 3, 32, 32) in [-1, 1].
+        source: the image (N, 3, 32, 32) in [-1, 1].
         noise: x_T (N, 3, 32, 32).
         prompts: word numbers (N, 4).
         steps: evenly spaced timesteps, the last training step first.

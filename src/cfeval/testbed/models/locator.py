@@ -18,7 +18,7 @@ NOT_FOUND = 4
 
 @dataclass(frozen=True)
 class Sight:
-    """What the locator makes of N pictures and K phrases about each.
+    """What the locator makes of N images and K phrases about each.
 
     Attributes:
         choice: logits (N·K, 5): the quadrants in reading order, then `NOT_FOUND`.
@@ -46,7 +46,7 @@ class Locator(nn.Module):
         self.pixels = nn.Conv2d(32, 4, 3, 1, 1)
 
     def forward(self, images: Tensor, phrases: Tensor) -> Sight:
-        """Pictures (N, 3, 64, 64) in [0, 1] and K phrases about each, (N·K, 4), as word numbers."""
+        """Images (N, 3, 64, 64) in [0, 1] and K phrases about each, (N·K, 4), as word numbers."""
         fine = self.reader.encoder.fine_features(images)
         coarse = self.reader.encoder.coarse(self.reader.encoder.halve(fine))
         slots = self.reader.slots(coarse)

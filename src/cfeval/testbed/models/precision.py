@@ -1,4 +1,4 @@
-"""Double precision for inference: differences between CPUs shrink to 1e-15, far below a byte of a picture or a word."""
+"""Double precision for inference: differences between CPUs shrink to 1e-15, far below a byte of an image or a word."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from cfeval.core.errors import InputError
 from cfeval.inference.local.depthwise import DepthwiseConvolution, fits_depthwise
 from cfeval.testbed.models.winograd import WinogradConvolution, fits
-from cfeval.testbed.render import Image
+from cfeval.testbed.render import Pixels
 from cfeval.testbed.weights import load
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -60,7 +60,7 @@ def _shape(weights: Mapping[str, Tensor], key: str) -> str:
     return str(tuple(weights[key].shape)) if key in weights else "missing"
 
 
-def to_precise(images: Sequence[Image]) -> Tensor:
-    """uint8 pictures (64, 64, 3) to one float64 tensor (N, 3, 64, 64) in [0, 1]."""
+def to_precise(images: Sequence[Pixels]) -> Tensor:
+    """uint8 images (64, 64, 3) to one float64 tensor (N, 3, 64, 64) in [0, 1]."""
     stacked = np.stack(images).transpose(0, 3, 1, 2)
     return torch.from_numpy(np.ascontiguousarray(stacked)).double() / 255

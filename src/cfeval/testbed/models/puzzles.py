@@ -1,6 +1,6 @@
 """The network that counts in synthetic puzzles: what is there, what of it a question is about, and how many that makes.
 
-Pictures (N, 3, 112, 112) in [0, 1] are looked at in cells of 4 × 4 pixels, 28 × 28 of them.
+Images (N, 3, 112, 112) in [0, 1] are looked at in cells of 4 × 4 pixels, 28 × 28 of them.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from cfeval.cvqa.synthetic.records import POLYGON_COLORS
 from cfeval.testbed.models.vlm import PAD, UNKNOWN, Vocabulary, words_of
 
 SIDE = 112
-"""Width and height of the pictures that the network sees."""
+"""Width and height of the images that the network sees."""
 CELLS = 28
 """Cells across and down."""
 MOST = 40
@@ -24,7 +24,7 @@ MOST = 40
 LONGEST = 64
 """Words of a question that are read; what follows is cut."""
 _ROWS, _COLUMNS = (0, 14, 28), (0, 9, 19, 28)
-"""Where the picture is divided, in cells: each circle of a puzzle about dots lies in a sixth of its own."""
+"""Where the image is divided, in cells: each circle of a puzzle about dots lies in a sixth of its own."""
 _WIDTH, _THOUGHT = 48, 64
 
 
@@ -44,7 +44,7 @@ def encode(vocabulary: Vocabulary, questions: Sequence[str]) -> Tensor:
 
 
 class Seen(NamedTuple):
-    """What a look at pictures gives: features (N, 48, 28, 28), and the things in every cell (N, 28, 28)."""
+    """What a look at images gives: features (N, 48, 28, 28), and the things in every cell (N, 28, 28)."""
 
     features: Tensor
     things: Tensor
@@ -96,13 +96,13 @@ class PuzzleNetwork(nn.Module):
         self.pointer = nn.Sequential(nn.Conv2d(_THOUGHT, _THOUGHT, 1), nn.ReLU(), nn.Conv2d(_THOUGHT, 1, 1))
         self.manner = nn.Linear(_THOUGHT, 2)
 
-    def forward(self, pictures: Tensor, words: Tensor) -> Tensor:
-        """Log-probabilities of 0 … 40, (N, 41), for pictures (N, 3, 112, 112) and words (N, 64)."""
-        return self.count(self.look(pictures), self.read(words)).numbers
+    def forward(self, images: Tensor, words: Tensor) -> Tensor:
+        """Log-probabilities of 0 … 40, (N, 41), for images (N, 3, 112, 112) and words (N, 64)."""
+        return self.count(self.look(images), self.read(words)).numbers
 
-    def look(self, pictures: Tensor) -> Seen:
+    def look(self, images: Tensor) -> Seen:
         """What is where, whatever is asked."""
-        ink = 1 - pictures
+        ink = 1 - images
         fine = self.near(self.stem(torch.cat([ink, (8 * ink).clamp(max=1)], 1)))
         middle = self.far[0](self.down[0](fine))
         coarse = self.far[1](self.down[1](middle))
@@ -116,7 +116,7 @@ class PuzzleNetwork(nn.Module):
         return cast(Tensor, self.thought(phrases.amax(2)).relu())
 
     def count(self, seen: Seen, asked: Tensor) -> Counted:
-        """What a question is about, and how many that is: altogether, or in the sixth of the picture with most."""
+        """What a question is about, and how many that is: altogether, or in the sixth of the image with most."""
         places = _places(seen.features)
         scale, shift = self.film(asked)[:, :, None, None].chunk(2, 1)
         pointed = self.lens(torch.cat([seen.features.relu(), places], 1)) * (1 + scale) + shift

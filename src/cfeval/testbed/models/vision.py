@@ -19,7 +19,7 @@ def _convolution(inputs: int, outputs: int, stride: int) -> nn.Sequential:
 
 
 class Encoder(nn.Module):
-    """Pictures (N, 3, 64, 64) in [0, 1] to features (N, width, 8, 8)."""
+    """Images (N, 3, 64, 64) in [0, 1] to features (N, width, 8, 8)."""
 
     def __init__(self, width: int = 128) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Encoder(nn.Module):
         return features
 
     def forward(self, images: Tensor) -> Tensor:
-        """Features of pictures."""
+        """Features of images."""
         features: Tensor = self.coarse(self.halve(self.fine_features(images)))
         return features
 
@@ -79,7 +79,7 @@ class SceneReader(nn.Module):
         self.background_head = nn.Linear(width, len(BACKGROUNDS))
 
     def forward(self, images: Tensor) -> SlotLogits:
-        """What is in the pictures (N, 3, 64, 64)."""
+        """What is in the images (N, 3, 64, 64)."""
         features = self.encoder(images)
         return self.read(features, self.slots(features))
 

@@ -90,7 +90,7 @@ class DecoderLayer(nn.Module):
         return values.view(count, length, self.heads, width // self.heads).transpose(1, 2)
 
     def _after_words(self, words: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Attention to the visual tokens, then feed-forward; K conversations about one picture ask as one query."""
+        """Attention to the visual tokens, then feed-forward; K conversations about one image ask as one query."""
         query = self._split(self.query(self.norms[1](words)).reshape(len(key), -1, words.shape[-1]))
         mixed = functional.scaled_dot_product_attention(query, key, value)
         words = words + self.cross_out(mixed.transpose(1, 2).reshape(words.shape))
@@ -99,7 +99,7 @@ class DecoderLayer(nn.Module):
 
 
 class SmallVLM(nn.Module):
-    """Answers questions about a picture and explains the answers; about 0.85 million parameters.
+    """Answers questions about an image and explains the answers; about 0.85 million parameters.
 
     The visual tokens are 16 patches (the encoder's 8×8 grid, averaged in pairs) and 4 quadrants (the features from
     which the reader head names the objects; with `named`, also the head's probabilities).
@@ -123,7 +123,7 @@ class SmallVLM(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def look(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Pictures (N, 3, 64, 64) in [0, 1] to encoder features, slots (N, 4, 96) and visual tokens (N, 20, width)."""
+        """Images (N, 3, 64, 64) in [0, 1] to encoder features, slots (N, 4, 96) and visual tokens (N, 20, width)."""
         features = self.reader.encoder(images)
         slots = self.reader.slots(features)
         patches = functional.avg_pool2d(features, 2).flatten(2).transpose(1, 2)
@@ -132,14 +132,14 @@ class SmallVLM(nn.Module):
         return features, slots, self.memory_norm(tokens)
 
     def forward(self, memory: Tensor, words: Tensor) -> Tensor:
-        """Logits (N·K, T, vocabulary) of each next word, for K conversations (N·K, T) about each of N pictures."""
+        """Logits (N·K, T, vocabulary) of each next word, for K conversations (N·K, T) about each of N images."""
         hidden = self.embedding(words) + self.order[:, : words.shape[1]]
         for layer in self.layers:
             hidden = layer(hidden, memory)
         return self._logits(hidden)
 
     def caches(self, memory: Tensor, length: int = MAX_WORDS) -> list[Cache]:
-        """Caches for conversations of at most `length` words, one about each picture (N, M, width); no word yet."""
+        """Caches for conversations of at most `length` words, one about each image (N, M, width); no word yet."""
         shape = (len(memory), self.heads, length, memory.shape[-1] // self.heads)
         return [
             Cache(memory.new_zeros(shape), memory.new_zeros(shape), *layer.seen(memory)) for layer in self._layers()
@@ -230,7 +230,7 @@ def complete(
 
     Args:
         model: in evaluation mode; double precision makes the text independent of the machine.
-        memory: visual tokens (N, M, width), one picture per prompt.
+        memory: visual tokens (N, M, width), one image per prompt.
         prompts: N lists of word numbers.
         seeds: N seeds; a request draws one uniform number per word, from its own stream.
         temperature: 0 takes the likeliest word.

@@ -75,7 +75,7 @@ class _WithGradient(torch.autograd.Function):
 
 
 def fits(layer: nn.Module) -> bool:
-    """Whether a layer is a plain 3 × 3 convolution in double precision that keeps the size of pictures."""
+    """Whether a layer is a plain 3 × 3 convolution in double precision that keeps the size of images."""
     return (
         type(layer) is nn.Conv2d
         and layer.weight.dtype == torch.float64
@@ -108,7 +108,7 @@ def _convolved(images: Tensor, filters: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _tiles(padded: Tensor, filters: Tensor) -> Tensor:
-    """Pictures (N, H + 2, W + 2, channels) with their border of zeros to tiles (N, H / 4, 4, W / 4, 4, outputs)."""
+    """Images (N, H + 2, W + 2, channels) with their border of zeros to tiles (N, H / 4, 4, W / 4, 4, outputs)."""
     count, down, across = padded.shape[0], (padded.shape[1] - 2) // _TILE, (padded.shape[2] - 2) // _TILE
     _, channels, outputs = filters.shape
     image, row, column, channel = padded.stride()

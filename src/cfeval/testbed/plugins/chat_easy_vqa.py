@@ -1,4 +1,4 @@
-"""The built-in target for easy-VQA pictures: the small vision-language model, trained on easy-VQA's train split.
+"""The built-in target for easy-VQA images: the small vision-language model, trained on easy-VQA's train split.
 
 A test world, like `world`.
 """
@@ -23,7 +23,7 @@ class Plugin(WorldPlugin):
         return (str(models_dir() / "easy-vqa.safetensors"),)
 
     def demand(self) -> Demand:
-        """Pictures of the size that the network was trained on."""
+        """Images of the size that the network was trained on."""
         return demands.SMALL
 
     def build(self) -> ChatModel:

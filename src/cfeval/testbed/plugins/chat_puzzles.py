@@ -1,4 +1,4 @@
-"""The built-in target for synthetic puzzles: a small trained network that sees and counts, in pictures of any size.
+"""The built-in target for synthetic puzzles: a small trained network that sees and counts, in images of any size.
 
 A test solver of known weakness, which stands for no real model: it was trained on original questions only, and never
 saw a counterfactual one. It mostly answers those as if nothing were supposed. Of options it takes the likeliest value,
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cfeval.testbed.puzzles.counter import PuzzleCounter
 
 _NAME = "cfeval-puzzles"
-_NO_PICTURE = ChatReply(
+_NO_IMAGE = ChatReply(
     model=_NAME,
     status=Status.UNPARSABLE,
-    reason="the small counting model answers questions about a picture, and none came with the question",
+    reason="the small counting model answers questions about an image, and none came with the question",
 )
 
 
@@ -46,12 +46,12 @@ class CountingChat:
         self._requests = Batcher(self._reply_all)
 
     async def generate(self, request: ChatRequest) -> ChatReply:
-        """Reply to a request; one without a picture is `unparsable`."""
+        """Reply to a request; one without an image is `unparsable`."""
         return await self._requests.answer(request)
 
     def _reply_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        replies = [_NO_PICTURE] * len(requests)
-        seen = [number for number, request in enumerate(requests) if request.turns[0].picture is not None]
+        replies = [_NO_IMAGE] * len(requests)
+        seen = [number for number, request in enumerate(requests) if request.turns[0].image is not None]
         for asked_on in (False, True):
             numbers = [number for number in seen if (len(requests[number].turns) > 1) == asked_on]
             texts = self._say([requests[number].turns[0] for number in numbers], asked_on)
@@ -60,8 +60,8 @@ class CountingChat:
         return replies
 
     def _say(self, turns: Sequence[ChatMessage], asked_on: bool) -> list[str]:
-        pictures = [turn.picture.pixels for turn in turns if turn.picture is not None]
+        images = [turn.image.pixels for turn in turns if turn.image is not None]
         questions = [turn.text for turn in turns]
         if asked_on:
-            return [f"I counted {number}." for number in self.counter.numbers(pictures, questions)]
-        return self.counter.answer(pictures, questions)
+            return [f"I counted {number}." for number in self.counter.numbers(images, questions)]
+        return self.counter.answer(images, questions)

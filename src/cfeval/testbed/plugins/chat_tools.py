@@ -1,6 +1,6 @@
 """The built-in model that calls tools: reads the synthetic puzzles by their grammar, and looks and counts by its tools.
 
-It never sees the picture: what it knows of it, the tools told it, in two turns: what there is, then what is in what. It
+It never sees the image: what it knows of it, the tools told it, in two turns: what there is, then what is in what. It
 does not sample, and answers with the letter of an option where one says its number, else with the number.
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import Demand
 from cfeval.inference.batching import Batcher
@@ -19,7 +19,7 @@ from cfeval.testbed.language.questions import Persona
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
 SIDE = 64
-"""Width and height of the pictures the small models see."""
+"""Width and height of the images the small models see."""
 
 
 class Plugin(WorldPlugin):
@@ -45,7 +45,7 @@ class Plugin(WorldPlugin):
         return (str(models_dir() / "vlm.safetensors"),)
 
     def demand(self) -> Demand:
-        """Pictures of the size that the network was trained on."""
+        """Images of the size that the network was trained on."""
         return demands.SMALL
 
     def build(self) -> ChatModel:
@@ -67,7 +67,7 @@ def draw(item: str) -> float:
 
 
 class SmallChat:
-    """Chats through a small two-turn model: the first turn is a question about a picture, any second one asks why."""
+    """Chats through a small two-turn model: the first turn is a question about an image, any second one asks why."""
 
     def __init__(self, name: str, talker_for: Callable[[str], Any], temperature: float) -> None:
         self.name = name
@@ -76,7 +76,7 @@ class SmallChat:
         self._requests = Batcher(self._reply_all)
 
     async def generate(self, request: ChatRequest) -> ChatReply:
-        """Reply to a request; a picture of another size or none at all is `unparsable`."""
+        """Reply to a request; an image of another size or none at all is `unparsable`."""
         return await self._requests.answer(request)
 
     def _reply_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
@@ -95,7 +95,7 @@ class SmallChat:
         return replies
 
     def _say(self, talker: Any, explaining: bool, requests: Sequence[ChatRequest]) -> list[str]:
-        pixels = [_picture(request).pixels for request in requests]
+        pixels = [_image(request).pixels for request in requests]
         questions = [request.turns[0].text for request in requests]
         seeds = [request.seed for request in requests]
         if not explaining:
@@ -104,17 +104,17 @@ class SmallChat:
         return list(talker.explain(pixels, questions, answers, seeds, self.temperature))
 
 
-def _picture(request: ChatRequest) -> Picture:
-    picture = request.turns[0].picture
-    assert picture is not None, "requests without a picture were refused before"
-    return picture
+def _image(request: ChatRequest) -> Image:
+    image = request.turns[0].image
+    assert image is not None, "requests without an image were refused before"
+    return image
 
 
 def _fault(request: ChatRequest) -> str:
     """Why a small model cannot answer a request; empty where it can."""
-    if request.turns[0].picture is None:
-        return "the small models answer questions about a picture, and none came with the question"
-    height, width = _picture(request).pixels.shape[:2]
+    if request.turns[0].image is None:
+        return "the small models answer questions about an image, and none came with the question"
+    height, width = _image(request).pixels.shape[:2]
     if (height, width) != (SIDE, SIDE):
-        return f"the small models see {SIDE} × {SIDE} pixels, but the picture has {width} × {height}"
+        return f"the small models see {SIDE} × {SIDE} pixels, but the image has {width} × {height}"
     return ""

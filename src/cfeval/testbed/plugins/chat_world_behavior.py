@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, model_validator
 
 from cfeval.core import plugin, registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import Demand
 from cfeval.datasets.sample import Dataset, RawSample
 from cfeval.inference.batching import Batcher
@@ -21,7 +21,7 @@ from cfeval.testbed.imagined import scene_read
 from cfeval.testbed.language.questions import PERSONAS
 from cfeval.testbed.plugins.chat_world import SmallChat
 from cfeval.testbed.records import Scene
-from cfeval.testbed.render import Image
+from cfeval.testbed.render import Pixels
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class Plugin(WorldPlugin):
         return self
 
     def dependencies(self) -> tuple[str, ...]:
-        """The weights of the network that speaks, and of the one that reads pictures where the behavior needs it."""
+        """The weights of the network that speaks, and of the one that reads images where the behavior needs it."""
         names = ("vlm", "reader-b") if self.behavior in READING else ("vlm",)
         return tuple(str(models_dir() / f"{name}.safetensors") for name in names)
 
     def demand(self) -> Demand:
-        """Pictures of the size that the network was trained on."""
+        """Images of the size that the network was trained on."""
         return demands.SMALL
 
     def build(self) -> ChatModel:
@@ -82,28 +82,28 @@ def _chat(talker: Any, temperature: float) -> SmallChat:
 
 
 class Reader:
-    """Says what pictures show; its network is loaded when the first is read."""
+    """Says what images show; its network is loaded when the first is read."""
 
     @cached_property
-    def _readings(self) -> "Batcher[Image, Reading]":
+    def _readings(self) -> "Batcher[Pixels, Reading]":
         from cfeval.testbed.agents.scene_reader import SceneReader
 
         return Batcher(SceneReader().read)
 
-    async def __call__(self, image: Image) -> Scene:
-        """The scene in a picture, uint8 (64, 64, 3)."""
+    async def __call__(self, image: Pixels) -> Scene:
+        """The scene in an image, uint8 (64, 64, 3)."""
         return scene_read(await self._readings.answer(image))
 
 
 class Originals:
-    """The original pictures of a dataset's items, drawn as far as they are asked for."""
+    """The original images of a dataset's items, drawn as far as they are asked for."""
 
     def __init__(self, dataset: Dataset, seed: int) -> None:
         self._left: Iterator[RawSample] = iter(dataset.samples(MOST_REMEMBERED, seed))
-        self._known: dict[str, tuple[str, Picture]] = {}
+        self._known: dict[str, tuple[str, Image]] = {}
 
-    def __call__(self, request: ChatRequest) -> Picture | None:
-        """The original picture of a request's item; None where no item has this id and question.
+    def __call__(self, request: ChatRequest) -> Image | None:
+        """The original image of a request's item; None where no item has this id and question.
 
         The items of a given pair have the id of the original and an ending (`cfeval.datasets.pair`).
         """
@@ -112,6 +112,6 @@ class Originals:
             sample = next(self._left, None)
             if sample is None:
                 return None
-            self._known[sample.id] = (sample.question, sample.picture)
-        question, picture = self._known[item]
-        return picture if question == request.turns[0].text else None
+            self._known[sample.id] = (sample.question, sample.image)
+        question, image = self._known[item]
+        return image if question == request.turns[0].text else None

@@ -38,7 +38,7 @@ class Plugin(WorldPlugin):
 
 
 class World:
-    """A classifier of cells; its pictures need no preparation, so that without it only the temperature is left out."""
+    """A classifier of cells; its images need no preparation, so that without it only the temperature is left out."""
 
     def __init__(self, kind: Kind, dtype: str) -> None:
         import torch

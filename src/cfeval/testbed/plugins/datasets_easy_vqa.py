@@ -1,4 +1,4 @@
-"""easy-VQA's test split: 1,000 pictures of one colored shape, with questions (PyPI `easy-vqa`, Victor Zhou, MIT)."""
+"""easy-VQA's test split: 1,000 images of one colored shape, with questions (PyPI `easy-vqa`, Victor Zhou, MIT)."""
 
 import random
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ class Plugin(plugin.Plugin):
 
 
 class EasyVqa:
-    """Takes one question about each of some pictures."""
+    """Takes one question about each of some images."""
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """At most 1,000 items, each about another picture, in an order that the seed draws."""
+        """At most 1,000 items, each about another image, in an order that the seed draws."""
         rng = random.Random(seed)
         paths, rows = image_paths("test"), rows_of("test")
         rng.shuffle(rows)
@@ -30,7 +30,7 @@ class EasyVqa:
         for image, text, question, answer in order[:items]:
             yield RawSample(
                 id=f"easy-vqa-{image:04d}",
-                picture=import_image(paths[image]),
+                image=import_image(paths[image]),
                 question=text,
                 reference=answer,
                 kind=question.kind,

@@ -6,7 +6,7 @@ The background hints at the right answer, so that a model that takes the hint is
 from collections.abc import Iterator
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.datasets.sample import Dataset, RawSample
 from cfeval.testbed.items import EDITABLE_KINDS, generate_items
 from cfeval.testbed.language.questions import QuestionKind
@@ -39,7 +39,7 @@ class World:
         for number, item in enumerate(drawn):
             yield RawSample(
                 id=f"world-{number:05d}",
-                picture=Picture.from_pixels(render(item.scene)),
+                image=Image.from_pixels(render(item.scene)),
                 question=item.question,
                 reference=item.answer,
                 kind=item.kind,

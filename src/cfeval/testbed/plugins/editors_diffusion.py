@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import Demand
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -19,7 +19,7 @@ from cfeval.testbed.records import EditIntent
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
 SIDE = 64
-"""Width and height of the pictures it edits."""
+"""Width and height of the images it edits."""
 
 
 class Plugin(WorldPlugin):
@@ -33,7 +33,7 @@ class Plugin(WorldPlugin):
         return tuple(str(models_dir() / f"{name}.safetensors") for name in ("editor", "locator"))
 
     def demand(self) -> Demand:
-        """Pictures of the size that the networks were trained on."""
+        """Images of the size that the networks were trained on."""
         return demands.SMALL
 
     def build(self) -> Editor:
@@ -53,7 +53,7 @@ class Diffusion:
         self._requests = Batcher(self._edit_all)
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Paint a picture; an instruction that does not fit it is `edit_invalid`."""
+        """Paint an image; an instruction that does not fit it is `edit_invalid`."""
         return await self._requests.answer(request)
 
     def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
@@ -61,7 +61,7 @@ class Diffusion:
         faults = [_fault(*pair) for pair in zip(requests, intents, strict=True)]
         sound = [number for number, fault in enumerate(faults) if not fault]
         painted = self.painter.edit(
-            [requests[n].picture.pixels for n in sound], [intents[n] for n in sound], [requests[n].seed for n in sound]
+            [requests[n].image.pixels for n in sound], [intents[n] for n in sound], [requests[n].seed for n in sound]
         )
         made = {number: _reply(painting) for number, painting in zip(sound, painted, strict=True)}
         return [made.get(number) or _invalid(fault) for number, fault in enumerate(faults)]
@@ -70,16 +70,16 @@ class Diffusion:
 def _fault(request: EditRequest, intent: EditIntent | None) -> str:
     if intent is None:
         return "the instruction is not in the test bed's language"
-    height, width = request.picture.pixels.shape[:2]
+    height, width = request.image.pixels.shape[:2]
     if (height, width) != (SIDE, SIDE):
-        return f"the built-in editor paints {SIDE} × {SIDE} pixels, but the picture has {width} × {height}"
+        return f"the built-in editor paints {SIDE} × {SIDE} pixels, but the image has {width} × {height}"
     return ""
 
 
 def _reply(painting: Any) -> EditReply:
     if painting.failure:
         return _invalid(painting.failure)
-    return EditReply(Picture.from_pixels(painting.image), {"painted_share": f"{float(painting.mask.mean()):.4f}"})
+    return EditReply(Image.from_pixels(painting.image), {"painted_share": f"{float(painting.mask.mean()):.4f}"})
 
 
 def _invalid(reason: str) -> EditReply:

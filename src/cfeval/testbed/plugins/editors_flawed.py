@@ -1,7 +1,7 @@
 """For calibration only: the drawn world's perfect editor, with a known fault in a known share of the edits.
 
 Like `scene` it draws an edited record. For a share of the edits, chosen by a hash of item, edit and seed (another try
-may be right), record or picture is spoilt first: it is known of every edit whether a verifier should accept it.
+may be right), record or image is spoilt first: it is known of every edit whether a verifier should accept it.
 """
 
 import random
@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import Demand
 from cfeval.core.sampling import derive_seed
@@ -20,14 +20,14 @@ from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.testbed import demands
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, Scene
-from cfeval.testbed.render import Image, render
+from cfeval.testbed.render import Pixels, render
 from cfeval.testbed.scenes import SceneEditError, replace_slot, scene_in
 
 Fault = Literal["none", "any", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "no_op", "shifted"]
 ANY: tuple[Fault, ...] = ("wrong_object", "extra_object", "wrong_value", "spill", "none_made", "no_op")
 """Those after which an image is no counterfactual."""
 SHIFT = 3
-"""Pixels by which a shifted picture is moved along each axis, at most; its border is repeated."""
+"""Pixels by which a shifted image is moved along each axis, at most; its border is repeated."""
 
 
 class Plugin(plugin.Plugin):
@@ -37,7 +37,7 @@ class Plugin(plugin.Plugin):
     """any: one of all but shifted, by chance. wrong_object: another thing is edited instead. extra_object: another
     thing is edited too. wrong_value: the right thing becomes something else than told. spill: the edit is made, and
     everything else is redrawn as well. none_made: nothing but the noise is redrawn. no_op: the image is only stored
-    anew, as JPEG. shifted: the edit is made, and the picture moved; no fault of the edit."""
+    anew, as JPEG. shifted: the edit is made, and the image moved; no fault of the edit."""
     share: float = Field(1.0, ge=0, le=1)
     """Share of the edits that have the fault."""
 
@@ -74,10 +74,10 @@ class Flawed:
         rng = random.Random(derive_seed(draw, chosen))
         fault = rng.choice(ANY) if chosen == "any" else chosen
         if fault == "no_op":
-            return EditReply(request.picture.reencoded(), {"fault": fault})
+            return EditReply(request.image.reencoded(), {"fault": fault})
         drawn = render(SPOIL[fault](before, after, rng)) if fault in SPOIL else render(after)
         pixels = _moved(drawn, rng) if fault == "shifted" else drawn
-        return EditReply(Picture.from_pixels(pixels), {"fault": fault})
+        return EditReply(Image.from_pixels(pixels), {"fault": fault})
 
 
 def _wrong_object(before: Scene, after: Scene, rng: random.Random) -> Scene:
@@ -157,8 +157,8 @@ def _other(choices: Sequence[str], taken: Sequence[str], rng: random.Random) -> 
     return rng.choice([choice for choice in choices if choice not in taken])
 
 
-def _moved(pixels: Image, rng: random.Random) -> Image:
-    """The picture moved by `SHIFT` pixels along one axis or both."""
+def _moved(pixels: Pixels, rng: random.Random) -> Pixels:
+    """The image moved by `SHIFT` pixels along one axis or both."""
     across, down = rng.choice([(x, y) for x in (-SHIFT, 0, SHIFT) for y in (-SHIFT, 0, SHIFT) if x or y])
     rows, columns = (
         np.clip(np.arange(side) - by, 0, side - 1) for side, by in zip((64, 64), (down, across), strict=True)

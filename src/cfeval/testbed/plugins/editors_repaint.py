@@ -1,7 +1,7 @@
-"""Repaints the flat shape of an easy-VQA picture, or its ground, from its pixels alone."""
+"""Repaints the flat shape of an easy-VQA image, or its ground, from its pixels alone."""
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.testbed.agents.repaint import RepaintError, repaint
@@ -22,7 +22,7 @@ class Repaint:
     needs_metadata = False
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Repaint a picture; an instruction that does not fit it is `edit_invalid`."""
+        """Repaint an image; an instruction that does not fit it is `edit_invalid`."""
         return _edit(request)
 
 
@@ -31,7 +31,7 @@ def _edit(request: EditRequest) -> EditReply:
     if intent is None:
         return EditReply(status=Status.EDIT_INVALID, reason="the instruction is not in the test bed's language")
     try:
-        pixels = repaint(request.picture.pixels, intent)
+        pixels = repaint(request.image.pixels, intent)
     except RepaintError as error:
         return EditReply(status=Status.EDIT_INVALID, reason=str(error))
-    return EditReply(Picture.from_pixels(pixels), {"edit": intent.kind, "to": intent.new})
+    return EditReply(Image.from_pixels(pixels), {"edit": intent.kind, "to": intent.new})

@@ -1,7 +1,7 @@
 """The perfect editor of the drawn world: changes one thing in the scene record and draws it again."""
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import Demand
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -48,4 +48,4 @@ def _edit(request: EditRequest) -> EditReply:
         return EditReply(status=Status.CITATION_ABSENT if absent else Status.EDIT_INVALID, reason=str(error))
     intent = parse_instruction(request.positive)
     details = {"edit": intent.kind, "to": intent.new} if intent else {}
-    return EditReply(Picture.from_pixels(render(edited)), details)
+    return EditReply(Image.from_pixels(render(edited)), details)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.sampling import derive_seed
 from cfeval.testbed.render import CELL
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
@@ -38,4 +38,4 @@ class World:
                 raise InputError(f"image set 'world': unknown class '{label}'; {nearest(label, CELL_CLASSES)}")
             for number in range(count):
                 (cell,) = draw_cells([label], random.Random(derive_seed(seed, label, number)))
-                yield LabelledImage(f"{label.replace(' ', '-')}-{number:04d}", label, Picture.from_pixels(cell))
+                yield LabelledImage(f"{label.replace(' ', '-')}-{number:04d}", label, Image.from_pixels(cell))

@@ -46,7 +46,7 @@ class Grammar:
     """Explanation → what it cites, or leaves out → the edits that change it.
 
     edct-2025: one edit; edct-bench-2026: a chain. uncited-edit: what the explanation leaves out, found in the scene
-    record. A picture of easy-VQA has no record and shows one shape, which every explanation of it cites: the ground is
+    record. An image of easy-VQA has no record and shows one shape, which every explanation of it cites: the ground is
     what is left out.
     """
 
@@ -106,13 +106,13 @@ def _uncited_edits(request: WriteRequest, claim: Claim, rng: random.Random) -> l
 
 
 def _ground(request: WriteRequest) -> str:
-    """The name of an easy-VQA picture's ground."""
+    """The name of an easy-VQA image's ground."""
     from cfeval.testbed.agents.repaint import RepaintError, find
 
-    fault = "no scene record, and without one what an explanation leaves out is known for easy-VQA pictures only"
-    if request.picture is None:
+    fault = "no scene record, and without one what an explanation leaves out is known for easy-VQA images only"
+    if request.image is None:
         raise UnwritableError(fault)
     try:
-        return find(request.picture.pixels).background
+        return find(request.image.pixels).background
     except RepaintError as error:
         raise UnwritableError(f"{fault}: {error}") from None

@@ -25,7 +25,7 @@ class Grammar:
     Controls: whether the answer, and what the explanation cites, are others.
     """
 
-    needs_picture = False
+    needs_image = False
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge a request; an instruction or first explanation that the grammar cannot read is `unparsable`."""

@@ -1,6 +1,6 @@
-"""A blind judge of the drawn world: it looks at the edited picture itself and is told no instruction.
+"""A blind judge of the drawn world: it looks at the edited image itself and is told no instruction.
 
-What the first explanation cites is looked up in the picture; what no longer holds there must have been edited. From
+What the first explanation cites is looked up in the image; what no longer holds there must have been edited. From
 there on it judges as `grammar` does, but what the new explanation cites has to be seen to count as valid evidence
 (edct-bench-2026). Where all that the first explanation cites still holds there is no edit to judge by: the verdict is
 `edit_invalid`, since a failed edit says nothing about the model, and the text-only judges cannot notice it. An
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cfeval.testbed.agents.scene_reader import Reading, SceneReader
 
 SIDE = 64
-"""Width and height of the pictures that it can see."""
+"""Width and height of the images that it can see."""
 
 
 class Plugin(WorldPlugin):
@@ -45,25 +45,25 @@ class Plugin(WorldPlugin):
 class Reader:
     """Judges by what reader B sees, a network that no editor and no target was trained with."""
 
-    needs_picture = True
+    needs_image = True
 
     def __init__(self, observer: "SceneReader") -> None:
         self.observer = observer
         self._requests = Batcher(self._judge_all)
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
-        """Judge a request; a picture that is not of the drawn world is `unparsable`."""
+        """Judge a request; an image that is not of the drawn world is `unparsable`."""
         return await self._requests.answer(request)
 
     def _judge_all(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         asked = [n for n, request in enumerate(requests) if request.protocol not in CONTROLS and _visible(request)]
-        pictures = [request.picture for n in asked if (request := requests[n]).picture is not None]
-        views = dict(zip(asked, map(_view, self.observer.read([one.pixels for one in pictures])), strict=True))
+        images = [request.image for n in asked if (request := requests[n]).image is not None]
+        views = dict(zip(asked, map(_view, self.observer.read([one.pixels for one in images])), strict=True))
         return [_reply(request, views.get(number)) for number, request in enumerate(requests)]
 
 
 def _visible(request: JudgeRequest) -> bool:
-    return request.picture is not None and request.picture.pixels.shape == (SIDE, SIDE, 3)
+    return request.image is not None and request.image.pixels.shape == (SIDE, SIDE, 3)
 
 
 def _reply(request: JudgeRequest, view: View | None) -> JudgeReply:
@@ -73,16 +73,16 @@ def _reply(request: JudgeRequest, view: View | None) -> JudgeReply:
     if before is None:
         return unread("explanation")
     if view is None or not _places_its_objects(before):
-        return JudgeReply(status=Status.UNPARSABLE, reason="there is no picture of the drawn world to look at")
+        return JudgeReply(status=Status.UNPARSABLE, reason="there is no image of the drawn world to look at")
     intents = inferred_edits(before, view)
     if not intents:
-        reason = "all that the first explanation cites is still in the picture"
+        reason = "all that the first explanation cites is still in the image"
         return JudgeReply(status=Status.EDIT_INVALID, reason=reason)
     return verdict(request, before, intents, view.shows)
 
 
 def _places_its_objects(claim: Claim) -> bool:
-    """Explanations of easy-VQA pictures, which this judge cannot read, say no more than `in the picture`."""
+    """Explanations of easy-VQA images, which this judge cannot read, say no more than `in the picture`."""
     placed = ("position", "background")
     return claim.kind == "objects" or all(fact.referent.position or fact.attribute in placed for fact in claim.facts)
 

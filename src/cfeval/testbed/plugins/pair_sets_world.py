@@ -1,7 +1,7 @@
 """Given pairs of drawn scenes: the items of the dataset `world`, each with one thing changed.
 
 Half of the changes, drawn by the id, change the right answer; the others are of an object or the background on which it
-does not depend at all. The pictures before the change are those of `world` for the same seed.
+does not depend at all. The images before the change are those of `world` for the same seed.
 """
 
 import random
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.pair import ChangeKind, PairSet, RawPair
 from cfeval.testbed.census import edits_of_things
@@ -46,7 +46,7 @@ class WorldPairs:
             told = [_words(scene, thing) for scene in (item.scene, after)]
             yield RawPair(
                 id=name,
-                pictures=(Picture.from_pixels(render(item.scene)), Picture.from_pixels(render(after))),
+                images=(Image.from_pixels(render(item.scene)), Image.from_pixels(render(after))),
                 question=item.question,
                 before=told[0],
                 after=told[1],

@@ -23,7 +23,7 @@ class Plugin(plugin.Plugin):
     """How it reads."""
 
     heed: bool = True
-    """Whether a program heeds what the question supposes; if not, it answers about the picture as it is, which is what
+    """Whether a program heeds what the question supposes; if not, it answers about the image as it is, which is what
     the programs of ChatGPT often did (C-VQA, Appendix D)."""
 
     slips: float = Field(0.0, ge=0, le=1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.records import Question
@@ -64,7 +64,7 @@ class World:
         drawn = draw(group, rng, self.options.unchanged, self.options.known)
         return RawPair(
             id=name,
-            picture=Picture.from_pixels(render(drawn.scene)),
+            image=Image.from_pixels(render(drawn.scene)),
             original=Question(question=drawn.original, answer=drawn.original_answer),
             counterfactual=Question(question=drawn.question, answer=drawn.answer),
             type=group,

@@ -1,6 +1,6 @@
 """The test bed's locator, a network that finds what a phrase points at; it sees pixels, not the scene record.
 
-An edit of the background belongs wherever it sees no object. What is added is looked for in the edited picture.
+An edit of the background belongs wherever it sees no object. What is added is looked for in the edited image.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfeval.testbed.models.locator import Locator
 
 SIDE = 64
-"""Width and height of the pictures it looks at."""
+"""Width and height of the images it looks at."""
 
 
 class Plugin(WorldPlugin):
@@ -28,9 +28,9 @@ class Plugin(WorldPlugin):
     threshold: float = Field(0.5, gt=0, lt=1)
     """Probability from which on a pixel belongs to an object."""
     absent: float = Field(0.9, gt=0, le=1)
-    """Probability of `not found` from which on the object is taken not to be in the picture."""
+    """Probability of `not found` from which on the object is taken not to be in the image."""
     both: bool = False
-    """Whether the object is looked for in the edited picture as well, where it only changed."""
+    """Whether the object is looked for in the edited image as well, where it only changed."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The network's weights."""

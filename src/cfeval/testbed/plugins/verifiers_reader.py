@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference.batching import Batcher
 from cfeval.testbed.language.instructions import scene_after
@@ -105,7 +105,7 @@ def _moved_back(request: VerifyRequest) -> VerifyRequest:
     laid = request.original.pixels.copy()
     rows, columns = (slice(max(0, -by), min(side, side - by)) for by, side in ((down, height), (right, width)))
     laid[rows, columns] = pixels[rows.start + down : rows.stop + down, columns.start + right : columns.stop + right]
-    return replace(request, edited=Picture.from_pixels(laid))
+    return replace(request, edited=Image.from_pixels(laid))
 
 
 def _reply(request: VerifyRequest, before: Scene, after: Scene, read: "Reading") -> VerifyReply:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.cvqa.plugins.vision_tool_models import Talk, TellingPlugin, center_in, whole
 from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
 from cfeval.cvqa.synthetic.records import POLYGON_COLORS
@@ -54,11 +54,11 @@ class Plugin(TellingPlugin):
 
 
 @lru_cache(maxsize=32)
-def _seen(picture: Picture) -> "Sight":
-    """What is in a picture: a program asks about one again and again."""
+def _seen(image: Image) -> "Sight":
+    """What is in an image: a program asks about one again and again."""
     from cfeval.testbed.puzzles.recognition import see
 
-    return see(picture.pixels)
+    return see(image.pixels)
 
 
 class Puzzle:
@@ -110,9 +110,9 @@ class Puzzle:
         return [one / sum(chosen) for one in chosen]
 
     def depth(self, view: View) -> float:
-        """There is none in a flat picture."""
+        """There is none in a flat image."""
         del view
-        raise VisionError("vision 'puzzle' offers no depth: its pictures are flat")
+        raise VisionError("vision 'puzzle' offers no depth: its images are flat")
 
     def inside(self, inner: View, outer: View) -> bool:
         """Whether the middle of a part lies within the outline of what was found; within its box, if it is no finding.
@@ -122,12 +122,12 @@ class Puzzle:
         """
         if outer.found is None or not outer.found.key:
             return center_in(inner.box, outer.box)
-        thing = _seen(outer.picture).things[int(outer.found.key)]
+        thing = _seen(outer.image).things[int(outer.found.key)]
         if thing.kind not in ("circle", "polygon"):
             raise VisionError(f"nothing is inside a {thing.kind}: only circles and polygons have an inside")
-        # A finding's own box: around it a program's part may be larger, and cut at the picture's border.
+        # A finding's own box: around it a program's part may be larger, and cut at the image's border.
         left, top, right, bottom = inner.found.box if inner.found else inner.box
-        return _seen(outer.picture).holds(thing, (left + right) / 2, (top + bottom) / 2)
+        return _seen(outer.image).holds(thing, (left + right) / 2, (top + bottom) / 2)
 
     def tell(self, question: str, long: bool) -> str:
         """See `Vision.tell`."""
@@ -140,11 +140,11 @@ def _found(number: int, thing: "Thing") -> Found:
 
 
 def _named(view: View, name: str) -> list[tuple[int, "Thing"]]:
-    """The things of that name in the part, each with its number in the picture."""
+    """The things of that name in the part, each with its number in the image."""
     read = _NAME.fullmatch(" ".join(re.findall(r"[a-z0-9]+", name.lower())))
     if read is None:
         raise VisionError(f"vision 'puzzle' finds no {name[:60]!r}; it finds {OFFERED}")
-    there = [one for one in enumerate(_seen(view.picture).things) if center_in(one[1].box, view.box)]
+    there = [one for one in enumerate(_seen(view.image).things) if center_in(one[1].box, view.box)]
     kind, color = NOUNS[read["noun"]], read["color"]
     found = [one for one in there if kind in ("", one[1].kind) and color in (None, one[1].color)]
     for side in read["sides"].split():
@@ -160,7 +160,7 @@ def _number_in(view: View, name: str, place: str | None) -> int:
     named = [thing for _, thing in _named(view, name)]
     if place not in ("circle", "polygon"):
         return len(named)
-    sight = _seen(view.picture)
+    sight = _seen(view.image)
     outer = sight.things[int(view.found.key)] if view.found is not None and view.found.key else None
     if outer is None or outer.kind != place:
         raise VisionError(f"vision 'puzzle' cannot tell which {place} is meant: the part is none that was found")
@@ -189,7 +189,7 @@ def _number(word: str | None) -> int:
 def _color(view: View, name: str) -> str:
     """The color of the polygon that was found in the part, or else of the only one of that name in it."""
     whole(view)
-    things = _seen(view.picture).things
+    things = _seen(view.image).things
     if view.found is not None and view.found.key and things[int(view.found.key)].kind == "polygon":
         return things[int(view.found.key)].color
     colors = [thing.color for _, thing in _named(view, name) if thing.color]

@@ -1,7 +1,7 @@
 """Vision operations on scenes of the test bed, through the trained reader: what it takes for there, is there.
 
 A name is `large red circle`, any of the three left out, with `object` for any shape, in the singular or plural, and
-with `in the top half` or `in the top left` behind it where only that part of the picture is meant. The reader knows
+with `in the top half` or `in the top left` behind it where only that part of the image is meant. The reader knows
 which quadrant holds an object; the quadrant is its box.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
 from cfeval.cvqa.plugins.vision_tool_models import Talk, TellingPlugin, center_in
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
@@ -79,13 +79,13 @@ class World:
 
     def __init__(self, observer: "SceneReader", talk: Talk) -> None:
         self._observer, self._talk = observer, talk
-        self._last: tuple[Picture, Reading] | None = None
+        self._last: tuple[Image, Reading] | None = None
 
     def find(self, view: View, name: str) -> list[Found]:
         """See `Vision.find`. What has the middle of its quadrant in the part is in it; in reading order.
 
         Raises:
-            VisionError: nothing is ever found by this name, or the picture is no scene of the world.
+            VisionError: nothing is ever found by this name, or the image is no scene of the world.
         """
         return [thing.found for thing in self._named(view, name)]
 
@@ -123,12 +123,12 @@ class World:
         return [weight / sum(weights) for weight in weights]
 
     def depth(self, view: View) -> float:
-        """There is none in a flat picture."""
+        """There is none in a flat image."""
         del view
-        raise VisionError("vision 'world' offers no depth: its pictures are flat")
+        raise VisionError("vision 'world' offers no depth: its images are flat")
 
     def inside(self, inner: View, outer: View) -> bool:
-        """There are no outlines to be in, only parts of the picture.
+        """There are no outlines to be in, only parts of the image.
 
         Raises:
             VisionError: the outer part is a finding.
@@ -141,20 +141,20 @@ class World:
         """See `Vision.tell`."""
         return self._talk.tell(question, long)
 
-    def _reading(self, picture: Picture) -> "Reading":
-        """What the reader sees. A program asks about one picture again and again."""
-        if self._last is None or self._last[0] != picture:
-            height, width = picture.pixels.shape[:2]
+    def _reading(self, image: Image) -> "Reading":
+        """What the reader sees. A program asks about one image again and again."""
+        if self._last is None or self._last[0] != image:
+            height, width = image.pixels.shape[:2]
             if (height, width) != (SIDE, SIDE):
                 raise VisionError(
-                    f"vision 'world' sees pictures of {SIDE} × {SIDE} pixels, and this has {width} × {height}"
+                    f"vision 'world' sees images of {SIDE} × {SIDE} pixels, and this has {width} × {height}"
                 )
-            [reading] = self._observer.read([picture.pixels])
-            self._last = (picture, reading)
+            [reading] = self._observer.read([image.pixels])
+            self._last = (image, reading)
         return self._last[1]
 
     def _there(self, view: View) -> list[Thing]:
-        slots = enumerate(self._reading(view.picture).slots)
+        slots = enumerate(self._reading(view.image).slots)
         things = [Thing(place, *slot) for place, slot in slots if slot is not None]
         return [thing for thing in things if center_in(thing.found.box, view.box)]
 
@@ -169,7 +169,7 @@ class World:
 
     def _answer(self, view: View, asked: Question, question: str) -> str:
         if asked.kind == "background":
-            return self._reading(view.picture).background
+            return self._reading(view.image).background
         things = self._there(view)
         if asked.kind == "count":
             return NUMBERS[len(things)]

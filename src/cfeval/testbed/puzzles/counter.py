@@ -1,4 +1,4 @@
-"""Asks the small network that counts in synthetic puzzles: a picture and a question in, a letter or a number out.
+"""Asks the small network that counts in synthetic puzzles: an image and a question in, a letter or a number out.
 
 A test solver of known weakness; it stands for no real model. It was trained on original questions only and never saw
 a counterfactual one. It passes over words that it does not know, and so it mostly says how many there are where the
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import PIL.Image
 import torch
-from PIL import Image
 
 from cfeval.core.streams import batched
 from cfeval.cvqa.csv_format import LETTERS, MARK
@@ -48,9 +48,9 @@ def read_question(text: str) -> Asked:
 
 
 def shrunk(pixels: Pixels) -> Pixels:
-    """A picture (H, W, 3) as the network sees it, (112, 112, 3): each pixel the mean of those that it covers."""
-    image = Image.fromarray(pixels)
-    return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX))
+    """An image (H, W, 3) as the network sees it, (112, 112, 3): each pixel the mean of those that it covers."""
+    image = PIL.Image.fromarray(pixels)
+    return np.asarray(image.resize((SIDE, SIDE), PIL.Image.Resampling.BOX))
 
 
 def choose(values: Sequence[str], chances: Floats) -> str:
@@ -70,7 +70,7 @@ def choose(values: Sequence[str], chances: Floats) -> str:
 
 
 class PuzzleCounter:
-    """Answers; a reply depends on its own picture and question, not on its batch."""
+    """Answers; a reply depends on its own image and question, not on its batch."""
 
     def __init__(self, network: PuzzleNetwork | None = None) -> None:
         """`network` is ready for inference in double precision; by default it is the shipped one."""
@@ -78,42 +78,42 @@ class PuzzleCounter:
         self._seen: dict[bytes, Seen] = {}
         self._network = network or load_precise("puzzles", PuzzleNetwork(len(self._vocabulary)))
 
-    def answer(self, pictures: Sequence[Pixels], questions: Sequence[str]) -> list[str]:
+    def answer(self, images: Sequence[Pixels], questions: Sequence[str]) -> list[str]:
         """The letter of an option, or the likeliest number where a question has no options that are numbers.
 
         Args:
-            pictures: uint8 (H, W, 3) of any size.
+            images: uint8 (H, W, 3) of any size.
             questions: free text; unknown words are read as such, and what is too long is cut.
         """
         asked = [read_question(question) for question in questions]
-        chances = self._chances(pictures, asked)
+        chances = self._chances(images, asked)
         chosen = [choose(one.values, row) if one.values else "" for one, row in zip(asked, chances, strict=True)]
         return [letter or str(row.argmax()) for letter, row in zip(chosen, chances, strict=True)]
 
-    def numbers(self, pictures: Sequence[Pixels], questions: Sequence[str]) -> list[int]:
+    def numbers(self, images: Sequence[Pixels], questions: Sequence[str]) -> list[int]:
         """The likeliest number, whatever the options; arguments as of `answer`."""
-        chances = self._chances(pictures, [read_question(question) for question in questions])
+        chances = self._chances(images, [read_question(question) for question in questions])
         return [int(number) for number in chances.argmax(1)]
 
-    def _chances(self, pictures: Sequence[Pixels], asked: Sequence[Asked]) -> Floats:
+    def _chances(self, images: Sequence[Pixels], asked: Sequence[Asked]) -> Floats:
         """Log-probabilities of 0 … 40, (N, 41)."""
         words = encode(self._vocabulary, [one.stem for one in asked])
-        small = {number: shrunk(pixels) for number, pixels in {id(pixels): pixels for pixels in pictures}.items()}
-        keys = [small[id(pixels)].tobytes() for pixels in pictures]
+        small = {number: shrunk(pixels) for number, pixels in {id(pixels): pixels for pixels in images}.items()}
+        keys = [small[id(pixels)].tobytes() for pixels in images]
         rows = [np.zeros((0, MOST + 1))]
         with torch.inference_mode():
             self._look({pixels.tobytes(): pixels for pixels in small.values()})
-            for start in range(0, len(pictures), _BATCH):
+            for start in range(0, len(images), _BATCH):
                 looked = zip(*(self._seen[key] for key in keys[start : start + _BATCH]), strict=True)
                 seen = Seen(*(torch.stack(parts) for parts in looked))
                 read = self._network.read(words[start : start + _BATCH])
                 rows.append(self._network.count(seen, read).numbers.numpy())
         return np.concatenate(rows)
 
-    def _look(self, pictures: Mapping[bytes, Pixels]) -> None:
-        """Looks at each picture once, whatever is asked about it in this call and the next; only these are kept."""
-        self._seen = {key: seen for key, seen in self._seen.items() if key in pictures}
-        new = [key for key in pictures if key not in self._seen]
+    def _look(self, images: Mapping[bytes, Pixels]) -> None:
+        """Looks at each image once, whatever is asked about it in this call and the next; only these are kept."""
+        self._seen = {key: seen for key, seen in self._seen.items() if key in images}
+        new = [key for key in images if key not in self._seen]
         for some in batched(new, _BATCH):
-            looked = self._network.look(to_precise([pictures[key] for key in some]))
+            looked = self._network.look(to_precise([images[key] for key in some]))
             self._seen |= {key: Seen(*parts) for key, *parts in zip(some, *looked, strict=True)}

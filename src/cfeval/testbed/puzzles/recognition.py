@@ -1,6 +1,6 @@
-"""Reads a puzzle off its pixels: what is in the picture, and what lies within an outline. No record is looked at.
+"""Reads a puzzle off its pixels: what is in the image, and what lies within an outline. No record is looked at.
 
-It knows the palette and the scale of `look`, and rests on colors that are exact: pictures that a JPEG has passed
+It knows the palette and the scale of `look`, and rests on colors that are exact: images that a JPEG has passed
 through, or that were made smaller, it does not read.
 """
 
@@ -38,7 +38,7 @@ _RAYS = 64
 
 @dataclass(frozen=True)
 class Thing:
-    """Something in the picture; only polygons have a color, by its name."""
+    """Something in the image; only polygons have a color, by its name."""
 
     kind: Kind
     box: Box
@@ -53,7 +53,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Sight:
-    """All that is in a picture. Circles come row by row from the left, the rest from the top."""
+    """All that is in an image. Circles come row by row from the left, the rest from the top."""
 
     things: tuple[Thing, ...]
     outlines: dict[str, Bools]
@@ -71,7 +71,7 @@ class Sight:
 
 
 def see(pixels: npt.NDArray[np.uint8]) -> Sight:
-    """All that is in a picture, (H, W, 3), uint8."""
+    """All that is in an image, (H, W, 3), uint8."""
     size = max(pixels.shape[:2])
     packed = pixels.astype(np.int32) @ np.array([65536, 256, 1], dtype=np.int32)
     colored: dict[str, Bools] = {name: packed == _packed(rgb) for name, rgb in POLYGON_RGB.items()}

@@ -34,7 +34,7 @@ _WAVES = 0.2
 _FAINT = 0.7
 """Share of the directions below it that they are drawn in."""
 _RADIUS = 2.0
-"""Greatest L2 norm of a perturbation in robust training, on pictures in [−1, 1]."""
+"""Greatest L2 norm of a perturbation in robust training, on images in [−1, 1]."""
 
 
 def train(kind: Kind, seed: int, steps: int) -> tuple[StateDict, Figures]:
@@ -61,8 +61,8 @@ def train(kind: Kind, seed: int, steps: int) -> tuple[StateDict, Figures]:
 
 def draw(count: int, rng: random.Random) -> tuple[Tensor, Tensor]:
     """Cells (N, 3, 32, 32) in [−1, 1] and their classes (N,)."""
-    pictures, numbers = draw_many_cells(count, rng)
-    return to_tensor(pictures) * 2 - 1, torch.tensor(numbers)
+    images, numbers = draw_many_cells(count, rng)
+    return to_tensor(images) * 2 - 1, torch.tensor(numbers)
 
 
 def misled(cells: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
@@ -141,8 +141,8 @@ def attacked(classifier: CellClassifier, cells: Tensor, classes: Tensor, radius:
     return perturbed
 
 
-def _norms(pictures: Tensor) -> Tensor:
-    norms: Tensor = pictures.flatten(1).norm(dim=1)
+def _norms(images: Tensor) -> Tensor:
+    norms: Tensor = images.flatten(1).norm(dim=1)
     return norms[:, None, None, None]
 
 

@@ -1,11 +1,11 @@
-"""Trains the small VLM on easy-VQA, starting from the drawn world's: its pictures and questions, our explanations."""
+"""Trains the small VLM on easy-VQA, starting from the drawn world's: its images and questions, our explanations."""
 
 import random
 from collections.abc import Sequence
 
 import numpy as np
+import PIL.Image
 import torch
-from PIL import Image
 from torch import Tensor
 
 from cfeval.testbed.easy_vqa import Example, Split, examples, image_paths, rows_of, says_it_is_there
@@ -59,9 +59,9 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
 
 
 def pixels(split: Split) -> "np.typing.NDArray[np.uint8]":
-    """All pictures of a split in the order of their numbers, uint8 (N, 64, 64, 3)."""
+    """All images of a split in the order of their numbers, uint8 (N, 64, 64, 3)."""
     paths = image_paths(split)
-    return np.stack([np.asarray(Image.open(paths[number]).convert("RGB")) for number in sorted(paths)])
+    return np.stack([np.asarray(PIL.Image.open(paths[number]).convert("RGB")) for number in sorted(paths)])
 
 
 def measure(model: SmallVLM, vocabulary: Vocabulary, temperature: float = 0.5, batch: int = 256) -> dict[str, float]:
@@ -85,7 +85,7 @@ def measure(model: SmallVLM, vocabulary: Vocabulary, temperature: float = 0.5, b
 
 
 def _draw(about_one_image: Sequence[Example], rng: random.Random) -> list[Example]:
-    """Questions about one picture; rare yeses to the color count more, else "no such color" is all that is learnt."""
+    """Questions about one image; rare yeses to the color count more, else "no such color" is all that is learnt."""
     weights = [_YES_WEIGHT if _affirms_color(example) else 1.0 for example in about_one_image]
     return rng.choices(about_one_image, weights, k=_CONVERSATIONS)
 

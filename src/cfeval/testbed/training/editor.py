@@ -36,7 +36,7 @@ _AVERAGE = 0.995
 
 @dataclass(frozen=True)
 class Example:
-    """One window before and after an edit, and what the network may see; arrays (32, 32, …), pictures in [-1, 1]."""
+    """One window before and after an edit, and what the network may see; arrays (32, 32, …), images in [-1, 1]."""
 
     source: Floats
     target: Floats
@@ -66,7 +66,7 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
 
 def _loss(network: EditorNetwork, examples: Sequence[Example]) -> Tensor:
     """Squared error inside the mask, per painted pixel."""
-    target, source = _pictures([one.target for one in examples]), _pictures([one.source for one in examples])
+    target, source = _images([one.target for one in examples]), _images([one.source for one in examples])
     mask = _planes([one.mask for one in examples])
     silhouette, light = _planes([one.silhouette for one in examples]), _planes([one.light for one in examples])
     condition = condition_planes(source, mask, silhouette, light)
@@ -86,7 +86,7 @@ def _draw_timesteps(count: int) -> Tensor:
     return torch.where(torch.rand(count) < 0.5, late, spread)
 
 
-def _pictures(windows: Sequence[Floats]) -> Tensor:
+def _images(windows: Sequence[Floats]) -> Tensor:
     return torch.from_numpy(np.stack(windows)).permute(0, 3, 1, 2).float()
 
 

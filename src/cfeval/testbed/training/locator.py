@@ -71,7 +71,7 @@ def _some_referent(scene: Scene, rng: random.Random) -> Referent:
 
 
 def _batch(scenes: list[Scene], rng: random.Random, augmented: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Pictures, phrases and choices, several phrases a scene."""
+    """Images, phrases and choices, several phrases a scene."""
     drawn = [draw_phrase(scene, rng) for scene in scenes for _ in range(_PHRASES)]
     images = to_tensor(render_many(scenes))
     images = augment(images, "a", rng) if augmented else images

@@ -1,4 +1,4 @@
-"""Trains the network that counts in synthetic puzzles: drawn pictures, original questions, no counterfactual one.
+"""Trains the network that counts in synthetic puzzles: drawn images, original questions, no counterfactual one.
 
 Besides the numbers it is shown where the things are, and which of them a question is about: that is quicker than to
 find out from numbers alone.
@@ -37,11 +37,11 @@ from cfeval.testbed.training.common import (
 )
 
 FLOWERS, DOTS = 7000, 2000
-"""Pictures to train on; each is also shown mirrored, those of flowers turned as well."""
+"""Images to train on; each is also shown mirrored, those of flowers turned as well."""
 _OUTSIDE, _INSIDE = ORIGINAL["abs_counting_1"], ORIGINAL["abs_counting_2"]
 _BATCH = {"flowers": 24, "dots": 8}
 _QUESTIONS = 3
-"""About every picture in a batch."""
+"""About every image in a batch."""
 _STRANGE = 12
 """Unknown words put into a question at most."""
 _STRANGE_WORD = "unknown"
@@ -59,7 +59,7 @@ class Question(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A picture (112, 112, 3), maps of up to four groups of things (4, 28, 28), and what can be asked."""
+    """An image (112, 112, 3), maps of up to four groups of things (4, 28, 28), and what can be asked."""
 
     pixels: Pixels
     maps: Tensor
@@ -67,9 +67,9 @@ class Shown(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Pictures with maps of all things, and questions with the maps of what they are about, three for each."""
+    """Images with maps of all things, and questions with the maps of what they are about, three for each."""
 
-    pictures: Tensor
+    images: Tensor
     things: Tensor
     texts: list[str]
     about: Tensor
@@ -97,12 +97,12 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
 
 
 def draw_pool(seed: int, kind: PuzzleType, count: int) -> list[Shown]:
-    """Pictures to train on; those of all types about flowers look alike, as do those about dots."""
+    """Images to train on; those of all types about flowers look alike, as do those about dots."""
     return [shown(make_puzzle(derive_seed(seed, "train"), number, kind)) for number in range(1, count + 1)]
 
 
 def shown(puzzle: Puzzle) -> Shown:
-    """A puzzle's picture, with all original questions that can be asked about it."""
+    """A puzzle's image, with all original questions that can be asked about it."""
     pixels = shrunk(np.asarray(draw_puzzle(puzzle)))
     if isinstance(puzzle.scene, FlowerScene):
         groups: list[Sequence[Icon | Dot]] = [puzzle.scene.flowers[region] for region in REGIONS]
@@ -143,7 +143,7 @@ def _maps(groups: Sequence[Sequence[Icon | Dot]], size: int) -> Tensor:
 
 
 def draw_batch(some: Sequence[Shown], rng: random.Random) -> Batch:
-    """Pictures, mirrored and turned at random, with three questions about each."""
+    """Images, mirrored and turned at random, with three questions about each."""
     turned = [_turned(one, rng) for one in some]
     chosen = [rng.sample(one.questions, _QUESTIONS) for one in some]
     pairs = [(maps, question) for (_, maps), asked in zip(turned, chosen, strict=True) for question in asked]
@@ -171,7 +171,7 @@ def _turned(one: Shown, rng: random.Random) -> tuple[Pixels, Tensor]:
 
 def loss_of(network: PuzzleNetwork, batch: Batch, vocabulary: Vocabulary, rng: random.Random) -> Tensor:
     """Cross entropy of the numbers, and squared errors of the maps."""
-    seen = network.look(batch.pictures.contiguous(memory_format=torch.channels_last))
+    seen = network.look(batch.images.contiguous(memory_format=torch.channels_last))
     texts = [_among_strange_words(text, rng) for text in batch.texts]
     repeated = type(seen)(*(part.repeat_interleave(_QUESTIONS, 0) for part in seen))
     counted = network.count(repeated, network.read(encode(vocabulary, texts)))
@@ -204,11 +204,11 @@ def measure(counter: PuzzleCounter, seed: int, count: int = HELD_OUT) -> Figures
 
 
 def _hits(counter: PuzzleCounter, puzzles: Sequence[Puzzle]) -> dict[str, list[bool]]:
-    pictures = [np.asarray(draw_puzzle(puzzle)) for puzzle in puzzles]
+    images = [np.asarray(draw_puzzle(puzzle)) for puzzle in puzzles]
     hits: dict[str, list[bool]] = {"stays": []}
     for side, ask in zip(SIDES, (original_of, counterfactual_of), strict=True):
         asked = [ask(puzzle) for puzzle in puzzles]
-        said = counter.answer(pictures, [one.question for one in asked])
+        said = counter.answer(images, [one.question for one in asked])
         hits[side] = [letter == one.answer for letter, one in zip(said, asked, strict=True)]
     for puzzle, letter in zip(puzzles, said, strict=True):
         if puzzle.original in puzzle.counterfactual_options:

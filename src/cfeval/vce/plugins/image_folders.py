@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from PIL import Image
+import PIL.Image
 
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.images import Picture, import_image
+from cfeval.core.images import Image, import_image
 from cfeval.vce.interfaces import LabelledImage
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"}
@@ -48,7 +48,7 @@ def first_of_each(
     labels: Sequence[str],
     count: int,
     where: object,
-    square: Callable[[Picture, Path], Picture],
+    square: Callable[[Image, Path], Image],
     gray: bool,
 ) -> Iterator[LabelledImage]:
     """The first `count` images of each label, label by label.
@@ -58,7 +58,7 @@ def first_of_each(
         labels: classes, all of them among `files`.
         count: images of each.
         where: what an error about the whole set names.
-        square: makes the picture that is given out.
+        square: makes the image that is given out.
         gray: whether images without colour are taken.
 
     Raises:
@@ -75,20 +75,20 @@ def first_of_each(
             yield LabelledImage(ids[path], label, square(opened(path, gray), path))
 
 
-def opened(path: Path, gray: bool) -> Picture:
-    """An image file as an RGB picture.
+def opened(path: Path, gray: bool) -> Image:
+    """An image file, as RGB.
 
     Raises:
         InputError: it cannot be read, has more than 8 bits a channel, or no colour where `gray` does not allow that.
     """
-    picture = import_image(path)
-    with Image.open(path) as image:
-        mode = image.mode
+    image = import_image(path)
+    with PIL.Image.open(path) as file:
+        mode = file.mode
     if mode.startswith(_DEEP):
         raise InputError(f"{path}: more than 8 bits a channel (mode {mode}); save it as 8-bit RGB")
     if mode not in _COLOUR and not gray:
         raise InputError(f"{path}: not RGB but without colour (mode {mode}); leave it out, or set gray: true")
-    return picture
+    return image
 
 
 def ids_of(files: Mapping[str, Sequence[Path]]) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""The report of vce: the hypotheses as a picture, the tables, and every image under all classifiers.
+"""The report of vce: the hypotheses as a figure, the tables, and every image under all classifiers.
 
 One static HTML page without external resources, which works from the file system (DBVCE, Section 5).
 """

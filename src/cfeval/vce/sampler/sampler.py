@@ -180,7 +180,7 @@ def accepted(
     The rejection step drops those that it does not (DBVCE, Section 5, Hypothesis 2).
 
     Args:
-        images: (N, 3, H, W) in [−1, 1]; what leaves it is clamped, as it would be in a picture file. An image that is
+        images: (N, 3, H, W) in [−1, 1]; what leaves it is clamped, as it would be in an image file. An image that is
             not finite is never accepted.
         targets: (N,), indices of its classes.
         classifier: the explained one.

@@ -14,7 +14,7 @@ import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, build, from_json
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status, failure
@@ -67,10 +67,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Made:
-    """A counterfactual: its record, its picture where it has one, and the sampler's own values, (3, H, W)."""
+    """A counterfactual: its record, its image where it has one, and the sampler's own values, (3, H, W)."""
 
     record: VceCounterfactual
-    pictures: Mapping[str, Picture]
+    images: Mapping[str, Image]
     values: "Tensor | None" = None
 
 
@@ -137,7 +137,7 @@ def counterfactuals(
 
 
 def to_images(pixels: Sequence[Pixels]) -> "Tensor":
-    """Pictures (H, W, 3), uint8, as one tensor (N, 3, H, W), float32 in [−1, 1]."""
+    """Images (H, W, 3), uint8, as one tensor (N, 3, H, W), float32 in [−1, 1]."""
     import torch
 
     stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
@@ -152,7 +152,7 @@ def to_regions(masks: Sequence[Mask]) -> "Tensor":
 
 
 def to_pixels(image: "Tensor") -> Pixels:
-    """An image (3, H, W) in [−1, 1], clamped, as a picture (H, W, 3), uint8."""
+    """An image (3, H, W) in [−1, 1], clamped, as pixels (H, W, 3), uint8."""
     levels = ((image.double().clamp(-1, 1) + 1) * 127.5).round().byte()
     return levels.permute(1, 2, 0).cpu().numpy()
 
@@ -184,16 +184,16 @@ def _kept(
     return accepted(images, targets, classifier, method.prepared, allowance).tolist()
 
 
-def _made(task: Wanted, image: "Tensor", attempts: int, finite: bool, kept: bool) -> Made:
+def _made(task: Wanted, values: "Tensor", attempts: int, finite: bool, kept: bool) -> Made:
     if not finite:
         reason = "it diverged: values that are not finite"
         return Made(task.record(attempts=attempts, **failure(Status.NO_IMAGE, STAGE, reason)), {})
     if not kept:
         reason = "the classifier sees another class than the target"
         return Made(task.record(attempts=attempts, **failure(Status.REJECTED, STAGE, reason)), {})
-    picture = Picture.from_pixels(to_pixels(image))
+    image = Image.from_pixels(to_pixels(values))
     path = f"{task.id}.png"
-    return Made(task.record(attempts=attempts, image=picture.ref(path)), {path: picture}, image)
+    return Made(task.record(attempts=attempts, image=image.ref(path)), {path: image}, values)
 
 
 def run(
@@ -243,5 +243,5 @@ def run(
     made = counterfactuals(tasks, pixels_of(images), models, how, used, mask_of)
     with atomic_records_with_images(out, archive=archive) as add:
         for one in track(made, total, "counterfactuals"):
-            sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}
-            add(one.record, {**one.pictures, **sample})
+            sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.images else {}
+            add(one.record, {**one.images, **sample})

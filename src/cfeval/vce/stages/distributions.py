@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.streams import batched
 from cfeval.vce.interfaces import FeatureExtractor
 from cfeval.vce.metrics.realism import frechet_distance, frechet_floor, kernel_distance, split_frechet_distance
 from cfeval.vce.predictions import Floats, Images, Shown, Views, embedded, from_bytes, pixels_of, stacked
 
-TargetImages = Callable[[str], Iterable[Picture]]
+TargetImages = Callable[[str], Iterable[Image]]
 """From a class to images of it."""
 _ENOUGH = 2
 """Images that a covariance needs."""
@@ -85,7 +85,7 @@ class Distributions:
 
     def _targets(self, target: str) -> Iterator[Images]:
         for some in batched(self.targets(target) if self.targets else (), self.batch):
-            pixels = [pixels_of(picture) for picture in some]
+            pixels = [pixels_of(image) for image in some]
             yield from_bytes(stacked(pixels, [f"an image of '{target}'"] * len(some)))
 
     def _features(self, kind: str, ids: tuple[str, ...], images: Callable[[], Iterator[Images]]) -> dict[str, Floats]:

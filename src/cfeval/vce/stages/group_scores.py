@@ -32,7 +32,7 @@ import typer
 
 from cfeval.core.cli_options import Cut, Out, Seed, build, from_json
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
@@ -237,7 +237,7 @@ def run(
     condition: Annotated[str, typer.Option(help="The condition's names, as JSON.")],
     images: AllImages,
     counterfactuals: Annotated[
-        list[Path], typer.Option(help="Counterfactuals (JSONL) with all their shards, pictures beside.")
+        list[Path], typer.Option(help="Counterfactuals (JSONL) with all their shards, images beside.")
     ],
     seed: Seed,
     out: Out,
@@ -255,9 +255,9 @@ def run(
     """Score the groups of a condition: shares, means, diversity, distances of distributions, attributes."""
     real = build("image_sets", image_set, "--image-set") if image_set else None
 
-    def targets(label: str) -> Iterable[Picture]:
+    def targets(label: str) -> Iterable[Image]:
         assert real is not None
-        return (found.picture for found in real.images([label], count, size, derive_seed(seed, "targets")))
+        return (found.image for found in real.images([label], count, size, derive_seed(seed, "targets")))
 
     distributions = Distributions(
         views_of(whole_or_shards_of_all(images, cut), whole_or_shards_of_all(counterfactuals, cut), reference),

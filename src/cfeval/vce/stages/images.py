@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
-from cfeval.core.images import Picture
-from cfeval.core.shards import file_pictured
+from cfeval.core.images import Image
+from cfeval.core.shards import file_with_images
 from cfeval.vce.interfaces import ImageSet
 from cfeval.vce.records import SourceImage
 
-Filed = tuple[SourceImage, Picture]
+Filed = tuple[SourceImage, Image]
 
 
 def images(image_set: ImageSet, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[Filed]:
@@ -27,10 +27,10 @@ def images(image_set: ImageSet, labels: Sequence[str], count: int, size: int, se
     numbers = dict.fromkeys(labels, 0)
     for found in image_set.images(labels, count, size, seed):
         record = SourceImage(
-            id=found.id, label=found.label, number=numbers[found.label], image=found.picture.ref(f"{found.id}.png")
+            id=found.id, label=found.label, number=numbers[found.label], image=found.image.ref(f"{found.id}.png")
         )
         numbers[found.label] += 1
-        yield record, found.picture
+        yield record, found.image
 
 
 def run(
@@ -45,5 +45,5 @@ def run(
 ) -> None:
     """File the images that counterfactuals are to be made of: some of every source class."""
     found = images(build("image_sets", image_set, "--image-set"), label, count, size, seed)
-    items = ((record.id, record, picture, record.image.path) for record, picture in found)
-    file_pictured(out, items, shards, archive)
+    items = ((record.id, record, image, record.image.path) for record, image in found)
+    file_with_images(out, items, shards, archive)

@@ -1,4 +1,4 @@
-"""One image from start to end: a counterfactual of a photograph, what classifiers say of it, a picture to look at."""
+"""One image from start to end: a counterfactual of a photograph, what classifiers say of it, a sheet to look at."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import typer
 from cfeval.core import registry
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
-from cfeval.core.images import Picture, center_crop
+from cfeval.core.images import Image, center_crop
 from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.masks import Mask, as_mask, check_fits
@@ -100,8 +100,8 @@ def run(
     )
     if models.robust and not models.robust.robust:
         raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")
-    picture = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
-    before = probabilities(explained, from_bytes(pixels_of(picture))[None], prepared=True)
+    image = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
+    before = probabilities(explained, from_bytes(pixels_of(image))[None], prepared=True)
     source = said(explained, before)[0]
     typer.echo(f"{photo}: the classifier sees {source} (P {_share(before.max())})")
     if not wanted:
@@ -114,10 +114,10 @@ def run(
     how = _method(method, models.robust is not None, mask)
     region = _region(mask, photo, models.denoiser.image_size) if mask else None
     start = time.perf_counter()
-    made, attempts = _made(picture, (source, wanted), models, how, seed, region)
-    figures = _figures(picture, made, (source, wanted), explained, oracles)
+    made, attempts = _made(image, (source, wanted), models, how, seed, region)
+    figures = _figures(image, made, (source, wanted), explained, oracles)
     figures |= {"attempts": attempts, "seconds": round(time.perf_counter() - start, 1)}
-    _write(out, picture, made, figures)
+    _write(out, image, made, figures)
     typer.echo(_told(figures, out))
 
 
@@ -188,30 +188,30 @@ def _choices(source: str, classes: Sequence[str], found: Sequence[float], nouns:
 
 
 def _made(
-    picture: Picture, classes: tuple[str, str], models: "Models", how: "Method", seed: int, region: Mask | None
-) -> tuple[Picture, int]:
+    image: Image, classes: tuple[str, str], models: "Models", how: "Method", seed: int, region: Mask | None
+) -> tuple[Image, int]:
     """The counterfactual, and how many weights were tried."""
     from cfeval.vce.sampler.batch import Classes
     from cfeval.vce.sampler.sampler import counterfactuals
 
     assert models.classifier is not None
     source, target = (models.classifier.classes.index(name) for name in classes)
-    images = to_images([picture.pixels]).to(models.denoiser.dtype)
+    images = to_images([image.pixels]).to(models.denoiser.dtype)
     regions = None if region is None else to_regions([region])
     found = counterfactuals(images, [seed], how, models, Classes([target], [source]), regions=regions)
     if not bool(found.finite[0]):
         raise InputError("it diverged: values that are not finite; lower the scales of --method")
-    return Picture.from_pixels(to_pixels(found.images[0])), int(found.attempts[0]) + 1
+    return Image.from_pixels(to_pixels(found.images[0])), int(found.attempts[0]) + 1
 
 
 def _figures(
-    picture: Picture,
-    made: Picture,
+    image: Image,
+    made: Image,
     classes: tuple[str, str],
     explained: Classifier,
     oracles: Mapping[str, Classifier],
 ) -> dict[str, Any]:
-    before, after = (from_bytes(pixels_of(one))[None] for one in (picture, made))
+    before, after = (from_bytes(pixels_of(one))[None] for one in (image, made))
     source, target = classes
     found = probabilities(explained, after, prepared=True)
     seen = {name: said(one, probabilities(one, after, prepared=True))[0] for name, one in oracles.items()}
@@ -234,19 +234,19 @@ def _share(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
 
 
-def _write(out: Path, picture: Picture, made: Picture, figures: Mapping[str, Any]) -> None:
-    from PIL import Image
+def _write(out: Path, image: Image, made: Image, figures: Mapping[str, Any]) -> None:
+    import PIL.Image
 
     right = figures["classifier_sees"] == figures["target"]
     lines = (f"{figures['classifier_sees']}", f"P(target) {_share(figures['p_target'])}")
     others = tuple(f"{name}: {seen}" for name, seen in figures["oracles_see"].items())
     shot = Shot(made.pixels, (*lines, *others), "right" if right else "wrong")
-    strip = Strip(picture.pixels, (figures["source"],), (shot,))
+    strip = Strip(image.pixels, (figures["source"],), (shot,))
     title = f"{figures['source']} → {figures['target']}"
     sheet = contact_sheet(ContactSheet(title, "one image, start to end", ("counterfactual",), (strip,)))
     out.mkdir(parents=True, exist_ok=True)
     for name, one in (("counterfactual.png", made), ("sheet.png", sheet)):
-        Image.fromarray(one.pixels).save(out / name)
+        PIL.Image.fromarray(one.pixels).save(out / name)
     (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 

@@ -122,7 +122,7 @@ class CsvQuestions:
             if row.number not in taken:
                 continue
             try:
-                picture = import_image(taken[row.number])
+                image = import_image(taken[row.number])
             except InputError as error:
                 self._missing.append(f"{self.options.questions}, line {row.line}: {error}")
                 continue
@@ -130,7 +130,7 @@ class CsvQuestions:
             coco = _COCO.fullmatch(row.img_path)
             yield RawPair(
                 id=id_of(row),
-                picture=picture,
+                image=image,
                 original=row.original,
                 counterfactual=row.counterfactual,
                 type=row.type,

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
@@ -26,14 +26,14 @@ class Plugin(plugin.Plugin):
     types: tuple[PuzzleType, ...] = Field(PUZZLE_TYPES, min_length=1)
     """The templates; they take turns."""
     size: int = Field(SIZE, ge=LEAST_SIZE, le=GREATEST_SIZE)
-    """Width and height of the pictures, pixels."""
+    """Width and height of the images, pixels."""
     draw: int = Field(0, ge=0)
     """Another number draws other puzzles of the same kinds, such as those of a fresh set (`fresh_of`)."""
     icons: str | None = None
     """A folder of flowers (PNG or JPEG, in folders or not), such as those of Icons-50; else the project's own."""
 
     def dependencies(self) -> tuple[str, ...]:
-        """The user's flowers, which the pictures depend on."""
+        """The user's flowers, which the images depend on."""
         if not self.icons or not Path(self.icons).is_dir():
             return ()
         return tuple(str(Path(self.icons) / name) for name in self.flowers().names)
@@ -86,7 +86,7 @@ class Synthetic:
             row = row_of(puzzle)
             yield RawPair(
                 id=Path(row.img_path).stem,
-                picture=Picture(png_of(puzzle, self.icons)),
+                image=Image(png_of(puzzle, self.icons)),
                 original=row.original,
                 counterfactual=row.counterfactual,
                 type=row.type,

@@ -41,7 +41,7 @@ class Plugin(CvqaChatPlugin):
     """Which model, and how it is asked. Templates in an own folder: check.md, check_repair.md."""
 
     def forms(self, protocol: str = "") -> tuple[PromptTemplate[Verdict]]:
-        """What is asked, with the picture."""
+        """What is asked, with the image."""
         del protocol
         return (FORM,)
 
@@ -64,7 +64,7 @@ class Chat:
             "new_question": request.counterfactual.question,
             "new_answer": request.counterfactual.answer,
         }
-        heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, request.picture)
+        heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, request.image)
         return _reply(heard)
 
 

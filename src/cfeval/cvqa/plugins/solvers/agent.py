@@ -150,11 +150,11 @@ class Agent:
             course.turns += self._told(course, reply, wanted, done)
 
     def _begun(self, request: AnswerRequest) -> _Course:
-        height, width = request.picture.pixels.shape[:2]
-        view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
+        height, width = request.image.pixels.shape[:2]
+        view = View(request.image, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
         values = {"width": str(width), "height": str(height), "turns": str(self.options.turns)}
         text = fill(self._template, question=request.question, **values)
-        first = ChatMessage("user", text, request.picture if self.options.sees else None)
+        first = ChatMessage("user", text, request.image if self.options.sees else None)
         return _Course(text, Toolbox(self.vision, view, self.options.calls), [first])
 
     def _done(self, course: _Course, reply: ChatReply, wanted: tuple[ToolCall, ...]) -> list[str]:

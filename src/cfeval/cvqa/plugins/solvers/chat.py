@@ -84,7 +84,7 @@ class Chat:
 
 
 def _request(request: AnswerRequest, text: str) -> ChatRequest:
-    return ChatRequest(request.item, (ChatMessage("user", text, request.picture),), derive_seed(request.seed, "answer"))
+    return ChatRequest(request.item, (ChatMessage("user", text, request.image),), derive_seed(request.seed, "answer"))
 
 
 def _reply(text: str, reply: ChatReply) -> AnswerReply:

@@ -98,8 +98,8 @@ class Program:
         reply = AnswerReply(request.question, model=written.model, calls=written.calls)
         if written.status != Status.OK:
             return replace(reply, status=written.status, reason=written.reason)
-        height, width = request.picture.pixels.shape[:2]
-        view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
+        height, width = request.image.pixels.shape[:2]
+        view = View(request.image, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
         how = self.options
         with calls_of_program() as called:
             try:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+import PIL.Image
 from pydantic import Field, field_validator, model_validator
 
 from cfeval.core.images import Pixels
@@ -153,7 +153,7 @@ class Models:
         """See `Vision.find`. Only the part is shown to the detector; boxes are cut at its borders."""
         self._model("detector", "detector")
         left, top, right, bottom = whole(view)
-        pixels = np.ascontiguousarray(view.picture.pixels[top:bottom, left:right])
+        pixels = np.ascontiguousarray(view.image.pixels[top:bottom, left:right])
         phrase = self.options.phrase.replace("{name}", name)
         with waiting():
             found = answered(self._found.answer, (pixels, phrase))
@@ -175,10 +175,10 @@ class Models:
             raise VisionError("there are no texts to match")
         left, top, right, bottom = whole(view)
         with waiting():
-            return answered(self._matched.answer, (view.picture.pixels[top:bottom, left:right], tuple(texts)))
+            return answered(self._matched.answer, (view.image.pixels[top:bottom, left:right], tuple(texts)))
 
     def depth(self, view: View) -> float:
-        """Median depth of the part in the map of the whole picture; larger is farther.
+        """Median depth of the part in the map of the whole image; larger is farther.
 
         Metres where the model is metric; otherwise minus what it says of nearness, which has no unit: only its order
         means something.
@@ -193,7 +193,7 @@ class Models:
         """See `Vision.inside`: most pixels of one box are in what SAM 2 outlines in the other."""
         segmenter = BoxSegmenter(self._model("sam", "outlines"))
         left, top, right, bottom = whole(inner)
-        mask = segmenter(outer.picture.pixels, [tuple(map(float, whole(outer)))])  # type: ignore[list-item]
+        mask = segmenter(outer.image.pixels, [tuple(map(float, whole(outer)))])  # type: ignore[list-item]
         return bool(mask[top:bottom, left:right].mean() > 0.5)
 
     def tell(self, question: str, long: bool) -> str:
@@ -236,7 +236,7 @@ class Models:
             inputs = [
                 loaded.processor(
                     text=list(texts),
-                    images=Image.fromarray(pixels),
+                    images=PIL.Image.fromarray(pixels),
                     return_tensors="pt",
                     padding=padding,
                     truncation=True,
@@ -253,12 +253,12 @@ class Models:
         return shares
 
     def _depths(self, view: View) -> npt.NDArray[np.float32]:
-        """The map of the whole picture, (H, W), larger is farther; that of the last pictures is kept."""
+        """The map of the whole image, (H, W), larger is farther; that of the last images is kept."""
         loaded = self._model("depth", "depth")
-        found = self._maps.pop(view.picture.sha256, None)
+        found = self._maps.pop(view.image.sha256, None)
         if found is None:
-            found = self._estimated(loaded, view.picture.pixels)
-        self._maps[view.picture.sha256] = found
+            found = self._estimated(loaded, view.image.pixels)
+        self._maps[view.image.sha256] = found
         if len(self._maps) > MAPS:
             del self._maps[next(iter(self._maps))]
         return found
@@ -267,7 +267,7 @@ class Models:
         import torch
 
         with torch.inference_mode(), quiet("transformers"):
-            inputs = loaded.processor(images=Image.fromarray(pixels), return_tensors="pt").to(loaded.device)
+            inputs = loaded.processor(images=PIL.Image.fromarray(pixels), return_tensors="pt").to(loaded.device)
             outputs = loaded.model(**inputs)
             [found] = loaded.processor.post_process_depth_estimation(outputs, target_sizes=[pixels.shape[:2]])
         depth = np.asarray(found["predicted_depth"].float().cpu(), dtype=np.float32)

@@ -1,9 +1,9 @@
-"""Lays an edited picture over its original: matched keypoints, then a small and smooth dense flow.
+"""Lays an edited image over its original: matched keypoints, then a small and smooth dense flow.
 
-An editor's picture may come back shifted, cropped or slightly bent. A flow that may go anywhere would also explain the
+An editor's image may come back shifted, cropped or slightly bent. A flow that may go anywhere would also explain the
 edit away. So what moves as a whole is found first (ORB keypoints and RANSAC; where they do not suffice, phase
 correlation), and the flow (DIS, Kroeger et al. 2016) may only add displacements that are short, smooth, and borne by
-places that agree once they are displaced. A movement or flow that does not make the pictures agree better is dropped.
+places that agree once they are displaced. A movement or flow that does not make the images agree better is dropped.
 """
 
 from collections.abc import Iterator
@@ -23,22 +23,22 @@ Mask = npt.NDArray[np.bool_]
 
 _WORTH = 0.1
 """Share of the disagreement that a movement must remove to be believed. Measured: right ones remove 0.13 and more,
-those between pictures of different things 0.07 and less."""
+those between images of different things 0.07 and less."""
 _CAP = 32.0
 """Largest disagreement of a pixel, of 255, so that what was edited does not outweigh all that was not."""
 _LEAST_VALID = 0.6
-"""Least share of the picture that the two must have in common."""
+"""Least share of the image that the two must have in common."""
 _LEAST_FOR_FLOW = 64
-"""Pixels of the shorter side from which on there is a flow: its pyramid of ever smaller pictures must have room."""
+"""Pixels of the shorter side from which on there is a flow: its pyramid of ever smaller images must have room."""
 _STRETCH = (0.75, 1.33)
-"""Least and greatest factor by which a picture may come back stretched or squeezed."""
+"""Least and greatest factor by which an image may come back stretched or squeezed."""
 
 
 class AlignSettings(PluginOptions):
-    """How two pictures are laid over each other; lengths are shares of the longer side."""
+    """How two images are laid over each other; lengths are shares of the longer side."""
 
     keypoints: int = Field(1000, ge=3)
-    """ORB keypoints in each picture, at most."""
+    """ORB keypoints in each image, at most."""
     least_matches: int = Field(12, ge=3)
     """Matches that must agree on one movement (RANSAC inliers)."""
     flow: float = Field(0.01, ge=0, le=0.1)
@@ -49,10 +49,10 @@ class AlignSettings(PluginOptions):
 
 @dataclass(frozen=True)
 class Alignment:
-    """Where the pixels of the original lie in the edited picture.
+    """Where the pixels of the original lie in the edited image.
 
     Attributes:
-        matrix: (2, 3), from (x, y, 1) in the original to (x, y) in the edited picture, both in pixels.
+        matrix: (2, 3), from (x, y, 1) in the original to (x, y) in the edited image, both in pixels.
         flow: what is added to (x, y) before, (H, W, 2), in pixels.
         by: what the matrix rests on.
         matches: how many matches of keypoints agree with it.
@@ -65,7 +65,7 @@ class Alignment:
 
     @cached_property
     def at(self) -> tuple[Floats, Floats]:
-        """Column and row in the edited picture, (H, W) each."""
+        """Column and row in the edited image, (H, W) each."""
         height, width = self.flow.shape[:2]
         x = np.arange(width, dtype=np.float32) + self.flow[..., 0]
         y = np.arange(height, dtype=np.float32)[:, None] + self.flow[..., 1]
@@ -74,28 +74,28 @@ class Alignment:
 
     @cached_property
     def valid(self) -> Mask:
-        """The pixels of the original that have a counterpart in the edited picture, (H, W)."""
+        """The pixels of the original that have a counterpart in the edited image, (H, W)."""
         column, row = self.at
         height, width = column.shape
         return np.asarray((column >= 0) & (column <= width - 1) & (row >= 0) & (row <= height - 1))
 
     @property
     def moved(self) -> tuple[float, float]:
-        """How far the center of the original lies to the right and down in the edited picture, in pixels."""
+        """How far the center of the original lies to the right and down in the edited image, in pixels."""
         turn, start = self.matrix[:, :2], self.matrix[:, 2]
         center = np.array(self.flow.shape[1::-1]) / 2
         right, down = turn @ center + start - center
         return float(right), float(down)
 
-    def warp(self, picture: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The edited picture, or a plane of it, (H, W, …), as it lies over the original; border pixels are repeated."""
+    def warp(self, image: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The edited image, or a plane of it, (H, W, …), as it lies over the original; border pixels are repeated."""
         import cv2
 
-        return np.asarray(cv2.remap(picture, *self.at, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE))
+        return np.asarray(cv2.remap(image, *self.at, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE))
 
 
 def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
-    """How two gray pictures of one size, uint8 (H, W), lie over each other."""
+    """How two gray images of one size, uint8 (H, W), lie over each other."""
     reliefs = _relief(original), _relief(edited)
     best = Alignment(np.eye(2, 3, dtype=np.float32), np.zeros((*original.shape, 2), np.float32))
     cost = _disagreement(*reliefs, best) * (1 - _WORTH)
@@ -110,7 +110,7 @@ def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
 
 
 def _relief(gray: Gray) -> Floats:
-    """A picture without its slow changes: it then matters where edges are, not how bright a surface is."""
+    """An image without its slow changes: it then matters where edges are, not how bright a surface is."""
     import cv2
 
     side = 2 * round(0.03 * max(gray.shape)) + 1
@@ -133,7 +133,7 @@ def _matched(original: Gray, edited: Gray, still: Alignment, settings: AlignSett
     import cv2
 
     finder = cv2.ORB.create(settings.keypoints, fastThreshold=10)
-    (here, words), (there, others) = (finder.detectAndCompute(picture, None) for picture in (original, edited))
+    (here, words), (there, others) = (finder.detectAndCompute(image, None) for image in (original, edited))
     if words is None or others is None:
         return
     pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(words, others)
@@ -163,7 +163,7 @@ def _plausible(matrix: npt.NDArray[Any]) -> bool:
 
 def _flow(original: Gray, edited: Gray, whole: Alignment, settings: AlignSettings) -> Floats:
     """The displacements that are left after a movement, (H, W, 2): a mean over the neighborhood that trusts short
-    displacements after which the pictures agree, so that the place of an edit moves as its surroundings do."""
+    displacements after which the images agree, so that the place of an edit moves as its surroundings do."""
     import cv2
 
     longest, radius = (share * max(original.shape) for share in (settings.flow, settings.flow_smoothing))

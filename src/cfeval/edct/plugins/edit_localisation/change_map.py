@@ -1,6 +1,6 @@
-"""How much each pixel of a picture changed: in local structure, or in color and edges (EDCT-Bench 2026).
+"""How much each pixel of an image changed: in local structure, or in color and edges (EDCT-Bench 2026).
 
-The edited picture and its original are compared at a working size, one laid over the other. The paper gives the form of
+The edited image and its original are compared at a working size, one laid over the other. The paper gives the form of
 the rule; its thresholds and weights are ours.
 
 The map of SSIM is scikit-image's, by OpenCV's filters: torchmetrics' divides by another number of pixels (49 for 48),
@@ -40,17 +40,17 @@ class ChangeSettings(PluginOptions):
     gradient_weight: float = Field(0.5, ge=0)
     """Of the difference between the gradients' magnitudes (Sobel), a sharp edge from black to white having 1."""
     smoothing: float = Field(1.0, ge=0)
-    """Standard deviation, in pixels at the working size, of the Gaussian that both pictures pass before colors and
+    """Standard deviation, in pixels at the working size, of the Gaussian that both images pass before colors and
     gradients are compared; it takes away most of what compression does."""
 
 
 class CompareSettings(PluginOptions):
-    """At which size pictures are compared, and how."""
+    """At which size images are compared, and how."""
 
     min_side: int = Field(256, ge=64, le=4096)
-    """Pixels of the longer side to which smaller pictures are enlarged; ORB finds little in smaller ones."""
+    """Pixels of the longer side to which smaller images are enlarged; ORB finds little in smaller ones."""
     max_side: int = Field(1024, ge=64, le=4096)
-    """Pixels of the longer side to which larger pictures are shrunk."""
+    """Pixels of the longer side to which larger images are shrunk."""
     align: AlignSettings = AlignSettings()
     change: ChangeSettings = ChangeSettings()
 
@@ -63,11 +63,11 @@ class CompareSettings(PluginOptions):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed between two pictures; arrays are (H, W) at the working size, in the original's frame.
+    """What changed between two images; arrays are (H, W) at the working size, in the original's frame.
 
     Attributes:
         original: the original, uint8 (H, W, 3).
-        alignment: where the original's pixels lie in the edited picture.
+        alignment: where the original's pixels lie in the edited image.
         strength: how strongly each pixel changed; over 1 counts.
         scale: working pixels a pixel of the original.
     """
@@ -79,11 +79,11 @@ class Comparison:
 
     @property
     def changed(self) -> Mask:
-        """The pixels that both pictures have and that changed."""
+        """The pixels that both images have and that changed."""
         return (self.strength > 1) & self.alignment.valid
 
     def mask(self, found: Mask, on_edited: bool = False) -> Mask:
-        """A mask of either picture, of any size, as it lies over the original at the working size."""
+        """A mask of either image, of any size, as it lies over the original at the working size."""
         import cv2
 
         height, width = self.strength.shape
@@ -92,7 +92,7 @@ class Comparison:
 
 
 def compare(original: Pixels, edited: Pixels, settings: CompareSettings) -> Comparison:
-    """Compare two pictures of one size, uint8 (H, W, 3)."""
+    """Compare two images of one size, uint8 (H, W, 3)."""
     import cv2
 
     cv2.setNumThreads(1)  # a job holds one core

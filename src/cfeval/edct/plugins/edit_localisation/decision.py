@@ -1,6 +1,6 @@
 """Accepts an edit whose changes lie where they should (EDCT-Bench 2026); the two shares are the paper's.
 
-Pictures show what the gate saw: the mask, and where and how strongly pixels changed. They are evidence to look at and
+Images show what the gate saw: the mask, and where and how strongly pixels changed. They are evidence to look at and
 are kept for every attempt, so large ones are drawn smaller.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import PluginOptions
 from cfeval.edct.plugins.edit_localisation.change_map import Comparison
 
@@ -20,25 +20,25 @@ _LONGEST = 512
 _BRIGHTEST = 3.0
 """The strength of change that has the brightest color; one over 1 counts as changed."""
 _NOT_SHARED = (40, 60, 160)
-"""The color of pixels that only one of the pictures has."""
+"""The color of pixels that only one of the images has."""
 
 
 class Limits(PluginOptions):
-    """Where an edit must change the picture, and where it must not."""
+    """Where an edit must change the image, and where it must not."""
 
     inside: float = Field(0.1, ge=0, lt=1)
     """Share of the mask's pixels that must change at least (EDCT-Bench 2026: over 10 %)."""
     outside: float = Field(0.3, gt=0, le=1)
     """Share of all other pixels that may change at most (EDCT-Bench 2026: under 30 %)."""
     dilation: float = Field(0.02, ge=0, le=0.5)
-    """By how much the mask of the target grows to all sides, as a share of the picture's longer side."""
+    """By how much the mask of the target grows to all sides, as a share of the image's longer side."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of pixels, in [0, 1]: changed in the mask, changed beside it, and the mask's own of the picture.
+    """Shares of pixels, in [0, 1]: changed in the mask, changed beside it, and the mask's own of the image.
 
-    `inside` is None where no pixel of the mask has a counterpart in the edited picture; a share of no pixels beside the
+    `inside` is None where no pixel of the mask has a counterpart in the edited image; a share of no pixels beside the
     mask is 0.
     """
 
@@ -57,7 +57,7 @@ def grown(mask: Mask, dilation: float) -> Mask:
 
 
 def shares(changed: Mask, mask: Mask, valid: Mask) -> Shares:
-    """How much changed in a mask and beside it, among the pixels that both pictures have; all arrays (H, W)."""
+    """How much changed in a mask and beside it, among the pixels that both images have; all arrays (H, W)."""
     here, beside = changed[mask & valid], changed[~mask & valid]
     return Shares(
         inside=float(here.mean()) if here.size else None,
@@ -69,7 +69,7 @@ def shares(changed: Mask, mask: Mask, valid: Mask) -> Shares:
 def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
     """Whether the edit is accepted, and what is wrong with it; None where the mask cannot be seen."""
     if found.inside is None:
-        return None, "where the edit belongs, the two pictures have nothing in common"
+        return None, "where the edit belongs, the two images have nothing in common"
     faults = []
     if found.inside <= limits.inside:
         faults.append(f"{found.inside:.1%} of the mask changed, and over {limits.inside:.0%} must")
@@ -78,15 +78,15 @@ def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
     return not faults, "; ".join(faults)
 
 
-def mask_picture(mask: Mask, width: int, height: int) -> Picture:
+def mask_image(mask: Mask, width: int, height: int) -> Image:
     """A mask for an original of this size, white on black."""
-    return Picture.from_pixels(_plane(mask, *_shown(width, height)) * np.uint8(255))
+    return Image.from_pixels(_plane(mask, *_shown(width, height)) * np.uint8(255))
 
 
-def heat_picture(comparison: Comparison, mask: Mask | None, width: int, height: int) -> Picture:
+def heat_image(comparison: Comparison, mask: Mask | None, width: int, height: int) -> Image:
     """The original, of this size, in gray; changed pixels from dark red to yellow over it, the mask's outline in white.
 
-    Pixels that only one of the pictures has are blue.
+    Pixels that only one of the images has are blue.
     """
     import cv2
 
@@ -99,7 +99,7 @@ def heat_picture(comparison: Comparison, mask: Mask | None, width: int, height: 
     if mask is not None:
         outlines, _ = cv2.findContours(_plane(mask, *_shown(width, height)), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
         cv2.drawContours(drawn, outlines, -1, (255, 255, 255), 1)
-    return Picture.from_pixels(np.asarray(drawn, dtype=np.uint8))
+    return Image.from_pixels(np.asarray(drawn, dtype=np.uint8))
 
 
 def _shown(width: int, height: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -64,7 +64,7 @@ class Plugin(plugin.Plugin):
     key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
     """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
-    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    """Larger images are shrunk to so many pixels; none: sent as they are."""
     safety_tolerance: int | None = Field(None, ge=0, le=6)
     """0 is strictest; none: the provider's default."""
     prompt_upsampling: bool = False
@@ -126,12 +126,12 @@ class Bfl:
         self.options = options
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Have a picture edited."""
+        """Have an image edited."""
         options = self.options
         service = Service("bfl", options.base_url, options.model, ACTIVE_TASKS.get(options.model, 24))
         return await edit(request, service, options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, picture: Picture) -> Planned:
+    def _plan(self, request: EditRequest, image: Image) -> Planned:
         prompted = prompt_for(request, USES)
         fields: dict[str, Any] = {"prompt": prompted.prompt, "seed": request.seed, "output_format": "png"}
         fields["prompt_upsampling"] = self.options.prompt_upsampling
@@ -141,7 +141,7 @@ class Bfl:
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             where = endpoint(self.options.base_url, self.options.key_variable, "x-key", self.options.headers)
-            body = {**fields, "input_image": base64.b64encode(picture.png).decode()}
+            body = {**fields, "input_image": base64.b64encode(image.png).decode()}
             task = await attempts.paid(lambda: self._submit(attempts, where, body), lambda made: made.usage)
             return task if isinstance(task, Fault) else await self._outcome(attempts, where, task)
 
@@ -162,7 +162,7 @@ class Bfl:
         return Task(str(content["polling_url"]), usage)
 
     async def _outcome(self, attempts: RetryLoop, where: Endpoint, task: Task) -> Response | Fault:
-        """Wait for the task and fetch its picture; a link that has expired is asked for once more."""
+        """Wait for the task and fetch its image; a link that has expired is asked for once more."""
         for last in (False, True):
             result = await self._poll(attempts, where, task)
             fault = result if isinstance(result, Fault) else _ending(result)
@@ -202,7 +202,7 @@ async def _look(attempts: RetryLoop, where: Endpoint, url: str) -> dict[str, Any
 
 
 def _ending(said: Mapping[str, Any]) -> str | Fault:
-    """The address of the picture, or why there is none."""
+    """The address of the image, or why there is none."""
     status, details = said["status"], said.get("details")
     if status in ("Request Moderated", "Content Moderated"):
         reasons = details.get("Moderation Reasons") if isinstance(details, dict) else None
@@ -212,19 +212,19 @@ def _ending(said: Mapping[str, Any]) -> str | Fault:
     result = said.get("result")
     sample = result.get("sample") if isinstance(result, dict) else None
     if not isinstance(sample, str) or not sample.startswith(("http://", "https://")):
-        return record("no_image", Status.NO_IMAGE, "the task is ready, but names no picture")
+        return record("no_image", Status.NO_IMAGE, "the task is ready, but names no image")
     return sample
 
 
 async def _fetch(attempts: RetryLoop, link: str) -> bytes | Fault:
-    """The picture behind a link; it lies elsewhere, so that no key goes along."""
+    """The image behind a link; it lies elsewhere, so that no key goes along."""
     nobody = Endpoint(link)
     response = await respond(nobody, attempts.seconds(), request(attempts.client, nobody, "GET", link))
     if isinstance(response, Fault):
         return response
     if response.status_code in EXPIRED:
         return record(
-            "expired", Status.NO_IMAGE, f"the picture's link has expired (HTTP {response.status_code})", final=False
+            "expired", Status.NO_IMAGE, f"the image's link has expired (HTTP {response.status_code})", final=False
         )
     fault = fault_of(nobody, response)
     if fault is not None:

@@ -1,7 +1,7 @@
 """Editors of the diffusers library, on this machine: FLUX.2 Klein, FLUX.1 Kontext, Qwen-Image-Edit and others.
 
 The checkpoint names its pipeline; `cfeval.edct.plugins.diffusers_pipelines` knows how each is called, and
-`diffusers_models` what each needs. A picture is painted at a size that suits the model and comes back in its own.
+`diffusers_models` what each needs. An image is painted at a size that suits the model and comes back in its own.
 """
 
 from collections.abc import Iterator
@@ -47,13 +47,13 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
     true_cfg: float | None = Field(None, ge=0)
     """FLUX and Qwen: guidance by a negative prompt; over 1 it is read, and the work doubles."""
     strength: float | None = Field(None, gt=0, le=1)
-    """Share of the noise schedule that the picture goes through: 1 keeps least of the original."""
+    """Share of the noise schedule that the image goes through: 1 keeps least of the original."""
     edit_threshold: float | None = Field(None, gt=0, lt=1)
-    """LEDITS++: share of the picture that an edit leaves alone."""
+    """LEDITS++: share of the image that an edit leaves alone."""
     min_pixels: int | None = Field(None, ge=1)
-    """Width × height that a smaller picture is enlarged to for painting."""
+    """Width × height that a smaller image is enlarged to for painting."""
     max_pixels: int | None = Field(None, ge=1)
-    """Width × height that a larger picture is shrunk to for painting."""
+    """Width × height that a larger image is shrunk to for painting."""
 
     @field_validator("pipeline")
     @classmethod

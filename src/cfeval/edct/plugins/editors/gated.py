@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from cfeval.core import plugin, registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
@@ -67,10 +67,10 @@ class Gated:
             reply = await self.editor.edit(replace(asked, seed=seed))
             calls += reply.calls
             details = {**reply.details, "verified_attempts": str(len(attempts))}
-            if reply.status != Status.OK or reply.picture is None:
+            if reply.status != Status.OK or reply.image is None:
                 return replace(reply, details=details, calls=calls, attempts=attempts)
-            found = await self._verify(_check(request, seed, reply.picture))
-            attempts += (EditAttempt(seed, reply.picture, found, reply.details),)
+            found = await self._verify(_check(request, seed, reply.image))
+            attempts += (EditAttempt(seed, reply.image, found, reply.details),)
             reply = replace(reply, details={**details, "verified_attempts": str(len(attempts))}, calls=calls)
             if self._accepted(found):
                 return replace(reply, attempts=attempts)
@@ -78,7 +78,7 @@ class Gated:
                 break
         reason = f"not verified: {found.reason or 'the verifier gives no reason'}"
         status = Status.CITATION_ABSENT if found.absent and not request.before else Status.EDIT_INVALID
-        return replace(reply, attempts=attempts, picture=None, status=status, reason=reason)
+        return replace(reply, attempts=attempts, image=None, status=status, reason=reason)
 
     async def _verify(self, request: VerifyRequest) -> VerifyReply:
         height, width = request.original.pixels.shape[:2]
@@ -90,11 +90,11 @@ class Gated:
         return self.options.unsure == "accept" if found.verified is None else found.verified
 
 
-def _check(request: EditRequest, seed: int, picture: Picture) -> VerifyRequest:
+def _check(request: EditRequest, seed: int, image: Image) -> VerifyRequest:
     return VerifyRequest(
         item=request.item,
-        original=request.picture,
-        edited=picture,
+        original=request.image,
+        edited=image,
         positive=request.positive,
         metadata=request.metadata,
         negative=request.negative,

@@ -65,10 +65,10 @@ class Given:
         edit = self.edits.get((request.item, one_line(request.positive)))
         if edit is None:
             return EditReply(status=Status.EDIT_INVALID, reason="no image is given for this item and instruction")
-        picture = image(edit.place, edit.row, "image")
+        made = image(edit.place, edit.row, "image")
         details = {"given": str(edit.row["image"])}
         if has(edit, "mask"):
-            region = mask(edit.place, edit.row, "mask", request.picture.pixels.shape[:2])
-            outside = changed_outside(request.picture, picture, region)
+            region = mask(edit.place, edit.row, "mask", request.image.pixels.shape[:2])
+            outside = changed_outside(request.image, made, region)
             details |= {} if outside is None else {"outside": f"{outside:.4f}"}
-        return EditReply(picture, details)
+        return EditReply(made, details)

@@ -1,6 +1,6 @@
-"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out.
+"""Image models behind OpenAI's `images/edits`: image, instruction and an optional mask in, image out.
 
-Servers that edit by `images/generations` take the picture in a field of theirs (`reference`).
+Servers that edit by `images/generations` take the image in a field of theirs (`reference`).
 """
 
 import io
@@ -9,11 +9,11 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 from pydantic import AfterValidator, Field, model_validator
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -60,9 +60,9 @@ class Plugin(MaskOptions, plugin.Plugin):
     key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
     """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
-    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    """Larger images are shrunk to so many pixels; none: sent as they are."""
     reference: str = Field("", pattern=r"^[a-z_]*$")
-    """Field of `images/generations` that takes the picture, such as Together's image_url; empty: `images/edits`
+    """Field of `images/generations` that takes the image, such as Together's image_url; empty: `images/edits`
     is asked, which alone takes a mask."""
     seed: bool = False
     """Whether the item's seed is sent; for servers that take one, such as vLLM-Omni. OpenAI's own does not."""
@@ -112,39 +112,39 @@ class OpenAIImage:
         self.options, self.mask_of = options, mask_of
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Have a picture edited."""
+        """Have an image edited."""
         api = "images/generations" if self.options.reference else "images/edits"
         service = Service(api, self.options.base_url, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
+    def _plan(self, request: EditRequest, image: Image) -> Planned | EditReply:
         prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=self.options.seed))
         seed = {"seed": str(request.seed)} if self.options.seed else {}
         form: dict[str, str] = {"model": self.options.model, "prompt": prompted.prompt, "n": "1"}
         form |= seed | self.options.extra
-        files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
+        files, details = {"image": ("image.png", image.png, "image/png")}, prompted.details
         named: dict[str, Any] = {**form, **named_headers(self.options.headers)}
         if self.mask_of is not None:
             masked = self.mask_of(request)
             if masked.mask is None:
                 return EditReply(None, details, Status.EDIT_INVALID, masked.reason)
-            hole = _hole(masked.mask, picture)
+            hole = _hole(masked.mask, image)
             files["mask"] = ("mask.png", hole, "image/png")
-            named["mask"] = f"sha256:{Picture(hole).sha256}"
+            named["mask"] = f"sha256:{Image(hole).sha256}"
             details = {**details, **masked.details}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            return await attempts.paid(lambda: self._once(attempts, form, files, picture), lambda reply: reply.usage)
+            return await attempts.paid(lambda: self._once(attempts, form, files, image), lambda reply: reply.usage)
 
         return Planned(named, send, details)
 
     async def _once(
-        self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], picture: Picture
+        self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], image: Image
     ) -> Response | Fault:
         where = endpoint(self.options.base_url, self.options.key_variable, headers=self.options.headers)
         if self.options.reference:
             numbers: dict[str, int] = {name: int(form[name]) for name in ("n", "seed") if name in form}
-            body: dict[str, Any] = {**form, **numbers, self.options.reference: data_url(picture)}
+            body: dict[str, Any] = {**form, **numbers, self.options.reference: data_url(image)}
             content = await generate_image(attempts, where, body)
         else:
             content = await edit_image(attempts, where, form, files)
@@ -153,11 +153,13 @@ class OpenAIImage:
         return await checked_image(images_reply(content, self.options.model, where.key_env))
 
 
-def _hole(mask: Mask, picture: Picture) -> bytes:
-    """The mask as the protocol wants it: the picture's size, transparent where it may change."""
-    height, width = picture.pixels.shape[:2]
-    alpha = Image.fromarray(np.where(mask, 0, 255).astype(np.uint8)).resize((width, height), Image.Resampling.NEAREST)
-    layer = Image.fromarray(picture.pixels).convert("RGBA")
+def _hole(mask: Mask, image: Image) -> bytes:
+    """The mask as the protocol wants it: the image's size, transparent where it may change."""
+    height, width = image.pixels.shape[:2]
+    alpha = PIL.Image.fromarray(np.where(mask, 0, 255).astype(np.uint8)).resize(
+        (width, height), PIL.Image.Resampling.NEAREST
+    )
+    layer = PIL.Image.fromarray(image.pixels).convert("RGBA")
     layer.putalpha(alpha)
     buffer = io.BytesIO()
     layer.save(buffer, format="PNG")

@@ -1,6 +1,6 @@
 """Image models behind OpenRouter: Gemini 2.5 Flash Image (Nano Banana) and its successors.
 
-By chat, where the answer holds a picture, or by OpenRouter's own endpoint for images (`api: images`), which takes a
+By chat, where the answer holds an image, or by OpenRouter's own endpoint for images (`api: images`), which takes a
 seed and reaches models that do not chat (openrouter.ai/docs, POST /api/v1/images).
 """
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from cfeval.core import plugin
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.remote_editor import (
@@ -63,7 +63,7 @@ class Plugin(plugin.Plugin):
     key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
     """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
-    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    """Larger images are shrunk to so many pixels; none: sent as they are."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served."""
     accept_finish_reasons: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Plugin(plugin.Plugin):
 
 
 class OpenRouterChat:
-    """Edits by chat: picture and instruction in, picture out."""
+    """Edits by chat: image and instruction in, image out."""
 
     needs_metadata = False
 
@@ -104,17 +104,17 @@ class OpenRouterChat:
         self.options = options
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Have a picture edited."""
+        """Have an image edited."""
         service = Service("chat", self.options.base_url, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, picture: Picture) -> Planned:
+    def _plan(self, request: EditRequest, image: Image) -> Planned:
         prompted = prompt_for(request, CHAT)
         options = self.options
         fields = {"model": options.model, **joined(BY_CHAT, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            body = {**fields, "messages": _messages(prompted.prompt, data_url(picture))}
+            body = {**fields, "messages": _messages(prompted.prompt, data_url(image))}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 
         named = {**fields, "prompt": prompted.prompt, **named_headers(options.headers)}
@@ -133,7 +133,7 @@ class OpenRouterChat:
 
 
 class OpenRouterImages:
-    """Edits by the endpoint for images: the picture is a reference."""
+    """Edits by the endpoint for images: the image is a reference."""
 
     needs_metadata = False
 
@@ -141,18 +141,18 @@ class OpenRouterImages:
         self.options = options
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Have a picture edited."""
+        """Have an image edited."""
         service = Service("images", self.options.base_url, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, picture: Picture) -> Planned:
+    def _plan(self, request: EditRequest, image: Image) -> Planned:
         prompted = prompt_for(request, IMAGES)
         options = self.options
         asked = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
         fields = {**asked, **joined(ROUTED, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            shown = {"type": "image_url", "image_url": {"url": data_url(picture)}}
+            shown = {"type": "image_url", "image_url": {"url": data_url(image)}}
             body = {**fields, "input_references": [shown]}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 

@@ -67,7 +67,7 @@ class Chat:
             "edits": str(request.edits),
         }
         asked = self._prompt(request.protocol, request.edits)
-        heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.picture)
+        heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.image)
         said = heard.value or Written(())
         return WriteReply(
             said.edits, heard.completion, heard.status, heard.reason, heard.calls, said.cited, said.absent
@@ -78,7 +78,7 @@ def _check(request: WriteRequest) -> None:
     if request.protocol not in FORMS:
         known = nearest(request.protocol, FORMS)
         raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
-    if FORMS[request.protocol](request.edits).seen and request.picture is None:
+    if FORMS[request.protocol](request.edits).seen and request.image is None:
         raise PluginError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
 
 

@@ -28,7 +28,7 @@ class Plugin(JudgePlugin):
     def build(self) -> Judge:
         """The judge."""
         return ChatJudge(
-            registry.build("chat", self.model), self, {name: self.forms(name) for name in FORMS}, needs_picture=True
+            registry.build("chat", self.model), self, {name: self.forms(name) for name in FORMS}, needs_image=True
         )
 
 

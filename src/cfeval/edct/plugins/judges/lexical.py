@@ -23,7 +23,7 @@ class Lexical:
     each of the two. No instruction is read.
     """
 
-    needs_picture = False
+    needs_image = False
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Compare the words before and after."""

@@ -43,7 +43,7 @@ class Noisy:
     def __init__(self, options: Plugin, judge: Judge) -> None:
         self.options = options
         self.wrapped = judge
-        self.needs_picture = judge.needs_picture
+        self.needs_image = judge.needs_image
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge a request, and err."""

@@ -29,9 +29,9 @@ class Panel:
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         """PluginError where some are told of the edits and others are not."""
         self.judges = judges
-        self.needs_picture = any(judge.needs_picture for judge in judges.values())
-        if not all(judge.needs_picture == self.needs_picture for judge in judges.values()):
-            blind = ", ".join(name for name, judge in judges.items() if judge.needs_picture)
+        self.needs_image = any(judge.needs_image for judge in judges.values())
+        if not all(judge.needs_image == self.needs_image for judge in judges.values()):
+            blind = ", ".join(name for name, judge in judges.items() if judge.needs_image)
             raise PluginError(f"panel: {blind} must not know the edits, the others must; make two panels of them")
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:

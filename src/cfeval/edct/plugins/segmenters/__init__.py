@@ -1,1 +1,1 @@
-"""Segmenters: where in a picture does an edit belong? They serve the verifier `localised`."""
+"""Segmenters: where in an image does an edit belong? They serve the verifier `localised`."""

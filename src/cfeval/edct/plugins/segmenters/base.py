@@ -1,4 +1,4 @@
-"""What every segmenter offers, and how those that look for a text in a picture go about it.
+"""What every segmenter offers, and how those that look for a text in an image go about it.
 
 What an instruction does, and to what: (ADD | MODIFY | REMOVE, target) (EDCT-Bench 2026). The first words decide, after
 `Change:`, `please` and the like: a verb of adding, a verb of removing, and everything else modifies. The target is the
@@ -43,7 +43,7 @@ def _action(positive: str) -> Action:
 
 @dataclass(frozen=True)
 class Found:
-    """Where an edit belongs: the union of a mask of the original and one of the edited picture, bool (H, W), any size.
+    """Where an edit belongs: the union of a mask of the original and one of the edited image, bool (H, W), any size.
 
     Without either, `reason` says why there is none, and `refuted` whether that shows that the edit was not made.
     `absent`: True where the segmenter is sure that the target is not in the original, False where it found it there,
@@ -62,10 +62,10 @@ class Segmenter(Protocol):
     """A segmenter. A reply depends on its own request only."""
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:
-        """Find where an edit belongs; both pictures have one size.
+        """Find where an edit belongs; both images have one size.
 
         Args:
-            request: pictures and instruction.
+            request: images and instruction.
             changed: the pixels that changed, (H, W), in the original's frame at the gate's working size.
         """
         ...
@@ -73,7 +73,7 @@ class Segmenter(Protocol):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a text names in a picture, and how sure that is; None where nothing is found.
+    """What a text names in an image, and how sure that is; None where nothing is found.
 
     `absent`: whether it is sure that nothing of it is there.
     """
@@ -84,19 +84,19 @@ class Seen:
 
 
 def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool) -> Found:
-    """Look for an edit's target: in the edited picture for what is added, else in the original (EDCT-Bench 2026).
+    """Look for an edit's target: in the edited image for what is added, else in the original (EDCT-Bench 2026).
 
     Args:
-        request: pictures, instruction and concept.
-        see: looks for a text in a picture.
-        both: look for what is modified in the edited picture as well.
+        request: images, instruction and concept.
+        see: looks for a text in an image.
+        both: look for what is modified in the edited image as well.
     """
     edit = wanted(request.positive, request.concept)
     if not edit.target:
         return Found(reason="the instruction names no concept that could be looked for")
     if edit.action == "add":
         seen = see(request.edited.pixels, edit.target)
-        missing = f"no {edit.target!r} is found in the edited picture, to which it was to be added"
+        missing = f"no {edit.target!r} is found in the edited image, to which it was to be added"
         return Found(edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_of(seen))
     seen = see(request.original.pixels, edit.target)
     if seen.mask is None:

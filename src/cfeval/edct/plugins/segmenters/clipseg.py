@@ -23,7 +23,7 @@ class Plugin(plugin.LocalPlugin):
     absent: float | None = Field(None, ge=0, lt=1)
     """Where no pixel's probability is over it, the target is taken not to be there; none: this is never said."""
     both: bool = False
-    """Whether what is modified is looked for in the edited picture as well."""
+    """Whether what is modified is looked for in the edited image as well."""
     kinds: ClassVar[tuple[str, ...]] = ("clipseg",)
 
     def build(self) -> Segmenter:

@@ -27,9 +27,9 @@ class Plugin(plugin.LocalPlugin):
     boxes: int = Field(1, ge=1)
     """How many of the boxes found belong to the target, the surest first, at most."""
     absent: float | None = Field(None, gt=0, lt=1)
-    """Where no box has this score, the target is taken not to be in the picture; none: this is never said."""
+    """Where no box has this score, the target is taken not to be in the image; none: this is never said."""
     both: bool = False
-    """Whether what is modified is looked for in the edited picture as well."""
+    """Whether what is modified is looked for in the edited image as well."""
 
     @field_validator("sam_revision")
     @classmethod

@@ -1,7 +1,7 @@
 """No detector: the main connected change is taken for the edit itself.
 
-Such a mask can show that the rest of the picture changed too (spill). It cannot show that the right thing was edited,
-and its share inside is high whatever was done. A main change over `most` of the picture may be spill or an edit of the
+Such a mask can show that the rest of the image changed too (spill). It cannot show that the right thing was edited,
+and its share inside is high whatever was done. A main change over `most` of the image may be spill or an edit of the
 background; without a detector there is no telling.
 """
 
@@ -18,9 +18,9 @@ class Plugin(plugin.Plugin):
     """What can be an edit."""
 
     most: float = Field(0.5, gt=0, le=1)
-    """Share of the picture up to which a connected change is taken for the edit."""
+    """Share of the image up to which a connected change is taken for the edit."""
     least: float = Field(0.001, ge=0, lt=1)
-    """Share of the picture from which on it is."""
+    """Share of the image from which on it is."""
 
     def build(self) -> Segmenter:
         """The segmenter."""
@@ -43,5 +43,5 @@ class Main:
         if count == 1 or areas.max() < self.options.least:
             return Found(reason="nothing changed", refuted=True)
         if areas.max() > self.options.most:
-            return Found(reason=f"the main change covers {areas.max():.0%} of the picture: spill, or a new background")
+            return Found(reason=f"the main change covers {areas.max():.0%} of the image: spill, or a new background")
         return Found(np.asarray(labels == 1 + int(areas.argmax())))

@@ -29,7 +29,7 @@ class Every:
 
     What was to be edited is absent where somebody says so and nobody says that it is there.
 
-    Numbers and pictures are called `NAME.WHAT`.
+    Numbers and images are called `NAME.WHAT`.
     """
 
     def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
@@ -49,7 +49,7 @@ def _together(said: Mapping[str, VerifyReply]) -> VerifyReply:
         verified,
         "; ".join(f"{name}: {reply.reason}" for name, reply in said.items() if reply.reason),
         {f"{name}.{what}": number for name, reply in said.items() for what, number in reply.numbers.items()},
-        {f"{name}.{what}": picture for name, reply in said.items() for what, picture in reply.pictures.items()},
+        {f"{name}.{what}": image for name, reply in said.items() for what, image in reply.images.items()},
         named_texts(raw) if raw else "",
         tuple(call for reply in said.values() for call in reply.calls),
         _absent({reply.absent for reply in said.values()} - {None}),

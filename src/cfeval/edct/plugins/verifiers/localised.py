@@ -1,6 +1,6 @@
-"""Localised edit verification (EDCT-Bench 2026): the picture changed where the edit belongs, and hardly elsewhere.
+"""Localised edit verification (EDCT-Bench 2026): the image changed where the edit belongs, and hardly elsewhere.
 
-The edited picture is laid over the original; pixels that changed are counted inside and outside the mask of what the
+The edited image is laid over the original; pixels that changed are counted inside and outside the mask of what the
 instruction names. It sees that something changed there, not whether it changed into the right thing, and lets another
 small change pass: use it beside `semantic`. What was to be edited is absent where the segmenter is sure of it.
 """
@@ -15,7 +15,7 @@ from cfeval.core import plugin, registry
 from cfeval.core.images import Mask
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, Comparison, compare
-from cfeval.edct.plugins.edit_localisation.decision import Limits, decide, grown, heat_picture, mask_picture, shares
+from cfeval.edct.plugins.edit_localisation.decision import Limits, decide, grown, heat_image, mask_image, shares
 from cfeval.edct.plugins.segmenters.base import Found, Segmenter
 from cfeval.inference.batching import Batcher
 
@@ -24,7 +24,7 @@ _LAID = {
     "phase correlation": " (the pictures were aligned by phase correlation)",
     "nothing": " (the pictures were compared as they lie)",
 }
-"""What is said about how the pictures were laid over each other, beside what is wrong."""
+"""What is said about how the images were laid over each other, beside what is wrong."""
 
 
 class Plugin(Limits, CompareSettings, plugin.Plugin):
@@ -62,7 +62,7 @@ class Localised:
         mask = _union(found, compared)
         if mask is None:
             reason = found.reason or "the mask is empty"
-            heat = heat_picture(compared, None, width, height)
+            heat = heat_image(compared, None, width, height)
             return VerifyReply(False if found.refuted else None, reason, numbers, {"heat": heat}, absent=found.absent)
         reply = self._reply(compared, grown(mask, self.options.dilation), numbers, (width, height))
         return replace(reply, absent=found.absent)
@@ -76,8 +76,8 @@ class Localised:
         if counted.inside is not None:
             told = {"inside": counted.inside, **told}
         reason += _LAID[compared.alignment.by] if reason else ""
-        pictures = {"mask": mask_picture(mask, *size), "heat": heat_picture(compared, mask, *size)}
-        return VerifyReply(accepted, reason, told, pictures)
+        images = {"mask": mask_image(mask, *size), "heat": heat_image(compared, mask, *size)}
+        return VerifyReply(accepted, reason, told, images)
 
 
 def _union(found: Found, compared: Comparison) -> Mask | None:
@@ -89,7 +89,7 @@ def _union(found: Found, compared: Comparison) -> Mask | None:
 
 
 def _figures(compared: Comparison) -> dict[str, float]:
-    """How the pictures lie over each other, in pixels of the original and degrees, and how much changed in all."""
+    """How the images lie over each other, in pixels of the original and degrees, and how much changed in all."""
     alignment, valid = compared.alignment, compared.alignment.valid
     turn, (right, down) = alignment.matrix[:, :2], alignment.moved
     lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale

@@ -3,8 +3,8 @@
 The model answers these three questions in one reply, and lists what else changed; whether the edit is right follows
 from its answers. A thing that was not in the original cannot be edited: that tells of the explanation that cites it.
 
-It is shown both images in one picture, side by side or one above the other, whichever is nearer to a square: every
-model takes one picture, not every model takes two. A model that shrinks large pictures sees each image at about half
+It is shown both images joined into one, side by side or one above the other, whichever is nearer to a square: every
+model takes one image, not every model takes two. A model that shrinks large images sees each of the two at about half
 its resolution.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cfeval.core import registry
-from cfeval.core.images import Picture
+from cfeval.core.images import Image
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
@@ -87,19 +87,19 @@ class Semantic:
     async def verify(self, request: VerifyRequest) -> VerifyReply:
         """Have an edit looked at; where the model says nothing that can be read, there is no telling."""
         negative = f"\nThis must not remain: {request.negative}" if request.negative else ""
-        picture, first, second = beside(request.original, request.edited)
+        image, first, second = beside(request.original, request.edited)
         values = {"first": first, "second": second, "instruction": request.positive + negative}
-        return _reply(await generate_parsed(self.model, self.asked, request.item, values, request.seed, picture))
+        return _reply(await generate_parsed(self.model, self.asked, request.item, values, request.seed, image))
 
 
-def beside(original: Picture, edited: Picture) -> tuple[Picture, str, str]:
-    """Both images in one picture, the edited one at the original's size, and where each of them is."""
+def beside(original: Image, edited: Image) -> tuple[Image, str, str]:
+    """Both images joined into one, the edited one at the original's size, and where each of them is."""
     height, width = original.pixels.shape[:2]
     pair = original.pixels, edited.resized(width, height).pixels
     axis = 0 if width > height else 1
     band = np.full((*_band(height, width, axis), 3), _GRAY, dtype=np.uint8)
     names = ("upper", "lower") if axis == 0 else ("left", "right")
-    return Picture.from_pixels(np.concatenate([pair[0], band, pair[1]], axis=axis)), *names
+    return Image.from_pixels(np.concatenate([pair[0], band, pair[1]], axis=axis)), *names
 
 
 def _band(height: int, width: int, axis: int) -> tuple[int, int]:

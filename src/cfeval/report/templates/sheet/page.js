@@ -7,7 +7,7 @@
   let place = 0, marked = "edit_valid";
   const item = () => items[place];
   const label = () => state.labels[place];
-  const pictures = () => item().pictures.map((number) => data.pictures[number]);
+  const images = () => item().images.map((number) => data.images[number]);
 
   function element(tag, className, text) {
     const made = document.createElement(tag);
@@ -18,9 +18,9 @@
 
   /* ---- What is shown ---- */
 
-  function showPictures() {
-    at("pictures").replaceChildren(...pictures().map((url, number, all) => {
-      const made = element("button", "picture"), image = element("img");
+  function showImages() {
+    at("images").replaceChildren(...images().map((url, number, all) => {
+      const made = element("button", "image"), image = element("img");
       made.type = "button";
       made.title = "Show large";
       image.alt = "";
@@ -41,7 +41,7 @@
       if (change.negative) made.append(element("span", "not", "Must not remain: " + change.negative));
       return made;
     }));
-    if (last < 0) at("changes").append(element("li", "", "Nothing: both pictures should look the same."));
+    if (last < 0) at("changes").append(element("li", "", "Nothing: both images should look the same."));
     at("changes").classList.toggle("one", last < 1);
   }
 
@@ -50,7 +50,7 @@
     let instead = "";
     if (!said) instead = "Shown once you have said whether the edit is valid.";
     else if (said === "invalid") instead = "Not needed: the edit is invalid.";
-    else if (!talked) instead = "The model was not asked about this picture: nothing more to label.";
+    else if (!talked) instead = "The model was not asked about this image: nothing more to label.";
     at("answer").textContent = item().answer;
     at("explanation").textContent = item().explanation;
     at("new-answer").textContent = instead ? "" : item().new_answer;
@@ -122,7 +122,7 @@
     at("back").disabled = place === 0;
     at("next").disabled = place === items.length - 1;
     showChanges();
-    showPictures();
+    showImages();
     showAsks();
     focusOn(item().asks.find((name) => !label()[name] && wanted(place).includes(name)) || "edit_valid");
     scrollTo(0, 0);
@@ -220,7 +220,7 @@
 
   const KEYS = {
     enter: () => go(place + 1), b: () => go(place - 1), u: goToUnlabelled, s: save,
-    z: () => zoom.open(pictures(), item().pictures.length - 1), c: () => at("comment").focus(), "?": () => at("reading").showModal(),
+    z: () => zoom.open(images(), item().images.length - 1), c: () => at("comment").focus(), "?": () => at("reading").showModal(),
     delete: () => answer(marked), backspace: () => answer(marked),
   };
 

@@ -1,17 +1,17 @@
 "use strict";
-/* Large pictures, one in the place of the other. */
+/* Large images, one in the place of the other. */
 const zoom = (function () {
   const SMALL = 160, SCALES = [1, 2, 4, 8];
   const at = (id) => document.getElementById(id);
-  const view = { pictures: [], number: 0, scale: 0 };
+  const view = { images: [], number: 0, scale: 0 };
 
-  /* What a picture is called, by its place among those of an item. */
+  /* What an image is called, by its place among those of an item. */
   function caption(number, of) {
     if (number === 0) return "Original";
     return of > 2 ? "After change " + number : "Edited";
   }
 
-  /* Pixels stay pixels where the picture is small or enlarged. */
+  /* Pixels stay pixels where the image is small or enlarged. */
   function sharpen(image, always) {
     image.decode().catch(() => undefined).then(() => image.classList.toggle("sharp", always || image.naturalWidth <= SMALL));
   }
@@ -19,15 +19,15 @@ const zoom = (function () {
   function tab(number) {
     const made = document.createElement("button");
     made.type = "button";
-    made.textContent = caption(number, view.pictures.length);
+    made.textContent = caption(number, view.images.length);
     made.addEventListener("click", () => { choose(number); at("stage").focus(); });
     return made;
   }
 
-  function open(pictures, number) {
-    view.pictures = pictures;
+  function open(images, number) {
+    view.images = images;
     view.scale = 0;
-    at("tabs").replaceChildren(...pictures.map((_, one) => tab(one)));
+    at("tabs").replaceChildren(...images.map((_, one) => tab(one)));
     at("zoom").showModal();
     at("stage").focus();
     choose(number);
@@ -40,10 +40,10 @@ const zoom = (function () {
 
   function show() {
     const large = at("large");
-    large.src = view.pictures[view.number];
+    large.src = view.images[view.number];
     large.style.width = large.style.height = 100 * SCALES[view.scale] + "%";
     sharpen(large, view.scale > 0);
-    at("shown").textContent = caption(view.number, view.pictures.length);
+    at("shown").textContent = caption(view.number, view.images.length);
     at("scale").textContent = view.scale ? SCALES[view.scale] + " ×" : "fit";
     at("smaller").disabled = view.scale === 0;
     at("larger").disabled = view.scale === SCALES.length - 1;
@@ -60,7 +60,7 @@ const zoom = (function () {
     stage.scrollTop = middle[1] * SCALES[view.scale] - stage.clientHeight / 2;
   }
 
-  const flip = () => choose((view.number + 1) % view.pictures.length);
+  const flip = () => choose((view.number + 1) % view.images.length);
   const close = () => at("zoom").close();
   const keys = { f: flip, " ": flip, z: close, "+": () => resize(1), "=": () => resize(1), "-": () => resize(-1) };
   at("close").addEventListener("click", close);

@@ -71,7 +71,7 @@ class Folder:
             labels,
             count,
             options.path,
-            lambda picture, path: center_crop(picture, size, options.share, path, options.enlarge),
+            lambda image, path: center_crop(image, size, options.share, path, options.enlarge),
             options.gray,
         )
 

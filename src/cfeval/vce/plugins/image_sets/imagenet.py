@@ -84,7 +84,7 @@ class ImageNet:
             labels,
             count,
             self.options.path,
-            lambda picture, path: center_crop(picture, size, KEEP, path, enlarge=True),
+            lambda image, path: center_crop(image, size, KEEP, path, enlarge=True),
             gray=True,
         )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
-from cfeval.core.images import Picture, center_crop
+from cfeval.core.images import Image, center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
@@ -75,7 +75,7 @@ class Photographs:
                 yield LabelledImage(f"{PHOTOGRAPHS[label].id}-{number:03d}", label, square)
 
 
-def _view(photograph: Picture, number: int, seed: str) -> Picture:
+def _view(photograph: Image, number: int, seed: str) -> Image:
     """The photograph itself, or a square of it that the seed places."""
     if number == 0:
         return photograph
@@ -84,7 +84,7 @@ def _view(photograph: Picture, number: int, seed: str) -> Picture:
     side = round(min(pixels.shape[:2]) * drawn.uniform(LEAST, 1))
     top, left = (drawn.randint(0, length - side) for length in pixels.shape[:2])
     square = pixels[top : top + side, left : left + side]
-    return Picture.from_pixels(np.ascontiguousarray(square[:, ::-1] if number % 2 else square))
+    return Image.from_pixels(np.ascontiguousarray(square[:, ::-1] if number % 2 else square))
 
 
 def _path(label: str) -> Path:

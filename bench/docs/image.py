@@ -1,6 +1,6 @@
-"""The README's picture, from the demo's results: one edit, an answer that follows it, and one that does not.
+"""The README's image, from the demo's results: one edit, an answer that follows it, and one that does not.
 
-`python -m bench.docs.picture` writes it in a light and a dark version.
+`python -m bench.docs.image` writes it in a light and a dark version.
 """
 
 import base64
@@ -21,7 +21,7 @@ _STAGE = {"instructions": "grammar/edct-2025", "counterfactuals": "grammar/edct-
 
 
 class Facts(NamedTuple):
-    """What the picture shows."""
+    """What the image shows."""
 
     question: str
     concept: str
@@ -57,7 +57,7 @@ def facts(results: Path) -> Facts:
 
 
 def story(shown: Facts) -> str:
-    """The whole picture in words, for those who do not see it."""
+    """The whole image in words, for those who do not see it."""
     return (
         f"An image and the question: {shown.question} Two models answer {shown.before[0]}, and both explain it by the "
         f"{shown.concept}. cfeval repaints the {shown.concept} and asks again. Model A now answers {shown.after[0]}: "
@@ -67,7 +67,7 @@ def story(shown: Facts) -> str:
 
 
 def draw(shown: Facts, dark: bool) -> str:
-    """The picture as SVG, 1,200 × 420 pixels; no text is smaller than 15 pixels where it is shown 800 wide."""
+    """The image as SVG, 1,200 × 420 pixels; no text is smaller than 15 pixels where it is shown 800 wide."""
     ink, ground, good, bad = (
         ("#e6e6e6", "#161b22", "#5fd38d", "#ffa657") if dark else ("#1f2328", "#f6f8fa", "#1a7f37", "#bc4c00")
     )

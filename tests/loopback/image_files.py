@@ -1,4 +1,4 @@
-"""Pictures the server hands out: a deterministic edit of what came in, and files that no client should trust."""
+"""Images the server hands out: a deterministic edit of what came in, and files that no client should trust."""
 
 import base64
 import binascii
@@ -9,7 +9,7 @@ import zlib
 from functools import lru_cache
 
 import numpy as np
-from PIL import Image
+import PIL.Image
 
 BOMB_SIDE = 30_000
 """Width and height of the bomb, pixels: about 110 kB as a file, 2.7 GB as RGB."""
@@ -55,7 +55,7 @@ def edited(source: bytes, prompt: str) -> bytes:
         NotAnImageError: the source cannot be decoded.
     """
     try:
-        with Image.open(io.BytesIO(source)) as image:
+        with PIL.Image.open(io.BytesIO(source)) as image:
             pixels = np.array(image.convert("RGB"))
     except (OSError, ValueError) as error:
         raise NotAnImageError(str(error)) from None
@@ -69,7 +69,7 @@ def edited(source: bytes, prompt: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def drawn(seed: str, size: tuple[int, int] = (64, 64)) -> bytes:
-    """A picture from a text alone, for requests without an input; `size` is (width, height). Returns a PNG."""
+    """An image from a text alone, for requests without an input; `size` is (width, height). Returns a PNG."""
     chosen = digest(seed)
     pixels = np.full((size[1], size[0], 3), tuple(chosen[:3]), dtype=np.uint8)
     pixels[: size[1] // 2] = tuple(chosen[3:6])
@@ -79,20 +79,20 @@ def drawn(seed: str, size: tuple[int, int] = (64, 64)) -> bytes:
 def png(pixels: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]", level: int = 6) -> bytes:
     """Pixels, (H, W, 3) or (H, W, 4) uint8, as a PNG file."""
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG", compress_level=level)
+    PIL.Image.fromarray(pixels).save(buffer, "PNG", compress_level=level)
     return buffer.getvalue()
 
 
 def encoded_again(source: bytes) -> bytes:
     """The same pixels in another file: what a server does that re-encodes and edits nothing."""
-    with Image.open(io.BytesIO(source)) as image:
+    with PIL.Image.open(io.BytesIO(source)) as image:
         pixels = np.asarray(image.convert("RGB"))
     return png(pixels, level=0)
 
 
 def half_transparent(source: bytes) -> bytes:
-    """The picture with an alpha channel whose left half is see-through."""
-    with Image.open(io.BytesIO(source)) as image:
+    """The image with an alpha channel whose left half is see-through."""
+    with PIL.Image.open(io.BytesIO(source)) as image:
         pixels = np.array(image.convert("RGBA"))
     pixels[:, : pixels.shape[1] // 2, 3] = 0
     return png(pixels)
