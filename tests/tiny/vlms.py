@@ -34,7 +34,7 @@ SMALL_TEXT = {
 SMALL_VISION = {"hidden_size": 32, "intermediate_size": 48}
 
 
-def qwen2_5_vl() -> Parts:
+def qwen2_5_vl(heads: int = 4) -> Parts:
     """Qwen2.5-VL: images of any size, positions in three dimensions."""
     from transformers import (
         Qwen2_5_VLConfig,
@@ -46,10 +46,12 @@ def qwen2_5_vl() -> Parts:
 
     names = ["<|vision_start|>", "<|vision_end|>", "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>"]
     tokenizer = _tokenizer("<|vision_start|><|image_pad|><|vision_end|>", *names)
-    rope = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 1e6}
+    wide = 4 // heads
+    rope = {"rope_type": "default", "mrope_section": [2 * wide, 3 * wide, 3 * wide], "rope_theta": 1e6}
+    text = SMALL_TEXT | {"num_attention_heads": heads}
     vision = {"depth": 2, "num_heads": 2, "out_hidden_size": 64, "fullatt_block_indexes": [1], "window_size": 56}
     config = Qwen2_5_VLConfig(
-        text_config={**SMALL_TEXT, **_ids(tokenizer), "rope_parameters": rope, "tie_word_embeddings": False},
+        text_config={**text, **_ids(tokenizer), "rope_parameters": rope, "tie_word_embeddings": False},
         vision_config={**SMALL_VISION, **vision, "patch_size": 14},
         **{f"{name[2:-2]}_token_id": tokenizer.convert_tokens_to_ids(name) for name in names[:2]},
         image_token_id=tokenizer.convert_tokens_to_ids("<|image_pad|>"),
@@ -62,6 +64,11 @@ def qwen2_5_vl() -> Parts:
         chat_template=tokenizer.chat_template,
     )
     return Qwen2_5_VLForConditionalGeneration(config), processor
+
+
+def qwen2_5_vl_wide() -> Parts:
+    """Qwen2.5-VL with heads of 32, the least that vLLM takes on a CPU."""
+    return qwen2_5_vl(heads=2)
 
 
 def pixtral() -> Parts:
@@ -182,6 +189,7 @@ SEEING: dict[str, Callable[[], Parts]] = {
     made.__name__: made for made in (qwen2_5_vl, pixtral, internvl, mllama, smolvlm)
 }
 ARCHITECTURES: dict[str, Callable[[], Parts]] = {**SEEING, "llama": llama}
+FOR_SERVERS: dict[str, Callable[[], Parts]] = {"qwen2_5_vl_wide": qwen2_5_vl_wide}
 
 
 @cache
@@ -192,7 +200,7 @@ def checkpoint(architecture: str) -> Path:
 
     logging.disable_progress_bar()
     torch.manual_seed(0)
-    model, processor = ARCHITECTURES[architecture]()
+    model, processor = (ARCHITECTURES | FOR_SERVERS)[architecture]()
     tokenizer = getattr(processor, "tokenizer", processor)
     with torch.no_grad():
         _liven(model)

@@ -5,6 +5,7 @@ address, so that the address, which is a part of what a stored call is known by,
 """
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from cfeval.audit.components import used
 from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.roots import PARAMS
+from cfeval.inference.remote.http import PORTS
 from cfeval.inference.remote.providers import on_this_machine
 from cfeval.inference.serving.engines import engine_of
 from cfeval.inference.serving.replicas import Replicas, Served
@@ -112,23 +114,26 @@ async def _serve(served: Mapping[int, Served], command: Sequence[str], grace: fl
     """Serve until the command ends, or a signal comes; the command's exit status.
 
     Raises:
-        InputError: something else listens at a port.
+        InputError: something else listens at a port, and no command can be told of another.
         StoppedError: a signal came.
     """
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, _once, stopped, number)
     routers: list[Router] = []
+    moved: dict[int, int] = {}
     try:
         for port, one in served.items():
             routers.append(Router(Replicas(one)))
             try:
-                await routers[-1].open(port)
+                at = await routers[-1].open(port)
             except OSError:
-                raise InputError(f"something else listens at port {port}; end it, or leave it to serve") from None
-            print(f"'{one.model}' at http://127.0.0.1:{port}", flush=True)
+                if not command:
+                    raise InputError(f"something else listens at port {port}; end it, or leave it to serve") from None
+                at = moved[port] = await routers[-1].open(0)
+            print(f"'{one.model}' at http://127.0.0.1:{at}", flush=True)
         looking = [asyncio.create_task(router.replicas.look_after()) for router in routers]
-        status = await _beside(command, stopped)
+        status = await _beside(command, moved, stopped)
         for task in looking:
             task.cancel()
     finally:
@@ -143,12 +148,16 @@ def _once(stopped: "asyncio.Future[int]", number: int) -> None:
         stopped.set_result(number)
 
 
-async def _beside(command: Sequence[str], stopped: "asyncio.Future[int]") -> int:
-    """Run a command to its end; a signal is passed on to it. Without one, wait for the signal."""
+async def _beside(command: Sequence[str], moved: Mapping[int, int], stopped: "asyncio.Future[int]") -> int:
+    """Run a command to its end; a signal is passed on to it. Without one, wait for the signal.
+
+    The calls of the command find the models whose ports were taken at those where they were moved to.
+    """
     if not command:
         await stopped
         return 0
-    process = await asyncio.create_subprocess_exec(*command)
+    ports = " ".join(f"{port}={at}" for port, at in moved.items())
+    process = await asyncio.create_subprocess_exec(*command, env={**os.environ, PORTS: ports})
     ended = asyncio.create_task(process.wait())
     await asyncio.wait([ended, stopped], return_when=asyncio.FIRST_COMPLETED)
     if not ended.done() and stopped.result() != signal.SIGINT:  # a terminal sends that to both

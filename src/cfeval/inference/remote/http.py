@@ -5,6 +5,7 @@ The vendors' packages send through the same client (`remote.sdks`), so that thes
 
 import asyncio
 import json
+import os
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -28,6 +29,9 @@ SHORTEST_KEY = 8
 """Shorter keys, which only servers at home take, are not looked for: they may be words of an answer."""
 _CONNECT = 10.0
 """Seconds to connect."""
+PORTS = "CFEVAL_PORTS"
+"""Variable of `cfeval serve`: the ports of this machine at which it serves what a study expects at another that was
+taken, such as 8000=43121."""
 _HEARD: ContextVar[list[httpx2.Response] | None] = ContextVar("heard", default=None)
 """The answers of the exchange that is under way, whatever a vendor's package makes of them."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -85,6 +89,7 @@ class HttpClient(httpx2.AsyncClient):
             TooLarge: it is over `MAX_BYTES`.
             CutOff: it does not come whole.
         """
+        request.url = _where_served(request.url)
         request.extensions = {**request.extensions, "timeout": self.timeout.as_dict()}
         response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
         try:
@@ -99,6 +104,13 @@ class HttpClient(httpx2.AsyncClient):
         if (heard := _HEARD.get()) is not None:
             heard.append(whole)
         return whole
+
+
+def _where_served(url: httpx2.URL) -> httpx2.URL:
+    """An address, with the port at which `cfeval serve` serves what is expected there."""
+    served = dict(pair.split("=") for pair in os.environ.get(PORTS, "").split())
+    here = str(url.port) in served and url.host in ("localhost", "127.0.0.1", "::1")
+    return url.copy_with(port=int(served[str(url.port)])) if here else url
 
 
 @asynccontextmanager

@@ -7,12 +7,13 @@ same key go to the same server, whatever else is going on, so that what it remem
 import asyncio
 import hashlib
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -21,12 +22,14 @@ import httpx2
 
 from cfeval.core import gpu_leases
 from cfeval.core.errors import PluginError
-from cfeval.inference.serving.engines import words
+from cfeval.inference.serving.engines import ENVIRONMENT, words
 
 _LOOK = 0.25
 """Seconds between two looks at a server that starts."""
 _NOT_AGAIN = 30.0
 """Seconds for which a server that did not come up is not tried again."""
+_PORTS = 20000, 32768
+"""From where to where a server is given a port: Linux gives those from 32768 on to outgoing connections."""
 _TAIL = 600
 """Characters of a server's log that an error shows."""
 
@@ -161,7 +164,7 @@ class Replicas:
         with log.open("wb") as output:
             replica.keeper = subprocess.Popen(
                 [sys.executable, "-m", "cfeval.inference.serving.keeper", str(reading), *command],
-                env={**os.environ, **sees, "CFEVAL_LOCKS": ",".join(map(str, locks))},
+                env={**ENVIRONMENT, **os.environ, **sees, "CFEVAL_LOCKS": ",".join(map(str, locks))},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -235,6 +238,9 @@ def _file_name(model: str) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """A port that nobody has, of those that the system gives to no connection while the server is still loading."""
+    for port in random.sample(range(*_PORTS), 1000):
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
+    raise ServerError(f"no free port in {_PORTS[0]} to {_PORTS[1]}")

@@ -1,0 +1,1 @@
+"""Against a real server of OpenAI-compatible chat: `transformers serve` on loopback."""
