@@ -73,7 +73,7 @@ def test_even_where_it_is_given_instructions_it_does_not_tell_the_model(protocol
 @pytest.mark.parametrize("protocol", PAPERS)
 def test_without_an_image_nothing_is_asked(protocol: str) -> None:
     model = FakeChat(GOOD[protocol])
-    with pytest.raises(PluginError, match="item 'i': the judge sees the edited image, and there is none"):
+    with pytest.raises(PluginError, match="item 'i': the judge sees the counterfactual image, and there is none"):
         answers(blind_of(model).judge, [unseen(protocol=protocol, image=None)])
     assert not model.seen
 
