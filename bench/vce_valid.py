@@ -24,6 +24,7 @@ import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+from matplotlib.transforms import Bbox
 from torch import Tensor
 
 from bench.table import Table
@@ -50,6 +51,8 @@ PLAIN = (
 )
 """Methods of the study; its rejection costs what no-cone does, and unguided images are no counterfactuals."""
 BFLOAT16 = ("base", "cone-at-x0")
+PLACES = [(right, up) for up in (0, -2, 2, -4, 4, -6) for right in (1, -1)]
+"""Where a name may stand, from its point: the best first."""
 PLOT = Path(__file__).parent.parent / "docs/images/vce-valid.svg"
 COLUMNS = ("method", "TA", "OTA", "distance", "CPU s of one", "CPU s of a valid one", "CPU s of a confirmed one")
 Row = tuple[str, dict[str, Any], str]
@@ -138,7 +141,8 @@ def plot(found: Sequence[Table], out: Path) -> None:
     """TA and OTA of each method over the seconds of one, a panel a table, as SVG without date."""
     use_style()
     figure = Figure(figsize=(5.2 * len(found), 3.6), layout="constrained")
-    for axes, table in zip(figure.subplots(1, len(found), sharey=True, squeeze=False).flat, found, strict=True):
+    panels = list(figure.subplots(1, len(found), sharey=True, squeeze=False).flat)
+    for axes, table in zip(panels, found, strict=True):
         _panel(axes, table)
     of_classifier = {"markerfacecolor": "white", "markeredgecolor": COLORS[1]}
     figure.axes[0].plot([], [], "o", color=COLORS[0], label="OTA: by the oracles")
@@ -146,6 +150,9 @@ def plot(found: Sequence[Table], out: Path) -> None:
     figure.legend(loc="outside upper right", ncols=2)
     figure.supxlabel("CPU seconds of one counterfactual", fontsize=9)
     figure.supylabel("Share seen as the target", fontsize=9)
+    figure.draw_without_rendering()  # from here on it is known where what lies
+    for axes, table in zip(panels, found, strict=True):
+        _name(axes, table)
     figure.savefig(out, metadata={"Date": None, "Creator": None})
 
 
@@ -159,10 +166,33 @@ def _panel(axes: Axes, table: Table) -> None:
     axes.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.margins(x=0.15)
-    for label, valid, seen, _, each, *_ in (row for row in table.rows if not row[0].endswith("bfloat16")):
-        x, ta, ota = float(each), float(valid), float(seen)
+    axes.margins(x=0.28)
+    for _, x, ta, ota in _points(table):
         axes.plot([x, x], [ota, ta], color=MUTED, linewidth=1, zorder=2)
         axes.plot(x, ta, "o", markersize=6, markerfacecolor="white", markeredgecolor=COLORS[1], zorder=3)
         axes.plot(x, ota, "o", markersize=5, color=COLORS[0], zorder=4)
-        axes.annotate(plain(label), (x, ota), (3, -8), textcoords="offset points", fontsize=6.5, color=INK)
+
+
+def _name(axes: Axes, table: Table) -> None:
+    """Each method's name beside its point, where neither a point nor another name is."""
+    points = _points(table)
+    ends = axes.transData.transform([(x, share) for _, x, *shares in points for share in shares])
+    taken = [Bbox.from_extents(x - 5, y - 5, x + 5, y + 5) for x, y in ends]
+    for label, x, _, ota in points:
+        for right, up in PLACES:
+            at, side = (5 * right, 4 * up), "left" if right > 0 else "right"
+            text = axes.annotate(plain(label), (x, ota), at, textcoords="offset points", ha=side, va="center")
+            text.set(fontsize=6.5, color=INK)
+            box = text.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                break
+            if (right, up) != PLACES[-1]:
+                text.remove()
+        taken.append(box)
+
+
+def _points(table: Table) -> list[tuple[str, float, float, float]]:
+    """Name, seconds of one, TA and OTA of each method in float32, the quickest first."""
+    rows = [row for row in table.rows if not row[0].endswith("bfloat16")]
+    found = [(label, float(each), float(valid), float(seen)) for label, valid, seen, _, each, *_ in rows]
+    return sorted(found, key=lambda point: point[1])
