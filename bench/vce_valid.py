@@ -179,15 +179,15 @@ def _name(axes: Axes, table: Table) -> None:
     ends = axes.transData.transform([(x, share) for _, x, *shares in points for share in shares])
     taken = [Bbox.from_extents(x - 5, y - 5, x + 5, y + 5) for x, y in ends]
     for label, x, _, ota in points:
+        text = axes.annotate(
+            plain(label), (x, ota), (0, 0), textcoords="offset points", va="center", fontsize=6.5, color=INK
+        )
         for right, up in PLACES:
-            at, side = (5 * right, 4 * up), "left" if right > 0 else "right"
-            text = axes.annotate(plain(label), (x, ota), at, textcoords="offset points", ha=side, va="center")
-            text.set(fontsize=6.5, color=INK)
+            text.xyann = 5 * right, 4 * up
+            text.set_horizontalalignment("left" if right > 0 else "right")
             box = text.get_window_extent()
             if not any(box.overlaps(other) for other in taken):
                 break
-            if (right, up) != PLACES[-1]:
-                text.remove()
         taken.append(box)
 
 

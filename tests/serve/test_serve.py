@@ -213,10 +213,19 @@ def test_a_command_finds_the_model_at_another_port_where_its_own_is_taken(tmp_pa
     assert gone(int(done.stdout.split()[-1]))
 
 
-def test_a_port_in_use_without_a_command_is_one_line(tmp_path: Path) -> None:
-    port = study(tmp_path)
+@pytest.mark.parametrize(("plugin", "command"), [("openai", ()), ("litellm", ("--", "true"))])
+def test_a_port_in_use_is_one_line_where_a_call_would_go_to_what_has_it(
+    plugin: str, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Nobody is told of another port, or the call is sent by a package that would not look for one."""
+    port = free_port()
+    params = params_of(port)
+    if plugin == "litellm":
+        address = f"http://127.0.0.1:{port}/v1"
+        params["edct"]["vlms"]["served"] = {"plugin": plugin, "model": "openai/small", "base_url": address}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
     with socket.create_server(("127.0.0.1", port)):
-        program = [sys.executable, "-m", "cfeval.cli", "serve", ".", "--engine", SMALL]
+        program = [sys.executable, "-m", "cfeval.cli", "serve", ".", "--engine", SMALL, *command]
         done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert f"something else listens at port {port}" in done.stderr

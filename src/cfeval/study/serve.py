@@ -7,8 +7,8 @@ address, so that the address, which is a part of what a stored call is known by,
 import asyncio
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -26,6 +26,9 @@ from cfeval.inference.serving.replicas import Replicas, Served
 from cfeval.inference.serving.router import Router
 from cfeval.study.folder import Folder, inside, overlay_file
 
+_FOLLOW = ("anthropic", "google", "openai", "openai_image", "openrouter_image")
+"""Plugins whose calls all go through `HttpClient`, so that they follow a model to another port."""
+
 
 @dataclass(frozen=True)
 class Local:
@@ -34,6 +37,8 @@ class Local:
     port: int
     model: str
     provider: str
+    follows: bool
+    """Whether all who call it would find it at another port."""
 
 
 def run(
@@ -76,7 +81,8 @@ def run(
         for one in expected:
             words = " ".join((engine_of(one.provider, engine), options)).strip()
             made[one.port] = Served(one.model, words, replicas, idle, starts_within, health)
-        status = asyncio.run(_serve(made, list(command or ()), grace))
+        fixed = {one.port for one in expected if not (command and one.follows)}
+        status = asyncio.run(_serve(made, fixed, list(command or ()), grace))
     if status:
         raise typer.Exit(status)
 
@@ -90,9 +96,11 @@ def locals_of(specs: Sequence[Mapping[str, Any]]) -> list[Local]:
     found: dict[int, Local] = {}
     for spec in specs:
         for one in _of(spec):
-            if found.setdefault(one.port, one).model != one.model:
-                models = f"'{found[one.port].model}' and '{one.model}'"
+            first = found.setdefault(one.port, one)
+            if first.model != one.model:
+                models = f"'{first.model}' and '{one.model}'"
                 raise InputError(f"{models} are both expected at port {one.port}; give each a port of its own")
+            found[one.port] = replace(first, follows=first.follows and one.follows)
     return list(found.values())
 
 
@@ -104,17 +112,17 @@ def _of(spec: Any) -> Iterator[Local]:
             if port is None:
                 raise InputError(f"{address} names no port, such as http://127.0.0.1:8000/v1")
             usual = "vllm-omni" if spec.get("plugin") == "openai_image" else "other"
-            yield Local(port, model, str(spec.get("provider", usual)))
+            yield Local(port, model, str(spec.get("provider", usual)), spec.get("plugin") in _FOLLOW)
     if isinstance(spec, Mapping | list | tuple):
         for part in spec.values() if isinstance(spec, Mapping) else spec:
             yield from _of(part)
 
 
-async def _serve(served: Mapping[int, Served], command: Sequence[str], grace: float) -> int:
+async def _serve(served: Mapping[int, Served], fixed: Collection[int], command: Sequence[str], grace: float) -> int:
     """Serve until the command ends, or a signal comes; the command's exit status.
 
     Raises:
-        InputError: something else listens at a port, and no command can be told of another.
+        InputError: something else listens at a port, and it is one of the `fixed`: not all would find another.
         StoppedError: a signal came.
     """
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -128,7 +136,7 @@ async def _serve(served: Mapping[int, Served], command: Sequence[str], grace: fl
             try:
                 at = await routers[-1].open(port)
             except OSError:
-                if not command:
+                if port in fixed:
                     raise InputError(f"something else listens at port {port}; end it, or leave it to serve") from None
                 at = moved[port] = await routers[-1].open(0)
             print(f"'{one.model}' at http://127.0.0.1:{at}", flush=True)
