@@ -78,7 +78,9 @@ onstart:
         warm.start(
             Path("logs/warm.log"),
             warm_verbs(job.command for job in _to_run),
-            libraries=warm_libraries(STATE.plan(job) for job in _to_run),
+            needs=warm_shared(
+                {job.name: {*PLANNER.modules(job), *warm_libraries(STATE.plan(job))} for job in _to_run}
+            ),
         )
     # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
     workflow.scheduler.job_rate_limiter = None

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from cfeval.testbed.models.cells import TILE, CellClassifier, CellDenoiser, Kind, alphas_cumprod, tagged
+from cfeval.testbed.models.cell_denoiser import CellDenoiser, alphas_cumprod
+from cfeval.testbed.models.cells import TILE, CellClassifier, Kind, tagged
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells, draw_many_cells, parts_of, shared_parts
 from cfeval.testbed.training import cell_classifier, cell_denoiser
 from cfeval.testbed.training.cell_classifier import noised

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,10 @@ class Jobs:
         )
 
 
+Starts = Callable[..., Jobs]
+"""Of modules to begin with, and of what to import before which job."""
+
+
 def environment() -> dict[str, str]:
     """What a job of Snakemake's gets."""
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
@@ -47,13 +51,13 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Sequence[str]], Jobs]]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
     """Starts parents that end with the tests."""
     made: list[Warm] = []
 
-    def begin(modules: Sequence[str]) -> Jobs:
+    def begin(modules: Sequence[str], needs: Mapping[str, Sequence[str]] | None = None) -> Jobs:
         log, jobs = tmp_path_factory.mktemp("parent") / "warm.log", environment()
-        warm = start(log, modules, jobs)
+        warm = start(log, modules, jobs, needs)
         assert warm is not None
         made.append(warm)
         return Jobs(warm, jobs, log)
@@ -74,7 +78,7 @@ def cold(jobs: Jobs, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def jobs(started: Callable[[Sequence[str]], Jobs]) -> Jobs:
+def jobs(started: Starts) -> Jobs:
     """A parent that many tests share."""
     return started(STAND_IN)
 

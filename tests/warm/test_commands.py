@@ -5,15 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cfeval.warm import request
-from cfeval.warm.preload import libraries, verbs
-from tests.warm.conftest import STAND_IN, Jobs, until
+from cfeval.warm.preload import libraries, shared, verbs
+from tests.warm.conftest import STAND_IN, Jobs, Starts, until
 
 
 def shown(ended: "subprocess.CompletedProcess[str]") -> dict[str, object]:
@@ -104,9 +103,22 @@ def test_the_parent_learns_what_two_commands_load(jobs: Jobs) -> None:
     until(lambda: jobs.run(*ask).stdout == "True\n")
 
 
-def test_libraries_that_many_jobs_may_use_are_imported_before_a_job_has() -> None:
-    plans = [{"versions": {"python": "3.11", "torch": "2", "scipy": "1"}}] * 4 + [{"versions": {"diffusers": "1"}}]
-    assert libraries(plans) == ["torch"]
+def test_what_two_jobs_may_use_is_imported_before_the_first_of_them(started: Starts) -> None:
+    assert libraries({"versions": {"python": "3.11", "torch": "2", "scipy": "1"}}) == {"torch"}
+    scene, rendered = "cfeval.testbed.scenes", "cfeval.testbed.render"
+    needs = shared({scene: [scene, rendered], rendered: [rendered]})
+    assert needs == {scene: [rendered], rendered: [rendered]}
+    jobs = started(STAND_IN, needs)
+    assert jobs.run("was-loaded", "cfeval.testbed.items").stdout == "False\n"
+    assert jobs.run("was-loaded", rendered).stdout == "True\n"
+
+
+def test_where_what_a_job_needs_starts_a_thread_it_runs_cold_and_so_do_others(started: Starts) -> None:
+    jobs = started(STAND_IN, {"tests.warm.starts_a_thread": ["tests.warm.starts_a_thread"]})
+    assert jobs.run("was-loaded", "json").stdout == "True\n"
+    assert "no command 'was-loaded'" in jobs.run("was-loaded", "tests.warm.starts_a_thread").stderr
+    assert jobs.log.read_text() == "commands run cold from here on: imports have started 1 threads\n"
+    assert "no command 'show'" in jobs.run("show").stderr
 
 
 def test_the_parent_imports_what_the_jobs_of_the_run_call_and_no_other_study() -> None:
@@ -135,11 +147,11 @@ def test_only_variables_that_are_read_where_they_are_used_may_differ(name: bytes
 
 
 @pytest.mark.slow
-def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Callable[[Sequence[str]], Jobs]) -> None:
+def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Starts) -> None:
     assert json.loads(started([*STAND_IN, "torch"]).run("parent").stdout) == [1, False, False]
 
 
-def test_a_parent_with_a_thread_serves_nobody(started: Callable[[Sequence[str]], Jobs]) -> None:
+def test_a_parent_with_a_thread_serves_nobody(started: Starts) -> None:
     jobs = started([*STAND_IN, "tests.warm.starts_a_thread"])
     assert "no command 'show'" in jobs.run("show").stderr
     assert jobs.log.read_text() == "commands run cold from here on: imports have started 1 threads\n"

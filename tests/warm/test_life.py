@@ -4,13 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from cfeval.warm.start import start
-from tests.warm.conftest import STAND_IN, Jobs, environment, gone, until, written
+from tests.warm.conftest import STAND_IN, Jobs, Starts, environment, gone, until, written
 
 STARTER = """
 import subprocess, sys, time
@@ -60,9 +59,7 @@ def test_a_starter_that_is_killed_takes_all_with_it(tmp_path: Path, number: sign
     until(lambda: not Path(folder).exists())
 
 
-def test_a_parent_that_is_killed_takes_its_forks_with_it(
-    started: Callable[[Sequence[str]], Jobs], cold: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_parent_that_is_killed_takes_its_forks_with_it(started: Starts, cold: dict[str, str], tmp_path: Path) -> None:
     jobs = started(STAND_IN)
     client = jobs.begin("wait", str(tmp_path / "fork"))
     fork = written(tmp_path / "fork")
@@ -81,7 +78,7 @@ def test_without_a_parent_the_client_runs_the_command_cold(jobs: Jobs) -> None:
     assert "no command 'show'" in ended.stderr
 
 
-def test_stopping_leaves_nothing(started: Callable[[Sequence[str]], Jobs]) -> None:
+def test_stopping_leaves_nothing(started: Starts) -> None:
     jobs = started(STAND_IN)
     assert jobs.warm.folder.stat().st_mode & 0o777 == 0o700
     jobs.warm.stop()

@@ -29,6 +29,7 @@ from cfeval.core.provenance.plans import Planner, plan_hash
 from cfeval.core.provenance.state import State
 from cfeval.warm import start as warm
 from cfeval.warm.preload import libraries as warm_libraries
+from cfeval.warm.preload import shared as warm_shared
 from cfeval.warm.preload import verbs as warm_verbs
 
 STALE_FILE = ".cfeval/stale"

@@ -1,21 +1,24 @@
-"""`python -m cfeval.warm LISTENER LIFE FOLDER LIBRARIES [MODULE…]`: the parent, as `cfeval.warm.start` starts it.
+"""`python -m cfeval.warm LISTENER LIFE FOLDER [MODULE…]`: the parent, as `cfeval.warm.start` starts it.
 
 LISTENER and LIFE are open files: the socket, and the end of a pipe whose other end only the starter has.
 """
 
+import json
 import shutil
 import socket
 import sys
+from pathlib import Path
 
 from cfeval.warm import parent
 from cfeval.warm.request import answer
+from cfeval.warm.start import NEEDS
 
 
 def main() -> None:
     """Serve until the run has ended, and in each fork run a command."""
-    listener, life, folder, libraries, *modules = sys.argv[1:]
-    held = parent.prepare(socket.socket(fileno=int(listener)), int(life), modules)
-    parent.want(held, filter(None, libraries.split(",")))
+    listener, life, folder, *modules = sys.argv[1:]
+    needs = json.loads(Path(folder, NEEDS).read_text(encoding="utf-8"))
+    held = parent.prepare(socket.socket(fileno=int(listener)), int(life), modules, needs)
     request = parent.serve(held)
     if request is not None:
         answer(request, held.tell)

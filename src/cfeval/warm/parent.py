@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -36,6 +36,7 @@ class Parent:
         ended: readable when a fork has ended.
         learnt: what forks have loaded, a module a line.
         tell: where forks write that.
+        needs: what to import before a job, by the job's first output.
         events: all that is waited for; a client's connection goes with the process id of its fork.
         jobs: the client of each fork, by process id.
         wanted: modules still to import.
@@ -48,6 +49,7 @@ class Parent:
     ended: socket.socket
     learnt: int
     tell: int
+    needs: Mapping[str, Sequence[str]]
     events: selectors.BaseSelector = field(default_factory=selectors.PollSelector)
     jobs: dict[int, socket.socket] = field(default_factory=dict)
     wanted: deque[str] = field(default_factory=deque)
@@ -55,7 +57,7 @@ class Parent:
     told: set[str] = field(default_factory=set)
 
 
-def prepare(listener: socket.socket, life: int, modules: Sequence[str]) -> Parent:
+def prepare(listener: socket.socket, life: int, modules: Sequence[str], needs: Mapping[str, Sequence[str]]) -> Parent:
     """Import what all commands need, or only the modules named, and get ready to serve."""
     gc.disable()
     record()
@@ -66,7 +68,7 @@ def prepare(listener: socket.socket, life: int, modules: Sequence[str]) -> Paren
     wake.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake.detach())
-    parent = Parent(listener, life, ended, *os.pipe())
+    parent = Parent(listener, life, ended, *os.pipe(), needs)
     for source in (listener, life, ended, parent.learnt):
         parent.events.register(source, selectors.EVENT_READ)
     _settle(parent)
@@ -126,7 +128,7 @@ def _admitted(parent: Parent) -> Command | None:
     request = receive(connection)
     process = None
     if request is not None:
-        process = _forked(parent) if can_be_forked(request) else None
+        process = _forked(parent) if can_be_forked(request) and _has_imported(parent, request) else None
         if process == 0:
             connection.close()
             return request
@@ -139,6 +141,18 @@ def _admitted(parent: Parent) -> Command | None:
         parent.jobs[process] = connection
         parent.events.register(connection, selectors.EVENT_READ, process)
     return None
+
+
+def _has_imported(parent: Parent, request: Command) -> bool:
+    """Import what a job needs that later ones need too; whether forks are possible afterwards."""
+    outputs = map(os.fsdecode, request.arguments[1:2])  # `stage OUTPUT`
+    new = [module for output in outputs for module in parent.needs.get(output, ()) if module not in parent.asked]
+    parent.asked.update(new)
+    for module in new:
+        preload.load(module)
+    if new:
+        _settle(parent)
+    return parent.listener.fileno() >= 0
 
 
 def _forked(parent: Parent) -> int | None:

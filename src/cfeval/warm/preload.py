@@ -1,8 +1,8 @@
 """What the parent imports, and whether it may still fork.
 
-It begins with the modules of the verbs that the run's jobs call, which takes as long as one command takes to start and
-loads no network library. Libraries that many jobs may use, by their plans, come next; the rest the parent learns from
-the jobs: what two of them have loaded is imported here.
+It begins with the modules of the verbs that the run's jobs call, which takes as long as one command takes to start.
+What a job may use besides, by its plan, is imported before the first job that may, where another one may too; the rest
+the parent learns from the jobs: what two of them have loaded is imported here.
 """
 
 import atexit
@@ -12,7 +12,7 @@ import multiprocessing.util
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -22,10 +22,9 @@ from cfeval.verbs import VERBS
 LATE = {
     *("diffusers", "safetensors.torch", "timm", "torch", "torchvision", "transformers"),
     *("scipy.ndimage", "scipy.optimize", "scipy.special", "scipy.stats"),
+    *("anthropic", "anyio", "google.genai", "httpcore2", "openai"),
 }
 """Libraries that functions of the project import. statsmodels is left out: pandas, with pyarrow, starts a thread."""
-MANY = 4
-"""Jobs from which on it is worth to import a library before one of them has."""
 _THREADS = Path("/proc/self/task")
 _MAPS = Path("/proc/self/maps")
 
@@ -45,10 +44,16 @@ def loaded() -> set[str]:
     return {name for name in sys.modules.copy() if name in LATE or name.startswith("cfeval.")}
 
 
-def libraries(plans: Iterable[Plan]) -> list[str]:
-    """Those libraries that many of some jobs may use."""
-    users = Counter(name for plan in plans for name in plan["versions"])
-    return sorted(name for name in LATE if users[name] >= MANY)
+def shared(needs: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Of what each job may use, by its name, the modules that another one may use too."""
+    of_jobs = {job: set(modules) for job, modules in needs.items()}
+    users = Counter(module for modules in of_jobs.values() for module in modules)
+    return {job: sorted(module for module in modules if users[module] > 1) for job, modules in of_jobs.items()}
+
+
+def libraries(plan: Plan) -> set[str]:
+    """Those libraries that a job may use."""
+    return {name for name in plan["versions"] if name in LATE}
 
 
 def load(module: str) -> None:

@@ -1,5 +1,6 @@
 """Start the warm parent for a run: a private folder with its socket and the client, first on PATH as `cfeval`."""
 
+import json
 import os
 import py_compile
 import shlex
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,8 @@ _ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """What Snakemake sets for a job of one thread. Libraries read it when they are imported; other jobs run cold."""
 _running: list["Warm"] = []
 """Parents that were started: they end when nobody holds them any more, and a caller may let go of what it is given."""
+NEEDS = "needs.json"
+"""The file in the parent's folder that says what to import before which job."""
 _LONGEST = 100
 """Bytes that the path of a socket may have, a few less than the kernel's limit."""
 
@@ -57,7 +60,7 @@ def start(
     log: Path,
     modules: Sequence[str] = (),
     environment: MutableMapping[str, str] = os.environ,
-    libraries: Iterable[str] = (),
+    needs: Mapping[str, Sequence[str]] | None = None,
 ) -> Warm | None:
     """Start a parent that ends with this process, however that ends, and let `cfeval` be its client.
 
@@ -68,7 +71,7 @@ def start(
         modules: what it imports at first; empty: all verbs.
         environment: the environment of the jobs; PATH and CFEVAL_WARM are set in it. Where CFEVAL_WARM is empty
             already, no parent is wanted.
-        libraries: what it imports as soon as the first clients are served.
+        needs: what it imports before it forks for `cfeval stage OUTPUT`, by output.
 
     Returns:
         The parent; None where there can be none, and commands run cold as ever.
@@ -85,10 +88,11 @@ def start(
             listener.bind(f"{folder}/s")
             listener.listen(128)
             _write_client(folder)
+            (folder / NEEDS).write_text(json.dumps(needs or {}), encoding="utf-8")
             own = {client.VARIABLE: f"{folder}/s", "PATH": f"{folder}{os.pathsep}{environment.get('PATH', os.defpath)}"}
             command = [sys.executable, "-P", "-m", "cfeval.warm"]
             process = subprocess.Popen(
-                [*command, str(listener.fileno()), str(life), str(folder), ",".join(libraries), *modules],
+                [*command, str(listener.fileno()), str(life), str(folder), *modules],
                 env={**environment, **own, **_ONE_THREAD},
                 stdin=subprocess.DEVNULL,
                 stdout=written,

@@ -1,20 +1,14 @@
-"""The networks that see cells: a denoiser and classifiers of several kinds; images (N, 3, 32, 32) in [−1, 1].
+"""The networks that see cells: classifiers of several kinds; images (N, 3, 32, 32) in [−1, 1]."""
 
-variable → symbol (Ho et al. 2020): `alphas_cumprod` → ᾱ_t, `noisy` → x_t, `clean` → x̂_0.
-"""
-
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import torch
-from diffusers import UNet2DModel
 from torch import Tensor, nn
-from torch.nn import functional
 
 from cfeval.testbed.records import COLORS, SHAPES
 from cfeval.testbed.render import CELL
 from cfeval.testbed.scenes import CELL_CLASSES, parts_of
 
-TIMESTEPS = 1000
 Kind = Literal["standard", "small", "transformer", "noisy", "robust", "random", "texture", "shortcut", "brittle"]
 FLAWED: tuple[Kind, ...] = ("texture", "shortcut", "brittle")
 """Classifiers with a known defect; none of them may be an oracle."""
@@ -24,39 +18,6 @@ TAG = 6
 """Side of the tag in the upper left corner that `shortcut` reads, pixels."""
 TAG_COLORS = ((0.5, 0.9, 0.1), (0.1, 0.9, 0.9), (0.1, 0.1, 0.5), (0.4, 0.2, 0.0), (0.9, 0.1, 0.9))
 """RGB in [0, 1] of the tag of each shape; none is the colour of an object or a background."""
-_BLOCK = 4
-
-
-def alphas_cumprod() -> Tensor:
-    """ᾱ_t of the linear schedule (Ho et al. 2020, Section 4), float64 (1000,)."""
-    return torch.cumprod(1 - torch.linspace(1e-4, 0.02, TIMESTEPS, dtype=torch.float64), 0)
-
-
-class CellDenoiser(nn.Module):
-    """Predicts the clean cell from a noisy one; 1.2 M parameters, unconditional.
-
-    It works on blocks of 4 × 4 pixels, which costs about a third of blocks of 2 × 2. The clean image is what it
-    predicts because small networks predict noise badly where there is little of it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unet: Any = UNet2DModel(
-            sample_size=CELL // _BLOCK,
-            in_channels=3 * _BLOCK**2,
-            out_channels=3 * _BLOCK**2,
-            block_out_channels=(64, 64),
-            layers_per_block=1,
-            down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-            up_block_types=("AttnUpBlock2D", "UpBlock2D"),
-            norm_num_groups=16,
-            attention_head_dim=32,
-        )
-
-    def forward(self, noisy: Tensor, timesteps: Tensor) -> Tensor:
-        """x̂_0 (N, 3, 32, 32) for x_t and timesteps (N,) in [0, 1000)."""
-        predicted = self.unet(functional.pixel_unshuffle(noisy, _BLOCK), timesteps).sample
-        return functional.pixel_shuffle(predicted, _BLOCK)
 
 
 class CellClassifier(nn.Module):

@@ -1,4 +1,4 @@
-"""The built-in denoiser of cells (`cfeval.testbed.models.cells`)."""
+"""The built-in denoiser of cells (`cfeval.testbed.models.cell_denoiser`)."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -33,7 +33,7 @@ class World:
     def __init__(self, dtype: str) -> None:
         import torch
 
-        from cfeval.testbed.models.cells import CellDenoiser, alphas_cumprod
+        from cfeval.testbed.models.cell_denoiser import CellDenoiser, alphas_cumprod
         from cfeval.testbed.models.precision import load_precise
         from cfeval.testbed.render import CELL
 

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cfeval.testbed.models.cells import CellClassifier, Kind, alphas_cumprod, tagged
+from cfeval.testbed.models.cell_denoiser import alphas_cumprod
+from cfeval.testbed.models.cells import CellClassifier, Kind, tagged
 from cfeval.testbed.records import COLORS, SHAPES
 from cfeval.testbed.scenes import draw_many_cells
 from cfeval.testbed.training.common import (

@@ -11,7 +11,7 @@ import random
 import torch
 from torch import Tensor
 
-from cfeval.testbed.models.cells import TIMESTEPS, CellDenoiser, alphas_cumprod
+from cfeval.testbed.models.cell_denoiser import TIMESTEPS, CellDenoiser, alphas_cumprod
 from cfeval.testbed.training.cell_classifier import TAGS, draw, noised, with_tags
 from cfeval.testbed.training.common import (
     Descent,
