@@ -67,7 +67,7 @@ test-sealed: setup ## One condition of each kind made anew: the sealed bytes, of
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/sealed
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
-	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -n $(CORES) --dist loadgroup tests/workflow
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -n $(CORES) --dist loadfile --no-loadscope-reorder tests/workflow
 
 test-slurm: slurm ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/slurm

@@ -40,10 +40,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()
-
-
 @pytest.fixture
 def cfeval(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `cfeval ARGUMENTS…` and returns exit status, stdout and stderr."""

@@ -39,7 +39,8 @@ vce:
 """
 """An overlay by which the base method is guided a tenth more than in the sealed tables."""
 
-CFEVAL = Path(sys.executable).with_name("cfeval")
+COMMANDS = "import json, sys; from cfeval.cli import run; sys.exit(any(run(words) for words in json.load(sys.stdin)))"
+"""Runs commands in one process, which imports their libraries once, under the environment that it is given."""
 METHOD = {"preset": "dbvce", "respacing": "20", "start": 0.4, "scales": [1.0], "lp_weight": 0.3}
 GROUPS = [{"source": "red circle", "target": "red square"}]
 DOUBLE, ROBUST = {"plugin": "world", "dtype": "float64"}, {"kind": "robust"}
@@ -126,16 +127,19 @@ def test_conditions_are_told_from_one_another(sealed: dict[Condition, Figures]) 
 def test_counterfactuals_in_float64_have_the_same_bytes_on_every_processor(processor: str, tmp_path: Path) -> None:
     environment = os.environ | {"OMP_NUM_THREADS": "1"} | PROCESSORS[processor]
 
-    def stage(verb: str, **options: object) -> Path:
-        out = tmp_path / f"{verb}-{len(list(tmp_path.iterdir()))}.jsonl"
+    def stage(verb: str, out: Path, **options: object) -> list[str]:
         told = {name: value if isinstance(value, str | Path) else json.dumps(value) for name, value in options.items()}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in (told | {"out": out}).items()]
-        subprocess.run([CFEVAL, "stage", "vce", verb, *words], env=environment, check=True)
-        return out
+        return ["stage", "vce", verb, *words]
 
-    images = stage("images", image_set={"plugin": "world"}, label="red circle", count=4, size=32, seed=7)
+    images, made = tmp_path / "images.jsonl", [tmp_path / f"{kind}.jsonl" for kind in KINDS]
     how = {"images": images, "method": METHOD, "groups": GROUPS, "denoiser": DOUBLE, "robust": DOUBLE | ROBUST}
-    made = [stage("counterfactuals", classifier=DOUBLE | {"kind": kind}, seed=7, **how) for kind in KINDS]
+    commands = [
+        stage("images", images, image_set={"plugin": "world"}, label="red circle", count=4, size=32, seed=7),
+        *(stage("counterfactuals", out, classifier=DOUBLE | {"kind": out.stem}, seed=7, **how) for out in made),
+    ]
+    told = json.dumps(commands)
+    subprocess.run([sys.executable, "-c", COMMANDS], env=environment, input=told, text=True, check=True)
     assert hashlib.sha256(b"".join(pixels for file in made for pixels in pixels_in(file))).hexdigest() == FLOAT64
 
 

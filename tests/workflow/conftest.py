@@ -18,9 +18,12 @@ Copy = Callable[..., Study]
 Shared = Callable[[str, Callable[[Path], None]], Path]
 
 
+LONG = ("test_trace", "test_vce", "test_calls", "test_dvc")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What one worker must do whole comes first, so that no worker is left alone with it in the end."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    """A worker has a file whole; long ones come first, so that no worker is left alone with one in the end."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import pytest
 from tests.workflow.conftest import Shared
 from tests.workflow.study import PARAMS, PROJECT, Study, lay_out
 
-pytestmark = pytest.mark.xdist_group("by_hand")
 NAMES = {"dataset": ["world"], "vlm": ["grounded"], "writer": ["grammar"], "editor": ["scene"], "judge": ["grammar"]}
 ONE = "world/grounded/grammar/edct-2025/scene"
 FILES = (

@@ -22,7 +22,6 @@ KEYS = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
 OFFLINE = "calls={offline: true}"
 TABLE = "results/edct/tables/edct_table1.csv"
 REPLAYED = ("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores")
-pytestmark = pytest.mark.xdist_group("calls")
 
 
 def params(server: Loopback) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import yaml
 from tests.workflow.conftest import Copy, Shared
 from tests.workflow.study import PARAMS, Study, by_folder, lay_out
 
-pytestmark = pytest.mark.xdist_group("cvqa")
 PROGRAM: dict[str, Any] = {
     "plugin": "program",
     "program_generator": {"plugin": "grammar"},

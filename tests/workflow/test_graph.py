@@ -10,7 +10,6 @@ from cfeval.core.provenance.jobs import Job
 from cfeval.jobs import jobs
 from tests.workflow.study import PROJECT, Study, whole
 
-pytestmark = pytest.mark.xdist_group("graph")
 TARGETS = {"all", "edct", "vce", "cvqa"}
 _BLOCK = re.compile(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)+)", re.MULTILINE)
 _FIELD = re.compile(r"^ {4}(input|output): (.*)$", re.MULTILINE)

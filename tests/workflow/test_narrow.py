@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from bench.edits import EDITS, PAGE, WORDS, Edit, Ran, copy, shown, table, tried
 
-pytestmark = pytest.mark.xdist_group("narrow")
 CODE = "src/cfeval"
 TABLES_OF_CONDITIONS = ("table1", "table2", "bench", "controls", "calibration")
 RUN: dict[str, dict[str, str]] = {

@@ -26,7 +26,6 @@ from cfeval.core.provenance.sources import ROOT, Sources, _Walk
 from cfeval.edct.protocols.rules import RULES
 from cfeval.jobs import jobs
 
-pytestmark = pytest.mark.xdist_group("trace")
 PROJECT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
     "edct": {
@@ -82,7 +81,7 @@ SMALL: dict[str, Any] = {
         "roles": {"no_cone": None, "neither": None},
     },
     "cvqa": {
-        "sets": {"synthetic": {"items": 6}, "world": {"items": 6}},
+        "sets": {name: {"items": 6} for name in ("synthetic", "synthetic-fresh", "world")},
         "builds": {"built": {"items": 8}},
         "interval": {"resamples": 100},
     },

@@ -11,7 +11,6 @@ import pytest
 from tests.workflow.conftest import Copy, Shared
 from tests.workflow.study import PARAMS, PROJECT, Study, lay_out
 
-pytestmark = pytest.mark.xdist_group("vce")
 METHOD: dict[str, Any] = {"preset": "dbvce", "respacing": "5", "scales": [0.6]}
 NAMES = {"image_set": ["world"], "denoiser": ["world"], "classifier": ["standard", "random"]}
 VCE: dict[str, Any] = {
