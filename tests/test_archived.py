@@ -156,7 +156,7 @@ def test_every_archive_that_is_read_is_one_that_is_made() -> None:
 
 
 @pytest.mark.slow
-def test_records_scores_and_tables_are_equal(all_made: dict[str, Path]) -> None:
+def test_records_scores_tables_and_images_are_equal(all_made: dict[str, Path]) -> None:
     folder, archive = (files(all_made[mode] / "results") for mode in ("folder", "archive"))
     in_both = {name for name in folder if name in archive}
     pages = {f"{study}/report/index.html" for study in ("edct", "vce", "cvqa")}
@@ -167,21 +167,8 @@ def test_records_scores_and_tables_are_equal(all_made: dict[str, Path]) -> None:
     }
     assert {Path(name).suffix for name in folder if name not in archive} == {".png", ".npy"}
     assert any("/sheets/" in name and name.endswith(".png") for name in in_both)
-
-
-@pytest.mark.slow
-def test_the_images_are_equal(made: dict[str, Path]) -> None:
-    equal_images(made)
-
-
-@pytest.mark.slow
-def test_the_images_of_all_studies_are_equal(all_made: dict[str, Path]) -> None:
-    equal_images(all_made)
-
-
-def equal_images(made: dict[str, Path]) -> None:
-    for path in (made["archive"] / "results").rglob("*.zip"):
-        there = made["folder"] / path.relative_to(made["archive"])
+    for path in (all_made["archive"] / "results").rglob("*.zip"):
+        there = all_made["folder"] / path.relative_to(all_made["archive"])
         if path.name != "calls.zip":
             assert names_in(path.with_suffix("")) == names_in(there.with_suffix(""))
             assert not path.with_suffix("").exists()

@@ -131,4 +131,4 @@ def test_memory_does_not_grow_with_the_items(tmp_path: Path) -> None:
         return highest
 
     peak(10)
-    assert peak(20_000) < 1.5 * peak(2_000) + 500_000
+    assert peak(10_000) < 1.5 * peak(1_000) + 250_000

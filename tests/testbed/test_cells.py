@@ -145,6 +145,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setattr(module, "_BATCH", 16)
         monkeypatch.setattr(module, "measure", partial(module.measure, count=8))
     monkeypatch.setattr(cell_classifier, "_calibrate", partial(cell_classifier._calibrate, count=40))
+    draw = cell_classifier.draw
+    monkeypatch.setattr(cell_classifier, "draw", lambda count, rng: draw(min(count, COUNT), rng))
     threads = torch.get_num_threads()
     yield
     torch.use_deterministic_algorithms(False)

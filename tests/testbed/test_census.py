@@ -170,8 +170,9 @@ def seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_census_of_a_few_items_finds_what_the_table_says(seen_once: None) -> None:
+    """Every fifth of a hundred items is asked about: side by side, as many would be less like those of the table."""
     study = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))["edct"]
     assert study["seed"] == SEED
     for name, wanted in KNOWN.items():
-        found = known_truth(census(registry.build("chat", study["vlms"][name]), items(36), 1))
-        assert asdict(found) == pytest.approx(asdict(wanted), abs=0.18), name
+        found = known_truth(census(registry.build("chat", study["vlms"][name]), items(100)[::5], 1))
+        assert asdict(found) == pytest.approx(asdict(wanted), abs=0.12), name

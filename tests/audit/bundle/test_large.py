@@ -6,18 +6,20 @@ hundred thousand items themselves, in some minutes: 140 MB to build the bundle, 
 
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.audit.bundle.large import make
+
 ROOT = Path(__file__).parents[3]
-FEW, MANY, PROMISED = 2_000, 12_000, 100_000
+FEW, MANY, PROMISED = 1_000, 6_000, 100_000
 """Items; memory is measured with few and with many, and told of as many as are promised."""
 SHARDS = 50
 MOST = 500
 """In MB, of each process at its peak."""
-WRITE = "from tests.audit.bundle.large import make; make({items}, {shards})"
 BUILD = (
     "from tests.audit.bundle.large import study; from cfeval.audit.bundle.build import build; "
     "build(study({shards}), Path('../b.zip'))"
@@ -27,9 +29,9 @@ PEAK = "; print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].spl
 """In kB, of the process alone: what `getrusage` says holds also for the one that started it."""
 
 
-def peak(place: Path, code: str, items: int) -> int:
+def peak(place: Path, code: str) -> int:
     """The most memory that a process took, in MB, which ran some code in a folder."""
-    code = "from pathlib import Path; " + code.format(items=items, shards=SHARDS) + PEAK
+    code = "from pathlib import Path; " + code.format(shards=SHARDS) + PEAK
     environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=place, env=environment, capture_output=True, text=True, check=False
@@ -41,8 +43,9 @@ def peak(place: Path, code: str, items: int) -> int:
 def peaks(place: Path, items: int) -> dict[str, int]:
     """Of building the bundle of so many items and of checking it."""
     place.mkdir(parents=True)
-    peak(place, WRITE, items)
-    return {what: peak(place, code, items) for what, code in (("build", BUILD), ("check", CHECK))}
+    with chdir(place):
+        make(items, SHARDS)
+    return {what: peak(place, code) for what, code in (("build", BUILD), ("check", CHECK))}
 
 
 @pytest.mark.slow

@@ -27,13 +27,13 @@ from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval
-from cfeval.testbed.agents import behaviors
+from cfeval.testbed.agents import behaviors, repaint
 from cfeval.testbed.agents.behaviors import BehavingChat, Faculties
-from cfeval.testbed.agents.repaint import find
+from cfeval.testbed.agents.repaint import Found
 from cfeval.testbed.easy_vqa import evidence
 from cfeval.testbed.language.explanations import word_answer, word_claim
 from cfeval.testbed.language.questions import PERSONAS, Persona, parse_question, respond
-from cfeval.testbed.plugins import pair_sets_world
+from cfeval.testbed.plugins import pair_sets_easy_vqa, pair_sets_world
 from cfeval.testbed.plugins.chat_world import draw
 from cfeval.testbed.plugins.chat_world_behavior import Originals
 from cfeval.testbed.records import Scene
@@ -70,7 +70,7 @@ class EasyRule:
         question = parse_question(text)
         assert question is not None
         assert image is not None
-        seen, rng = find(image.pixels), random.Random(request.seed)
+        seen, rng = repaint.find(image.pixels), random.Random(request.seed)
         if len(request.turns) > 1:
             return ChatReply(word_claim(evidence(question, seen.color, seen.shape), rng))
         there = (question.color or seen.color, question.shape or seen.shape) == (seen.color, seen.shape)
@@ -111,8 +111,25 @@ def target(name: str, known: Known) -> ChatModel:
 
 def told_of_easy_vqa(pairs: int) -> list[PairVerdict]:
     """The verdicts of the built-in judge on easy-VQA's target by its rule."""
-    raws = registry.build("pair_sets", {"plugin": "easy_vqa"}).pairs(pairs, PARAMS["seed"])
-    return _judged([item for raw in raws for item in drawn_items(raw, PARAMS["seed"], every=2)], EasyRule())
+    with looked_at_once():
+        raws = registry.build("pair_sets", {"plugin": "easy_vqa"}).pairs(pairs, PARAMS["seed"])
+        return _judged([item for raw in raws for item in drawn_items(raw, PARAMS["seed"], every=2)], EasyRule())
+
+
+@contextmanager
+def looked_at_once() -> Iterator[None]:
+    """The shape of an image is found once, and known when the image is repainted or asked about again."""
+    find, known = repaint.find, dict[bytes, Found]()
+
+    def found(pixels: Pixels) -> Found:
+        if (image := pixels.tobytes()) not in known:
+            known[image] = find(pixels)
+        return known[image]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repaint, "find", found)
+        patch.setattr(pair_sets_easy_vqa, "find", found)
+        yield
 
 
 @cache

@@ -2,17 +2,19 @@
 
 import asyncio
 import random
+from functools import cache
 
 import pytest
 
 from cfeval.core import registry
 from cfeval.core.sampling import derive_seed
+from cfeval.datasets.pair import RawPair
 from cfeval.datasets.sample import RawSample
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi, rate, where
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.stats.intervals import Interval
-from cfeval.testbed.items import generate_items
+from cfeval.testbed.items import Item, generate_items
 from cfeval.testbed.language.explanations import word_claim
 from cfeval.testbed.language.questions import Persona, parse_question, respond
 from cfeval.testbed.plugins.pair_sets_world import change
@@ -26,11 +28,18 @@ def ruled(explanation: str, before: str, after: str) -> Ruling:
     return found
 
 
+@cache
+def drawn() -> list[tuple[RawPair, Item]]:
+    """The pairs, each with the item that its first image is of."""
+    raws = registry.build("pair_sets", {"plugin": "world"}).pairs(PAIRS, SEED)
+    return list(zip(raws, generate_items(PAIRS, SEED), strict=True))
+
+
+@cache
 def told(persona: Persona) -> list[PairVerdict]:
     """What a persona answers and cites of both scenes of every pair."""
     found = []
-    raws = registry.build("pair_sets", {"plugin": "world"}).pairs(PAIRS, SEED)
-    for raw, item in zip(raws, generate_items(PAIRS, SEED), strict=True):
+    for raw, item in drawn():
         question = parse_question(item.question)
         assert question is not None
         _, after = change(question, item.scene, random.Random(derive_seed(SEED, raw.id, "pair")))

@@ -20,7 +20,7 @@ from cfeval.edct.stages import baselines, checks, counterfactuals, instructions,
 from tests.conftest import Run
 from tests.edct.stages.stages import MODELS, OUTPUTS, READS, Stages, staged
 
-FEW, MANY = 50, 250
+FEW, MANY = 40, 140
 AN_ITEM = 1000
 """Bytes; a stage that held what it reads would take from two to ten times as many an item."""
 NOT_LOOKED_UP = {("instructions", "samples"), ("verdicts", "counterfactuals")}
