@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from cfeval import __version__
 from cfeval.core import environment, extras
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
+from cfeval.core.leaving import leave
 from cfeval.core.names import load
 from cfeval.verbs import GROUPS, PANELS, VERBS
 
@@ -21,12 +22,7 @@ _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
 
 def main() -> None:
     """Run the command line."""
-    status = run(sys.argv[1:])
-    if status == -signal.SIGINT:  # a shell ends its loop only where Ctrl-C has ended the command
-        sys.stdout.flush()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-    sys.exit(status)
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:

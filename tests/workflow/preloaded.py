@@ -5,6 +5,7 @@ and standard streams to a server, which forks; the fork imports the code of cfev
 nothing of it is imported before. A signal is passed on, and who is killed takes the fork with it.
 """
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -15,8 +16,10 @@ import signal
 import socket
 import stat
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from snakemake.cli import get_argument_parser
 
@@ -111,8 +114,8 @@ def _watch(asking: socket.socket, child: int) -> None:
     os._exit(0)
 
 
-def main(address: str) -> Any:
-    """Import what all need, serve, and be the program that was asked for."""
+def main(address: str) -> None:
+    """Import what all need, serve, and be the program that was asked for, to its end."""
     sys.path.pop(0)  # the folder that the server was started in
     sys.dont_write_bytecode = False  # whatever is set here: a study's commands compile its code once
     for name in IMPORTED:
@@ -124,8 +127,32 @@ def main(address: str) -> Any:
     module, _, name = PROGRAMS[program].partition(":")
     start = sys.modules["__main__"]
     start.__spec__, start.__file__ = None, sys.argv[0]
-    return getattr(importlib.import_module(module), name)()
+    leave(lambda: getattr(importlib.import_module(module), name)())
+
+
+def leave(run: Callable[[], Any]) -> NoReturn:
+    """Run a program and end as Python does, but for taking apart what was imported, which takes a quarter second."""
+    code: Any
+    try:
+        code = run()
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        code = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    status = 1 if isinstance(code, str) else int(code or 0)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError):  # nobody reads any more
+        sys.stdout.flush()
+        sys.stderr.flush()
+    if status == -signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    main(sys.argv[1])

@@ -4,7 +4,6 @@ A fork has the imports of the parent and nothing else of it. Open files are put 
 so that whatever took hold of `sys.stderr` while it was imported, such as a logging handler, writes to the client's.
 """
 
-import atexit
 import ctypes
 import gc
 import marshal
@@ -13,11 +12,11 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
 from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import NoReturn
 
+from cfeval.core.leaving import leave
 from cfeval.warm import preload
 from cfeval.warm.client import FORWARDED, GO
 
@@ -91,7 +90,7 @@ def answer(request: Command, tell: int) -> NoReturn:
             os.write(tell, f"{module}\n".encode())
         os.close(tell)
     finally:
-        _leave(status)
+        leave(status)
 
 
 def _status(arguments: list[str]) -> int:
@@ -103,26 +102,6 @@ def _status(arguments: list[str]) -> int:
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
         return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
-
-
-def _leave(status: int) -> NoReturn:
-    """End as `multiprocessing` ends its forks: all that Python does on leaving but taking apart what was imported,
-    which for torch takes a second and copies the parent's memory on the way."""
-    try:
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
-        gc.collect()  # what is closed by being forgotten
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:  # nobody reads any more; 120 is what Python then says
-        status = 120
-    except KeyboardInterrupt:
-        status = -signal.SIGINT
-    _libc.fflush(None)
-    if status == -signal.SIGINT:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-    os._exit(status)
 
 
 def _become(request: Command) -> list[str]:

@@ -9,6 +9,7 @@ from functools import cache
 MODULES = (
     "cfeval.core.errors",  # how a run ends that gives no result
     "cfeval.core.environment",  # keys
+    "cfeval.core.leaving",
     "cfeval.core.progress",
     "cfeval.core.provenance",
     "cfeval.core.names",  # what it imports, the plan names
