@@ -71,7 +71,7 @@ def _names(name: str, rows: Sequence[AccuracyRow]) -> dict[str, str]:
 
 def _title(name: str, kind: str, first: bool) -> str:
     title = TITLES.get(kind, kind.replace("_", " "))
-    return plain(f"{name}: {title}" if first else title)
+    return plain(f"{name}:\n{title}" if first else title)  # side by side they would run into the next one
 
 
 def _below(rows: Sequence[AccuracyRow]) -> str:
