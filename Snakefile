@@ -78,7 +78,7 @@ onstart:
         warm.start(
             Path("logs/warm.log"),
             warm_verbs(job.command for job in _to_run),
-            needs=warm_shared(
+            imports=warm_shared(
                 {job.name: {*PLANNER.modules(job), *warm_libraries(STATE.plan(job))} for job in _to_run}
             ),
         )

@@ -55,9 +55,9 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
     """Starts parents that end with the tests."""
     made: list[Warm] = []
 
-    def begin(modules: Sequence[str], needs: Mapping[str, Sequence[str]] | None = None) -> Jobs:
+    def begin(modules: Sequence[str], imports: Mapping[str, Sequence[str]] | None = None) -> Jobs:
         log, jobs = tmp_path_factory.mktemp("parent") / "warm.log", environment()
-        warm = start(log, modules, jobs, needs)
+        warm = start(log, modules, jobs, imports)
         assert warm is not None
         made.append(warm)
         return Jobs(warm, jobs, log)

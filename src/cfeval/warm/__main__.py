@@ -11,14 +11,14 @@ from pathlib import Path
 
 from cfeval.warm import parent
 from cfeval.warm.request import answer
-from cfeval.warm.start import NEEDS
+from cfeval.warm.start import IMPORTS
 
 
 def main() -> None:
     """Serve until the run has ended, and in each fork run a command."""
     listener, life, folder, *modules = sys.argv[1:]
-    needs = json.loads(Path(folder, NEEDS).read_text(encoding="utf-8"))
-    held = parent.prepare(socket.socket(fileno=int(listener)), int(life), modules, needs)
+    imports = json.loads(Path(folder, IMPORTS).read_text(encoding="utf-8"))
+    held = parent.prepare(socket.socket(fileno=int(listener)), int(life), modules, imports)
     request = parent.serve(held)
     if request is not None:
         answer(request, held.tell)

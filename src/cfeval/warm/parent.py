@@ -36,7 +36,7 @@ class Parent:
         ended: readable when a fork has ended.
         learnt: what forks have loaded, a module a line.
         tell: where forks write that.
-        needs: what to import before a job, by the job's first output.
+        imports: what to import before a job, by the job's first output.
         events: all that is waited for; a client's connection goes with the process id of its fork.
         jobs: the client of each fork, by process id.
         wanted: modules still to import.
@@ -49,7 +49,7 @@ class Parent:
     ended: socket.socket
     learnt: int
     tell: int
-    needs: Mapping[str, Sequence[str]]
+    imports: Mapping[str, Sequence[str]]
     events: selectors.BaseSelector = field(default_factory=selectors.PollSelector)
     jobs: dict[int, socket.socket] = field(default_factory=dict)
     wanted: deque[str] = field(default_factory=deque)
@@ -57,7 +57,7 @@ class Parent:
     told: set[str] = field(default_factory=set)
 
 
-def prepare(listener: socket.socket, life: int, modules: Sequence[str], needs: Mapping[str, Sequence[str]]) -> Parent:
+def prepare(listener: socket.socket, life: int, modules: Sequence[str], imports: Mapping[str, Sequence[str]]) -> Parent:
     """Import what all commands need, or only the modules named, and get ready to serve."""
     gc.disable()
     record()
@@ -68,7 +68,7 @@ def prepare(listener: socket.socket, life: int, modules: Sequence[str], needs: M
     wake.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake.detach())
-    parent = Parent(listener, life, ended, *os.pipe(), needs)
+    parent = Parent(listener, life, ended, *os.pipe(), imports)
     for source in (listener, life, ended, parent.learnt):
         parent.events.register(source, selectors.EVENT_READ)
     _settle(parent)
@@ -146,7 +146,7 @@ def _admitted(parent: Parent) -> Command | None:
 def _has_imported(parent: Parent, request: Command) -> bool:
     """Import what a job needs that later ones need too; whether forks are possible afterwards."""
     outputs = map(os.fsdecode, request.arguments[1:2])  # `stage OUTPUT`
-    new = [module for output in outputs for module in parent.needs.get(output, ()) if module not in parent.asked]
+    new = [module for output in outputs for module in parent.imports.get(output, ()) if module not in parent.asked]
     parent.asked.update(new)
     for module in new:
         preload.load(module)

@@ -44,9 +44,9 @@ def loaded() -> set[str]:
     return {name for name in sys.modules.copy() if name in LATE or name.startswith("cfeval.")}
 
 
-def shared(needs: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+def shared(imports: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Of what each job may use, by its name, the modules that another one may use too."""
-    of_jobs = {job: set(modules) for job, modules in needs.items()}
+    of_jobs = {job: set(modules) for job, modules in imports.items()}
     users = Counter(module for modules in of_jobs.values() for module in modules)
     return {job: sorted(module for module in modules if users[module] > 1) for job, modules in of_jobs.items()}
 

@@ -21,7 +21,7 @@ _ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """What Snakemake sets for a job of one thread. Libraries read it when they are imported; other jobs run cold."""
 _running: list["Warm"] = []
 """Parents that were started: they end when nobody holds them any more, and a caller may let go of what it is given."""
-NEEDS = "needs.json"
+IMPORTS = "imports.json"
 """The file in the parent's folder that says what to import before which job."""
 _LONGEST = 100
 """Bytes that the path of a socket may have, a few less than the kernel's limit."""
@@ -60,7 +60,7 @@ def start(
     log: Path,
     modules: Sequence[str] = (),
     environment: MutableMapping[str, str] = os.environ,
-    needs: Mapping[str, Sequence[str]] | None = None,
+    imports: Mapping[str, Sequence[str]] | None = None,
 ) -> Warm | None:
     """Start a parent that ends with this process, however that ends, and let `cfeval` be its client.
 
@@ -71,7 +71,7 @@ def start(
         modules: what it imports at first; empty: all verbs.
         environment: the environment of the jobs; PATH and CFEVAL_WARM are set in it. Where CFEVAL_WARM is empty
             already, no parent is wanted.
-        needs: what it imports before it forks for `cfeval stage OUTPUT`, by output.
+        imports: what it imports before it forks for `cfeval stage OUTPUT`, by output.
 
     Returns:
         The parent; None where there can be none, and commands run cold as ever.
@@ -88,7 +88,7 @@ def start(
             listener.bind(f"{folder}/s")
             listener.listen(128)
             _write_client(folder)
-            (folder / NEEDS).write_text(json.dumps(needs or {}), encoding="utf-8")
+            (folder / IMPORTS).write_text(json.dumps(imports or {}), encoding="utf-8")
             own = {client.VARIABLE: f"{folder}/s", "PATH": f"{folder}{os.pathsep}{environment.get('PATH', os.defpath)}"}
             command = [sys.executable, "-P", "-m", "cfeval.warm"]
             process = subprocess.Popen(

@@ -45,7 +45,7 @@ def test_a_solver_without_a_score_says_so() -> None:
 def test_sets_stand_below_each_other() -> None:
     found = material({condition(of="one"): pair_scores([1], [0]), condition(of="two"): pair_scores([1], [0])})
     of = panels(accuracy.draw(TABLE3.rows(found)))
-    assert list(of) == ["one: Numerical, direct", "two: Numerical, direct"]
+    assert list(of) == ["one:\nNumerical, direct", "two:\nNumerical, direct"]
 
 
 @pytest.mark.slow
