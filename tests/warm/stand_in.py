@@ -79,10 +79,11 @@ def leave() -> int:
 
 
 def parent() -> int:
-    """Print how many threads the parent has, and whether torch or the parent has touched a GPU."""
-    torch, of = sys.modules.get("torch"), Path(f"/proc/{os.getppid()}")
-    threads = len(list((of / "task").iterdir()))
-    print(json.dumps([threads, "libcuda.so" in (of / "maps").read_text(), torch and torch.cuda.is_initialized()]))
+    """Print how many threads the parent has, and whether it has opened a GPU or torch would refuse one in a fork."""
+    torch, of = sys.modules["torch"], Path(f"/proc/{os.getppid()}")
+    threads, files = len(list((of / "task").iterdir())), (str(file.readlink()) for file in (of / "fd").iterdir())
+    opened = any(file.startswith("/dev/nvidia") for file in files)
+    print(json.dumps([threads, opened, torch.cuda.is_initialized() or torch._C._cuda_isInBadFork()]))
     return 0
 
 

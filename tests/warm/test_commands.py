@@ -157,6 +157,12 @@ def test_a_parent_with_a_thread_serves_nobody(started: Starts) -> None:
     assert jobs.log.read_text() == "commands run cold from here on: imports have started 1 threads\n"
 
 
+def test_a_parent_whose_forks_torch_would_refuse_a_gpu_serves_nobody(started: Starts) -> None:
+    jobs = started([*STAND_IN, "tests.warm.refuses_in_forks"])
+    assert "no command 'show'" in jobs.run("show").stderr
+    assert jobs.log.read_text() == "commands run cold from here on: imports have started the driver of the GPU\n"
+
+
 def test_the_client_imports_next_to_nothing() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]; import client; print(*sys.modules)"
     client = Path(__file__).parents[2] / "src/cfeval/warm"

@@ -9,10 +9,12 @@ import atexit
 import gc
 import logging
 import multiprocessing.util
+import os
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -26,7 +28,7 @@ LATE = {
 }
 """Libraries that functions of the project import. statsmodels is left out: pandas, with pyarrow, starts a thread."""
 _THREADS = Path("/proc/self/task")
-_MAPS = Path("/proc/self/maps")
+_FILES = Path("/proc/self/fd")
 
 
 def verbs(commands: Iterable[Sequence[str]] | None = None) -> list[str]:
@@ -82,10 +84,24 @@ def settle() -> None:
 def why_not_fork() -> str | None:
     """Why forks of this process could hang or fail; None where they cannot.
 
-    A fork has one thread, whatever locks the others held. And a GPU's driver, once loaded, refuses to work in a fork.
+    A fork has one thread, whatever locks the others held. And a GPU's driver, once started, refuses to work in a fork;
+    torch's import on a machine with a GPU only loads it, that of diffusers asks it for GPUs.
     """
     if (count := len(list(_THREADS.iterdir()))) > 1:
         return f"imports have started {count - 1} threads"
-    if "libcuda.so" in _MAPS.read_text():
-        return "imports have loaded the driver of the GPU"
-    return None
+    return "imports have started the driver of the GPU" if _has_started_driver() else None
+
+
+def _has_started_driver() -> bool:
+    """Whether a GPU's driver has been started: its device is open, or torch says in a fork that it would refuse."""
+    for file in _FILES.iterdir():
+        with suppress(FileNotFoundError):  # the folder, which is listed
+            if str(file.readlink()).startswith("/dev/nvidia"):
+                return True
+    refuses = getattr(getattr(sys.modules.get("torch"), "_C", None), "_cuda_isInBadFork", None)
+    if refuses is None:
+        return False
+    fork = os.fork()
+    if fork == 0:
+        os._exit(bool(refuses()))
+    return os.waitpid(fork, 0)[1] != 0
