@@ -106,7 +106,7 @@ def test_the_parent_learns_what_two_commands_load(jobs: Jobs) -> None:
 def test_what_two_jobs_may_use_is_imported_before_the_first_of_them(started: Starts) -> None:
     assert libraries({"versions": {"python": "3.11", "torch": "2", "scipy": "1"}}) == {"torch"}
     scene, rendered = "cfeval.testbed.scenes", "cfeval.testbed.render"
-    imports = shared({scene: [scene, rendered], rendered: [rendered]})
+    imports = shared({scene: [scene, rendered, "a_plugins.script"], rendered: [rendered, "a_plugins.script"]})
     assert imports == {scene: [rendered], rendered: [rendered]}
     jobs = started(STAND_IN, imports)
     assert jobs.run("was-loaded", "cfeval.testbed.items").stdout == "False\n"

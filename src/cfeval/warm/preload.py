@@ -43,12 +43,17 @@ def verbs(commands: Iterable[Sequence[str]] | None = None) -> list[str]:
 
 def loaded() -> set[str]:
     """Those modules of this process that are worth importing once for all jobs."""
-    return {name for name in sys.modules.copy() if name in LATE or name.startswith("cfeval.")}
+    return {name for name in sys.modules.copy() if _is_worth(name)}
+
+
+def _is_worth(module: str) -> bool:
+    """Whether it is the project's or one of the libraries: what else a plugin has, its jobs import themselves."""
+    return module in LATE or module.startswith("cfeval.")
 
 
 def shared(imports: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Of what each job may use, by its name, the modules that another one may use too."""
-    of_jobs = {job: set(modules) for job, modules in imports.items()}
+    of_jobs = {job: set(filter(_is_worth, modules)) for job, modules in imports.items()}
     users = Counter(module for modules in of_jobs.values() for module in modules)
     return {job: sorted(module for module in modules if users[module] > 1) for job, modules in of_jobs.items()}
 
