@@ -1,4 +1,7 @@
-"""A module that stands where torch does after it was asked for GPUs: in a fork it would refuse them."""
+"""A module that stands where torch does after it was asked for GPUs: in a fork it would refuse them.
+
+With `tests.warm.driver`, which comes first, there is a driver to be asked; without, none.
+"""
 
 import os
 import sys

@@ -158,9 +158,16 @@ def test_a_parent_with_a_thread_serves_nobody(started: Starts) -> None:
 
 
 def test_a_parent_whose_forks_torch_would_refuse_a_gpu_serves_nobody(started: Starts) -> None:
-    jobs = started([*STAND_IN, "tests.warm.refuses_in_forks"])
+    jobs = started([*STAND_IN, "tests.warm.driver", "tests.warm.refuses_in_forks"])
     assert "no command 'show'" in jobs.run("show").stderr
     assert jobs.log.read_text() == "commands run cold from here on: imports have started the driver of the GPU\n"
+
+
+@pytest.mark.parametrize("module", ["tests.warm.driver", "tests.warm.refuses_in_forks"])
+def test_a_driver_that_is_only_loaded_or_not_there_forbids_nothing(started: Starts, module: str) -> None:
+    jobs = started([*STAND_IN, module])
+    assert jobs.run("was-loaded", "json").stdout == "True\n"
+    assert jobs.log.read_text() == ""
 
 
 def test_the_client_imports_next_to_nothing() -> None:

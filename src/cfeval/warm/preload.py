@@ -29,6 +29,7 @@ LATE = {
 """Libraries that functions of the project import. statsmodels is left out: pandas, with pyarrow, starts a thread."""
 _THREADS = Path("/proc/self/task")
 _FILES = Path("/proc/self/fd")
+_MAPS = Path("/proc/self/maps")
 
 
 def verbs(commands: Iterable[Sequence[str]] | None = None) -> list[str]:
@@ -98,7 +99,12 @@ def why_not_fork() -> str | None:
 
 
 def _has_started_driver() -> bool:
-    """Whether a GPU's driver has been started: its device is open, or torch says in a fork that it would refuse."""
+    """Whether a GPU's driver is there and started: its device is open, or torch says in a fork that it would refuse.
+
+    Without a driver torch may refuse too, once it was asked for GPUs; there is nothing then that a fork could want.
+    """
+    if "libcuda.so" not in _MAPS.read_text():
+        return False
     for file in _FILES.iterdir():
         with suppress(FileNotFoundError):  # the folder, which is listed
             if str(file.readlink()).startswith("/dev/nvidia"):
