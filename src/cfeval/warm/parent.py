@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -73,13 +73,6 @@ def prepare(listener: socket.socket, life: int, modules: Sequence[str], imports:
         parent.events.register(source, selectors.EVENT_READ)
     _settle(parent)
     return parent
-
-
-def want(parent: Parent, modules: Iterable[str]) -> None:
-    """Import some modules when no client waits."""
-    new = [module for module in modules if module not in parent.asked]
-    parent.asked.update(new)
-    parent.wanted.extend(new)
 
 
 def serve(parent: Parent) -> Command | None:
@@ -223,6 +216,7 @@ def _reap(parent: Parent) -> None:
 def _learn(parent: Parent) -> None:
     """Import what two commands have loaded; more of their kind will want it too, while one may be the only one."""
     for module in os.read(parent.learnt, 1 << 16).decode().split():
-        if module in parent.told:
-            want(parent, [module])
+        if module in parent.told and module not in parent.asked:
+            parent.asked.add(module)
+            parent.wanted.append(module)
         parent.told.add(module)
