@@ -1,4 +1,4 @@
-"""One condition of each kind of edct, made here and now, has the bytes from which the sealed tables were made.
+"""One condition of each kind of edct and cvqa, made here and now, has the bytes that the sealed tables were made from.
 
 The whole of the studies is made by `make seal-all` before a release; the sidecars beside the sealed tables name by hash
 every file that they rest on, so that a few conditions tell whether this machine would make the same. Conditions of vce
@@ -15,6 +15,7 @@ from tests.workflow.study import PROJECT, whole
 
 CALIBRATION = ["--configfile", "workflow/params/calibration.yaml"]
 EDCT = "results/calibration/edct/scores/world"
+CVQA = "results/cvqa/scores"
 KINDS = {
     "an editor that goes wrong, behind a gate": (
         CALIBRATION,
@@ -38,6 +39,14 @@ KINDS = {
             f"{EDCT}/mixed-50/grammar-first/edct-2025/scene/grammar.csv",
             f"{EDCT}/prior/grammar/uncited-edit/scene/grammar.csv",
         ],
+    ),
+    "programs and a model on a set that is built": (
+        [],
+        [f"{CVQA}/built/{solver}.jsonl" for solver in ("world-programs", "world-cot")],
+    ),
+    "a model and an agent on puzzles": (
+        [],
+        [f"{CVQA}/synthetic-fresh/puzzles.jsonl", f"{CVQA}/synthetic/agent.jsonl"],
     ),
 }
 

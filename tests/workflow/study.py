@@ -21,6 +21,7 @@ import yaml
 PROJECT = Path(__file__).resolve().parents[2]
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
 WHOLE = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")
+MEMORY = (".cfeval/packages.json", ".cfeval/sources.json")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 PROGRAMS = "STUDY_PROGRAMS"
 """The variable that names a folder of programs that come before the installed ones."""
@@ -293,10 +294,11 @@ def whole(root: Path) -> Study:
 
 
 def _take(names: tuple[str, ...], root: Path) -> None:
-    root.mkdir(parents=True)
-    for name in names:
+    """Copies, with the bytecode and what this machine has worked out about just this code and these packages."""
+    (root / ".cfeval").mkdir(parents=True)
+    for name in (*names, *filter(lambda memory: (PROJECT / memory).exists(), MEMORY)):
         if (PROJECT / name).is_dir():
-            shutil.copytree(PROJECT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(PROJECT / name, root / name)
         else:
             shutil.copy2(PROJECT / name, root / name)
 
