@@ -22,6 +22,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
 WHOLE = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")
 MEMORY = (".cfeval/packages.json", ".cfeval/sources.json")
+"""What a machine has worked out about its packages and about code by its hash; a study that is copied keeps it."""
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 PROGRAMS = "STUDY_PROGRAMS"
 """The variable that names a folder of programs that come before the installed ones."""
@@ -294,7 +295,7 @@ def whole(root: Path) -> Study:
 
 
 def _take(names: tuple[str, ...], root: Path) -> None:
-    """Copies, with the bytecode and what this machine has worked out about just this code and these packages."""
+    """Copy them, with their bytecode and, where the project has been run, its memory."""
     (root / ".cfeval").mkdir(parents=True)
     for name in (*names, *filter(lambda memory: (PROJECT / memory).exists(), MEMORY)):
         if (PROJECT / name).is_dir():
