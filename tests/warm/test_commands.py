@@ -130,20 +130,37 @@ def test_the_parent_imports_what_the_jobs_of_the_run_call_and_no_other_study() -
 def test_another_environment_runs_cold(jobs: Jobs, cold: dict[str, str]) -> None:
     ended = jobs.run("show", "a b", env=cold)
     assert (ended.returncode, ended.stdout) == (5, "cold show a b\n")
+    assert jobs.log.read_text().endswith("a command runs cold: it has other values of PYTHONPATH\n")
+
+
+def test_only_variables_that_are_read_where_they_are_used_may_differ() -> None:
+    other = {b"TMPDIR": b"/elsewhere", b"CUDA_VISIBLE_DEVICES": b"1", b"OMP_NUM_THREADS": b"64", b"SLURM_JOB_ID": b"17"}
+    found = request.differing(request.Command([], {**request._OWN, **other}, 0, ()))
+    assert found == ["OMP_NUM_THREADS", "SLURM_JOB_ID"]
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "can"),
+    ("name", "value"),
     [
-        (b"TMPDIR", b"/elsewhere", True),
-        (b"CUDA_VISIBLE_DEVICES", b"1", True),
-        (b"OMP_NUM_THREADS", b"64", False),
-        (b"SLURM_JOB_ID", b"17", False),
+        ("PS1", "(.venv) $ "),  # exported where a virtual environment is activated
+        ("PS2", "> "),
+        ("PS4", "+ $LINENO "),
+        ("IFS", ":"),
+        ("OPTIND", "3"),
+        ("BASH_FUNC_module%%", "() {  true\n}"),  # a cluster's `module`
+        ("a.name", "that is no shell's"),
     ],
 )
-def test_only_variables_that_are_read_where_they_are_used_may_differ(name: bytes, value: bytes, can: bool) -> None:
-    other = {**request._OWN, name: value}
-    assert request.can_be_forked(request.Command([], other, 0, ())) is can
+def test_a_job_is_a_fork_whatever_its_shell_makes_of_a_variable(
+    started: Starts, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    jobs = started(STAND_IN)
+    ended = subprocess.run(
+        ["bash", "-c", "set -euo pipefail; cfeval show"], env=jobs.environment, capture_output=True, input="", text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert shown(ended)["arguments"] == ["cfeval", "show"]
 
 
 @pytest.mark.slow

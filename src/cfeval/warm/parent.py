@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from cfeval.core.provenance.loading import record
 from cfeval.warm import preload
 from cfeval.warm.client import FORWARDED, STARTED
-from cfeval.warm.request import Command, can_be_forked, die_with, receive
+from cfeval.warm.request import Command, die_with, differing, receive
 
 _PATIENCE = 5.0
 """Seconds for a client to send its request, and for forks to end by themselves when the run has ended."""
@@ -121,7 +121,9 @@ def _admitted(parent: Parent) -> Command | None:
     request = receive(connection)
     process = None
     if request is not None:
-        process = _forked(parent) if can_be_forked(request) and _has_imported(parent, request) else None
+        if names := differing(request):
+            print(f"a command runs cold: it has other values of {', '.join(names)}", file=sys.stderr, flush=True)
+        process = _forked(parent) if not names and _has_imported(parent, request) else None
         if process == 0:
             connection.close()
             return request

@@ -22,8 +22,10 @@ from cfeval.warm.client import FORWARDED, GO
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
+_OF_SHELLS = b"_ OLDPWD PWD SHLVL PS1 PS2 PS3 PS4 IFS OPTIND SHELLOPTS BASHOPTS".split()
+"""What shells keep for themselves: bash takes PS1, which an activated virtual environment exports, from jobs."""
 _CHANGING = frozenset(
-    b"_ OLDPWD PATH PWD SHLVL TMPDIR TMP TEMP TEMPDIR CUDA_VISIBLE_DEVICES CFEVAL_CALLS CFEVAL_WARM".split()
+    [*_OF_SHELLS, *b"PATH TMPDIR TMP TEMP TEMPDIR CUDA_VISIBLE_DEVICES CFEVAL_CALLS CFEVAL_WARM".split()]
 )
 """Variables that are read where they are used. Any other may have been read by a library when it was imported, such as
 the number of threads, so a command with another value than the parent's cannot be a fork of it."""
@@ -66,10 +68,16 @@ def receive(connection: socket.socket) -> Command | None:
     return None
 
 
-def can_be_forked(request: Command) -> bool:
-    """Whether a fork would behave as a process that starts with the request's environment."""
+def _may_change(name: bytes) -> bool:
+    """Whether a variable may have another value: one that is no identifier is a function that bash exports."""
+    return name in _CHANGING or not name.replace(b"_", b"a").isalnum()
+
+
+def differing(request: Command) -> list[str]:
+    """The variables for which a fork would not behave as a process that starts with the request's environment."""
     asked = request.environment
-    return all(_OWN.get(name) == asked.get(name) for name in {*_OWN, *asked} - _CHANGING)
+    names = (name for name in {*_OWN, *asked} if _OWN.get(name) != asked.get(name) and not _may_change(name))
+    return sorted(map(os.fsdecode, names))
 
 
 def die_with(parent: int) -> None:
@@ -111,7 +119,7 @@ def _become(request: Command) -> list[str]:
     os.fchdir(request.files[3])
     request.close()
     os.umask(request.mask)
-    for name in _CHANGING:  # the others are the parent's, or libraries have set them
+    for name in filter(_may_change, {*os.environb, *request.environment}):  # libraries may have set the others
         if name in request.environment:
             os.environb[name] = request.environment[name]
         else:
