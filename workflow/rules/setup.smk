@@ -6,6 +6,8 @@ Steps: 1. let the workflow and its jobs use this folder's code. 2. show a line a
 use its parameters.
 """
 
+import atexit
+import gc
 import sys
 
 from snakemake.logging import logger
@@ -17,6 +19,8 @@ _here = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 CHECKOUT = _here.parents[1] if (_here.parents[1] / "src/cfeval").is_dir() else None
 if CHECKOUT:
     sys.path.insert(0, str(CHECKOUT / "src"))
+
+atexit.register(gc.freeze)  # or Python, at its end, would look through all that is imported, more than once
 
 import json
 

@@ -1,7 +1,7 @@
 """A job before it runs: what it is given, takes in and makes, and whose code it runs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 ENDING = ".made.json"
@@ -61,7 +61,7 @@ class Job:
 
     def as_json(self) -> dict[str, Any]:
         """The job as JSON can hold it."""
-        return asdict(self)
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> "Job":
