@@ -20,24 +20,14 @@ import pytest
 from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.vce.records import GroupScore, VceCounterfactual
-from tests.workflow.study import PROJECT, Study, whole
+from tests.sealed.conftest import GUIDED, VCE, groups
+from tests.workflow.study import PROJECT, Study
 
 Figures = dict[str, float]
-Condition = tuple[str, str]
-"""Classifier and method."""
-
-CONDITIONS: tuple[Condition, ...] = (("brittle", "base"), ("standard", "maskdime"))
 COUNTED = ("ta", "oa", "fr", "misread", "ota", "cv")
 """Shares of counterfactuals."""
 OTHERWISE, RELATIVE, ABSOLUTE = 2, 0.01, 0.01
 """Of a condition's counterfactuals, how many may come out otherwise; by how much other figures may differ."""
-
-MORE_GUIDANCE = """\
-vce:
-  methods:
-    base: {preset: dbvce, respacing: "20", start: 0.4, scales: [1.1], lp_weight: 0.3}
-"""
-"""An overlay by which the base method is guided a tenth more than in the sealed tables."""
 
 COMMANDS = "import json, sys; from cfeval.cli import run; sys.exit(any(run(words) for words in json.load(sys.stdin)))"
 """Runs commands in one process, which imports their libraries once, under the environment that it is given."""
@@ -55,39 +45,26 @@ PROCESSORS = {
         "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
     },
     "AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
-    "AVX-512": {
-        "ATEN_CPU_CAPABILITY": "avx512",
-        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
-        "MKL_ENABLE_INSTRUCTIONS": "AVX512",
-    },
 }
-"""What torch, oneDNN and MKL are told to use; what a processor lacks, they leave."""
+"""What torch, oneDNN and MKL are told to use; what a processor lacks, they leave. This one may have AVX-512."""
 
 
 @pytest.fixture(scope="module")
-def sealed() -> dict[Condition, Figures]:
+def sealed() -> dict[str, Figures]:
     """The means over groups in the sealed table of methods, by condition."""
-    found: dict[Condition, Figures] = defaultdict(dict)
+    found: dict[str, Figures] = defaultdict(dict)
     with (PROJECT / "results/vce/tables/vce_methods.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["mean"] and not row["metric"].endswith(("_se", "denoiser_calls")):  # errors of others; of the method
-                found[row["classifier"], row["method"]][row["metric"]] = float(row["mean"])
+                found[f"{row['classifier']}/{row['method']}"][row["metric"]] = float(row["mean"])
     return found
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """A copy of the project, with none of its results."""
-    return whole(tmp_path_factory.mktemp("sealed") / "study")
-
-
-def figures(study: Study, condition: Condition, *options: str, where: str = "results/vce") -> Figures:
-    """A condition, made: the means over its groups of all figures."""
-    file = f"{where}/groups/world/world/{'/'.join(condition)}.jsonl"
-    study.run("snakemake", *options, "--", file)
-    groups = list(read_jsonl(study.root / file, GroupScore))
-    names = {name for group in groups for name in group.figures}
-    found = {name: mean(group.figures[name] for group in groups if name in group.figures) for name in names}
+def figures(study: Study, file: str) -> Figures:
+    """Of a condition that was made, the means over its groups of all figures."""
+    made = list(read_jsonl(study.root / file, GroupScore))
+    names = {name for group in made for name in group.figures}
+    found = {name: mean(group.figures[name] for group in made if name in group.figures) for name in names}
     return found | {"ota": found["ota_mean"]}
 
 
@@ -101,23 +78,20 @@ def differing(found: Mapping[str, float], expected: Mapping[str, float], count: 
     return wrong
 
 
-@pytest.mark.parametrize("condition", CONDITIONS, ids="/".join)
+@pytest.mark.parametrize("condition", VCE)
 def test_a_condition_made_here_has_the_figures_of_the_sealed_one(
-    condition: Condition, sealed: dict[Condition, Figures], study: Study
+    condition: str, sealed: dict[str, Figures], study: Study
 ) -> None:
-    assert differing(figures(study, condition), sealed[condition]) == []
+    assert differing(figures(study, groups(condition)), sealed[condition]) == []
 
 
-def test_a_tenth_more_guidance_is_told_from_the_sealed_condition(
-    sealed: dict[Condition, Figures], study: Study
-) -> None:
-    (study.root / "defect.yaml").write_text(MORE_GUIDANCE)
-    found = figures(study, CONDITIONS[0], "--configfile", "defect.yaml", where="results/defect/vce")
-    assert len(differing(found, sealed[CONDITIONS[0]])) > 3
+def test_a_tenth_more_guidance_is_told_from_the_sealed_condition(sealed: dict[str, Figures], study: Study) -> None:
+    found = figures(study, groups(GUIDED, "results/calibration"))
+    assert len(differing(found, sealed[GUIDED])) > 3
 
 
-def test_conditions_are_told_from_one_another(sealed: dict[Condition, Figures]) -> None:
-    for condition in CONDITIONS:
+def test_conditions_are_told_from_one_another(sealed: dict[str, Figures]) -> None:
+    for condition in VCE:
         others = [other for other in sealed if other != condition]
         assert others
         assert all(len(differing(sealed[other], sealed[condition])) > 3 for other in others)
