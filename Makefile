@@ -69,8 +69,12 @@ test-sealed: setup ## One condition of each kind made anew: the sealed bytes, of
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -n $(CORES) --dist loadfile --no-loadscope-reorder tests/workflow
 
-test-slurm: slurm ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
+test-slurm: setup .slurm/ready ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/slurm
+
+.slurm/ready: profiles/slurm/requirements.lock | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .slurm --requirement $<
+	touch $@
 
 test-storage: setup ## A study whose results a storage provider keeps, and jobs that start in empty folders (needs rsync).
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/storage

@@ -11,10 +11,13 @@ import pytest
 from tests.slurm.cluster import ADVICE, Cluster, missing, running
 from tests.workflow.study import PROJECT, Study, lay_out, offer
 
+PLUGIN = PROJECT / ".slurm"
+"""Where `make test-slurm` installs Snakemake's plugin, which would slow down every start of Snakemake in `.venv`."""
+
 
 @dataclass
 class SlurmStudy(Study):
-    """A study whose commands can reach the cluster; `profile` sends its jobs there."""
+    """A study whose commands can reach the cluster and find Snakemake's plugin; `profile` sends its jobs there."""
 
     cluster: Cluster
 
@@ -22,7 +25,11 @@ class SlurmStudy(Study):
     def environment(self) -> dict[str, str]:
         """That of every study, and the variables by which Slurm is found."""
         usual, slurms = super().environment, self.cluster.environment
-        return usual | slurms | {"PATH": f"{usual['PATH'].split(':')[0]}:{slurms['PATH']}"}
+        return usual | {
+            **slurms,
+            "PATH": f"{usual['PATH'].split(':')[0]}:{slurms['PATH']}",
+            "PYTHONPATH": f"{usual['PYTHONPATH']}:{PLUGIN}",
+        }
 
     def copy(self, to: Path) -> Study:
         """The same study in another folder, for a run without the cluster."""
