@@ -104,9 +104,9 @@ def test_a_slow_answer_is_cut_off_by_our_own_deadline(llmock: LLMock, configure:
 def test_under_chaos_every_answer_that_counts_is_one_and_the_client_behaves(
     llmock: LLMock, configure: Configure
 ) -> None:
-    configure(max_retries=49)  # a third of the attempts fails, so that some call of thirty would use up a few
+    configure(max_retries=9)  # once in a hundred thousand times one of thirty calls fails as often as that
     llmock._server.state.chaos = llmock._server.app.state.chaos_settings = ChaosSettings(
-        error_rates={429: 0.15, 500: 0.1, 503: 0.1, 400: 0.05}, latency_ms=10
+        error_rates={429: 0.1, 500: 0.06, 503: 0.06, 400: 0.05}, latency_ms=10
     )
     replies = ask(llmock, 30)
     assert {reply.status for reply in replies} <= {Status.OK, Status.REJECTED}
