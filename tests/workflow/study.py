@@ -84,6 +84,7 @@ class Study:
             "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.home / "lib")]),
             "CFEVAL_JOBS_LOG": str(self.log),
             "OMP_NUM_THREADS": "1",
+            "PS1": "(.venv) $ ",  # as a virtual environment that is activated exports it
             "DVC_NO_ANALYTICS": "1",
             "DVC_SITE_CACHE_DIR": str(self.home / "site"),
             "DVC_GLOBAL_CONFIG_DIR": str(self.home / "config"),

@@ -37,6 +37,10 @@ def test_the_first_run_makes_all_and_the_next_nothing(finished: Study, first_job
     assert not kept, "not one job was even started"
 
 
+def test_no_job_of_a_run_starts_cold(truth: Study) -> None:
+    assert (truth.root / "logs/warm.log").read_text() == ""
+
+
 def test_case_e_no_option_talks_snakemake_out_of_a_stale_job(truth: Study, copy: Copy) -> None:
     """The study has Snakemake's own records, with checksums, of a run of all triggers."""
     study = copy(truth)
