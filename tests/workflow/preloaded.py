@@ -28,7 +28,7 @@ IMPORTED = (
     *("snakemake.executors.local", "snakemake.persistence", "snakemake.report", "smart_open"),
     *("dvc.cli.parser", "dvc.repo", "dvc.commands.repro", "dvc.repo.graph", "dvc.repo.reproduce", "networkx"),
     *("dulwich.porcelain", "ruamel.yaml", "scmrepo.git"),
-    *("numpy", "pandas", "PIL.Image", "pydantic", "rich.progress", "typer", "yaml"),
+    *("numpy", "PIL.Image", "pydantic", "rich.progress", "typer", "yaml"),
 )
 _SPEC = importlib.util.spec_from_file_location(
     "leaving", Path(__file__).parents[2] / "src/cfeval/core/leaving.py"
