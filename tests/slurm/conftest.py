@@ -23,7 +23,7 @@ class SlurmStudy(Study):
 
     @property
     def environment(self) -> dict[str, str]:
-        """That of every study, and the variables by which Slurm is found."""
+        """That of every study, and the variables by which Slurm and Snakemake's plugin for it are found."""
         usual, slurms = super().environment, self.cluster.environment
         return usual | {
             **slurms,

@@ -13,14 +13,14 @@ import sys
 from snakemake.logging import logger
 from snakemake.settings.types import Quietness
 
+atexit.register(gc.freeze)  # or Python, at its end, would look through all that is imported, more than once
+
 # A checkout runs its own code, whatever is installed; the workflow of an installed package, or one that another workflow
 # takes in from GitHub, the package that is installed.
 _here = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 CHECKOUT = _here.parents[1] if (_here.parents[1] / "src/cfeval").is_dir() else None
 if CHECKOUT:
     sys.path.insert(0, str(CHECKOUT / "src"))
-
-atexit.register(gc.freeze)  # or Python, at its end, would look through all that is imported, more than once
 
 import json
 

@@ -22,7 +22,7 @@ from cfeval.warm.client import FORWARDED, GO
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
-_OF_SHELLS = b"_ OLDPWD PWD SHLVL PS1 PS2 PS3 PS4 IFS OPTIND SHELLOPTS BASHOPTS".split()
+_OF_SHELLS = b"_ OLDPWD PWD SHLVL PS1 PS2 PS4 IFS OPTIND SHELLOPTS BASHOPTS".split()
 """What shells keep for themselves: bash takes PS1, which an activated virtual environment exports, from jobs."""
 _CHANGING = frozenset(
     [*_OF_SHELLS, *b"PATH TMPDIR TMP TEMP TEMPDIR CUDA_VISIBLE_DEVICES CFEVAL_CALLS CFEVAL_WARM".split()]
@@ -69,8 +69,8 @@ def receive(connection: socket.socket) -> Command | None:
 
 
 def _may_change(name: bytes) -> bool:
-    """Whether a variable may have another value: one that is no identifier is a function that bash exports."""
-    return name in _CHANGING or not name.replace(b"_", b"a").isalnum()
+    """Whether a variable may have another value: sh drops what is no identifier, as functions that bash exports."""
+    return name in _CHANGING or not os.fsdecode(name).isidentifier()
 
 
 def differing(request: Command) -> list[str]:
