@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.table import Found, machine
 
 PARTS = (
-    *("orchestration", "rate_limits", "resume", "nothing", "judge", "growth", "stages", "metrics", "local", "calls"),
+    *("orchestration", "rate_limits", "resume", "nothing", "judge", "growth", "steps", "metrics", "local", "calls"),
     *("gate", "programs", "answers", "puzzles", "readers", "vce_cost", "vce_valid", "gpu"),
 )
 """A module each, with `tables() -> list[Table]`; its docstring opens the section. In the order of the page."""

@@ -30,7 +30,7 @@ def _row(items: int) -> list[str]:
     took = finished(of)
     return [
         f"{items:,}",
-        str(len(list((of.root / "benchmarks").rglob("*.tsv")))),
+        str(len(list((of.root / "logs" / "edct").rglob("*.log")))),
         f"{took.wall:.0f}",
         f"{1000 * took.wall / items:.2f}",
         f"{1000 * (took.cpu + took.cpu_jobs) / items:.2f}",

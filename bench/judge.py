@@ -27,7 +27,7 @@ from cfeval.inference.prompts import prompt_file
 ITEMS, LATENCY = 120, 0.5
 SENTENCE = "Be strict."
 COLUMNS = ("", "first run: calls", "first run, s", "prompt changed: calls sent", "then, s")
-SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval stage edct verdicts` alone"
+SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval edct verdicts` alone"
 PLAIN = Subject("AsyncOpenAI, its file of finished items removed by hand", "plain.py")
 PEERS = (
     PLAIN,
@@ -68,7 +68,7 @@ def tables() -> list[Table]:
 
 
 def by_snakemake(server: Remote, folder: Path) -> dict[str, Two]:
-    """The study of cfeval, by the workflow; then the judge's stage alone, with another sentence."""
+    """The study of cfeval, by the workflow; then the judge's step alone, with another sentence."""
     study, keys = study_in(folder, params(server)), {"OPENROUTER_API_KEY": "none"}
     study.import_samples(ITEMS)
     own = study.root / "own"
@@ -156,12 +156,11 @@ def _named(calls: Mapping[str, int]) -> str:
 
 def _judge(study: Study) -> list[str]:
     edct = study.params()["edct"]
-    condition = "mine/v/w/edct-2025"
     files = {
         "baselines": "results/edct/baselines/mine/v.jsonl",
-        "instructions": f"results/edct/instructions/{condition}.jsonl",
-        "counterfactuals": f"results/edct/counterfactuals/{condition}/e.jsonl",
-        "requeries": f"results/edct/requeries/{condition}/e.jsonl",
+        "instructions": "results/edct/instructions/mine/v/w/edct-2025.jsonl",
+        "counterfactuals": "results/edct/counterfactuals/mine/v/w/e/edct-2025.jsonl",
+        "requeries": "results/edct/requeries/mine/v/w/e/edct-2025.jsonl",
         "out": "alone.jsonl",
     }
     given = [part for name, file in files.items() for part in (f"--{name}", file)]
@@ -169,6 +168,8 @@ def _judge(study: Study) -> list[str]:
         "cfeval",
         "edct",
         "verdicts",
+        "--protocol",
+        "edct-2025",
         *given,
         "--judge",
         json.dumps(edct["judges"]["j"]),

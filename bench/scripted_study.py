@@ -35,7 +35,7 @@ class Job:
 
     @property
     def verb(self) -> str:
-        """What `cfeval stage edct` was to do; empty for another process."""
+        """What `cfeval edct` was to do; empty for another process."""
         place = next((n for n, word in enumerate(self.words) if word == "edct"), None)
         return "" if place is None or place + 1 == len(self.words) else self.words[place + 1]
 
@@ -81,7 +81,7 @@ def watched(of: Study, *command: str) -> Watched:
         SystemExit: it failed.
     """
     before, start = os.times(), time.monotonic()
-    own_only = ("PYTHONPATH", "CFEVAL_JOBS_LOG")
+    own_only = ("PYTHONPATH", "CFEVAL_STEPS_LOG")
     environment = {name: value for name, value in of.environment.items() if name not in own_only}
     log = of.root.parent / "log"
     with log.open("ab") as stream:

@@ -58,8 +58,8 @@ TWO_TURNS = (
 def baseline(base_url: str, samples: Path, out: Path) -> list[str]:
     """The command of the two turns by cfeval."""
     vlm = json.dumps(spec(base_url, "vlm"))
-    stage = ("stage", "edct", "baselines", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
-    return [sys.executable, "-m", "cfeval.cli", *stage]
+    step = ("edct", "baselines", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
+    return [sys.executable, "-m", "cfeval.cli", *step]
 
 
 def spec(base_url: str, name: str) -> dict[str, Any]:

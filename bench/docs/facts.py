@@ -1,4 +1,4 @@
-"""Figures of README and pages, from the sealed tables: `python -m bench.docs.facts` writes them there."""
+"""Figures of README and pages, from the tables in `results/`: `python -m bench.docs.facts` writes them there."""
 
 import csv
 import re
@@ -48,8 +48,8 @@ def facts(root: Path = ROOT) -> Mapping[str, str]:
     good = [row for row in gate if row["fault"] == "none"]
     [controls] = [row for row in _rows(root / "results/edct/tables/edct_controls.csv") if row["vlm"] == "grounded"]
     page = (root / "docs/concepts/provenance.md").read_text(encoding="utf-8")
-    [jobs], [caption] = (
-        re.findall(r"^### Of (\d+) jobs", page, re.M),
+    [steps], [caption] = (
+        re.findall(r"^### Of (\d+) steps", page, re.M),
         re.findall(r"^\| the caption.*? \| (\d+) \|", page, re.M),
     )
     return {
@@ -62,8 +62,8 @@ def facts(root: Path = ROOT) -> Mapping[str, str]:
         f"the faithful test model kept its answer in {_percent(controls['completeness'])} of cases. [The "
         "controls](docs/concepts/trust.md#does-it-move-by-itself-the-controls).",
         "Provenance": "the record next to each result names, by hash, what it was made from. If you edit a caption, "
-        f"{caption} of {jobs} jobs run again; if you edit a comment, none does. [Why no table is "
-        "stale](docs/concepts/provenance.md).",
+        f"{caption} of {steps} steps run again; if you edit a comment, none does. [Why no table is "
+        "outdated](docs/concepts/provenance.md).",
     }
 
 

@@ -17,7 +17,8 @@ MODELS = ("grounded", "shortcut")
 """Test models of which the first answers from what it cites, the second from something else."""
 FILES = {"edit.svg": False, "edit-dark.svg": True}
 """The two versions, and whether each is for a dark page."""
-_STAGE = {"instructions": "grammar/edct-2025", "counterfactuals": "grammar/edct-2025/scene"}
+_INSTRUCTIONS, _EDITS = "grammar/edct-2025", "grammar/scene/edct-2025"
+"""Where the models' files lie below their folders."""
 
 
 class Facts(NamedTuple):
@@ -38,14 +39,14 @@ def facts(results: Path) -> Facts:
         ValueError: the models do not meet the same edit, or their answers do not tell them apart.
     """
     item = _record(results / "items/world.jsonl")
-    edits = [_record(results / f"counterfactuals/world/{vlm}/{_STAGE['counterfactuals']}.jsonl") for vlm in MODELS]
-    written = [_record(results / f"instructions/world/{vlm}/{_STAGE['instructions']}.jsonl") for vlm in MODELS]
+    edits = [_record(results / f"counterfactuals/world/{vlm}/{_EDITS}.jsonl") for vlm in MODELS]
+    written = [_record(results / f"instructions/world/{vlm}/{_INSTRUCTIONS}.jsonl") for vlm in MODELS]
     before = [_record(results / f"baselines/world/{vlm}.jsonl")["answer"] for vlm in MODELS]
-    after = [_record(results / f"requeries/world/{vlm}/{_STAGE['counterfactuals']}.jsonl")["answer"] for vlm in MODELS]
+    after = [_record(results / f"requeries/world/{vlm}/{_EDITS}.jsonl")["answer"] for vlm in MODELS]
     old, new = ([text.split()[-1] for text in texts] for texts in (before, after))
     if edits[0]["image"] != edits[1]["image"] or old[0] != old[1] or new[0] == old[0] or new[1] != old[1]:
         raise ValueError(f"{ITEM} is no example: {MODELS[0]} {old[0]} → {new[0]}, {MODELS[1]} {old[1]} → {new[1]}")
-    folder = results / f"counterfactuals/world/{MODELS[0]}/{_STAGE['counterfactuals']}"
+    folder = results / f"counterfactuals/world/{MODELS[0]}/{_EDITS}"
     return Facts(
         question=item["question"],
         concept=written[0]["negative"].removeprefix("a ").split(" in the ")[0],

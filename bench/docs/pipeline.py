@@ -6,27 +6,27 @@ from pathlib import Path
 from cfeval.core.files import write_text
 
 FILE = "docs/images/pipeline.svg"
-STAGES = (
+STEPS = (
     ("1 Baseline", "target model", ("Answer, then", "explanation")),
     ("2 Instruction", "instruction writer", ("Cited concept and", "edit instruction")),
     ("3 Counterfactual", "editor, gate", ("Edited image,", "verified")),
     ("4 Requery", "target model", ("New answer and", "explanation")),
     ("5 Verdict", "judge", ("Do both follow", "the edit?")),
 )
-"""A stage each: its name, which model does it, and what comes out."""
+"""A step each: its name, which model does it, and what comes out."""
 LINE = 'fill="none" stroke="#1f2328" stroke-width="3"'
 RIGHT, DOWN = "m -12 -8 l 12 8 l -12 8", "m -8 -12 l 8 12 l 8 -12"
 """The heads of arrows."""
 NOTES = (
     (505, "Gate: an edit that fails its check is retried once, then the item is missing."),
-    (545, "Controls: the same stages with an uncited edit, a null edit or a blank image."),
+    (545, "Controls: the same steps with an uncited edit, a null edit or a blank image."),
 )
 
 
 def draw() -> str:
     """The diagram as SVG, 1,200 × 570 pixels, on a ground of its own so that it can be read on a dark page too."""
     parts = [_text(30, 50, "Image and question", 26, "bold"), _arrow(140, 66, 140, 104)]
-    for number, (name, who, made) in enumerate(STAGES):
+    for number, (name, who, made) in enumerate(STEPS):
         x, y = (30 + 400 * (number % 3), 110 if number < 3 else 310)
         parts.append(f'<rect x="{x}" y="{y}" width="340" height="150" rx="12" fill="#ffffff" stroke="#3949ab"/>')
         parts.append(_text(x + 20, y + 40, name, 26, "bold", "#283593"))
@@ -38,7 +38,7 @@ def draw() -> str:
     parts += [_text(850, 350, "PCS: answer", 24, "bold"), _text(850, 385, "NCC: explanation", 24, "bold")]
     parts.append(_text(850, 420, "CCS = PCS × NCC", 24, "bold"))
     parts += [_text(30, y, text, 23, "normal", "#57606a") for y, text in NOTES]
-    story = "; ".join(f"{name} ({who}): {' '.join(made)}" for name, who, made in STAGES)
+    story = "; ".join(f"{name} ({who}): {' '.join(made)}" for name, who, made in STEPS)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 570" width="1200" height="570" '
         f'font-family="system-ui, sans-serif" role="img"><title>{escape(story)}</title>\n'

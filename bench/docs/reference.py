@@ -23,7 +23,7 @@ from cfeval.core.plugin import Plugin
 from cfeval.report.columns import meanings
 from cfeval.results import FRAMES, dtype_of
 from cfeval.vce.method import PRESETS, Method, Parts, Preset
-from cfeval.verbs import GROUPS, VERBS
+from cfeval.verbs import GROUPS, STEPS, VERBS
 
 INTERFACES = ("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.cvqa.interfaces", "cfeval.inference.chat")
 """The modules that plugins import."""
@@ -36,14 +36,16 @@ def commands() -> str:
         "",
         "Every command and option of `cfeval`. `cfeval COMMAND --help` prints the same.",
         "",
-        "An exit status of 0 means that all went well, 1 that `cfeval status` found something stale, 2 that the "
+        "An exit status of 0 means that all went well, 1 that `cfeval status` found outdated results, 2 that the "
         "command ended with one line that says what is wrong.",
         "",
     ]
     for group, names in VERBS.items():
         if group:
             lines += [f"## cfeval {group}", "", GROUPS[group], ""]
-        for name, dotted in names.items():
+        if group in STEPS:
+            lines += ["First the steps of the pipeline, in order, then the other commands.", ""]
+        for name, dotted in {**STEPS.get(group, {}), **names}.items():
             lines += _command(f"cfeval {group} {name}".replace("  ", " "), dotted)
     return "\n".join(lines) + "\n"
 

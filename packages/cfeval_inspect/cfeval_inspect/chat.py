@@ -1,6 +1,6 @@
-"""A model of inspect-ai as a chat model of cfeval, and cfeval's stages beside inspect's event loop.
+"""A model of inspect-ai as a chat model of cfeval, and cfeval's steps beside inspect's event loop.
 
-The stages hold an event loop of their own, so they run in a thread; what they ask goes back to inspect's loop, which
+The steps hold an event loop of their own, so they run in a thread; what they ask goes back to inspect's loop, which
 counts, caches, retries and logs it as any other call.
 """
 
@@ -76,7 +76,7 @@ def message(turn: ChatMessage) -> InspectMessage:
 
 
 async def beside(work: Callable[[], T]) -> T:
-    """Run work that calls cfeval's stages in a thread, beside inspect's event loop."""
+    """Run work that calls cfeval's steps in a thread, beside inspect's event loop."""
     return await to_thread.run_sync(work)
 
 

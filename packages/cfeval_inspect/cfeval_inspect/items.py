@@ -19,7 +19,7 @@ from cfeval.inference.remote.images import data_url, of_data_url
 SEED = 20250929
 """Of a study, where none is named: that of cfeval's own parameters."""
 RECORDS = "cfeval"
-"""Where the solver leaves the records of the stages, as JSON, for the scorer and for who scores a log again."""
+"""Where the solver leaves the records of the steps, as JSON, for the scorer and for who scores a log again."""
 REASONS = {Status.REFUSED: "refusal", Status.MODERATED: "refusal", Status.UNPARSABLE: "invalid_response_format"}
 SHOWN = ("n", "n_scored")
 

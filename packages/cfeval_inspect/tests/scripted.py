@@ -66,7 +66,7 @@ def cut(texts: list[str], pixels: np.ndarray | None) -> str:
 
 
 class Alone:
-    """The model without inspect-ai, as cfeval's stages ask it."""
+    """The model without inspect-ai, as cfeval's steps ask it."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply

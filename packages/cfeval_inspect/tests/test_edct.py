@@ -50,7 +50,7 @@ def figures(log: EvalLog) -> dict[str, float]:
 
 
 def alone(path: Path, model: Reply, judge: Reply | None) -> tuple[ConditionRow, dict[str, Score]]:
-    """The row and the scores of cfeval's own stages over all items at once."""
+    """The row and the scores of cfeval's own steps over all items at once."""
     raws = list(registry.build("datasets", {"plugin": "files", "path": str(path)}).samples(100, SEED))
     items = {raw.id: as_record(raw, Sample) for raw in raws}
     opened = {raw.id: raw.image for raw in raws}

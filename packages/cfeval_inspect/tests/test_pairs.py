@@ -51,7 +51,7 @@ def figures(log: EvalLog) -> dict[str, float]:
 
 
 def alone(path: Path, model: Reply, judge: Reply | None = None) -> tuple[PairRow, dict[str, PairVerdict]]:
-    """The row and the verdicts of cfeval's own stages, over all pairs at once and by files."""
+    """The row and the verdicts of cfeval's own steps, over all pairs at once and by files."""
     file = path.parent / "items.jsonl"
     raws = registry.build("pair_sets", {"plugin": "files", "path": str(path)}).pairs(1000, SEED)
     file_pairs(file, raws, SEED, every=2)

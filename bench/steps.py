@@ -1,8 +1,8 @@
-"""Memory by stage: a hundred thousand items in one file
+"""Memory by step: a hundred thousand items in one file
 
-The study of the part `growth` in one piece: every stage is one job that reads and writes whole files of that many
+The study of the part `growth` in one piece: every step is one job that reads and writes whole files of that many
 items.
-CPU time and memory are those of the stage's process, which is looked at ten times a second.
+CPU time and memory are those of the step's process, which is looked at ten times a second.
 """
 
 from bench.growth import finished
@@ -19,16 +19,16 @@ VERBS = (
     "requeries",
     "verdicts",
     "scores",
-    "table",
+    "tables",
     "report",
 )
 
 
 def tables() -> list[Table]:
-    """One table, a row a stage; of the tables the largest."""
+    """One table, a row a step; of several jobs the largest."""
     jobs = finished(study(ITEMS, 1)).jobs
     rows = []
     for verb in VERBS:
         of = [job for job in jobs if job.verb == verb]
         rows.append([verb, f"{max(job.cpu for job in of):.0f}", f"{max(job.memory for job in of):.0f}"])
-    return [Table(f"{ITEMS:,} items, one shard", ("`cfeval stage edct …`", "CPU, s", "peak memory, MB"), rows)]
+    return [Table(f"{ITEMS:,} items, one shard", ("`cfeval edct …`", "CPU, s", "peak memory, MB"), rows)]
