@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 
 from cfeval.core.shards import shard_files, shard_of
+from cfeval.edct.files import NAMES, stage_files
+from cfeval.edct.records import Condition
 
 CONDITION = ("d", "m", "w", "edct-2025", "e", "j")
 Score = Mapping[str, Any]
@@ -53,12 +55,20 @@ def write_edct(
     results.mkdir(parents=True, exist_ok=True)
     said = root / "results" / name / "params.yaml" if name else root / "params.yaml"
     said.write_text(yaml.safe_dump({"shards": shards, "edct": params}))
-    write(results / Path("scores", *CONDITION).with_suffix(".csv"), scores, shards)
+    write_by_protocol(results, "scores", scores, shards)
     first = [{"id": row["id"], "question": f"What is {row['id']}?", "answer": "red"} for row in scores if asked]
     write(results / Path("baselines", *CONDITION[:2]).with_suffix(".jsonl"), first, shards)
     after = [{"id": row["id"], "edit": 1, "answer": f"saw {row['pcs']}", "status": "ok"} for row in scores if asked]
-    write(results / Path("requeries", *CONDITION[:5]).with_suffix(".jsonl"), after, shards)
+    write_by_protocol(results, "requeries", after, shards)
     return root
+
+
+def write_by_protocol(results: Path, stage: str, rows: list[Score], shards: int, **names: str) -> None:
+    """Rows of the condition, or of one of other names, where the workflow puts them: a file a protocol and shard."""
+    condition = Condition(**{**dict(zip(NAMES, CONDITION, strict=True)), **names})
+    files = stage_files(results, stage, condition, shards)
+    for number, file in enumerate(files):
+        write(file, [row for row in rows if shard_of(row["id"], shards) == number])
 
 
 def write_table(root: Path, name: str, rows: list[Mapping[str, Any]], folder: str = "results/edct/tables") -> None:
@@ -71,29 +81,36 @@ def write_table(root: Path, name: str, rows: list[Mapping[str, Any]], folder: st
         out.writerows(rows)
 
 
-JUDGED = "edct/verdicts/d/m/w/edct-2025/e/j.jsonl"
+JUDGED = "edct/verdicts/d/m/w/e/j"
 """Where the verdicts of the condition lie in the results."""
-PLAN: Mapping[str, Any] = {
-    "stage": "edct.verdicts",
-    "command": ["--judge", '{"plugin": "grammar", "threshold": 0.5}', "--seed", "1"],
-    "code": {"edct.verdicts": "a", "judges:grammar": "b"},
-    "files": {"cfeval:prompts/edct/judge.txt": "c", "data/models/vlm": "d"},
-    "versions": {"python": "3.11", "torch": "2.1"},
+STEP: Mapping[str, Any] = {
+    "options": {"--judge": {"plugin": "grammar", "threshold": 0.5}, "--seed": "1"},
+    "code": {"cfeval.edct.stages.verdicts": "a", "cfeval.edct.plugins.judges.grammar": "b"},
+    "inputs": {"cfeval:src/cfeval/edct/prompts/judge.md": "c", "data/models/vlm.safetensors": "d"},
+    "packages": {"python": "3.11", "torch": "2.1"},
 }
+"""What it was made from besides results."""
 
 
-def made_of(place: str = JUDGED, results: str = "results", sha: str = "1", after: str = "2", **plan: Any) -> Any:
-    """What a job says that it made at a place from something else, which has the hash `after`."""
-    first = f"{results}/edct/requeries/d/m/w/edct-2025/e.jsonl"
-    told = {**PLAN, **plan}
-    words = ["--requeries", first, *told["command"], "--out", f"{results}/{place}"]
-    told["command"] = [*told["stage"].split("."), *words]
-    return {"plan": told, "inputs": {first: after}, "outputs": {f"{results}/{place}": sha}}
+def step(
+    place: str = JUDGED,
+    results: str = "results",
+    sha: str = "1",
+    after: str = "2",
+    protocol: str = "edct-2025",
+    of: str = "verdicts",
+    **parts: Any,
+) -> dict[str, Any]:
+    """What a record says of a step that made a file at a place, from another one that has the hash `after`."""
+    first, out = f"{results}/edct/requeries/d/m/w/e/{protocol}.jsonl", f"{results}/{place}/{protocol}.jsonl"
+    told = {**STEP, **parts}
+    options = {"": ["edct", of], "--requeries": first, **told["options"], "--out": out}
+    return {**told, "options": options, "inputs": {first: after, **told["inputs"]}, "outputs": {out: sha}}
 
 
-def put(project: Path, made: Any, place: str = JUDGED, results: str = "results") -> Path:
-    """Lay a sidecar beside a file."""
+def put(project: Path, *steps: Any, place: str = JUDGED, results: str = "results") -> Path:
+    """Lay a record of steps beside the file or folder that they made."""
     file = project / results / f"{place}.made.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(made, sort_keys=True))
+    file.write_text(json.dumps({"steps": steps}, sort_keys=True))
     return file

@@ -11,7 +11,7 @@ from cfeval.audit.changes import Condition
 from cfeval.audit.differences import difference
 from cfeval.audit.revisions import WorkingFolder
 from cfeval.core.errors import InputError
-from tests.audit.studies import CONDITION, score, write, write_edct
+from tests.audit.studies import score, write, write_by_protocol, write_edct
 
 OLD = [score("a", 1, 1), score("b", 1, 0), score("c", None, None), score("d", 0, 0), score("e", 1, 1), score("x", 1, 1)]
 NEW = [score("a", 0, 1), score("b", 1, 1), score("c", 1, 0), score("d", 0, 0), score("e", None, None), score("y", 1, 1)]
@@ -73,8 +73,8 @@ def test_across_shards_the_same_flips_are_found_as_in_one_file(tmp_path: Path) -
 
 def test_a_condition_of_one_side_alone_is_new_or_gone(tmp_path: Path) -> None:
     before, after = write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", OLD)
-    write(after / "results/edct/scores/d/other/w/edct-2025/e/j.csv", OLD)
-    write(before / "results/edct/scores/d/older/w/edct-2025/e/j.csv", OLD, shards=2)
+    write_by_protocol(after / "results/edct", "scores", OLD, 1, vlm="other")
+    write_by_protocol(before / "results/edct", "scores", OLD, 2, vlm="older")
     assert [(condition.names[1], condition.what) for condition in conditions(before, after)] == [
         ("older", "gone"),
         ("other", "new"),
@@ -84,8 +84,8 @@ def test_a_condition_of_one_side_alone_is_new_or_gone(tmp_path: Path) -> None:
 
 def test_a_file_of_other_content_is_named(tmp_path: Path) -> None:
     before, after = write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", OLD)
-    (after / Path("results/edct/scores", *CONDITION).with_suffix(".csv")).write_text("other,columns\n1,2\n")
-    with pytest.raises(InputError, match=r"scores/d/m/w/edct-2025/e/j.csv of the working folder: not a file of scores"):
+    (after / "results/edct/scores/d/m/w/e/j/edct-2025.csv").write_text("other,columns\n1,2\n")
+    with pytest.raises(InputError, match=r"scores/d/m/w/e/j/edct-2025.csv of the working folder: not a file of scores"):
         conditions(before, after)
 
 

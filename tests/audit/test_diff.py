@@ -9,7 +9,7 @@ import pytest
 from dvc.repo import Repo
 
 from tests.audit.projects import git
-from tests.audit.studies import CONDITION, made_of, put, score, write_edct, write_table
+from tests.audit.studies import CONDITION, put, score, step, write_edct, write_table
 from tests.conftest import Run
 from tests.slow import slow
 
@@ -18,14 +18,14 @@ NAMES = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), CO
 
 
 def lay(root: Path, threshold: float, pcs: int, name: str = "") -> None:
-    """Parameters, scores, a table and a sidecar as one commit has them."""
+    """Parameters, scores, a table and a record as one commit has them."""
     scores = [score(f"i{n}", pcs if n == 1 else 1, 1) for n in range(3)]
     write_edct(root, scores, name=name, threshold=threshold)
     results = f"results/{name}" if name else "results"
     row = NAMES | {"n": 3, "ccs": f"{(2 + pcs) / 3:.4f}"}
     write_table(root, "edct_table1", [row], f"{results}/edct/tables")
-    judge = json.dumps({"plugin": "grammar", "threshold": threshold})
-    put(root, made_of(results=results, command=["--judge", judge]), results=results)
+    judge = {"plugin": "grammar", "threshold": threshold}
+    put(root, step(results=results, options={"--judge": judge}), results=results)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_a_clone_without_data_compares_tables_and_says_how_to_bring_the_rest(
 
 @pytest.mark.slow
 def test_what_a_model_said_cannot_steer_the_terminal(diff: Diff, project: Path) -> None:
-    said = project / "results/edct/requeries/d/m/w/edct-2025/e.jsonl"
+    said = project / "results/edct/requeries/d/m/w/e/edct-2025.jsonl"
     before = said.read_text()
     said.unlink()
     said.write_text(before.replace("saw 0", "\\u001b[2Jgone"))

@@ -1,4 +1,4 @@
-"""Why results differ: parameters and code, by name."""
+"""Why results differ: parameters, by name."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -40,15 +40,6 @@ def changes(before: Any, after: Any) -> list[Change]:
     old, new = dict(_flat(before)), dict(_flat(after))
     names = [*old, *(name for name in new if name not in old)]
     return [Change(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
-
-
-def changed_code(before: Side, after: Side) -> list[str]:
-    """The project's modules that differ, comments included."""
-    sides = [
-        {path: side.content_hash(path) for path in side.files("src/cfeval") if path.endswith(".py")}
-        for side in (before, after)
-    ]
-    return sorted(path for path in {**sides[0], **sides[1]} if sides[0].get(path) != sides[1].get(path))
 
 
 def _parameters(side: Side) -> Any:

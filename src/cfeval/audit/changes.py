@@ -5,7 +5,6 @@ Both sides' scores are joined by key, in any order and any number of shards, in 
 
 import csv
 import json
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_origin
 
-from cfeval.audit.outcomes import KINDS, Kind, Outcomes, Story, condition_files
+from cfeval.audit.outcomes import KINDS, Kind, Outcomes, Story
 from cfeval.audit.revisions import Side, same
 from cfeval.core.errors import InputError
 from cfeval.cvqa import tables
@@ -27,7 +26,6 @@ _BESIDE = ("_lo", "_hi", "_min", "_max")
 """Endings of columns that belong to a figure and are not told by themselves."""
 _LEFT_OUT = ("paper_", "p_")
 """Beginnings of columns that do not change by themselves: what a paper printed, and tests of the figures."""
-_SHARD = re.compile(r"[0-9]{3}")
 _BOTH = "SELECT a.key, b.outcomes, a.outcomes FROM after a JOIN before b USING (key)"
 _ALONE = "SELECT count(*) FROM {0} WHERE key NOT IN (SELECT key FROM {1})"
 
@@ -148,33 +146,30 @@ def changed_conditions(
     kind, scores = KINDS[study], f"{study}/scores"
     if same(before, after, scores):
         return
-    folders = [side.at(scores) for side in (before, after)]
-    old, new = before.files(folders[0]), after.files(folders[1])
-    was, now = _conditions(old, folders[0], kind), _conditions(new, folders[1], kind)
-    for names in sorted(name for name in was | now if wanted(name)):
-        if names not in was or names not in now:
-            yield Condition(names, "new" if names in now else "gone")
+    was, now = (_conditions(side, side.at(scores), kind) for side in (before, after))
+    for condition in sorted({*was, *now}, key=kind.shown):
+        names, old, new = kind.shown(condition), was.get(condition, []), now.get(condition, [])
+        if not wanted(names):
             continue
-        files = [condition_files(own, at, names, kind.ending) for own, at in zip((old, new), folders, strict=True)]
-        if [before.content_hash(path) for path in files[0]] != [after.content_hash(path) for path in files[1]]:
-            found = _compared(kind, names, (before, files[0]), (after, files[1]), items)
+        if not old or not new:
+            yield Condition(names, "new" if new else "gone")
+        elif [before.content_hash(path) for path in old] != [after.content_hash(path) for path in new]:
+            found = _compared(kind, condition, (before, old), (after, new), items)
             if found.flipped or found.new or found.gone:
                 yield found
 
 
-def _conditions(files: list[str], folder: str, kind: Kind) -> set[tuple[str, ...]]:
-    """The conditions that files belong to; a shard's name is a number."""
-    found = set()
-    for path in (path for path in files if path.endswith(f".{kind.ending}")):
-        *names, last = path.removeprefix(f"{folder}/").removesuffix(f".{kind.ending}").split("/")
-        whole = len(names) == kind.names - 1
-        if whole or (len(names) == kind.names and _SHARD.fullmatch(last)):
-            found.add((*names, last) if whole else tuple(names))
+def _conditions(side: Side, folder: str, kind: Kind) -> dict[tuple[str, ...], list[str]]:
+    """The files of scores in a folder, by the names of their conditions."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for path in side.files(folder):
+        if condition := kind.condition_of(path.removeprefix(f"{folder}/")):
+            found.setdefault(condition, []).append(path)
     return found
 
 
 def _compared(
-    kind: Kind, names: tuple[str, ...], before: tuple[Side, list[str]], after: tuple[Side, list[str]], items: int
+    kind: Kind, condition: tuple[str, ...], before: tuple[Side, list[str]], after: tuple[Side, list[str]], items: int
 ) -> Condition:
     with closing(sqlite3.connect("")) as joined:  # a temporary file: memory does not grow with the items
         for table, (side, files) in (("before", before), ("after", after)):
@@ -192,8 +187,8 @@ def _compared(
             if len(first) < items:
                 first.append(Item(key, changes))
     counts = {metric: dict(sorted(of.items())) for metric, of in sorted(became.items())}
-    told = tuple(_told(kind, names, before[0], after[0], first))
-    return Condition(names, "changed", both, new, gone, flipped, counts, told)
+    told = tuple(_told(kind, condition, before[0], after[0], first))
+    return Condition(kind.shown(condition), "changed", both, new, gone, flipped, counts, told)
 
 
 def _outcomes(kind: Kind, side: Side, files: list[str]) -> Iterator[tuple[str, str]]:
@@ -216,8 +211,8 @@ def _of(outcomes: Outcomes, metric: str) -> str:
     return outcomes.get(metric) or outcomes.get("", "none")
 
 
-def _told(kind: Kind, names: tuple[str, ...], before: Side, after: Side, first: list[Item]) -> Iterator[Item]:
+def _told(kind: Kind, condition: tuple[str, ...], before: Side, after: Side, first: list[Item]) -> Iterator[Item]:
     keys = [item.key for item in first]
-    old, new = (kind.transcript(side, names, keys) if keys else {} for side in (before, after))
+    old, new = (kind.transcript(side, condition, keys) if keys else {} for side in (before, after))
     for item in first:
         yield Item(item.key, item.became, old.get(item.key, {}), new.get(item.key, {}))

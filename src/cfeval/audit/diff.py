@@ -48,9 +48,9 @@ def _section(title: str, content: list[str]) -> Iterator[str]:
 
 
 def _made(found: OfStudy) -> Iterator[str]:
-    for stage in found.made:
-        for why, files in sorted(stage.why.items()):
-            yield f"{stage.stage}, {files} of {stage.files} files: {why}"
+    for of in found.made:
+        for why, files in sorted(of.why.items()):
+            yield f"{of.step}, {files} of {of.files} files: {why}"
 
 
 def _row(row: Row) -> Iterator[str]:

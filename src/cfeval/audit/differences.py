@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from cfeval.audit.causes import Change, changed_code, parameters
+from cfeval.audit.causes import Change, parameters
 from cfeval.audit.changes import Condition, Row, changed_conditions, changed_rows, tables_of
-from cfeval.audit.making import CODE, Made, made
+from cfeval.audit.making import Made, made
 from cfeval.audit.revisions import NotAtHandError, Side
 from cfeval.core.errors import InputError
 
@@ -15,7 +15,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class OfStudy:
-    """What differs in one study: what files were made from, rows of tables, conditions with their items.
+    """What differs in one study: what files were made from, the code among that, rows of tables, conditions with items.
 
     `notes`: what could not be compared, and what to do about it.
     """
@@ -90,8 +90,8 @@ def _of_study(before: Side, after: Side, study: str, wanted: Callable[[Names], b
         conditions = tuple(changed_conditions(before, after, study, wanted, items))
     except NotAtHandError as error:
         notes.append(str(error))
-    coded = any(why.startswith(CODE) for stage in causes for why in stage.why)
-    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, conditions, tuple(notes))
+    code = sorted({module for step in causes for module in step.code})
+    return OfStudy(causes, tuple(code), rows, conditions, tuple(notes))
 
 
 def _ensure_scores(before: Side, after: Side, study: str) -> None:
@@ -101,5 +101,5 @@ def _ensure_scores(before: Side, after: Side, study: str) -> None:
         if any(there) and not found and _tables(side, study):
             raise NotAtHandError(
                 f"{side.name} has tables of {study}, and not the scores behind them: `dvc pull` brings them to the "
-                "working folder, `dvc repro` and a commit of dvc.lock seal them"
+                "working folder, `dvc repro` and a commit of dvc.lock keep them"
             )

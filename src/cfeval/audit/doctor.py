@@ -17,7 +17,7 @@ from rich.text import Text
 from cfeval.audit import machine
 from cfeval.audit.components import FAMILIES_OF, missing_files, used
 from cfeval.audit.fits import unfit, unknown_classes
-from cfeval.audit.plan import Studies
+from cfeval.audit.whole import Studies
 from cfeval.audit.probe import probes, send
 from cfeval.config import Params, load, read
 from cfeval.core import registry, run_locks

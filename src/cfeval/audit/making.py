@@ -1,4 +1,4 @@
-"""What files were made from, and which of it is another now: what the jobs' sidecars (`X.made.json`) say.
+"""What files were made from, and which of it is another now: what the records beside them (`X.made.json`) say.
 
 Those of both sides are found and read one pair after the other, in flat memory.
 """
@@ -6,7 +6,7 @@ Those of both sides are found and read one pair after the other, in flat memory.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import groupby
 from typing import Any
@@ -14,34 +14,50 @@ from typing import Any
 from cfeval.audit.causes import Change, changes, shown
 from cfeval.audit.revisions import NotAtHandError, Side, same
 from cfeval.core.errors import InputError
-from cfeval.core.provenance.jobs import ENDING
-from cfeval.core.provenance.sidecars import Sidecar, parsed
+from cfeval.core.record import ENDING, PARTS
+from cfeval.core.vouching import Kept, steps_in
 
-Pair = tuple[Sidecar | None, Sidecar | None]
-"""What a job's sidecar says before and after; None where a side has none."""
-CODE = "code of "
-"""What a reason begins with that is about code."""
-_PLAIN = "argument"
-"""What a word of a command is called that no option stands before."""
+Pair = tuple[Kept | None, Kept | None]
+"""A step before and after; None where a side has none."""
+_COMMAND = "command"
+"""What the words of a command are called that belong to no option."""
+_NAMED = 3
+"""So many modules are named in a reason; of more it says how many."""
 _UNEXPLAINED = "came out differently from the same inputs, parameters and code"
 
 
 @dataclass(frozen=True)
 class Made:
-    """The files of a stage that were made differently: `why` counts them by the reason."""
+    """The files of a step that were made differently: `why` counts them by the reason.
 
-    stage: str
+    `code`: the modules whose code is another one, is new or is no longer used.
+    """
+
+    step: str
     files: int
     why: dict[str, int]
+    code: tuple[str, ...] = ()
+
+
+@dataclass
+class _Count:
+    files: int = 0
+    why: Counter[str] = field(default_factory=Counter)
+    code: set[str] = field(default_factory=set)
+
+    def add(self, other: "_Count") -> None:
+        self.files += other.files
+        self.why.update(other.why)
+        self.code |= other.code
 
 
 def made(before: Side, after: Side, study: str, lacking: Callable[[str], object]) -> list[Made]:
-    """Which files of a study's results were made from something else, by stage and reason.
+    """Which files of a study's results were made from something else, by step and reason.
 
-    What merely follows, an input that is a result itself, is left out: its own stage tells why.
+    What merely follows, an input that is a result itself, is left out: its own step tells why.
 
     Args:
-        lacking: told of every folder whose sidecars are not at hand on a side, and of a side without any.
+        lacking: told of every folder whose records are not at hand on a side, and of a side without any.
     """
     phases = _phases(before, after, study)
     told = [_tells(side, phases) for side in (before, after)]
@@ -49,42 +65,46 @@ def made(before: Side, after: Side, study: str, lacking: Callable[[str], object]
         for side, tells in zip((before, after), told, strict=True):
             if any(told) and not tells:
                 place = f"{side.at(study)} of {side.name}"
-                lacking(f"{place} has no provenance records: nothing tells what its files were made from")
+                lacking(f"{place} has no records: nothing tells what its files were made from")
         return []
-    files, why = Counter[str](), dict[str, Counter[str]]()
-    for phase in phases:
+    counts: dict[str, _Count] = {}
+    for phase, deep in phases.items():
         try:
-            of_phase = _of_phase(before, after, phase)
+            of_phase = _of_phase(pairs(before, after, phase, deep))
         except InputError as error:
             lacking(str(error))
             continue
-        for stage, (number, reasons) in of_phase.items():
-            files[stage] += number
-            why.setdefault(stage, Counter()).update(reasons)
-    return [Made(stage, files[stage], dict(reasons)) for stage, reasons in why.items() if reasons]
+        for step, count in of_phase.items():
+            counts.setdefault(step, _Count()).add(count)
+    return [Made(step, of.files, dict(of.why), tuple(sorted(of.code))) for step, of in counts.items() if of.why]
 
 
-def pairs(before: Side, after: Side, place: str) -> Iterator[Pair]:
-    """The sidecars in a folder of the results, by name.
+def pairs(before: Side, after: Side, place: str, deep: bool = True) -> Iterator[Pair]:
+    """The steps that the records in a folder of the results tell of, by what they make.
+
+    Args:
+        place: of the folder.
+        deep: whether to look into its folders, too.
 
     Raises:
-        NotAtHandError: the content of one is not here.
+        NotAtHandError: the content of a record is not here.
         InputError: one cannot be read.
     """
-    marked = merge(*(_marked(places(side, side.at(place)), n) for n, side in enumerate((before, after))))
+    marked = merge(*(_marked(places(side, side.at(place), deep), n) for n, side in enumerate((before, after))))
     for (_, name), found in groupby(marked, key=lambda one: one[:2]):
         there = {number for *_, number in found}
-        new = read(after, name) if 1 in there else None
+        new = read(after, name) if 1 in there else {}
         if len(there) == 2 and before.content_hash(before.at(name)) == after.content_hash(after.at(name)):
-            yield new, new
+            old = new
         else:
-            yield read(before, name) if 0 in there else None, new
+            old = read(before, name) if 0 in there else {}
+        yield from ((old.get(out), new.get(out)) for out in sorted({*old, *new}))
 
 
-def places(side: Side, folder: str) -> Iterator[str]:
-    """Where sidecars lie in a folder, by their places in the results; folders of images are not looked into."""
+def places(side: Side, folder: str, deep: bool = True) -> Iterator[str]:
+    """Where records lie in a folder, by their places in the results; folders of images are not looked into."""
     files, folders = side.entries(folder)
-    inside = set(folders) - {file.removesuffix(".jsonl") for file in files}
+    inside = set(folders) - {file.removesuffix(".jsonl") for file in files} if deep else set()
     for path in sorted([*inside, *(file for file in files if file.endswith(ENDING))]):
         if path in inside:
             yield from places(side, path)
@@ -92,12 +112,26 @@ def places(side: Side, folder: str) -> Iterator[str]:
             yield path.removeprefix(side.at(""))
 
 
-def read(side: Side, place: str) -> Sidecar:
-    """The sidecar at a place; InputError where it is none."""
+def read(side: Side, place: str) -> dict[str, Kept]:
+    """The steps of the record at a place, by what they make; InputError where it is none."""
     try:
-        return parsed("".join(side.lines(side.at(place))), place)
+        steps = _steps("".join(side.lines(side.at(place))))
+        return {kept.out.removeprefix(kept.before): kept for kept in steps_in(steps, place)}
     except ValueError as error:
         raise InputError(f"{side.at(place)} of {side.name} {error}; snakemake writes it anew") from None
+
+
+def _steps(text: str) -> list[Any]:
+    """What a record says of its steps; ValueError where it is none."""
+    try:
+        steps = json.loads(text)["steps"]
+        sound = all(isinstance(step[part], dict) for step in steps for part in PARTS)
+        sound = sound and all(isinstance(step["options"]["--out"], str) for step in steps)
+    except (ValueError, KeyError, TypeError):
+        sound = False
+    if not sound:
+        raise ValueError("is no record of a step")
+    return list(steps)
 
 
 def _marked(names: Iterable[str], number: int) -> Iterator[tuple[list[str], str, int]]:
@@ -105,94 +139,104 @@ def _marked(names: Iterable[str], number: int) -> Iterator[tuple[list[str], str,
     return ((name.split("/"), name, number) for name in names)
 
 
-def _of_phase(before: Side, after: Side, phase: str) -> dict[str, tuple[int, Counter[str]]]:
-    """By stage: how many files, and how many of them for each reason."""
-    files, why = Counter[str](), dict[str, Counter[str]]()
-    for old, new in pairs(before, after, phase):
-        stage, number, reasons = _of_pair(old, new)
-        files[stage] += number
-        why.setdefault(stage, Counter()).update(reasons)
-    return {stage: (files[stage], reasons) for stage, reasons in why.items()}
+def _phases(before: Side, after: Side, study: str) -> dict[str, bool]:
+    """The folders in which to look for a study's records, and whether into those in them, too.
 
-
-def _phases(before: Side, after: Side, study: str) -> list[str]:
-    """The folders of a study's stages, without those that DVC knows to be the same on both sides."""
+    Records of whole folders, such as of tables, lie beside those. What DVC knows to be the same on both sides is left
+    out.
+    """
     if same(before, after, study):
-        return []
+        return {}
     found = {path.removeprefix(side.at("")) for side in (before, after) for path in side.folders(side.at(study))}
-    return sorted(phase for phase in found if not same(before, after, phase))
+    return {study: False, **{phase: True for phase in sorted(found) if not same(before, after, phase)}}
 
 
-def _tells(side: Side, phases: Sequence[str]) -> bool:
-    """Whether a side has any sidecar, or may have one that is not at hand; also where there is nothing to tell."""
+def _tells(side: Side, phases: Mapping[str, bool]) -> bool:
+    """Whether a side has any record, or may have one that is not at hand; also where there is nothing to tell."""
     try:
-        there = [phase for phase in phases if any(side.entries(side.at(phase)))]
-        return not there or any(next(places(side, side.at(phase)), "") for phase in there)
+        there = [phase for phase, deep in phases.items() if deep and any(side.entries(side.at(phase)))]
+        return not there or any(next(places(side, side.at(phase), deep), "") for phase, deep in phases.items())
     except NotAtHandError:
         return True
 
 
-def _of_pair(old: Sidecar | None, new: Sidecar | None) -> tuple[str, int, dict[str, int]]:
-    """The stage of a job, how many files it makes, and how many of them for each reason."""
+def _of_phase(found: Iterable[Pair]) -> dict[str, _Count]:
+    counts: dict[str, _Count] = {}
+    for old, new in found:
+        step, count = _of_pair(old, new)
+        counts.setdefault(step, _Count()).add(count)
+    return counts
+
+
+def _of_pair(old: Kept | None, new: Kept | None) -> tuple[str, _Count]:
+    """The name of a step, how many files it makes, and how many of them for each reason."""
     if old is not None and new is not None:
-        return new.plan.stage, _files(new), _reasons(old, new)
+        return _name(new), _difference(old, new)
     [one] = filter(None, (old, new))
-    return one.plan.stage, _files(one), {"gone" if new is None else "new": _files(one)}
+    return _name(one), _Count(_files(one), Counter({"gone" if new is None else "new": _files(one)}))
 
 
-def _files(of: Sidecar) -> int:
-    """How many files a job makes; folders of images belong to files."""
+def _name(of: Kept) -> str:
+    return ".".join(of.step["options"].get("", ()))
+
+
+def _files(of: Kept) -> int:
+    """How many files a step makes; folders of images belong to files."""
     return sum(not path.endswith("/") for path in of.outputs)
 
 
-def _reasons(old: Sidecar, new: Sidecar) -> dict[str, int]:
-    """Why what a job makes is not made as it was, with the number of files."""
+def _difference(old: Kept, new: Kept) -> _Count:
+    """Why what a step makes is not made as it was."""
+    was, now = (of.step["code"] for of in (old, new))
+    code = {name for name in {*was, *now} if was.get(name) != now.get(name)}
     found = [
-        *_of_options(options(old), options(new)),
-        *(f"{CODE}{name}" for name in _named(old.plan.code, new.plan.code)),
-        *_named(old.plan.files, new.plan.files),
-        *(_told(change) for change in changes(old.plan.versions, new.plan.versions)),
+        *option_changes(options(old), options(new)),
+        *_of_code(was, now, sorted(code)),
+        *_named(_foreign(old), _foreign(new)),
+        *(_told(change) for change in changes(old.step["packages"], new.step["packages"])),
     ]
-    if found or old.results_in(old.inputs) != new.results_in(new.inputs):
-        return dict.fromkeys(found, _files(new))
-    was, now = (one.results_in(one.outputs) for one in (old, new))
-    other = [path for path in now if now[path] != was.get(path)]
-    return {_UNEXPLAINED: max(1, sum(not path.endswith("/") for path in other))} if other else {}
+    if found or old.inputs != new.inputs:
+        return _Count(_files(new), Counter(dict.fromkeys(found, _files(new))), code)
+    other = [path for path, sha in new.outputs.items() if sha != old.outputs.get(path)]
+    number = max(1, sum(not path.endswith("/") for path in other))
+    return _Count(_files(new), Counter({_UNEXPLAINED: number} if other else {}))
 
 
-def options(of: Sidecar) -> dict[str, Any]:
-    """The options of a job's command by name, JSON as what it says; a list where one is given more than once.
+def _foreign(of: Kept) -> dict[str, str | None]:
+    """What a step read outside of the results, by hash: prompts, weights, published figures, own data."""
+    return {name: sha for name, sha in of.step["inputs"].items() if not name.startswith(of.before)}
+
+
+def options(of: Kept) -> dict[str, Any]:
+    """What a step was told, by the names of its options; a list where one is given more than once.
 
     Paths of results are left out: where they lie is no cause, and what is in them has its own.
     """
-    found: dict[str, list[Any]] = {}
-    name = _PLAIN
-    for word in of.plan.command[2:]:
-        option, given, value = word.partition("=") if word.startswith("--") else (name, "=", word)
-        found.setdefault(option, [])
-        if given:
-            found[option].append(None if of.is_result(value) else _value(value))
-        name = _PLAIN if given else option
-    said = {name: [value for value in values if value is not None] for name, values in found.items()}
-    kept = {name.removeprefix("--"): values for name, values in said.items() if values or not found[name]}
-    return {name: values[0] if len(values) == 1 else values or True for name, values in kept.items()}
+    found = {}
+    for name, value in of.step["options"].items():
+        values = value if isinstance(value, list) else [value]
+        kept = [one for one in values if not (isinstance(one, str) and one.startswith(of.before))]
+        if not name:
+            found[_COMMAND] = " ".join(map(str, values))
+        elif kept or not values:
+            found[name.removeprefix("--")] = kept[0] if len(kept) == 1 else kept or True
+    return found
 
 
-def _value(word: str) -> Any:
-    """What a word says: an object or list where it is JSON of one."""
-    try:
-        return json.loads(word) if word.startswith(("{", "[")) else word
-    except ValueError:
-        return word
-
-
-def _of_options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def option_changes(old: Mapping[str, Any], new: Mapping[str, Any], place: str = "") -> Iterator[str]:
+    """What differs between options, by dotted name; of lists of objects, such as conditions, how many came and went."""
     for name in sorted({*old, *new}):
-        before, after = old.get(name), new.get(name)
-        if before != after and all(_are_objects(value or []) for value in (before, after)):
-            yield f"{name}: {_counted(before or [], after or [])}"
+        was, now = old.get(name), new.get(name)
+        maps = [{} if value is None else value for value in (was, now)]
+        lists = [[] if value is None else value for value in (was, now)]
+        if was == now:
+            continue
+        if all(isinstance(value, Mapping) for value in maps):
+            yield from option_changes(*maps, f"{place}{name}.")
+        elif any(lists) and all(map(_are_objects, lists)):
+            yield f"{place}{name}: {_counted(*lists)}"
         else:
-            yield from (_told(change) for change in changes({name: before}, {name: after}))
+            yield from (_told(change) for change in changes({f"{place}{name}": was}, {f"{place}{name}": now}))
 
 
 def _are_objects(value: Any) -> bool:
@@ -207,12 +251,25 @@ def _counted(old: Sequence[Any], new: Sequence[Any]) -> str:
     return told or "in another order"
 
 
-def _told(change: Change) -> str:
-    return f"{change.name} {shown(change.before)} → {shown(change.after)}"
+def _of_code(old: Mapping[str, str], new: Mapping[str, str], other: Sequence[str]) -> Iterator[str]:
+    """What became of the code of modules that have another hash; those of one fate together."""
+    fates: dict[str, list[str]] = {}
+    for name in other:
+        fates.setdefault(_fate(name, old, new), []).append(name)
+    for fate, names in fates.items():
+        yield f"code of {', '.join(names) if len(names) <= _NAMED else f'{len(names)} modules'} {fate}"
 
 
 def _named(old: Mapping[str, str | None], new: Mapping[str, str | None]) -> Iterator[str]:
-    """What has another hash, by name: code, prompts, weights, published figures."""
+    """What has another hash, by name: prompts, weights, published figures."""
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
-            yield f"{name} {'changed' if name in old and name in new else 'new' if name in new else 'no longer used'}"
+            yield f"{name} {_fate(name, old, new)}"
+
+
+def _fate(name: str, old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    return "changed" if name in old and name in new else "new" if name in new else "no longer used"
+
+
+def _told(change: Change) -> str:
+    return f"{change.name} {shown(change.before)} → {shown(change.after)}"

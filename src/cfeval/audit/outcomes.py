@@ -2,11 +2,13 @@
 
 import csv
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cfeval.audit.revisions import Parse, Side
+from cfeval.edct.files import FOLDERS, NAMES
 
 Row = dict[str, Any]
 Outcomes = dict[str, str]
@@ -16,22 +18,38 @@ Story = dict[str, str]
 
 _EDCT = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 _SAID = {"1": "correct", "0": "wrong"}
+_SHARD = re.compile(r"[0-9]{3}")
 
 
 @dataclass(frozen=True)
 class Kind:
     """The score files of a study.
 
-    `key`: what names an item within a condition's files. `outcomes`: what came of it. `transcript`: for some keys of a
-    condition, what a side's other files tell.
+    `names`: how many names a condition has. `by_protocol`: its last name, the protocol, is that of the file in the
+    folder of the others. `key`: what names an item within a condition's files. `outcomes`: what came of it.
+    `transcript`: for some keys of a condition, what a side's other files tell.
     """
 
     ending: str
     names: int
+    by_protocol: bool
     rows: Parse
     key: Callable[[Row], str]
     outcomes: Callable[[Row], Outcomes]
     transcript: Callable[[Side, tuple[str, ...], Collection[str]], dict[str, Story]]
+
+    def condition_of(self, place: str) -> tuple[str, ...]:
+        """The names of the condition that a file is of, by its place among the scores; none where it is no such file."""
+        names = place.removesuffix(f".{self.ending}").split("/")
+        shard = -2 if self.by_protocol else -1
+        if len(names) == self.names + 1 and _SHARD.fullmatch(names[shard]):
+            del names[shard]
+        return tuple(names) if len(names) == self.names and place.endswith(f".{self.ending}") else ()
+
+    def shown(self, condition: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of a condition in the order in which tables have them."""
+        known = dict(zip((*FOLDERS, "protocol"), condition, strict=False))
+        return tuple(known[name] for name in NAMES) if self.by_protocol else condition
 
 
 def json_rows(lines: Iterator[str]) -> Iterator[Row]:
@@ -44,17 +62,26 @@ def csv_rows(lines: Iterator[str]) -> Iterator[Row]:
     return ({name: value for name, value in row.items() if value} for row in csv.DictReader(lines))
 
 
-def condition_files(files: Collection[str], folder: str, names: Collection[str], ending: str) -> list[str]:
-    """The files of FOLDER/NAME/…/NAME.ending, or of such a folder of shards."""
-    place = "/".join((folder, *names))
-    whole = f"{place}.{ending}"
-    return [path for path in files if path == whole or (path.startswith(f"{place}/") and path.endswith(f".{ending}"))]
+def condition_files(
+    files: Collection[str], folder: str, names: Sequence[str], ending: str, protocol: str = ""
+) -> list[str]:
+    """The files of FOLDER/NAME/…/NAME.ending, or of such a folder of shards; or of a protocol in such folders."""
+    place, shard = re.escape("/".join((folder, *names))), f"(/{_SHARD.pattern})?"
+    one = re.compile(rf"{place}{shard}{f'/{re.escape(protocol)}' if protocol else ''}\.{ending}")
+    return [path for path in files if one.fullmatch(path)]
 
 
-def _found(side: Side, stage: str, names: tuple[str, ...], keys: Collection[str], key: Callable[[Row], str]) -> Any:
+def _found(
+    side: Side,
+    stage: str,
+    names: Sequence[str],
+    keys: Collection[str],
+    key: Callable[[Row], str],
+    protocol: str = "",
+) -> Any:
     """The records of these keys in the files of a stage; reads no further than it must."""
     wanted, stage = set(keys), side.at(stage)
-    for path in condition_files(side.files(stage), stage, names, "jsonl"):
+    for path in condition_files(side.files(stage), stage, names, "jsonl", protocol):
         for row in json_rows(side.lines(path)):
             if (named := key(row)) in wanted:
                 wanted.discard(named)
@@ -75,7 +102,7 @@ def _edct_outcomes(row: Row) -> Outcomes:
 def _edct_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
     ids = {key.rpartition(" edit ")[0] for key in keys}
     first = dict(_found(side, "edct/baselines", condition[:2], ids, lambda row: str(row["id"])))
-    after = dict(_found(side, "edct/requeries", condition[:5], keys, _edct_key))
+    after = dict(_found(side, "edct/requeries", condition[:4], keys, _edct_key, condition[-1]))
     told: dict[str, Story] = {}
     for key in keys:
         base, new = first.get(key.rpartition(" edit ")[0], {}), after.get(key, {})
@@ -114,8 +141,8 @@ def _vce_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) ->
 
 
 KINDS = {
-    "edct": Kind("csv", 6, csv_rows, _edct_key, _edct_outcomes, _edct_story),
-    "vce": Kind("jsonl", 4, json_rows, lambda row: str(row["id"]), _vce_outcomes, _vce_story),
-    "cvqa": Kind("jsonl", 2, json_rows, _cvqa_key, _cvqa_outcomes, _cvqa_story),
+    "edct": Kind("csv", 6, True, csv_rows, _edct_key, _edct_outcomes, _edct_story),
+    "vce": Kind("jsonl", 4, False, json_rows, lambda row: str(row["id"]), _vce_outcomes, _vce_story),
+    "cvqa": Kind("jsonl", 2, False, json_rows, _cvqa_key, _cvqa_outcomes, _cvqa_story),
 }
 """By study."""

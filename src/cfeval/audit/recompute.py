@@ -1,76 +1,78 @@
-"""Make tables again, by the commands that made them, and compare every byte: of a bundle, or of results in a folder.
+"""Make tables again, by the step that made them, and compare every byte: of a bundle, or of results in a folder.
 
-What is compared is what the commands write, so that a table's declaration serves here too: a new column needs no word.
+What is compared is what the step writes, so that a table's declaration serves here too: a new column needs no word.
 """
 
 import contextlib
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import typer
 from typer.main import get_command
 
-from cfeval.audit.bundle.contents import TABLE_STAGES, is_inside, place_of, source_of
 from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.names import load
-from cfeval.core.provenance.hashes import Hashes
-from cfeval.core.provenance.jobs import ENDING
-from cfeval.core.provenance.sidecars import Sidecar, parsed
-from cfeval.cvqa.verbs import STAGES as CVQA
-from cfeval.edct.verbs import STAGES as EDCT
-from cfeval.vce.verbs import STAGES as VCE
+from cfeval.core.record import STUDY, Records, Step
+from cfeval.core.vouching import Kept, is_inside, vouched
+from cfeval.verbs import STEPS
 
-STAGES = {"edct": EDCT, "vce": VCE, "cvqa": CVQA}
 NOT_AGAIN = "could not be made again"
+_TABLES = "tables"
+"""The step that makes the tables of an evaluation."""
+_BROUGHT = "cfeval:"
+"""How records call files that come with cfeval, which the step takes from the cfeval that runs it."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """A job that made tables: its provenance record, and the files that it names as its outputs."""
-
-    record: Sidecar
-    outputs: tuple[str, ...]
+def makes_tables(step: Step) -> bool:
+    """Whether a step makes the tables of an evaluation."""
+    return step["options"].get("") in [[study, _TABLES] for study in STEPS]
 
 
-def makes_tables(record: Sidecar) -> bool:
-    """Whether a job's stage makes tables from records or from other tables."""
-    return record.plan.stage.partition(".")[2] in TABLE_STAGES
-
-
-def lacking(record: Sidecar, there: Mapping[str, str]) -> str:
-    """The first input that a table rests on and that was left out of the bundle; empty where there is none.
+def lacking(step: Step, there: Mapping[str, str]) -> str:
+    """The first input that tables rest on and that is not there as it was; empty where there is none.
 
     Args:
-        record: of the table's job.
-        there: the files of the bundle that are as they were, their hashes by path.
+        step: that made the tables.
+        there: the files that are as they were, their hashes by path; files of cfeval are those of this one.
     """
-    return next((path for path in sorted(record.inputs) if path not in there), "")
+    of_cfeval = Records()
+    for path, sha in sorted(step["inputs"].items()):
+        if sha and sha != (of_cfeval.path(path) if path.startswith(_BROUGHT) else there.get(path)):
+            return path
+    return ""
 
 
-def differences(made: Made, folder: Path, scratch: Path) -> Iterator[str]:
-    """What is wrong with each table that a job made: empty where it comes out the same again.
+def differences(
+    step: Step, outputs: Sequence[str], folder: Path, scratch: Path, moved: Mapping[str, str] = {}
+) -> Iterator[str]:
+    """What is wrong with each file that a step made: empty where it comes out the same again.
 
     Args:
-        made: the job.
-        folder: the unpacked bundle.
-        scratch: where the table is made, a folder outside the bundle.
+        step: that made tables.
+        outputs: those of its files that are compared, by the names that it has for them.
+        folder: in which it runs: the unpacked bundle, or one that is laid out alike.
+        scratch: where the tables are made, a folder outside of that.
+        moved: where in the folder files lie that the step found elsewhere, by the names that it has for them.
 
     Raises:
-        InputError: the job's command is none that makes a table.
+        InputError: the step is none that makes tables.
     """
-    words = _words(made.record, scratch)
+    scratch.mkdir(parents=True, exist_ok=True)
+    args = _args(step, scratch, moved)
     try:
-        _run(words, folder)
+        _run(args, folder)
     except CfevalError as error:
-        yield f"{made.outputs[0]}: cannot be made again ({error})"
+        yield f"{outputs[0]}: cannot be made again ({error})"
         return
-    for path in made.outputs:
-        found = difference(folder / path, scratch / path)
+    made = str(step["options"]["--out"]).rstrip("/")
+    for path in outputs:
+        found = difference(folder / path, scratch / _TABLES / path.removeprefix(f"{made}/"))
         yield found and f"{path}: comes out different when it is made again from what it rests on: {found}"
 
 
@@ -116,10 +118,10 @@ def _is_number(cell: str) -> bool:
 
 
 def tables_again(results: Path) -> Iterator[tuple[str, str]]:
-    """Make every table of an evaluation's results again, as its provenance record says.
+    """Make every table of an evaluation's results again, as the record of its step says.
 
-    It is made in a scratch folder that has what its command names; what cannot be made again for want of what it
-    rests on is printed, since the records next to the results tell of that too.
+    They are made in a scratch folder that has what the step names; what cannot be made again for want of what it rests
+    on is printed, since the records next to the results tell of that too.
 
     Args:
         results: the folder of results, wherever it is now.
@@ -127,61 +129,53 @@ def tables_again(results: Path) -> Iterator[tuple[str, str]]:
     Yields:
         For each file of a table its path, and what is wrong with it; empty where it comes out the same again.
     """
-    recorded = set[Path]()
-    for file in sorted((results / "tables").rglob(f"*{ENDING}")):
-        with contextlib.suppress(ValueError, OSError):  # which `seal_faults` tells
-            record = parsed(file.read_bytes(), file.relative_to(results).as_posix())
-            recorded |= {results / record.place(path) for path in record.outputs}
-            if makes_tables(record):
-                yield from _table_again(results, record)
-    tables = (path for path in sorted((results / "tables").rglob("*.csv")) if path not in recorded)
-    for path in tables if recorded else ():
-        print(f"{NOT_AGAIN}: {path} (no provenance record names it)")
+    found = vouched(results)
+    steps = [kept for kept in found.steps if makes_tables(kept.step)]
+    for kept in steps:
+        yield from _tables_again(results, kept)
+    for path in found.only(steps).unnamed() if found.steps else ():
+        if path.startswith(f"{_TABLES}/") and path.endswith(".csv"):
+            print(f"{NOT_AGAIN}: {results / path} (no record of a step that makes tables names it)")
 
 
-def _table_again(results: Path, record: Sidecar) -> Iterator[tuple[str, str]]:
-    first = str(results / record.place(min(record.outputs)))
+def _tables_again(results: Path, kept: Kept) -> Iterator[tuple[str, str]]:
+    names = sorted(kept.step["outputs"])
     with TemporaryDirectory(prefix="cfeval-verify-") as place:
         folder = Path(place, "study")
         try:
-            lost = _lay_out(folder, results, record)
-            made = Made(record, tuple(sorted(record.outputs)))
-            faults = [] if lost else list(differences(made, folder, Path(place, "again")))
+            lost = _lay_out(folder, results, kept)
+            faults = [] if lost else list(differences(kept.step, names, folder, Path(place, "again")))
         except InputError as error:
-            yield first, str(error)
+            yield str(results / names[0].removeprefix(kept.before)), str(error)
             return
     if lost:
-        print(f"{NOT_AGAIN}: {first} ({lost})")
-    for path, fault in zip(sorted(record.outputs), faults, strict=False):
-        yield str(results / record.place(path)), fault.removeprefix(f"{path}: ")
+        print(f"{NOT_AGAIN}: {results / names[0].removeprefix(kept.before)} ({lost})")
+    for path, fault in zip(names, faults, strict=False):
+        yield str(results / path.removeprefix(kept.before)), fault.removeprefix(f"{path}: ")
 
 
-def _lay_out(folder: Path, results: Path, record: Sidecar) -> str:
-    """Make a folder as that of the study: links to the results, and to what a job's plan names from outside of them.
+def _lay_out(folder: Path, results: Path, kept: Kept) -> str:
+    """Make a folder as that of the study: links to the results, and to what the step read outside of them.
 
     Returns:
-        What is not as it was when the table was made; empty where all is there.
+        What is not as it was when the tables were made; empty where all is there.
 
     Raises:
         InputError: the record is none that cfeval writes.
     """
-    if not is_inside(record.root.rstrip("/")) or not all(map(is_inside, (*record.inputs, *record.outputs))):
-        raise InputError(f"{record.plan.stage}: its record names other places than a study's folder")
-    _link(folder / record.root.rstrip("/"), results)
-    hashes = Hashes()
-    for name, sha256 in record.plan.files.items():
-        if not sha256:
-            continue
-        if hashes.path(str(source_of(name))) != sha256:
+    if not is_inside(kept.before.rstrip("/")) or not all(map(is_inside, kept.step["outputs"])):
+        raise InputError(f"{kept.record}: it names other places than a study's folder")
+    _link(folder / kept.before.rstrip("/"), results)
+    records = Records()
+    for name, sha in sorted(kept.step["inputs"].items()):
+        if name.startswith(kept.before):
+            if sha and not (folder / name).exists():
+                return f"it rests on {name}, which is not there"
+        elif records.path(name) != sha:
             return f"{name} is not the file that it was made with"
-        if not record.is_result(name):
-            _link(folder / place_of(name, sha256), source_of(name))
-    for name in record.inputs:
-        if not record.is_result(name):
+        elif sha and is_inside(name):
             _link(folder / name, Path(name))
-    return next(
-        (f"it rests on {name}, which is not there" for name in record.inputs if not (folder / name).exists()), ""
-    )
+    return ""
 
 
 def _link(place: Path, target: Path) -> None:
@@ -189,30 +183,31 @@ def _link(place: Path, target: Path) -> None:
     place.symlink_to(target.resolve())
 
 
-def _words(record: Sidecar, scratch: Path) -> list[str]:
-    """The words of a job's command, with files where the bundle has them and its output elsewhere."""
-    study, stage, *words = record.plan.command
-    if f"{study}.{stage}" != record.plan.stage or stage not in TABLE_STAGES or stage not in STAGES.get(study, {}):
-        raise InputError(f"{record.plan.stage}: no stage that makes a table; the bundle is not one of cfeval's")
-    for name, sha256 in record.plan.files.items():
-        if sha256 and (place := place_of(name, sha256)) != name:
-            words = [word.replace(name, place) for word in words]
-    if words[:-1].count("--out") != 1 or any(word.startswith("--out=") for word in words):
-        raise InputError(
-            f"{record.plan.stage}: its command does not name one output; the bundle is not one of cfeval's"
-        )
-    at = words.index("--out") + 1
-    words[at] = str(scratch / words[at])
-    return [study, stage, *words]
+def _args(step: Step, scratch: Path, moved: Mapping[str, str]) -> list[str]:
+    """The command of a step, with its output in another folder, and what it is told of the study in a file there."""
+    if not makes_tables(step):
+        raise InputError(f"{step['options'].get('')}: no step that makes tables; the record is not one of cfeval's")
+    told, text = scratch / "study.json", json.dumps(step["options"].get(STUDY))
+    for name, place in moved.items():
+        text = text.replace(json.dumps(name), json.dumps(place))
+    told.write_text(text, encoding="utf-8")
+    options: dict[str, Any] = {**step["options"], "--out": str(scratch / _TABLES), STUDY: str(told)}
+    args = [str(word) for word in options.pop("")]
+    for name, value in options.items():
+        if not isinstance(value, str) or (name not in ("--out", STUDY) and not is_inside(value)):
+            raise InputError(f"{name} of a step that makes tables: {value!r}; the record is not one of cfeval's")
+        args.append(f"{name}={value}")
+    return args
 
 
-def _run(words: Sequence[str], folder: Path) -> None:
-    """Run the command of a stage in a folder, in this process and silently; CfevalError where it refuses."""
-    study, stage, *rest = words
+def _run(args: Sequence[str], folder: Path) -> None:
+    """Run the command of a step in a folder, in this process and silently; CfevalError where it refuses."""
+    study, step, *rest = args
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(load(STAGES[study][stage]))
+    app.command()(load(STEPS[study][step]))
     try:
-        with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        silent = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+        with contextlib.chdir(folder), silent[0], silent[1]:
             get_command(app).main(args=list(rest), prog_name="cfeval", standalone_mode=False)
     except (SystemExit, typer.Exit) as ended:
         raise InputError(f"it ended with {ended}") from None

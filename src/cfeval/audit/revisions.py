@@ -53,13 +53,13 @@ class Side(Protocol):
     def content_hash(self, path: str) -> str:
         """A hash of a file: files with equal marks need not be read."""
 
-    def seal(self, folder: str) -> str:
+    def dvc_hash(self, folder: str) -> str:
         """The hash under which DVC knows a folder; empty where it lies here and may have been changed."""
 
 
 def same(before: Side, after: Side, place: str) -> bool:
     """Whether DVC knows a folder of results by the same hash on both sides: nothing in it need be read, or be here."""
-    return before.seal(before.at(place)) == after.seal(after.at(place)) != ""
+    return before.dvc_hash(before.at(place)) == after.dvc_hash(after.at(place)) != ""
 
 
 def project() -> Path:
@@ -108,7 +108,7 @@ class WorkingFolder(Side):
         with (self._root / path).open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
-    def seal(self, folder: str) -> str:  # noqa: ARG002
+    def dvc_hash(self, folder: str) -> str:  # noqa: ARG002
         """See `Side`."""
         return ""
 
@@ -150,9 +150,9 @@ class Revision(Side):
 
     def content_hash(self, path: str) -> str:
         """See `Side`."""
-        return self.seal(path) or _digest(self.lines(path))
+        return self.dvc_hash(path) or _digest(self.lines(path))
 
-    def seal(self, folder: str) -> str:
+    def dvc_hash(self, folder: str) -> str:
         """See `Side`."""
         return str(self._info(folder).get("dvc_info", {}).get("md5") or "")
 

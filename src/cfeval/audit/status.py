@@ -1,11 +1,11 @@
-"""Say which results are not what would be made now, and why."""
+"""`cfeval status`: list outdated results and explain why."""
 
 from collections import Counter
 from typing import Annotated
 
 import typer
 
-from cfeval.audit.plan import Name, Overlays, Studies, whole
+from cfeval.audit.whole import Name, Overlays, Studies, outdated, whole
 
 
 def run(
@@ -14,24 +14,23 @@ def run(
     name: Name = "",
     every: Annotated[bool, typer.Option("--all", help="Name every file, not only the first of each kind.")] = False,
 ) -> None:
-    """Say which results are not what would be made now, and why.
+    """List outdated results and explain why.
 
     Ends with status 1 where there are such; nothing is changed.
     """
     study = whole(overlay, name)
-    state = study.state(studies)
-    stale = state.stale()
-    study.planner.remember()
+    jobs = study.jobs(studies)
+    wrong = outdated(jobs)
     told: Counter[tuple[str, str]] = Counter()
-    for job in state.jobs:
-        if job.name in stale:
-            why = "not made yet" if stale[job.name].endswith(" is missing") else stale[job.name]
-            told[job.stage, why] += 1
-            if every or told[job.stage, why] == 1:
+    for job in jobs:
+        if why := wrong.get(job.name):
+            kind = job.rule, job.reason or "made from others that are out of date"
+            told[kind] += 1
+            if every or told[kind] == 1:
                 print(f"{job.name}: {why}")
     if not every:
-        for (stage, why), number in told.items():
+        for (rule, why), number in told.items():
             if number > 1:
-                print(f"  and {number - 1} more of {stage}: {why}")
-    print(f"{study.root}: {len(state.jobs) - len(stale)} of {len(state.jobs)} jobs are what would be made now")
-    raise typer.Exit(int(bool(stale)))
+                print(f"  and {number - 1} more of {rule}: {why}")
+    print(f"{study.root}: {len(jobs) - len(wrong)} of {len(jobs)} jobs are what would be made now")
+    raise typer.Exit(int(bool(wrong)))

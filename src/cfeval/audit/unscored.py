@@ -3,24 +3,38 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from cfeval.audit.outcomes import KINDS, Row, json_rows
 from cfeval.core.jsonl import read_lines
-from cfeval.core.provenance.jobs import Job
 
 PAIRS = "edct, given pairs"
 """How given pairs are called, whose verdicts are their scores."""
 _SHOWN = 3
 
 
+class Job(Protocol):
+    """A job of a run: the command that it calls, after `cfeval`, and what it makes."""
+
+    words: list[str]
+    outputs: list[str]
+
+
 def unscored(jobs: Iterable[Job]) -> list[str]:
     """A line for each evaluation whose score files, as far as they are here, hold no score."""
     files: dict[str, list[Path]] = {}
     for job in jobs:
-        study, _, stage = job.stage.partition(".")
-        if stage in ("scores", "pair_verdicts") and Path(job.name).is_file():
-            files.setdefault(study if stage == "scores" else PAIRS, []).append(Path(job.name))
-    return [line for study, its in files.items() if (line := _line(study, its))]
+        study, step = job.words[:2]
+        if step in ("scores", "pair-verdicts"):
+            its = files.setdefault(study if step == "scores" else PAIRS, [])
+            its += [file for output in job.outputs for file in _score_files(Path(output))]
+    return [line for study, its in files.items() if its and (line := _line(study, its))]
+
+
+def _score_files(output: Path) -> Iterator[Path]:
+    """The record files at an output, or in a folder."""
+    files = sorted(output.rglob("*")) if output.is_dir() else [output]
+    yield from (file for file in files if file.suffix in (".csv", ".jsonl") and file.is_file())
 
 
 def _line(study: str, files: Sequence[Path]) -> str:

@@ -1,98 +1,161 @@
-"""`cfeval verify`: check an audit bundle, or that the results of an evaluation belong together, offline."""
+"""`cfeval verify`: check a study's results by their records, results item by item, or an audit bundle; offline."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cfeval.audit.bundle import signature as signatures
-from cfeval.audit.bundle import timestamp
-from cfeval.audit.bundle.check import check
-from cfeval.audit.recompute import tables_again
+from cfeval.audit.whole import STUDIES, Name, Overlays, whole
 from cfeval.core.errors import InputError
-from cfeval.cvqa import verification as cvqa
-from cfeval.edct.verification import cli as edct
-from cfeval.vce import verification as vce
+
+_ANY, _STUDY = "For all", "cfeval verify STUDIES"
+_RESULTS, _BUNDLE = "cfeval verify --results FOLDER", "cfeval verify BUNDLE.zip"
+_DEFAULTS: dict[str, Any] = {"failed_edits": 0.0, "exams": "{}"}
+"""What options are where they are not given; else empty."""
+
+
+def _option(panel: str, text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
 
 
 def run(
-    bundle: Annotated[
-        Path | None,
-        typer.Argument(help="An audit bundle (ZIP), with --key, --signature, --tsa-root and --limit alone."),
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[STUDIES | BUNDLE]", help="edct, vce, cvqa; or an audit bundle (ZIP)."),
     ] = None,
+    limit: Annotated[int, _option(_ANY, "How many faults to print.", min=0)] = 20,
+    overlay: Annotated[
+        list[Path] | None,
+        _option(_STUDY, "Parameters laid over params.yaml, as by --configfile; may be repeated.", "--overlay"),
+    ] = None,
+    name: Annotated[str, _option(_STUDY, "The study's name, as by --config name=NAME.", "--name")] = "",
+    remove_former: Annotated[
+        bool, _option(_STUDY, "Remove results of former parameters, where nobody changed them.", "--remove-former")
+    ] = False,
     results: Annotated[
-        Path | None,
-        typer.Option(help="Or the folder of an evaluation's results, such as results/edct or results/cvqa."),
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="The public SSH key (….pub) that must have signed the bundle.")
-    ] = None,
-    signature: Annotated[
-        Path | None, typer.Option(help="The bundle's signature; empty: next to it, with `.dsse.json`.")
-    ] = None,
-    tsa_root: Annotated[
-        Path | None, typer.Option(help="Root certificate (PEM) of the authority that must have stamped the signature.")
+        Path | None, _option(_RESULTS, "The folder of an evaluation's results, such as results/edct.")
     ] = None,
     conditions: Annotated[
-        str, typer.Option(help="edct: the conditions to check, a JSON list of objects of names; empty: all.")
+        str, _option(_RESULTS, "edct: the conditions to check, a JSON list of objects of names; empty: all.")
     ] = "",
     calls: Annotated[
-        Path | None, typer.Option(help="Archive of the calls; empty: calls/calls.zip of the results.")
+        Path | None, _option(_RESULTS, "Archive of the calls; empty: calls/calls.zip of the results.")
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="A response cache to look for calls in, besides.")] = None,
+    cache: Annotated[Path | None, _option(_RESULTS, "A response cache to look for calls in, besides.")] = None,
     table: Annotated[
         list[Path] | None,
-        typer.Option(help="edct: tables (CSV) of one condition a row whose figures must fit; may be repeated."),
+        _option(_RESULTS, "edct: tables (CSV) of one condition a row whose figures must fit; may be repeated."),
     ] = None,
     interval: Annotated[
-        str,
-        typer.Option(help="edct: how tables' intervals were computed, as JSON; empty: intervals are not compared."),
+        str, _option(_RESULTS, "edct: how tables' intervals were computed, as JSON; empty: intervals are not compared.")
     ] = "",
     failed_edits: Annotated[
-        float, typer.Option(min=0, max=0.9, help="edct: as the trust card was told, share of edits that failed unseen.")
+        float, _option(_RESULTS, "edct: as the trust card was told, share of edits that failed unseen.", min=0, max=0.9)
     ] = 0.0,
     exams: Annotated[
-        str,
-        typer.Option(help='edct: as the tables were told, exams by judge, as JSON: {"panel": "exam.csv"}.'),
+        str, _option(_RESULTS, 'edct: as the tables were told, exams by judge, as JSON: {"panel": "exam.csv"}.')
     ] = "{}",
-    kept: Annotated[Path | None, typer.Option(help="edct: a chain written before, with which all must agree.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="edct: where to write the chain (JSONL): a line of hashes for each score.")
+    kept: Annotated[
+        Path | None, _option(_RESULTS, "edct: a chain written before, with which all must agree.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many faults to print.")] = 20,
+    out: Annotated[
+        Path | None, _option(_RESULTS, "edct: where to write the chain (JSONL): a line of hashes for each score.")
+    ] = None,
+    key: Annotated[
+        Path | None, _option(_BUNDLE, "The public SSH key (….pub) that must have signed the bundle.")
+    ] = None,
+    signature: Annotated[
+        Path | None, _option(_BUNDLE, "The bundle's signature; empty: next to it, with `.dsse.json`.")
+    ] = None,
+    tsa_root: Annotated[
+        Path | None,
+        _option(_BUNDLE, "Root certificate (PEM) of the authority that must have stamped the signature."),
+    ] = None,
 ) -> None:
-    """Check an audit bundle, or that results in a folder belong together, offline: from image to score, item by item.
+    """Check that results belong together, offline: a study by its records, a folder item by item, or an audit bundle.
 
-    Of a bundle every byte is compared with its manifest, and every table is made again from what it rests on.
-    Images are those that their records name; items and statuses agree from stage to stage; scores follow from what
-    they rest on; calls are the ones that the records name; every table that has a provenance record is made again, and
-    the first cell that differs is named. Ends with status 2 where something does not fit; then no chain is written.
+    A study (edct, vce, cvqa; by default all of params.yaml): every record of a step holds, every input is what another
+    step made, no file is there that no record names, every job is what would be made now, and something was scored.
+    Results of former parameters are named.
+
+    Results in a folder (--results): images are those that their records name; items and statuses agree from stage to
+    stage; scores follow from what they rest on; calls are the ones that the records name; every table is made again,
+    and the first cell that differs is named.
+
+    A bundle: every byte is compared with its manifest, and every table is made again from what it rests on.
+
+    Ends with status 2 where something does not fit; then nothing is written or removed.
     """
-    if bundle is not None:
-        others = (results, conditions, calls, cache, table, interval, failed_edits, kept, out)
-        if any(others) or exams != "{}":
-            raise InputError(
-                f"{bundle}: of a bundle only --key, --signature, --tsa-root and --limit are asked; leave the others out"
-            )
-        verify_bundle(bundle, key, signature, tsa_root, limit)
-        return
-    if results is None or key or signature or tsa_root:
-        raise InputError("name what to check: BUNDLE [--key KEY.pub], or --results results/edct")
-    evaluation = evaluation_of(results)
+    of = {
+        _STUDY: {"overlay": overlay, "name": name, "remove_former": remove_former},
+        _RESULTS: {
+            "conditions": conditions,
+            "calls": calls,
+            "cache": cache,
+            "table": table,
+            "interval": interval,
+            "failed_edits": failed_edits,
+            "exams": exams,
+            "kept": kept,
+            "out": out,
+        },
+        _BUNDLE: {"key": key, "signature": signature, "tsa_root": tsa_root},
+    }
+    use = _use(what or [], results)
+    for other in of.keys() - {use}:
+        if given := [option for option, value in of[other].items() if value != _DEFAULTS.get(option) and value]:
+            raise InputError(f"--{given[0].replace('_', '-')} belongs to `{other}`; leave it out, or name that")
+    if use == _BUNDLE:
+        verify_bundle(Path((what or [""])[0]), key, signature, tsa_root, limit)
+    elif results is not None:
+        verify_results(results, limit, **of[_RESULTS])
+    else:
+        from cfeval.audit.records_check import verify_studies  # with what each use needs alone, it begins at once
+
+        study = whole(overlay, name)
+        verify_studies(study, what or [one for one in STUDIES if getattr(study.params, one)], limit, remove_former)
+
+
+def _use(what: list[str], results: Path | None) -> str:
+    """What is to be checked; InputError where it is nothing, or several things."""
+    if results is not None:
+        if what:
+            raise InputError(f"{what[0]}: with --results, neither studies nor a bundle are named; leave one of them out")
+        return _RESULTS
+    bundle = next((one for one in what if one not in STUDIES), "")
+    if bundle and not Path(bundle).is_file():
+        raise InputError(f"{bundle}: neither a study ({', '.join(STUDIES)}) nor the file of an audit bundle")
+    if bundle and len(what) > 1:
+        raise InputError(f"{bundle}: a bundle is checked alone; leave the other names out")
+    return _BUNDLE if bundle else _STUDY
+
+
+def verify_results(results: Path, limit: int, **options: Any) -> None:
+    """Check the results of an evaluation, item by item; the options are those of `cfeval verify`."""
+    from cfeval.audit.recompute import tables_again
+
+    evaluation, conditions = evaluation_of(results), options["conditions"]
     if evaluation == "edct":
-        again = () if conditions else tables_again(results)
-        edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit, again)
+        from cfeval.edct.verification import cli as edct
+
+        edct.verify(results, limit=limit, again=() if conditions else tables_again(results), **options)
         return
-    taken = "--calls, --cache and --limit" if evaluation == "cvqa" else "--limit"
-    of_edct = (conditions, table, interval, kept, out, exams != "{}", failed_edits)
-    if any(of_edct) or (evaluation == "vce" and (calls or cache)):
-        raise InputError(f"--results is of {evaluation}: it takes {taken} alone; leave the others out")
+    taken = ("calls", "cache") if evaluation == "cvqa" else ()
+    for option, value in options.items():
+        if option not in taken and value != _DEFAULTS.get(option) and value:
+            shown = ", ".join(f"--{one}" for one in (*taken, "limit"))
+            raise InputError(f"--{option.replace('_', '-')} is of edct; results of {evaluation} take {shown} alone")
+    if evaluation == "vce":
+        from cfeval.vce import verification as vce
+
+        vce.verify(results, limit, tables_again(results))
+        return
+    from cfeval.cvqa import verification as cvqa
+
+    calls = options["calls"]
     if calls and not calls.is_file():
         raise InputError(f"--calls: no file {calls}")
-    if evaluation == "cvqa":
-        cvqa.verify(results, calls, cache, limit, tables_again(results))
-    else:
-        vce.verify(results, limit, tables_again(results))
+    cvqa.verify(results, calls, options["cache"], limit, tables_again(results))
 
 
 def evaluation_of(results: Path) -> str:
@@ -108,6 +171,10 @@ def verify_bundle(bundle: Path, key: Path | None, envelope: Path | None, root: P
     Raises:
         InputError: something does not fit.
     """
+    from cfeval.audit.bundle import signature as signatures
+    from cfeval.audit.bundle import timestamp
+    from cfeval.audit.bundle.check import check
+
     if key is None and (envelope is not None or root is not None):
         option = "--tsa-root" if envelope is None else "--signature"
         raise InputError(f"{option}: name the public key that must have signed the bundle by --key")

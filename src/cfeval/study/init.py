@@ -11,7 +11,6 @@ import typer
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
-from cfeval.jobs import folders
 from cfeval.study import texts
 from cfeval.study.models import Model, model, roles
 from cfeval.study.schema import keep_schema
@@ -20,6 +19,8 @@ Evaluation = Literal["edct", "vce", "cvqa"]
 CLASSIFIER = "timm/resnet50.a1_in1k"
 """The classifier that a new study of one explains where none is named."""
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
+_PATHS = ("path", "questions", "images")
+"""Options of sources that name files or folders."""
 
 
 def run(
@@ -66,20 +67,23 @@ def run(
     given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
     keys: list[str] = []
     if study == "vce":
-        params = _vce(named, place, asked.images(images), model_ or [CLASSIFIER], items or ITEMS["vce"])
+        folder_of_images = asked.images(images)
+        source = _beside({"plugin": "folder", "path": str(folder_of_images)}, place)
+        params = _vce(named, source, model_ or [CLASSIFIER], folder_of_images, items or ITEMS["vce"])
     else:
-        source = asked.source(study, images, question, questions)
+        source = _beside(asked.source(study, images, question, questions), place)
         targets = asked.targets(model_ or [], provider, base_url)
         keyed = list(targets.values())
         if study == "edct":
             by = roles(keyed, given)
             keyed += [by.writer, by.editor, by.gate, by.verifier, by.judge]
-            params = texts.edct_params(named, _beside(source, place), targets, by, items or ITEMS["edct"])
+            params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"])
         else:
             cut = {"items": items} if items else {}
-            params = texts.cvqa_params(named, {**_beside(source, place), **cut}, targets)
+            params = texts.cvqa_params(named, {**source, **cut}, targets)
         keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
-    _write(place, named, study, params, keys, dvc)
+    data = [source[key] for key in _PATHS if key in source]
+    _write(place, named, study, params, keys, data if dvc else None)
     _tell(folder, keys)
 
 
@@ -125,7 +129,7 @@ class _Asked:
         return str(typer.prompt(what)).strip()
 
 
-def _vce(name: str, place: Path, images: Path, names: Sequence[str], items: int) -> str:
+def _vce(name: str, source: Mapping[str, str], names: Sequence[str], images: Path, items: int) -> str:
     classes = sorted(one.name for one in _there(images).iterdir() if one.is_dir() and not one.name.startswith("."))
     if len(classes) < 2:
         raise InputError(f"{images}: {len(classes)} folders of classes, and two are needed: a folder for each class")
@@ -137,7 +141,6 @@ def _vce(name: str, place: Path, images: Path, names: Sequence[str], items: int)
                 f"--model {text}: a classifier is named timm/MODEL, torchvision/MODEL or transformers/OWNER/NAME"
             )
         classifiers[_as_name(rest)] = {"plugin": plugin, "model": rest}
-    source = _beside({"plugin": "folder", "path": str(images)}, place)
     return texts.vce_params(name, source, classifiers, classes, items)
 
 
@@ -149,8 +152,7 @@ def _there(path: Path) -> Path:
 
 def _beside(source: Mapping[str, str], place: Path) -> dict[str, str]:
     """A source with its paths as seen from the study's folder."""
-    at = {key: os.path.relpath(source[key], place) for key in ("path", "questions", "images") if key in source}
-    return {**source, **at}
+    return {**source, **{key: os.path.relpath(source[key], place) for key in _PATHS if key in source}}
 
 
 def _as_name(text: str) -> str:
@@ -165,16 +167,27 @@ def _refuse_existing(place: Path, dvc: bool) -> None:
             raise InputError(f"{place / file} is there already; edit it, or name another folder: cfeval init DIR")
 
 
-def _write(place: Path, name: str, study: Evaluation, params: str, keys: Sequence[str], dvc: bool) -> None:
-    """Write what is not there yet; a user's own README or .gitignore stays."""
+def _write(
+    place: Path, name: str, study: Evaluation, params: str, keys: Sequence[str], data: Sequence[str] | None
+) -> None:
+    """Write what is not there yet; a user's own README or .gitignore stays.
+
+    Args:
+        place: the study's folder.
+        name: its name.
+        study: the evaluation.
+        params: its parameters.
+        keys: the variables of keys that it needs.
+        data: for DVC, the files and folders that it reads; None: no files of DVC's.
+    """
     files = {
         "params.yaml": params,
-        ".gitignore": texts.DVC_IGNORED if dvc else texts.IGNORED,
+        ".gitignore": texts.IGNORED if data is None else texts.DVC_IGNORED,
         ".env.example": texts.env_example(keys),
         "README.md": texts.readme(name, study),
     }
-    if dvc:
-        files |= {"dvc.yaml": texts.dvc_stages(name, study, folders(study)), ".dvcignore": texts.DVC_OVERLOOKED}
+    if data is not None:
+        files |= {"dvc.yaml": texts.dvc_stages(name, study, data), ".dvcignore": texts.DVC_OVERLOOKED}
         versioned = any((above / ".git").exists() for above in (place, *place.parents))
         files |= {".dvc/config": texts.DVC_CONFIG if versioned else texts.DVC_CONFIG_WITHOUT_GIT}
         files |= {".dvc/.gitignore": texts.DVC_OWN_IGNORED}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.audit.plan import whole
+from cfeval.audit.whole import whole
 from cfeval.core.errors import InputError
 from cfeval.report.pack import PAGE, pack
 from cfeval.study.folder import Folder, inside, overlay_file

@@ -12,8 +12,8 @@ import typer
 
 from cfeval.audit.doctor import diagnose_all
 from cfeval.audit.estimate import cost
-from cfeval.audit.plan import Whole, whole
 from cfeval.audit.unscored import unscored
+from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.roots import PARAMS
 from cfeval.study.folder import Folder, command, inside, overlay_file, shown, snakemake
@@ -56,23 +56,23 @@ def run(
             return
         study = whole(overlays, name)
         keep_schema(Path())
-        _ask_before_money(study, [PARAMS, *overlays], yes)
+        jobs = study.jobs()
+        _ask_before_money(study, jobs, [PARAMS, *overlays], yes)
         status = _run(words)
         if status:
             raise typer.Exit(status)
-        _conclude(study, folder)
+        _conclude(study, jobs, folder)
 
 
-def _ask_before_money(study: Whole, files: Sequence[Path], yes: bool) -> None:
+def _ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], yes: bool) -> None:
     """Say what is left to do and what it will cost; refuse where nobody agrees to it.
 
     Raises:
         InputError: something will not work; or there is something to pay, no `--yes`, and nobody to ask.
     """
-    state = study.state()
-    stale = state.stale()
-    print(f"{study.root}: {len(state.jobs) - len(stale)} of {len(state.jobs)} jobs are done", flush=True)
-    if not stale:
+    to_do = outdated(jobs)
+    print(f"{study.root}: {len(jobs) - len(to_do)} of {len(jobs)} jobs are done", flush=True)
+    if not to_do:
         return
     diagnose_all(study.params)
     bill = cost(study.params, " + ".join(map(str, files)))
@@ -111,9 +111,9 @@ def _run(words: Sequence[str]) -> int:
     return status
 
 
-def _conclude(study: Whole, folder: Path) -> None:
+def _conclude(study: Whole, jobs: Sequence[Job], folder: Path) -> None:
     """What came of the run, and where the report is; InputError where nothing was scored."""
-    if empty := unscored(study.jobs()):
+    if empty := unscored(jobs):
         raise InputError("; ".join(empty))
     found = outcomes(study.params, study.root)
     report = folder / report_of(study.params, study.root)

@@ -125,27 +125,35 @@ ABOUT = {
     "cvqa": "does a model still answer right if something were different?",
 }
 DVC = """\
-# `dvc repro` runs the study and seals it: nothing that is not what would be made now gets a hash.
+# `dvc repro` runs the study and verifies it: nothing that is not what would be made now gets a hash. After an update of cfeval:
+# `dvc repro --force`, which makes what is out of date and no more. Outputs persist because cfeval, not DVC, knows what that is.
 stages:
-  plan:  # says what every file would be made from now; under a second
-    cmd: cfeval plan
-    always_changed: true
-    outs:
-      - .cfeval/plans/{evaluation}.json: {{cache: false, persist: true}}
   {evaluation}:
-    cmd: cfeval run --yes && cfeval seal {evaluation} --plan .cfeval/plans/{evaluation}.json
-    deps:
-      - .cfeval/plans/{evaluation}.json
-    outs:
+    cmd: cfeval run --yes && cfeval verify {evaluation} --remove-former
+    deps: {deps}
+    params: [{evaluation}, calibrate, images, shards]
+    outs:{more}
 {outs}
-params:
-  - params.yaml
+params: [params.yaml]
 metrics:
   - results/{name}/{evaluation}/tables/{metrics}
 """
 METRICS = {"edct": "metrics.json", "vce": "vce_metrics.json", "cvqa": "cvqa_metrics.json"}
-IN_GIT = ("tables", "figures")
-"""The folders of a study that are small and stay in git, so that they can be compared."""
+OUTPUTS = {
+    "edct": (
+        *("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"),
+        *("calls", "report"),
+    ),
+    "vce": ("images", "counterfactuals", "scores", "groups", "sheets", "report"),
+    "cvqa": ("questions", "answers", "scores", "calls", "report"),
+}
+"""What a new study makes, but for tables and figures, by evaluation: DVC wants each to be there."""
+MORE_OUTPUTS = {
+    "edct": "with given pairs also pair_items, pair_baselines and pair_verdicts",
+    "cvqa": "with sets that are built also drafts, reviews and fates; with judges also readings",
+}
+IN_GIT = ("tables", "tables.made.json", "figures", "figures.made.json")
+"""What is small and stays in git, so that it can be compared."""
 
 
 def flow(content: Any) -> str:
@@ -218,14 +226,19 @@ def env_example(variables: Iterable[str]) -> str:
     return "\n".join(["# Copy to .env and fill in; .env stays out of git.", *lines, ""])
 
 
-def dvc_stages(name: str, evaluation: str, folders: Iterable[str]) -> str:
-    """DVC's pipeline: a plan, and the study, which follows from it alone."""
-    outs = [
-        f"      - results/{name}/{evaluation}/{folder}: "
-        + ("{cache: false, persist: true}" if folder in IN_GIT else "{persist: true}")
-        for folder in folders
-    ]
-    return DVC.format(name=name, evaluation=evaluation, outs="\n".join(outs), metrics=METRICS[evaluation])
+def dvc_stages(name: str, evaluation: str, data: Sequence[str]) -> str:
+    """DVC's pipeline: the study, which follows from its parameters and some files and folders of data."""
+    place = f"      - results/{name}/{evaluation}"
+    outs = [f"{place}/{folder}: {{persist: true}}" for folder in OUTPUTS[evaluation]]
+    outs += [f"{place}/{output}: {{cache: false, persist: true}}" for output in IN_GIT]
+    return DVC.format(
+        name=name,
+        evaluation=evaluation,
+        deps=flow(list(data)),
+        more=f"  # {more}" if (more := MORE_OUTPUTS.get(evaluation)) else "",
+        outs="\n".join(outs),
+        metrics=METRICS[evaluation],
+    )
 
 
 def _listed(specs: Mapping[str, Any]) -> str:

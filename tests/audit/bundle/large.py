@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.audit.bundle.build import Study
-from cfeval.config import parse, read
+from cfeval.config import load
 from cfeval.core.images import folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
+from cfeval.core.record import ENDING
 from cfeval.core.records import ImageRef
-from cfeval.core.shards import shard_files
 from cfeval.datasets.sample import Sample
-from cfeval.edct.files import STAGES, condition_path
+from cfeval.edct.files import STAGES, stage_files
 from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.jobs import jobs
 from tests.audit.bundle.study import EDCT, recorded
 from tests.edct.verification.study import PLAIN
 from tests.images import image
@@ -28,11 +27,10 @@ NAMES = {"image": ImageRef(path="image.png", sha256=ONE.sha256)}
 def make(items: int, shards: int) -> None:
     """Write the study into the working folder: an item is in the shard of its number, one image a shard and stage."""
     results = Path(EDCT)
-    for stage, (names, kind) in STAGES.items():
-        ending = "csv" if stage == "scores" else "jsonl"
-        path = results / stage / f"{condition_path(PLAIN, names)}.{ending}"
-        for shard, file in enumerate(shard_files(path, shards)):
-            write_csv(file, kind, [record(stage)]) if ending == "csv" else write_jsonl(file, [record(stage)])
+    for stage, its in STAGES.items():
+        for shard, file in enumerate(stage_files(results, stage, PLAIN, shards)):
+            one = [record(stage)]
+            write_csv(file, its.kind, one) if file.suffix == ".csv" else write_jsonl(file, one)
             *head, line = file.read_text(encoding="utf-8").splitlines(keepends=True)
             with file.open("w", encoding="utf-8") as out:
                 out.writelines(head)
@@ -47,13 +45,11 @@ def make(items: int, shards: int) -> None:
     recorded(shards)
 
 
-def study(shards: int) -> Study:
+def study() -> Study:
     """What a bundle of it is built from."""
-    params = parse(read(Path("params.yaml")))
-    made = list(jobs(params, "results", "edct"))
-    outputs = [path for job in made for path in job.outputs]
-    records = [job.sidecar for job in made]
-    return Study(params, {EDCT: "edct"}, outputs, records, {"params.yaml": Path("params.yaml")}, "2026-11-23")
+    records = sorted(map(str, Path(EDCT).rglob(f"*{ENDING}")))
+    parameters = {"params.yaml": Path("params.yaml")}
+    return Study(load(Path("params.yaml")), {EDCT: "edct"}, records, parameters, "2026-11-23")
 
 
 def record(stage: str) -> Any:

@@ -1,20 +1,19 @@
-"""A small study as a run leaves it, with a provenance record for each job, and ways to forge a bundle of it."""
+"""A small study as a run leaves it, with a record of each step, and ways to forge a bundle of it."""
 
 import json
 import zlib
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 from cfeval import cli
 from cfeval.audit.bundle import manifest
 from cfeval.audit.bundle.build import Study, build
 from cfeval.audit.bundle.stored_zip import Reader, Source, write
-from cfeval.config import parse, read
-from cfeval.core.provenance.hashes import Hashes, digest
-from cfeval.core.provenance.jobs import Job
-from cfeval.core.provenance.plans import named
-from cfeval.jobs import jobs
+from cfeval.audit.whole import Job, whole
+from cfeval.core.hashes import Hashes, digest
+from cfeval.core.record import option, options, outputs_of, read, record_of, steps
 from tests.edct.verification.study import PLAIN
 from tests.edct.verification.study import Study as Records
 
@@ -59,45 +58,49 @@ def make(place: Path, shards: int = 1) -> Study:
 
 
 def recorded(shards: int) -> Study:
-    """Write the parameters beside the records of a study in the working folder, tables, and provenance records of all.
+    """Write the parameters beside the records of a study in the working folder, tables, and the records of all steps.
 
     The pages and figures that the parameters ask for are drawn by nobody here.
     """
-    return ran(PARAMS.format(shards=shards), lambda job: job.stage in ("edct.table", "edct.metrics"))
+    return ran(PARAMS.format(shards=shards), lambda job: job.words[1] == "tables")
 
 
 def made_of_pairs(place: Path) -> Study:
-    """Run a study of given pairs alone in a folder, every job of it, with provenance records; what a bundle is of."""
+    """Run a study of given pairs alone in a folder, every job of it; what a bundle is of."""
     place.mkdir(parents=True)
     with chdir(place):
         return ran(PAIRS, lambda _: True)
 
 
 def ran(text: str, wanted: Callable[[Job], bool]) -> Study:
-    """Write parameters into the working folder, run the jobs that are wanted, and write provenance records of all."""
+    """Write parameters into the working folder, run the jobs that are wanted, and write the records of all.
+
+    Code and packages in them are made up, so that they are the same whatever else a test has loaded.
+    """
     Path("params.yaml").write_text(text)
-    params = parse(read(Path("params.yaml")))
-    asked = list(jobs(params, "results", "edct"))
-    for job in asked:
+    study = whole()
+    jobs = study.jobs(["edct"])
+    for job in jobs:
         if wanted(job):
-            assert cli.run(["stage", *job.command]) == 0
+            assert cli.run(job.words) == 0
         for path in job.outputs:
-            if not path.endswith("/") and not Path(path).exists():
+            if not Path(path).exists() and "." in Path(path).name:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
                 Path(path).write_bytes(b"drawn")
-        command = [named(word) if word in job.files else word for word in job.command]
-        tabled = job.stage in ("edct.table", "edct.pair_table")
-        files = {named(file): Hashes().path(file) for file in job.files if tabled}
-        plan = {"stage": job.stage, "command": command, "code": {}, "files": files, "versions": {"numpy": "2.0"}}
-        record = {
-            "plan": plan,
-            "inputs": {path: Hashes().path(path) for path in job.inputs},
-            "outputs": {path: Hashes().path(path) or digest(b"") for path in job.outputs},
-        }
-        Path(job.sidecar).write_text(json.dumps(record, sort_keys=True))
-    outputs = [path for job in asked for path in job.outputs]
-    records = [job.sidecar for job in asked]
-    return Study(params, {EDCT: "edct"}, outputs, records, {"params.yaml": Path("params.yaml")}, "2026-11-23")
+        record = Path(record_of(job.words))
+        told = read(record) or [forged_step(step) for step in steps(job.words)]
+        told = [{**step, "code": {"cfeval.edct": "1"}, "packages": {"numpy": "2.0"}} for step in told]
+        record.write_text(json.dumps({"steps": told}, sort_keys=True))
+    parameters = {"params.yaml": Path("params.yaml")}
+    return Study(study.params, {EDCT: "edct"}, [record_of(job.words) for job in jobs], parameters, "2026-11-23")
+
+
+def forged_step(words: list[str]) -> dict[str, Any]:
+    """What a step would say that was never run: its files are those that its command names."""
+    taken = [word for word in words if word.startswith("results/") and Path(word).is_file()]
+    files = {path: Hashes().path(path) for path in taken if path != option(words, "--out")}
+    made = {path: Hashes().path(path) for path in outputs_of(words)}
+    return {"options": options(words), "inputs": files, "outputs": made}
 
 
 def bundled(place: Path, out: Path, redact: bool = False) -> Path:

@@ -7,13 +7,14 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cfeval.audit.bundle.check import unpack
 from cfeval.audit.bundle.stored_zip import Reader
 from cfeval.core.errors import InputError
-from cfeval.core.provenance.hashes import digest
+from cfeval.core.hashes import digest
 from tests.audit.bundle.study import EDCT, TABLE, bundled, contents, forged
 from tests.conftest import Run
 
@@ -133,7 +134,7 @@ def edited(name: str, old: bytes, new: bytes) -> Callable[[Files], None]:
     return change
 
 
-SCORES = f"{EDCT}/scores/d/m/w/edct-2025/e/j.csv"
+SCORES = f"{EDCT}/scores/d/m/w/e/j/edct-2025.csv"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ SCORES = f"{EDCT}/scores/d/m/w/edct-2025/e/j.csv"
         (f"{EDCT}/calls/calls.zip", b"It is", b"It as"),
     ],
 )
-def test_a_change_with_a_manifest_that_fits_is_refused_by_provenance(
+def test_a_change_with_a_manifest_that_fits_is_refused_by_records(
     bundle: Path, tmp_path: Path, cfeval: Run, name: str, old: bytes, new: bytes
 ) -> None:
     said = refused(forged(bundle, tmp_path / "forged.zip", edited(name, old, new)), cfeval)
@@ -155,7 +156,7 @@ def test_a_change_with_a_manifest_that_fits_is_refused_by_provenance(
 
 
 def resealed(name: str, old: bytes, new: bytes) -> Callable[[Files], None]:
-    """A change with provenance records that fit too."""
+    """A change with records that fit too."""
 
     def change(files: Files) -> None:
         before = digest(files[name])
@@ -175,7 +176,7 @@ def resealed(name: str, old: bytes, new: bytes) -> Callable[[Files], None]:
         (f"{EDCT}/baselines/d/m.jsonl", b"It is red.", b"It is gray", "links do not hold"),
     ],
 )
-def test_a_change_with_provenance_that_fits_is_refused_by_what_follows_from_it(
+def test_a_change_with_records_that_fit_is_refused_by_what_follows_from_it(
     bundle: Path, tmp_path: Path, cfeval: Run, name: str, old: bytes, new: bytes, said: str
 ) -> None:
     told = refused(forged(bundle, tmp_path / "forged.zip", resealed(name, old, new)), cfeval)
@@ -193,7 +194,7 @@ def test_a_changed_chain_is_refused(bundle: Path, tmp_path: Path, cfeval: Run) -
 )
 def test_a_file_that_no_job_made_is_refused(bundle: Path, tmp_path: Path, cfeval: Run, name: str) -> None:
     said = refused(forged(bundle, tmp_path / "forged.zip", lambda files: files.update({name: b"x"})), cfeval)
-    assert f"{name}: no provenance record" in said
+    assert f"{name}: no record" in said
 
 
 def test_a_file_that_is_gone_is_named(bundle: Path, tmp_path: Path, cfeval: Run) -> None:
@@ -209,16 +210,33 @@ def test_nothing_is_unpacked_outside_its_folder(bundle: Path, tmp_path: Path, na
     assert [one.name for one in tmp_path.iterdir()] == ["forged.zip"]
 
 
-def test_a_command_that_makes_no_table_is_not_run(bundle: Path, tmp_path: Path, cfeval: Run) -> None:
-    record = f"{TABLE}.csv.made.json"
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"": ["edct", "items"]}, "no record of a step that makes tables names it"),
+        ({"--reference": "/etc/passwd"}, "the record is not one of cfeval's"),
+        ({"--results": "../elsewhere"}, "the record is not one of cfeval's"),
+        ({"--nothing": "x"}, "cannot be made again"),
+    ],
+)
+def test_a_command_that_makes_no_table_is_not_run(
+    bundle: Path, tmp_path: Path, cfeval: Run, options: dict[str, Any], said: str
+) -> None:
+    record = f"{EDCT}/tables.made.json"
 
     def change(files: Files) -> None:
-        edited("params.yaml", b"plugin: lexical", b"plugin: of_ours")(files)  # else the parameters tell it first
         made = json.loads(files[record])
-        made["plan"]["command"] = ["edct", "items", "--out", "x"]
+        made["steps"][0]["options"] |= options
         files[record] = json.dumps(made).encode()
 
-    assert "no stage that makes a table" in refused(forged(bundle, tmp_path / "forged.zip", change), cfeval)
+    assert said in refused(forged(bundle, tmp_path / "forged.zip", change), cfeval)
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[1]", b"no JSON", b'{"steps": [{"options": {}}]}'])
+def test_what_is_no_record_is_refused(bundle: Path, tmp_path: Path, cfeval: Run, content: bytes) -> None:
+    record = f"{EDCT}/scores/d/m.made.json"
+    change = forged(bundle, tmp_path / "forged.zip", lambda files: files.update({record: content}))
+    assert f"{record}: is no record of a step" in refused(change, cfeval)
 
 
 def test_an_unfinished_study_gets_no_bundle(cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +244,6 @@ def test_an_unfinished_study_gets_no_bundle(cfeval: Run, tmp_path: Path, monkeyp
     shutil.copy(Path(__file__).parents[3] / "params.yaml", "params.yaml")
     status, _, err = cfeval("audit", "build", "cvqa", "--out", "bundle.zip")
     assert status == 2
-    assert "is missing; " in err
     assert "run the study first" in err
     assert not Path("bundle.zip").exists()
     assert cfeval("audit", "build", "--out", "b.zip", "--date", "soon")[0] == 2

@@ -22,7 +22,7 @@ MOST = 500
 """In MB, of each process at its peak."""
 BUILD = (
     "from tests.audit.bundle.large import study; from cfeval.audit.bundle.build import build; "
-    "build(study({shards}), Path('../b.zip'))"
+    "build(study(), Path('../b.zip'))"
 )
 CHECK = "from cfeval.audit.bundle.check import check; check(Path('../b.zip'))"
 PEAK = "; print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
@@ -31,7 +31,7 @@ PEAK = "; print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].spl
 
 def peak(place: Path, code: str) -> int:
     """The most memory that a process took, in MB, which ran some code in a folder."""
-    code = "from pathlib import Path; " + code.format(shards=SHARDS) + PEAK
+    code = "from pathlib import Path; " + code + PEAK
     environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=place, env=environment, capture_output=True, text=True, check=False

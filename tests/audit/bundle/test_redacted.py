@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core.provenance.hashes import digest
+from cfeval.core.hashes import digest
 from tests.audit.bundle.study import EDCT, TABLE, contents, forged
 from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
 from tests.conftest import Run

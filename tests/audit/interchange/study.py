@@ -1,20 +1,20 @@
 """A small study as a run leaves it, with its tables: seven items under both papers' protocols, with all controls."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from cfeval import cli
 from cfeval.audit.interchange.study import Finished, finished
 from cfeval.config import parse
 from cfeval.core.jsonl import read_jsonl, write_csv, write_jsonl
 from cfeval.datasets.pair import RawPair, file_pairs
 from cfeval.datasets.sample import Sample
+from cfeval.edct.asked import AskedTable
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow
 from cfeval.edct.pairs.table import rows as pair_rows
 from cfeval.edct.records import Baseline
+from tests.edct.tables.study import write_tables
 from tests.edct.verification.study import BLANK, CHAINED, NULL, PLAIN, UNCITED, Study
 from tests.images import image
 
@@ -50,10 +50,8 @@ def make(place: Path, content: dict[str, Any] = PARAMS) -> Finished:
     """Write the study into a folder; what its exports see of it."""
     results = place / "edct"
     Study(results, CONDITIONS, calls=False)
-    for table, conditions in SHOWN.items():
-        words = ["--conditions", json.dumps([one.model_dump() for one in conditions]), "--results", str(results)]
-        words += ["--interval", '{"resamples": 100}', "--out", str(results / "tables" / f"edct_{table}")]
-        assert cli.run(["stage", "edct", "table", table, *words]) == 0
+    asked = {table: AskedTable(conditions=tuple(conditions)) for table, conditions in SHOWN.items()}
+    write_tables(results / "tables", results, asked)
     file_pairs(results / "pair_items" / "d.jsonl", PAIRS, seed=2, every=1)
     asked = {one.id: one for one in read_jsonl(results / "pair_items" / "d.jsonl", Sample)}
     said = [

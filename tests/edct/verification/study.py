@@ -11,9 +11,9 @@ from typing import Any
 from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import ImageRef, Record
-from cfeval.core.shards import shard_files, shard_of
+from cfeval.core.shards import shard_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.files import STAGES, condition_path
+from cfeval.edct.files import STAGES, stage_files
 from cfeval.edct.records import (
     Baseline,
     Check,
@@ -85,13 +85,10 @@ class Study:
             for edit in (1, 2) if condition.protocol == CHAINED.protocol and not ended(item, "instructions") else (1,):
                 for stage, record in self._edit(condition, item, edit):
                     records[stage].append(record)
-        for stage, (names, kind) in STAGES.items():
-            path = (
-                self.results / stage / f"{condition_path(condition, names)}.{'csv' if stage == 'scores' else 'jsonl'}"
-            )
-            for number, file in enumerate(shard_files(path, self.shards)):
+        for stage, its in STAGES.items():
+            for number, file in enumerate(stage_files(self.results, stage, condition, self.shards)):
                 mine = [record for record in records[stage] if shard_of(record.id, self.shards) == number]
-                self._file(file, kind, mine)
+                self._file(file, its.kind, mine)
 
     def _file(self, file: Path, kind: type[Record], records: Sequence[Any]) -> None:
         write_csv(file, kind, records) if file.suffix == ".csv" else write_jsonl(file, records)

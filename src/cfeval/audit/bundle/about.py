@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cfeval import __version__
+from cfeval.audit.bundle.contents import steps_of
 from cfeval.config import Params
 from cfeval.core.package import PACKAGE
-from cfeval.core.provenance.hashes import read_json
 from cfeval.core.registry import GROUP
 from cfeval.inference.remote import archive
 from cfeval.inference.remote.request import Response
@@ -31,7 +31,7 @@ def about(params: Params, records: Iterable[str], archives: Iterable[str], said:
 
     Args:
         params: of the study.
-        records: its provenance records.
+        records: of its steps.
         archives: of its calls.
         said: its record files (JSONL) that say which model answered.
         date: when the bundle was made.
@@ -64,10 +64,10 @@ def revision() -> dict[str, Any]:
 
 
 def packages(records: Iterable[str]) -> dict[str, list[str]]:
-    """Python and the packages that jobs ran with: each version that a provenance record names."""
+    """Python and the packages that steps ran with: each version that a record names."""
     found: dict[str, set[str]] = {}
-    for record in records:
-        for name, version in ((read_json(Path(record)).get("plan") or {}).get("versions") or {}).items():
+    for step in steps_of(records):
+        for name, version in step["packages"].items():
             found.setdefault(name, set()).add(str(version))
     return {name: sorted(versions) for name, versions in sorted(found.items())}
 

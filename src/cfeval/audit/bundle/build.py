@@ -10,11 +10,12 @@ from tempfile import TemporaryDirectory
 from cfeval.audit.bundle import about, crate, manifest
 from cfeval.audit.bundle.contents import (
     FULL,
-    PlanFile,
+    UsedFile,
     may_stay,
-    plan_file_may_stay,
-    plan_files,
+    outputs_of,
     result_files,
+    used_file_may_stay,
+    used_files,
 )
 from cfeval.audit.bundle.redaction import redacted_scores
 from cfeval.audit.bundle.stored_zip import PIECE, Source, write
@@ -40,10 +41,8 @@ class Study:
     params: Params
     results: Mapping[str, str]
     """The evaluations by their folders of results."""
-    outputs: Sequence[str]
-    """What the jobs make; a folder's name ends with a slash."""
     records: Sequence[str]
-    """Their provenance records."""
+    """The records of its steps."""
     parameters: Mapping[str, Path]
     """The parameter files, by their paths in the bundle."""
     date: str
@@ -77,10 +76,10 @@ def build(study: Study, out: Path, redact: bool = False) -> str:
     """
     with TemporaryDirectory(prefix="cfeval-bundle-") as folder:
         chain = _checked(study, Path(folder, CHAIN))
-        plans = plan_files(study.records)
-        files = _whole(study, plans, chain)
+        used, made = used_files(study.records), outputs_of(study.records)
+        files = _whole(study, used, made, chain)
         if redact:
-            files = _redacted(study, plans, files)
+            files = _redacted(study, used, made, files)
         listed = manifest.text_of({name: file.sha256 for name, file in files.items()})
         files = {manifest.NAME: _of_bytes(listed.encode()), **dict(sorted(files.items()))}
         write_bytes_by(out, lambda part: _write(part, files))
@@ -106,10 +105,12 @@ def _checked(study: Study, chain: Path) -> list[tuple[str, Path]]:
     return found
 
 
-def _whole(study: Study, plans: Sequence[PlanFile], chain: Sequence[tuple[str, Path]]) -> dict[str, _File]:
+def _whole(
+    study: Study, used_by_steps: Sequence[UsedFile], outputs: Sequence[str], chain: Sequence[tuple[str, Path]]
+) -> dict[str, _File]:
     """Every file but the manifest."""
-    used = {**study.parameters, **{file.place: file.source for file in plans}}
-    made = [*result_files(study.outputs), *study.records]
+    used = {**study.parameters, **{file.place: file.source for file in used_by_steps}}
+    made = [*result_files(outputs), *study.records]
     files = {name: _of_file(str(path)) for name, path in used.items()}
     files |= {name: _of_file(name) for name in made}
     files |= {name: _of_file(str(path)) for name, path in (*_carried(), *chain)}
@@ -117,15 +118,17 @@ def _whole(study: Study, plans: Sequence[PlanFile], chain: Sequence[tuple[str, P
     said = [name for name in made if name.endswith(".jsonl") and not SAYING.isdisjoint(name.split("/"))]
     told = about.about(study.params, study.records, archives, said, study.date)
     files[about.NAME] = _of_bytes(told)
-    files[crate.NAME] = _crate(study, files, used)
+    files[crate.NAME] = _crate(study, outputs, files, used)
     return files
 
 
-def _crate(study: Study, files: Iterable[str], used: Iterable[str], redact: bool = False) -> _File:
+def _crate(
+    study: Study, outputs: Sequence[str], files: Iterable[str], used: Iterable[str], redact: bool = False
+) -> _File:
     """The description of the bundle: record files one by one, images by their folders."""
-    folders = [path for path in study.outputs if path.endswith("/")]
+    folders = [path for path in outputs if path.endswith("/")]
     of_results = tuple(f"{folder}/" for folder in study.results)
-    listed = {path for path in study.outputs if not path.endswith("/")} | set(study.records)
+    listed = {path for path in outputs if not path.endswith("/")} | set(study.records)
     there = set(files)
     made = listed & there
     others = {name for name in there - made - set(used) if not name.startswith(of_results)}
@@ -134,10 +137,12 @@ def _crate(study: Study, files: Iterable[str], used: Iterable[str], redact: bool
     return _of_bytes(crate.crate(told, there & set(used), made, image_folders, others))
 
 
-def _redacted(study: Study, plans: Sequence[PlanFile], files: Mapping[str, _File]) -> dict[str, _File]:
+def _redacted(
+    study: Study, used_by_steps: Sequence[UsedFile], outputs: Sequence[str], files: Mapping[str, _File]
+) -> dict[str, _File]:
     """The files without texts and images, and the manifest of all."""
-    used = {file.place for file in plans if plan_file_may_stay(file)} | study.parameters.keys()
-    apart = {file.place for file in plans} - used
+    used = {file.place for file in used_by_steps if used_file_may_stay(file)} | study.parameters.keys()
+    apart = {file.place for file in used_by_steps} - used
     of_results = tuple(f"{folder}/" for folder in study.results)
     kept = {
         name: file
@@ -150,7 +155,7 @@ def _redacted(study: Study, plans: Sequence[PlanFile], files: Mapping[str, _File
             kept |= {name: _of_bytes(content) for name in scores if (content := redacted_scores(Path(name)))}
     whole = manifest.text_of({name: file.sha256 for name, file in files.items()})
     kept[FULL] = _of_bytes(whole.encode())
-    kept[crate.NAME] = _crate(study, [name for name in kept if name != crate.NAME], used, redact=True)
+    kept[crate.NAME] = _crate(study, outputs, [name for name in kept if name != crate.NAME], used, redact=True)
     return kept
 
 

@@ -1,7 +1,7 @@
 """Check a bundle offline: every byte of it, every link between its files, and every table made again.
 
 What is checked comes first where others rest on it, so that the first thing that does not fit is the one that is named:
-the archive and its manifest, provenance records, parameters, records of items and their calls, tables.
+the archive and its manifest, records of steps, records of items and their calls, tables, parameters.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +19,11 @@ from cfeval.audit.bundle.build import CHAIN
 from cfeval.audit.bundle.contents import FULL, place_of
 from cfeval.audit.bundle.redaction import score_faults
 from cfeval.audit.bundle.stored_zip import Reader
-from cfeval.audit.recompute import Made, differences, lacking, makes_tables
+from cfeval.audit.recompute import differences, lacking, makes_tables
 from cfeval.core.errors import InputError
-from cfeval.core.provenance.hashes import digest
-from cfeval.core.provenance.jobs import ENDING
-from cfeval.core.provenance.sidecars import Sidecar, parsed
+from cfeval.core.hashes import digest
+from cfeval.core.record import ENDING, Step, read
+from cfeval.core.vouching import steps_in
 from cfeval.cvqa import verification as cvqa
 from cfeval.edct.verification import cli as edct
 from cfeval.vce import verification as vce
@@ -32,7 +32,7 @@ _RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa)
 _BESIDES = re.compile(
     rf"{CHAIN}|{FULL}|{crate.NAME}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
 )
-"""The files of a bundle that no provenance record names."""
+"""The files of a bundle that no record names."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,12 @@ def check(bundle: Path, limit: int = 20) -> str:
         unpacked = unpack(bundle, Path(place, "bundle"))
         print(f"{bundle}: {len(unpacked.files):,} files, each with the hash that the manifest names")
         records = _provenance(unpacked)
-        print(f"{len(records):,} provenance records, each about the files that are there")
-        for line in parameters.check(unpacked.folder, unpacked.files, unpacked.results, records):
-            print(line)
+        print(f"{len(records):,} records of steps, each about the files that are there")
         _records(unpacked, limit)
-        _tables(unpacked, records, Path(place, "again"))
+        _tables(unpacked, [step for of in records.values() for step in of], Path(place, "again"))
+        asked = Path(place, "asked")
+        for line in parameters.check(unpacked.folder, unpacked.files, unpacked.results, records, asked):
+            print(line)
         print(f"fine; the bundle's head is {unpacked.head}")
         return unpacked.head
 
@@ -131,34 +132,37 @@ def _unpacked(path: Path, pieces: Iterator[bytes]) -> str:
     return sha256.hexdigest()
 
 
-def _provenance(unpacked: Unpacked) -> dict[str, Sidecar]:
-    """The provenance records by path, all about the files that are there; no file is there that none of them names."""
-    tree, found = _Tree(unpacked.whole), dict[str, Sidecar]()
+def _provenance(unpacked: Unpacked) -> dict[str, list[Step]]:
+    """What records say, by path, all about the files that are there; no file is there that none of them names."""
+    tree, found = _Tree(unpacked.whole), dict[str, list[Step]]()
     for name in (one for one in sorted(unpacked.files) if one.endswith(ENDING) and _RESULTS.fullmatch(one)):
         try:
-            found[name] = parsed((unpacked.folder / name).read_bytes(), name)
+            found[name] = [kept.step for kept in steps_in(read(unpacked.folder / name), name)]
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
-        _named_files_fit(name, found[name], tree)
-    made = {path for name, record in found.items() for path in (name, *record.outputs)}
-    used = {place_of(path, sha or "") for record in found.values() for path, sha in record.plan.files.items()}
+        for step in found[name]:
+            _named_files_fit(name, step, tree)
+    steps = [step for of in found.values() for step in of]
+    made = {*found, *(path for step in steps for path in step["outputs"])}
+    used = {place_of(path, sha or "") for step in steps for path, sha in step["inputs"].items()}
     folders = tuple(path for path in made if path.endswith("/"))
     for name in unpacked.files:
         if not (name in made or name in used or name.startswith(folders) or _BESIDES.fullmatch(name)):
-            raise InputError(f"{name}: no provenance record names it")
+            raise InputError(f"{name}: no record names it")
         if not _is_of_whole(unpacked, name):
             raise InputError(f"{name}: not the file that {FULL} names")
     return found
 
 
-def _named_files_fit(name: str, record: Sidecar, tree: "_Tree") -> None:
-    """InputError where a file is another one than a provenance record names; files that were never taken are passed."""
-    for path, sha256 in (*sorted(record.inputs.items()), *sorted(record.outputs.items())):
+def _named_files_fit(name: str, step: Step, tree: "_Tree") -> None:
+    """InputError where a file is another one than a record names; files that were never taken are passed."""
+    for path, sha256 in sorted(step["outputs"].items()):
         if tree.hash_of(path) != sha256:
             raise InputError(f"{path}: not the file that {name} names")
-    for path, known in sorted(record.plan.files.items()):
-        place = place_of(path, known or "")
-        if not place.endswith("/") and tree.hash_of(place) not in (None, known):
+    for path, sha256 in sorted(step["inputs"].items()):
+        place = place_of(path, sha256 or "")
+        there = None if place.endswith("/") else tree.hash_of(place)
+        if there != sha256 and (there is not None or _RESULTS.fullmatch(place)):
             raise InputError(f"{place}: not the file that {name} names")
 
 
@@ -177,7 +181,7 @@ class _Tree:
         self._files, self._names = files, sorted(files)
 
     def hash_of(self, path: str) -> str | None:
-        """The hash as a provenance record has it; that of a folder without files is that of no bytes."""
+        """The hash as a record has it; that of a folder without files is that of no bytes."""
         return self._files.get(path) if not path.endswith("/") else digest("".join(self._lines(path)).encode())
 
     def _lines(self, folder: str) -> Iterator[str]:
@@ -223,25 +227,27 @@ def _same_lines(kept: Path, again: Path) -> None:
             raise InputError(f"{CHAIN}: not as long as the records make it")
 
 
-def _tables(unpacked: Unpacked, records: Mapping[str, Sidecar], scratch: Path) -> None:
+def _tables(unpacked: Unpacked, steps: Sequence[Step], scratch: Path) -> None:
     """Make every table again, and compare; say which rest on what was left out."""
     done, left = 0, list[str]()
     named: set[str] = set()
-    for record in records.values():
-        if not makes_tables(record):
-            continue
-        outputs = tuple(path for path in record.outputs if path in unpacked.files)
+    for number, step in enumerate(filter(makes_tables, steps)):
+        outputs = sorted(path for path in step["outputs"] if path in unpacked.files)
         named |= set(outputs)
-        if lost := lacking(record, unpacked.files):
+        moved = {path: place_of(path, sha or "") for path, sha in step["inputs"].items()}
+        there = {
+            path: sha for path, place in moved.items() if (sha := unpacked.whole.get(place)) and place in unpacked.files
+        }
+        if lost := lacking(step, there):
             left.append(f"{outputs[0]} (rests on {lost})")
             continue
-        for fault in differences(Made(record, outputs), unpacked.folder, scratch):
+        for fault in differences(step, outputs, unpacked.folder, scratch / str(number), moved):
             if fault:
                 raise InputError(fault)
             done += 1
     tables = [name for name in unpacked.files if _is_table(name)]
     if stray := sorted(set(tables) - named):
-        raise InputError(f"{stray[0]}: no provenance record of a table's job names it")
+        raise InputError(f"{stray[0]}: no record of a step that makes tables names it")
     print(f"{done} files of tables made again, all the same" if done or not left else "no table could be made again")
     for line in left:
         print(f"could not be recomputed: {line}")

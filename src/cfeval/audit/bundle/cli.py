@@ -3,6 +3,7 @@
 import datetime
 import getpass
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -12,10 +13,10 @@ import typer
 from cfeval.audit.bundle import signature, timestamp
 from cfeval.audit.bundle.build import NO_LICENCE, Study, build
 from cfeval.audit.bundle.check import unpack
-from cfeval.audit.plan import Name, Overlays, Studies, Whole, whole
+from cfeval.audit.whole import Job, Name, Overlays, Studies, Whole, outdated, whole
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_bytes, write_text
-from cfeval.core.provenance.jobs import Job
+from cfeval.core.record import record_of
 from cfeval.core.roots import PARAMS
 
 
@@ -38,16 +39,15 @@ def run_build(
     if date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
         raise InputError(f"--date: {date!r} is no date as YYYY-MM-DD")
     study = whole(overlay, name)
-    names = studies or [one for one in ("edct", "vce", "cvqa") if study.jobs([one])]
-    jobs = valid_jobs(study, names)
+    jobs = valid_jobs(study, studies)
+    names = dict.fromkeys(job.study for job in jobs)
     day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
     parameters = {str(PARAMS): PARAMS}
     parameters |= {f"overlays/{number}-{file.name}": file for number, file in enumerate(overlay or ())}
     taken = Study(
         study.params,
         {f"{study.root}/{one}": one for one in names},
-        [path for job in jobs for path in job.outputs],
-        [job.sidecar for job in jobs],
+        [record_of(job.words) for job in jobs],
         parameters,
         day,
         licence or NO_LICENCE,
@@ -56,17 +56,13 @@ def run_build(
     print(f"{out}: {out.stat().st_size:,} bytes; the bundle's head is {head}")
 
 
-def valid_jobs(study: Whole, names: list[str]) -> list[Job]:
-    """The jobs of some studies; InputError where one is not what would be made now."""
-    state = study.state(names)
-    stale = state.stale()
-    study.planner.remember()
-    if stale:
+def valid_jobs(study: Whole, names: Sequence[str] | None) -> list[Job]:
+    """The jobs of some studies, or of all; InputError where one is not what would be made now."""
+    jobs = study.jobs(names)
+    if stale := outdated(jobs):
         path, why = next(iter(stale.items()))
-        raise InputError(
-            f"{path}: {why}; {len(stale)} of {len(state.jobs)} jobs are not what would be made now: run the study first"
-        )
-    return state.jobs
+        raise InputError(f"{path}: {why}; {len(stale)} of {len(jobs)} jobs are out of date: run the study first")
+    return jobs
 
 
 def run_sign(

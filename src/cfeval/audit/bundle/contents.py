@@ -1,7 +1,7 @@
-"""What is in a bundle: the files of a study's jobs, what their plans name, and what is left out where texts may not go.
+"""What is in a bundle: the files of a study's steps, what their records name, and what is left out where texts may not go.
 
-Paths in a bundle are those of the study's folder, so that the commands of its jobs work in an unpacked one. What comes
-with cfeval is named as in a checkout; the rest of what plans name from outside the folder is in `elsewhere/`.
+Paths in a bundle are those of the study's folder, so that the commands of its steps work in an unpacked one. What comes
+with cfeval is named as in a checkout; the rest of what records name from outside the folder is in `elsewhere/`.
 """
 
 import os
@@ -9,16 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from cfeval.audit.recompute import makes_tables
 from cfeval.core.errors import InputError
-from cfeval.core.package import CARRIED, carried
-from cfeval.core.provenance.hashes import Hashes, read_json
-from cfeval.core.provenance.jobs import ENDING
-from cfeval.core.provenance.sources import PACKAGE, ROOT
+from cfeval.core.hashes import Hashes
+from cfeval.core.package import CARRIED, PACKAGE, carried
+from cfeval.core.record import ENDING, Step, read
 
 FULL = "full-manifest-sha256.txt"
 """In a redacted bundle: the manifest of the bundle that has everything."""
-TABLE_STAGES = ("table", "metrics", "pair_table")
-"""Stages that make tables from records or from other tables."""
 KEPT = {
     "edct": ("scores", "tables", "figures"),
     "vce": ("groups", "scores", "tables", "figures"),
@@ -30,22 +28,54 @@ _NOT_TAKEN = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".npz", "
 _SNAKEMAKES = ".snakemake_timestamp"
 
 
+_BROUGHT = "cfeval:"
+"""How records call files that come with cfeval."""
+_CODE = "src/cfeval/"
+"""Where the package lies in a checkout."""
+
+
 @dataclass(frozen=True, slots=True)
-class PlanFile:
-    """A file that jobs rest on and no job makes: its name in their plans, its path in the bundle, and where it is."""
+class UsedFile:
+    """A file that steps rest on and no step makes.
+
+    Attributes:
+        name: what records call it.
+        place: its path in the bundle.
+        source: where it is.
+        sha256: its hash.
+        for_tables: whether tables rest on it.
+    """
 
     name: str
     place: str
     source: Path
     sha256: str
-    stages: tuple[str, ...]
+    for_tables: bool
+
+
+def steps_of(records: Iterable[str]) -> Iterator[Step]:
+    """What records say, step by step.
+
+    Raises:
+        InputError: one is missing, or is none.
+    """
+    for record in records:
+        steps = read(record)
+        if not steps:
+            raise InputError(f"{record}: not made yet; run the study to its end first")
+        yield from steps
+
+
+def outputs_of(records: Iterable[str]) -> list[str]:
+    """What steps made, by path; a folder of images ends with a slash."""
+    return [path for step in steps_of(records) for path in step["outputs"]]
 
 
 def result_files(outputs: Iterable[str]) -> Iterator[str]:
-    """The files that jobs made, with the provenance records next to their first outputs.
+    """The files that steps made.
 
     Args:
-        outputs: what each job makes, by path; a folder's name ends with a slash.
+        outputs: what each step makes, by path; a folder's name ends with a slash.
 
     Raises:
         InputError: one is missing.
@@ -68,40 +98,40 @@ def _below(folder: str) -> Iterator[str]:
                 yield entry.path
 
 
-def plan_files(records: Iterable[str]) -> list[PlanFile]:
-    """The prompts, published figures and data that provenance records name, each once; no weights and no images.
+def used_files(records: Iterable[str]) -> list[UsedFile]:
+    """The prompts, published figures and data that steps rest on, each once; no weights and no images.
 
     Raises:
         InputError: one is gone, or is not the file that was used.
     """
-    found: dict[str, tuple[str, set[str]]] = {}
-    for record in records:
-        plan = read_json(Path(record)).get("plan") or {}
-        for name, sha256 in (plan.get("files") or {}).items():
+    found, made = dict[str, tuple[str, bool]](), set[str]()
+    for step in steps_of(records):
+        made |= step["outputs"].keys()
+        for name, sha256 in step["inputs"].items():
             if sha256 and not name.endswith(("/", *_NOT_TAKEN)):
-                found.setdefault(name, (sha256, set()))[1].add(str(plan.get("stage")))
+                found[name] = (sha256, makes_tables(step) or found.get(name, ("", False))[1])
     hashes, files = Hashes(), []
-    for name, (sha256, stages) in sorted(found.items()):
+    for name, (sha256, for_tables) in sorted(found.items()):
+        if name in made:
+            continue
         source = source_of(name)
         if hashes.file(str(source)) != sha256:
-            raise InputError(f"{source}: gone, or changed since the jobs that used it; run the study again")
-        files.append(PlanFile(name, place_of(name, sha256), source, sha256, tuple(sorted(stages))))
+            raise InputError(f"{source}: gone, or changed since the steps that used it; run the study again")
+        files.append(UsedFile(name, place_of(name, sha256), source, sha256, for_tables))
     return files
 
 
 def source_of(name: str) -> Path:
-    """Where the file is that a plan calls so."""
-    if name.startswith(f"{PACKAGE}:"):
-        return ROOT / PACKAGE / name.partition(":")[2]
-    brought = any(name.startswith(f"{place}/") for place in CARRIED)
-    return carried(name) if brought and not Path(name).exists() else Path(name)
+    """Where the file is that records call so."""
+    inside = name.removeprefix(_BROUGHT)
+    if inside == name:
+        return Path(name)
+    return PACKAGE / inside.removeprefix(_CODE) if inside.startswith(_CODE) else carried(inside)
 
 
 def place_of(name: str, sha256: str) -> str:
-    """The path in the bundle of a file that a plan calls so."""
-    if name.startswith(f"{PACKAGE}:"):
-        return f"{PACKAGE}/{name.partition(':')[2]}"
-    path = PurePosixPath(name)
+    """The path in the bundle of a file that records call so."""
+    path = PurePosixPath(name.removeprefix(_BROUGHT))
     if path.is_absolute() or ".." in path.parts:
         return f"elsewhere/{sha256[:16]}/{path.name}"
     return path.as_posix()
@@ -122,16 +152,7 @@ def may_stay(path: str, results: Mapping[str, str]) -> bool:
     return False
 
 
-def plan_file_may_stay(file: PlanFile) -> bool:
-    """Whether a file that plans name stays in a redacted bundle: what comes with cfeval, and what tables rest on."""
-    brought = file.name.startswith(f"{PACKAGE}:") or any(file.name.startswith(f"{place}/") for place in CARRIED)
-    return brought or any(stage.partition(".")[2] in TABLE_STAGES for stage in file.stages)
-
-
-def is_inside(path: str) -> bool:
-    """Whether a path of a bundle stays in the folder that it is unpacked into."""
-    parts = PurePosixPath(path)
-    plain = (
-        bool(path) and not parts.is_absolute() and parts.as_posix() == path and "\\" not in path and "\0" not in path
-    )
-    return plain and ".." not in parts.parts and "\n" not in path
+def used_file_may_stay(file: UsedFile) -> bool:
+    """Whether a file that steps rest on stays in a redacted bundle: what comes with cfeval, and what tables rest on."""
+    brought = file.name.startswith((_BROUGHT, *(f"{place}/" for place in CARRIED)))
+    return brought or file.for_tables

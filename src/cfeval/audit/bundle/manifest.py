@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Mapping
 
-from cfeval.audit.bundle.contents import is_inside
 from cfeval.core.errors import InputError
+from cfeval.core.vouching import is_inside
 
 NAME = "manifest-sha256.txt"
 

@@ -10,7 +10,7 @@ from cfeval.audit.bundle.cli import valid_jobs
 from cfeval.audit.documents import factsheet, nist, regulation
 from cfeval.audit.documents.facts import Facts, facts
 from cfeval.audit.documents.parts import Document
-from cfeval.audit.plan import Name, Overlays, whole
+from cfeval.audit.whole import Name, Overlays, whole
 from cfeval.core.files import ensure_writable, write_text
 
 DOCUMENTS: dict[str, Document] = {**regulation.DOCUMENTS, **nist.DOCUMENTS, **factsheet.DOCUMENTS}

@@ -1,5 +1,6 @@
 """What a finished study says of itself."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,3 +53,8 @@ def facts(params: Params, root: str) -> Facts:
         raise InputError(f"{files[tables[0]]}: has no row; name conditions in params.yaml, and run the study again")
     rows = list(read_csv(files[_FAITHFULNESS], FaithfulnessRow)) if carded else []
     return Facts(params, params.edct, root, cards, rows, pairs, list(called([str(files[_CALLS])])), revision())
+
+
+def as_json(options: Any) -> str:
+    """Parameters as JSON, the same text for the same content."""
+    return json.dumps(options, sort_keys=True, ensure_ascii=False)

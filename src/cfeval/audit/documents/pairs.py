@@ -6,8 +6,7 @@ They stand below those about trust cards, or alone where a study has given pairs
 from collections.abc import Iterator
 
 from cfeval.audit.bundle.about import licences
-from cfeval.audit.documents.facts import Facts
-from cfeval.core.jobs import as_json
+from cfeval.audit.documents.facts import Facts, as_json
 from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.report.columns import limits as ends

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from cfeval import __version__
 from cfeval.audit.bundle.about import licences
 from cfeval.audit.documents import pairs
-from cfeval.audit.documents.facts import Facts
-from cfeval.core.jobs import as_json
+from cfeval.audit.documents.facts import Facts, as_json
 from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow
 from cfeval.report.digits import percent, two
 

@@ -11,7 +11,7 @@ import typer
 from cfeval.audit.bundle.cli import valid_jobs
 from cfeval.audit.interchange import every_eval_ever, hugging_face, inspect_logs, items
 from cfeval.audit.interchange.study import Finished, finished, pairs_of, targets
-from cfeval.audit.plan import Name, Overlays, whole
+from cfeval.audit.whole import Name, Overlays, whole
 from cfeval.core.errors import InputError, OutputError, nearest
 from cfeval.core.files import ensure_writable, fresh_folder
 

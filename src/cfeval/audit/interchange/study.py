@@ -13,9 +13,9 @@ from cfeval.config import Params
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record
+from cfeval.edct.asked import TEST_MODELS
 from cfeval.edct.config import Edct
 from cfeval.edct.files import conversation_prompts, stage_files
-from cfeval.edct.jobs import TEST_MODELS
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import item_files
 from cfeval.edct.protocols.rules import CONTROLS

@@ -14,8 +14,8 @@ from cfeval.core.files import atomic_writer, ensure_writable
 from cfeval.core.images import fault_of, folder_of, names_in
 from cfeval.core.jsonl import read_jsonl, record_line
 from cfeval.core.links import Fault
-from cfeval.core.provenance.jobs import ENDING
-from cfeval.core.provenance.sidecars import seal_faults
+from cfeval.core.record import ENDING
+from cfeval.core.vouching import vouched
 from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
@@ -40,14 +40,13 @@ from cfeval.inference.remote import archive
 ARCHIVE = Path("calls", "calls.zip")
 """Where the workflow puts the calls of a study, under its results."""
 _ADVICE = {
-    "seals": "restore the file and its provenance record, or make it and what follows from it again by snakemake",
+    "records": "restore the file and its record, or make it and what follows from it again by snakemake",
     "calls": "name the archive or cache that holds it, unchanged, by --calls or --cache",
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
-_UNSEALED = (
-    f"not sealed: no provenance record (X{ENDING}) ties these files to what they were made from, "
-    "as snakemake's results have"
+_UNRECORDED = (
+    f"without records: no X{ENDING} ties these files to what they were made from, as snakemake's results have"
 )
 _SHARED = 2 * len(STAGES)
 """So many files are kept in memory, because the next condition may share them."""
@@ -137,8 +136,8 @@ def verify(
             kept_lines += [line] if kept else []
         if not conditions and not tally.faults:
             _tell_of_others(results, done)
-        for file, fault in seal_faults(results, done):
-            tally.add("seals", file, [Link("seals", ("", 0), fault)])
+        for file, fault in vouched(results).faults(done):
+            tally.add("records", file, [Link("records", ("", 0), fault)])
         for place, fault in again:
             tally.add("tables", place, [Link("tables", ("", 0), fault)])
         for file, (name, rows) in tables.items():
@@ -310,6 +309,6 @@ def _end(results: Path, tally: Tally, lines: _Lines, pairs: Sequence[PairShelf],
     if tally.faults:
         nothing = "; no chain is written" if out else ""
         raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
-    fine = "fine" if tally.links["seals"] else f"fine, but {_UNSEALED}"
+    fine = "fine" if tally.links["records"] else f"fine, but {_UNRECORDED}"
     head = f"the chain's head is {lines.head}" if lines.number else "given pairs have no chain"
     print(f"{fine}; {head}")
