@@ -1,7 +1,6 @@
 # Every target sets up what it needs and skips what is done. `make help` lists them.
 export OMP_NUM_THREADS := 1
-# Whatever is set outside: bytecode is written, not made anew by every process. `setup` writes that of what studies import;
-# that of all packages would take ten times as long.
+# Whatever is set outside: bytecode is written, not made anew by every process.
 export PYTHONDONTWRITEBYTECODE :=
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,30 +17,35 @@ APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-setup: .venv/ready ## Virtual environment with the locked packages and cfeval itself, in .venv.
+setup: .venv/ready ## Virtual environment with all locked packages and cfeval itself, in .venv.
 
-.venv/ready: requirements.lock pyproject.toml
+# What the studies of the test bed need, without torch: a tenth of all.
+.venv/demo: requirements-demo.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cfeval needs Python 3.11 or newer; make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements-demo.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+.venv/ready: requirements.lock .venv/demo
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
-	$(BIN)/python -c 'from cfeval.warm.preload import *; [*map(load, [*verbs(), *LATE, "snakemake.cli", "dvc.repo.reproduce"])]'
 	touch $@
 
 # Not for all: with it every start of Snakemake takes half as long again. `make setup` removes it when the lock changes.
 slurm: setup ## Snakemake's plugin for Slurm, on top of that: for profiles/slurm.
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --requirements profiles/slurm/requirements.lock
 
-demo: setup ## The main study on the test bed: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
+demo: .venv/demo ## The main study on the test bed: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet edct && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/edct/report/index.html (tables: results/edct/tables/)."
 
-calibration: setup ## The whole calibration: every protocol, editor, gate, judge and panel on targets of known share.
+calibration: .venv/demo ## The whole calibration: every protocol, editor, gate, judge and panel on targets of known share.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet calibration && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/calibration/edct/report/index.html."
 
-pairs: setup ## Given pairs of the test bed: phi of eight test models beside what their rules give; prints the table.
+pairs: .venv/demo ## Given pairs of the test bed: phi of eight test models beside what their rules give; prints the table.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; snakemake --cores $(CORES) --quiet all \
 	  --configfile workflow/params/pairs.yaml -- results/pairs/edct/report/index.html && \
 	cat results/pairs/edct/tables/edct_pairs.md && \
@@ -51,7 +55,7 @@ vce: setup ## The study of visual counterfactuals on the test bed: tables, figur
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet vce && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/report/index.html (contact sheets: results/vce/sheets/)."
 
-cvqa: setup ## The study of counterfactual questions: built-in puzzles and scenes, tables, figures, report.
+cvqa: .venv/demo ## The study of counterfactual questions: built-in puzzles and scenes, tables, figures, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet cvqa && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/cvqa/report/index.html (tables: results/cvqa/tables/)."
 
@@ -150,9 +154,11 @@ lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	PATH="$(abspath $(BIN)):$$PATH" snakefmt --check Snakefile workflow
 	PATH="$(abspath $(BIN)):$$PATH" snakemake --lint
 
-lock: ## Resolve requirements.lock anew.
+lock: ## Resolve requirements.lock anew, and requirements-demo.lock as a part of it.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra all --extra dev \
 	  pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra world --extra dvc \
+	  --constraint requirements.lock pyproject.toml --output-file requirements-demo.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra test \
 	  --no-emit-package cfeval packages/cfeval_inspect/pyproject.toml --output-file packages/cfeval_inspect/requirements.lock
 	printf 'snakemake-executor-plugin-slurm\nsnakemake-executor-plugin-slurm-jobstep' | $(BIN)/uv pip compile --quiet \

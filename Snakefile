@@ -26,10 +26,21 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/stage.smk"
-include: "workflow/rules/edct.smk"
-include: "workflow/rules/vce.smk"
-include: "workflow/rules/cvqa.smk"
+
+
+if PARAMS.edct:
+
+    include: "workflow/rules/edct.smk"
+
+
+if PARAMS.vce:
+
+    include: "workflow/rules/vce.smk"
+
+
+if PARAMS.cvqa:
+
+    include: "workflow/rules/cvqa.smk"
 
 
 localrules:
@@ -43,44 +54,41 @@ rule edct:
     """The whole edct study."""
     default_target: True
     input:
-        [path for job in ALL if job.stage.startswith("edct.") for path in job.made_files],
+        EDCT_RESULTS if PARAMS.edct else [],
 
 
 rule vce:
     """The whole vce study."""
     input:
-        [path for job in ALL if job.stage.startswith("vce.") for path in job.made_files],
+        VCE_RESULTS if PARAMS.vce else [],
 
 
 rule cvqa:
     """The whole cvqa study."""
     input:
-        [path for job in ALL if job.stage.startswith("cvqa.") for path in job.made_files],
+        CVQA_RESULTS if PARAMS.cvqa else [],
 
 
 rule all:
     """Everything that params.yaml asks for."""
     input:
-        [path for job in ALL for path in job.made_files],
+        rules.edct.input,
+        rules.vce.input,
+        rules.cvqa.input,
+
+
+STALE.watch(workflow.rules)
 
 
 onsuccess:
-    _asked = {str(path) for job in workflow.dag.jobs for path in job.output}
-    if _lines := unscored(job for job in ALL if job.name in _asked) if workflow.is_main_process else []:
-        stop("; ".join(_lines))
+    if workflow.is_main_process:  # code or files may have changed while jobs waited: each record tells what its job ran
+        _wrong = [f"{name} ({why})" for name, why in STALE.no_longer_hold().items()]
+        if _wrong:
+            stop(f"{len(_wrong)} results no longer hold, as {_wrong[0]}; start again")
+        if _lines := unscored(STALE.jobs.values()):
+            stop("; ".join(_lines))
 
 
 onstart:
-    if not workflow.non_local_exec:  # a process that has imported the libraries once; each job is a fork of it
-        _to_run = [
-            JOBS[job.output[0]] for job in workflow.dag.needrun_jobs() if job.output and job.output[0] in JOBS
-        ]
-        warm.start(
-            Path("logs/warm.log"),
-            warm_verbs(job.command for job in _to_run),
-            imports=warm_shared(
-                {job.name: {*PLANNER.modules(job), *warm_libraries(STATE.plan(job))} for job in _to_run}
-            ),
-        )
     # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
     workflow.scheduler.job_rate_limiter = None

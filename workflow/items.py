@@ -20,7 +20,7 @@ class Stage:
     """The items of a stage's jobs, as far as they have reported.
 
     Attributes:
-        name: of the stage, as `edct.baselines`.
+        name: of the stage, as `edct_baselines`.
         jobs: how many jobs of it run in this run.
         done: items done, by job.
         total: items that there are, by job.
@@ -158,7 +158,7 @@ def _opened(file: Path, from_now_on: bool) -> Ledger | None:
 
 def rule_of(stage: str) -> str:
     """The rule that makes the jobs of a stage."""
-    return stage.replace(".", "_").replace("-", "_")
+    return stage.replace("-", "_")
 
 
 def _clock(seconds: float) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 
 import items
 from cfeval.core.progress import FOLDER
-from cfeval.core.provenance.reading import COPIES
 
+COPIES = ".snakemake/storage"
+"""Where Snakemake keeps copies of files that a storage provider has."""
 _terminal: list[Any] = []
 """The console of the lines that move, where there are any."""
 PLAIN_SECONDS = 30.0

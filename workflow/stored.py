@@ -1,22 +1,21 @@
-"""Results that a storage provider keeps (`--default-storage-provider`): what their sidecars say, and whether it holds.
+"""Results that a storage provider keeps (`--default-storage-provider`): what their records say, and whether that holds.
 
-Nothing but sidecars is fetched. A job is what would be made now if its sidecar has the present plan and names as inputs
-what the sidecars of those jobs name as outputs, and if no output is younger than its sidecar, which is stored last: an
-output that was replaced, or the first half of an upload that was broken off, does not pass.
+Nothing but records is fetched. A job is what would be made now if its record holds: options, code and packages; if the
+records of what it was made from name the same hashes; and if no output is younger than its record, which is stored
+last: an output that was replaced, or the first half of an upload that was broken off, does not pass.
 """
 
+import functools
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.provenance.frozen import VARIABLE
-from cfeval.core.provenance.hashes import read_json
-from cfeval.core.provenance.jobs import Job
-from cfeval.core.provenance.plans import MEMORY
+from cfeval.core.record import ENDING, MEMORY, PLACE, Records, Step, Words, read, record_of
 
-PLACE = f"{MEMORY}/stored/"
-"""The folder of the sidecars that were fetched, and of what else is fetched before any job runs."""
+FETCHED = f"{MEMORY}/stored/"
+"""The folder of the records that were fetched, and of what else is fetched before any job runs."""
+PLACE_VARIABLE = PLACE
 
 
 class Stored:
@@ -31,12 +30,13 @@ class Stored:
     def __init__(self, provider: Any, prefix: str | None, wait: Callable[[Awaitable[Any]], Any]) -> None:
         self._provider, self._wait = provider, wait
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
-        self._hashes: dict[str, str] = {}
         _heed_constraints(provider)
+        self.place = str(self._object("x").local_path()).removesuffix("x")
+        """The folder of the copies that jobs work on."""
 
     def fetch(self, name: str) -> Path | None:
         """Bring a file here; where it is then, or None where the provider has none."""
-        local, thing = Path(PLACE, name), self._object(name)
+        local, thing = Path(FETCHED, name), self._object(name)
         local.unlink(missing_ok=True)
         if not self._wait(thing.managed_exists()):
             return None
@@ -44,47 +44,70 @@ class Stored:
         self._wait(thing.managed_retrieve())
         return local
 
-    def tell(self, frozen: Path, stale: Path) -> None:
-        """Put there what the jobs of this run are told, and the input of stale ones: they may start on other machines.
+    def put(self, name: str) -> None:
+        """Keep a file of the working folder there: jobs may start on other machines.
 
-        A file flagged `local` would do for neither: Snakemake runs all jobs that have one on this machine.
+        A file flagged `local` would not do: Snakemake runs all jobs that have one on this machine.
         """
-        os.environ[VARIABLE] = os.path.relpath(frozen)
-        for file in (os.environ[VARIABLE], str(stale)):
-            self._store(file)
-
-    def hear(self) -> None:
-        """In a job: bring here what it is told, unless this is the machine that the run was started on."""
-        name = os.environ.get(VARIABLE, "")
-        if name and not Path(name).is_file():
-            os.environ[VARIABLE] = str(self.fetch(name) or name)
-
-    def fetch_sidecars(self, jobs: Iterable[Job]) -> None:
-        """Bring the sidecars of all jobs here, and note what they say of the outputs that are there and no younger."""
-        for job in jobs:
-            sidecar = self.fetch(job.sidecar)
-            if sidecar is not None:
-                latest = self._time(job.sidecar)
-                outputs = read_json(sidecar).get("outputs") or {}
-                self._hashes |= {
-                    path: sha for path, sha in outputs.items() if (self._time(path) or latest + 1) <= latest
-                }
-
-    def path(self, path: str) -> str | None:
-        """The hash of a file, as the sidecar of the job says that made it; None where there is no such file."""
-        return self._hashes.get(path)
-
-    def _store(self, name: str) -> None:
         thing = self._object(name)
         thing.set_local_path(Path(name))
         self._wait(thing.managed_store())
 
-    def _time(self, name: str) -> float:
+    def bring(self, name: str) -> None:
+        """In a job: bring a file here, unless this is the machine that the run was started on."""
+        if not Path(name).is_file() and (found := self.fetch(name)):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            found.replace(name)
+
+    def time(self, name: str) -> float:
+        """When a file was stored; 0 where there is none."""
         thing = self._object(name)
         return self._wait(thing.managed_mtime()) if self._wait(thing.managed_exists()) else 0
 
     def _object(self, name: str) -> Any:
         return self._provider.object(f"{self._prefix}{name.rstrip('/')}")
+
+
+class StoredRecords(Records):
+    """What the records there say, against each other.
+
+    Args:
+        stored: what the provider keeps.
+    """
+
+    def __init__(self, stored: Stored) -> None:
+        super().__init__()
+        self._stored = stored
+        self._read = functools.cache(self._fetched)
+
+    def read(self, record: str) -> list[Step]:
+        """The steps that a record speaks of, which is fetched once."""
+        return self._read(record)
+
+    def reason(self, words: Words) -> str | None:
+        """Why a command would have to run; None where its output is what it would make."""
+        if fault := super().reason(words):
+            return fault
+        record = record_of(words)
+        latest = self._stored.time(record)
+        outputs = [path for step in self.read(record) for path in step["outputs"] if not path.endswith("/")]
+        wrong = (path for path in outputs if not 0 < self._stored.time(path) <= latest)
+        return next((f"{path} is not what the step stored" for path in wrong), None)
+
+    def path(self, name: str) -> str | None:
+        """The hash of a file, as the record of what made it says; else that of the file here."""
+        folders = [name.rstrip("/")]
+        while "/" in folders[-1]:
+            folders.append(os.path.dirname(folders[-1]))
+        for record in (f"{folder}{ENDING}" for folder in folders if "/" in folder):
+            for step in self.read(record):
+                if name in step["outputs"]:
+                    return step["outputs"][name]
+        return super().path(name)
+
+    def _fetched(self, record: str) -> list[Step]:
+        file = self._stored.fetch(record)
+        return read(file) if file else []
 
 
 def _heed_constraints(provider: Any) -> None:

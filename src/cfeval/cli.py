@@ -11,13 +11,15 @@ import typer
 from typer.core import TyperGroup
 
 from cfeval import __version__
-from cfeval.core import environment, extras
+from cfeval.core import environment, extras, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
 from cfeval.core.leaving import leave
 from cfeval.core.names import load
-from cfeval.verbs import GROUPS, PANELS, VERBS
+from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS
 
 _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
+_COMMANDS = {group: {**STEPS.get(group, {}), **verbs} for group, verbs in VERBS.items()}
+_STEPS = "Steps of the workflow, in order"
 
 
 def main() -> None:
@@ -26,8 +28,20 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit status; minus SIGINT's number where Ctrl-C has ended it."""
+    """Run one command and return its exit status; minus SIGINT's number where Ctrl-C has ended it.
+
+    A step that has made its output already, from what is there now, does nothing.
+    """
     environment.read_keys()
+    if " ".join(arguments[1:2]) not in STEPS.get(" ".join(arguments[:1]), ()) or not record.option(arguments, "--out"):
+        return _run(arguments)
+    try:
+        return record.call(arguments, _run)
+    except CfevalError as error:
+        return _refuse(error)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         _refuse_unknown(arguments)
         _app(arguments)(args=arguments, prog_name="cfeval")
@@ -60,18 +74,16 @@ def _refuse(error: CfevalError) -> int:
 
 def _group_of(words: list[str]) -> str:
     """The group of commands that the words begin with; empty: none, so that the first is a command."""
-    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in VERBS), "")
+    return next((name for name in words[:1] if name in _COMMANDS), "")
 
 
 def _refuse_unknown(words: list[str]) -> None:
     """Say in one line that there is no such command, and what there is."""
     group = _group_of(words)
     name = next(iter(words[len(group.split()) :]), "-")
-    known = VERBS[group] if group else _PANEL
+    known = _COMMANDS[group] if group else _PANEL
     if name.startswith("-") or name in known:
         return
-    if name in VERBS.get(f"stage {group}", ()):
-        raise InputError(f"'{group} {name}' is a stage of the workflow; call it by `cfeval stage {group} {name}`")
     raise InputError(f"no command '{f'{group} {name}'.strip()}'; {nearest(name, known)}")
 
 
@@ -88,16 +100,16 @@ def _app(words: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_version)
-    for name in group.split():
-        outer, inner = inner, typer.Typer(help=GROUPS[group], no_args_is_help=True, callback=_group)
-        outer.add_typer(inner, name=name)
-    if wanted in VERBS[group]:
-        inner.command(wanted)(load(VERBS[group][wanted]))
+    if group:
+        inner = typer.Typer(help=GROUPS[group], no_args_is_help=True, callback=_group)
+        app.add_typer(inner, name=group)
+    if wanted in _COMMANDS[group]:
+        inner.command(wanted)(load(_COMMANDS[group][wanted]))
         return app
-    panels = {} if group else _PANEL
-    for name, dotted in VERBS[group].items():
+    panels = dict.fromkeys(STEPS.get(group, ()), _STEPS) if group else _PANEL
+    for name, dotted in {**VERBS[group], **_COMMANDS[group]}.items():
         inner.command(name, help=_docstring(dotted), rich_help_panel=panels.get(name))(_group)
-    for name in panels.keys() & GROUPS.keys():
+    for name in () if group else panels.keys() & GROUPS.keys():
         app.add_typer(typer.Typer(callback=_group), name=name, help=GROUPS[name], rich_help_panel=panels[name])
     return app
 

@@ -5,31 +5,71 @@ Nothing of them is imported here, so that they can be listed without the code of
 
 from collections.abc import Mapping
 
-from cfeval.cvqa import verbs as cvqa
-from cfeval.edct import verbs as edct
-from cfeval.vce import verbs as vce
-
 PANELS: Mapping[str, tuple[str, ...]] = {
     "Start": ("init", "run", "serve", "report"),
     "Look": ("status", "try", "diff"),
     "Check": ("check", "doctor", "estimate", "exam"),
     "Money": ("cache", "prices"),
-    "Publish": ("seal", "verify", "audit"),
+    "Publish": ("verify", "audit"),
     "One evaluation": ("edct", "vce", "cvqa"),
-    "What the workflow, DVC and editors call": ("stage", "plan", "schema"),
+    "What editors call": ("schema",),
 }
 """What `cfeval --help` shows, in this order: commands and groups of commands, each once."""
 GROUPS: Mapping[str, str] = {
-    "edct": edct.HELP,
-    "vce": vce.HELP,
-    "cvqa": cvqa.HELP,
+    "edct": "Explanation-Driven Counterfactual Testing: is a model's explanation faithful?",
+    "vce": "Visual counterfactual explanations: what would the classifier have to see to say something else?",
+    "cvqa": "Counterfactual questions: would the model still be right if something were different?",
     "audit": "What others get of a study: the audit bundle, documents, results in formats that they read.",
     "cache": "The response cache: the calls to hosted models, their responses and costs.",
-    "stage edct": "The stages of edct, each from one kind of record to the next: what its jobs run.",
-    "stage vce": "The stages of vce, each from one kind of record to the next: what its jobs run.",
-    "stage cvqa": "The stages of cvqa, each from one kind of record to the next: what its jobs run.",
 }
 """The groups of commands by the words that lead to them, and what each is about."""
+STEPS: Mapping[str, Mapping[str, str]] = {
+    "edct": {
+        "items": "cfeval.edct.stages.items:run",
+        "baselines": "cfeval.edct.stages.baselines:run",
+        "instructions": "cfeval.edct.stages.instructions:run",
+        "counterfactuals": "cfeval.edct.stages.counterfactuals:run",
+        "checks": "cfeval.edct.stages.checks:run",
+        "requeries": "cfeval.edct.stages.requeries:run",
+        "verdicts": "cfeval.edct.stages.verdicts:run",
+        "scores": "cfeval.edct.stages.scores:run",
+        "pair-items": "cfeval.edct.pairs.items:run",
+        "pair-baselines": "cfeval.edct.pairs.baselines:run",
+        "pair-verdicts": "cfeval.edct.pairs.verdicts:run",
+        "calls": "cfeval.edct.cli:run_calls",
+        "tables": "cfeval.edct.cli:run_tables",
+        "figures": "cfeval.edct.cli:run_figures",
+        "report": "cfeval.edct.report.page:run",
+    },
+    "vce": {
+        "images": "cfeval.vce.stages.images:run",
+        "counterfactuals": "cfeval.vce.stages.counterfactuals:run",
+        "scores": "cfeval.vce.stages.scores:run",
+        "group-scores": "cfeval.vce.stages.group_scores:run",
+        "contact-sheet": "cfeval.vce.contact_sheet_cli:run",
+        "tables": "cfeval.vce.cli:run_tables",
+        "figures": "cfeval.vce.cli:run_figures",
+        "report": "cfeval.vce.report.page:run",
+    },
+    "cvqa": {
+        "questions": "cfeval.cvqa.stages.questions:run",
+        "drafts": "cfeval.cvqa.stages.drafts:run",
+        "reviews": "cfeval.cvqa.stages.reviews:run",
+        "builds": "cfeval.cvqa.stages.builds:run",
+        "fates": "cfeval.cvqa.stages.builds:run_fates",
+        "answers": "cfeval.cvqa.stages.answers:run",
+        "scores": "cfeval.cvqa.stages.scores:run",
+        "readings": "cfeval.cvqa.stages.readings:run",
+        "calls": "cfeval.cvqa.stages.calls:run",
+        "tables": "cfeval.cvqa.cli:run_tables",
+        "figures": "cfeval.cvqa.cli:run_figures",
+        "report": "cfeval.cvqa.report.page:run",
+    },
+}
+"""The steps of each evaluation, in order: what the rules call (workflow/rules), and people who make one file by hand.
+
+A step keeps a record of what its output was made from, and runs only where that is no longer what is there.
+"""
 VERBS: Mapping[str, Mapping[str, str]] = {
     "": {
         "init": "cfeval.study.init:run",
@@ -41,18 +81,38 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "doctor": "cfeval.audit.doctor:run",
         "estimate": "cfeval.audit.estimate:run",
         "exam": "cfeval.audit.exam:run",
-        "plan": "cfeval.audit.plan:run",
         "prices": "cfeval.audit.prices:run",
-        "seal": "cfeval.audit.seal:run",
         "serve": "cfeval.study.serve:run",
-        "stage": "cfeval.stage:run",
         "status": "cfeval.audit.status:run",
         "try": "cfeval.audit.walkthrough:run",
         "verify": "cfeval.audit.verification:run",
     },
-    "edct": edct.VERBS,
-    "vce": vce.VERBS,
-    "cvqa": cvqa.VERBS,
+    "edct": {
+        "card": "cfeval.edct.faithfulness.cli:run",
+        "curation": "cfeval.edct.stages.curation:run",
+        "edit-bank": "cfeval.edct.edit_bank:run",
+        "edit-cost": "cfeval.edct.edit_cost:run",
+        "exam": "cfeval.edct.exam.cli:run",
+        "import": "cfeval.edct.stages.items:run_import",
+        "label-agreement": "cfeval.edct.labelling.cli:run_agreement",
+        "label-sheet": "cfeval.edct.labelling.cli:run_sheet",
+        "labels": "cfeval.edct.labelling.cli:run_labels",
+        "sample-size": "cfeval.edct.sample_size:run",
+        "selection": "cfeval.edct.stages.selection:run",
+        "training-set": "cfeval.edct.training_set.cli:run",
+    },
+    "vce": {
+        "try": "cfeval.vce.stages.try_one:run",
+        "targets": "cfeval.vce.stages.targets:run",
+    },
+    "cvqa": {
+        "dataset": "cfeval.cvqa.published:run",
+        "decisions": "cfeval.cvqa.stages.builds:run_decisions",
+        "export": "cfeval.cvqa.stages.questions:run_export",
+        "generate": "cfeval.cvqa.synthetic.release:run",
+        "rate": "cfeval.cvqa.cli:run_rate",
+        "statistics": "cfeval.cvqa.cli:run_statistics",
+    },
     "audit": {
         "build": "cfeval.audit.bundle.cli:run_build",
         "documents": "cfeval.audit.documents.cli:run",
@@ -68,8 +128,5 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "stats": "cfeval.inference.cli:run_stats",
         "verify": "cfeval.inference.cli:run_verify",
     },
-    "stage edct": edct.STAGES,
-    "stage vce": vce.STAGES,
-    "stage cvqa": cvqa.STAGES,
 }
-"""By group, and without one: the commands by name, in the order of the group's help."""
+"""What people call, by group, and without one: the commands by name, in the order of the group's help."""

@@ -1,21 +1,96 @@
-"""CVQA: from pairs of questions to tables, one job a set or condition (and shard) (C-VQA, Sections 3 and 4).
+"""CVQA: from pairs of questions to the report (C-VQA, Sections 3 and 4).
 
-Inputs: the plugins that params.yaml names and their files; people's decisions about drafts and labels of perceived
-gender, where there are some; the paper's published figures.
-Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores,readings}/…, a file a set or condition (and shard), images in the
-folder of the record file's name; results/cvqa/{calls,tables,figures,report}/.
-Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
-questions of every pair. 4. scores by both readers, and readings by language models. 5. the calls to models outside. 6. tables, figures, headline
-figures. 7. the report.
-What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/cvqa/jobs.py.
+Inputs: what params.yaml names: plugins and their files; people's decisions about drafts and labels of perceived gender,
+where there are some; the paper's published figures.
+Outputs: <results>/cvqa/STEP/…: a record file a set or condition (and shard), images in the folder, or the archive, of
+the record file's name; beside each output its record, OUTPUT.made.json.
+Steps: 1. questions: pairs of every set. 2. of every set that is built: drafts, reviews, the pairs that both let pass, and
+what became of the others. 3. answers to both questions of every pair. 4. scores by both readers, and readings by language
+models. 5. the calls to models outside. 6. tables with headline figures, and figures. 7. the report.
 """
 
-BUILDS = one_of(PARAMS.cvqa.builds_asked() if PARAMS.cvqa else ())
+from cfeval.cvqa import asked as cvqa_asked
+from cfeval.cvqa.figures import FIGURES as CVQA_DRAWN
+from cfeval.cvqa.records import CvqaCondition
+from cfeval.cvqa.tables import TABLES as CVQA_LISTED
+
+CVQA = PARAMS.cvqa
+CVQA_CONDITIONS = CVQA.all_conditions()
+CVQA_BUILDS = CVQA.builds_asked()
+CVQA_BUILT = [{"set": name} for name in CVQA_BUILDS]
+CVQA_READ = [{**one.model_dump(), "reader": name} for name in CVQA.reply_readers for one in CVQA_CONDITIONS]
+CVQA_TOLD = cvqa_asked.asked_tables(CVQA, PARAMS.shards)
+
+CVQA_QUESTIONS = "<results>/cvqa/questions/{set}{shard}.jsonl"
+CVQA_DRAFTS = "<results>/cvqa/drafts/{set}{shard}.jsonl"
+CVQA_REVIEWS = "<results>/cvqa/reviews/{set}{shard}.jsonl"
+CVQA_FATES = "<results>/cvqa/fates/{set}.jsonl"
+CVQA_ANSWERS = "<results>/cvqa/answers/{set}/{solver}{shard}.jsonl"
+CVQA_SCORES = "<results>/cvqa/scores/{set}"
+CVQA_READINGS = "<results>/cvqa/readings/{reader}/{set}/{solver}{shard}.jsonl"
+CVQA_CALLS = "<results>/cvqa/calls/calls.zip"
+CVQA_REPORT = "<results>/cvqa/report/index.html"
+CVQA_TABLES = [
+    f"<results>/cvqa/tables/cvqa_{table}.{ending}" for table in CVQA_LISTED for ending in ("csv", "md", "tex")
+]
+CVQA_METRICS = "<results>/cvqa/tables/cvqa_metrics.json"
+CVQA_FIGURES = [
+    f"<results>/cvqa/figures/cvqa_{figure}.{ending}" for figure in CVQA_DRAWN for ending in ("png", "svg", "pdf")
+]
+CVQA_RESULTS = [*CVQA_TABLES, CVQA_METRICS, *CVQA_FIGURES, CVQA_CALLS, CVQA_REPORT]
+
+
+def cvqa_file(folder):
+    """The name under which a command takes, or makes, all shards of a set's files."""
+    return f"{PLACE}{RESULTS}/cvqa/{folder}/{{set}}.jsonl"
+
+
+def cvqa_items(wildcards):
+    """How many pairs are taken of a set; all where params.yaml does not say."""
+    items = CVQA.sets[wildcards.set].items
+    return f"--items {items}" if items else ""
+
+
+def cvqa_of_builds(section, field):
+    """A section's plugins by the built sets that use them."""
+    return {name: section[getattr(build, field)] for name, build in CVQA_BUILDS.items()}
+
+
+CVQA_GENERATORS = cvqa_of_builds(CVQA.question_generators, "question_generator")
+CVQA_VALIDATORS = cvqa_of_builds(CVQA.question_validators, "question_validator")
+
+
+def cvqa_decisions(wildcards):
+    """Where people's decisions about the drafts of a set are, as an option; none: nobody has decided."""
+    decisions = CVQA_BUILDS[wildcards.set].decisions
+    return ["--decisions", decisions] if decisions else []
+
+
+def cvqa_people(wildcards):
+    """Whether a person must have accepted each draft of a set."""
+    return "--people" * CVQA_BUILDS[wildcards.set].people
+
+
+def cvqa_orders(wildcards):
+    """In how many orders of its options each question is asked."""
+    return CVQA.orders_of(CvqaCondition(set=wildcards.set, solver=wildcards.solver))
+
+
+def cvqa_of_set(pattern):
+    """A rule's input: the files of a pattern for all conditions of a set."""
+    return lambda wildcards: each(pattern, [one for one in CVQA_CONDITIONS if one.set == wildcards.set])
+
+
+def cvqa_answers_to(wildcards):
+    """The answers of everyone to a set's questions, as options."""
+    names = [one.solver for one in CVQA_CONDITIONS if one.set == wildcards.set]
+    return [f"--answers {PLACE}{RESULTS}/cvqa/answers/{wildcards.set}/{name}.jsonl" for name in names]
 
 
 wildcard_constraints:
-    set=one_of(PARAMS.cvqa.sets_asked() if PARAMS.cvqa else ()),
-    solver=one_of(PARAMS.cvqa.solvers if PARAMS.cvqa else ()),
+    set=one_of(CVQA.sets_asked()),
+    solver=one_of(CVQA.solvers),
+    reader=one_of(CVQA.reply_readers),
 
 
 localrules:
@@ -28,204 +103,329 @@ localrules:
 rule cvqa_questions_all:
     """Phase: pairs of questions."""
     input:
-        phase("cvqa.questions", "cvqa.drafts", "cvqa.reviews", "cvqa.builds"),
+        each(CVQA_QUESTIONS, CVQA_CONDITIONS),
+        each(CVQA_FATES, CVQA_BUILT),
 
 
 rule cvqa_answers_all:
     """Phase: what everyone answers."""
     input:
-        phase("cvqa.answers"),
+        each(CVQA_ANSWERS, CVQA_CONDITIONS),
 
 
 rule cvqa_scores_all:
     """Phase: answers, read and compared."""
     input:
-        phase("cvqa.scores", "cvqa.readings"),
+        each(CVQA_SCORES, CVQA_CONDITIONS),
+        each(CVQA_READINGS, CVQA_READ),
 
 
 rule cvqa_tables_all:
     """Phase: the paper's tables, figures and metrics."""
     input:
-        phase("cvqa.table", "cvqa.figure", "cvqa.metrics"),
+        CVQA_TABLES,
+        CVQA_METRICS,
+        CVQA_FIGURES,
 
 
-use rule stage as cvqa_questions with:
-    """File the pairs of a set and their images, all shards at once."""
-    input:
-        stale=stale(cvqa.QUESTIONS),
+rule cvqa_questions:
+    """File the pairs of a set and their images, all shards at once (Sections 3.2 and 3.3)."""
     output:
-        **makes(records=with_images(whole(cvqa.QUESTIONS))),
+        whole(CVQA_QUESTIONS),
+        made("<results>/cvqa/questions/{set}.jsonl"),
     log:
-        log_of(cvqa.QUESTIONS, shard=""),
+        "logs/cvqa/questions/{set}.log",
+    params:
+        out=cvqa_file("questions"),
+        plugin=lambda wildcards: plugin(CVQA.sets, wildcards.set),
+        number=cvqa_items,
+        seed=CVQA.seed,
+        cut=CUT,
     wildcard_constraints:
-        set=one_of(PARAMS.cvqa.sets if PARAMS.cvqa else ()),
+        set=one_of(CVQA.sets),
     resources:
-        **resources_for(mem_mb=2000, runtime="1h"),
+        **needs("question_sets", CVQA.sets, "set", mem_mb=2000, runtime="1h"),
+    priority: 90
     message:
         "questions of {wildcards.set}"
+    shell:
+        "cfeval cvqa questions --set {params.plugin:q} {params.number} --seed {params.seed} {params.cut} "
+        "--out {params.out} 2> {log:q}"
 
 
-use rule stage as cvqa_drafts with:
-    """Have counterfactual questions written from original ones, all shards at once."""
-    input:
-        stale=stale(cvqa.DRAFTS),
+rule cvqa_drafts:
+    """Have counterfactual questions written from original ones, all shards at once (Section 3.1, Appendix B)."""
     output:
-        **makes(records=with_images(whole(cvqa.DRAFTS))),
+        whole(CVQA_DRAFTS),
+        made("<results>/cvqa/drafts/{set}.jsonl"),
     log:
-        log_of(cvqa.DRAFTS, shard=""),
+        "logs/cvqa/drafts/{set}.log",
+    params:
+        out=cvqa_file("drafts"),
+        source=lambda wildcards: plugin(CVQA.sources, CVQA_BUILDS[wildcards.set].source),
+        generator=lambda wildcards: plugin(CVQA_GENERATORS, wildcards.set),
+        number=lambda wildcards: CVQA_BUILDS[wildcards.set].items,
+        seed=CVQA.seed,
+        cut=CUT,
     wildcard_constraints:
-        set=BUILDS,
+        set=one_of(CVQA_BUILDS),
     resources:
-        **resources_for(mem_mb=2000, runtime="8h"),
+        **needs("question_generators", CVQA_GENERATORS, "set", mem_mb=2000, runtime="8h"),
+    priority: 90
     message:
         "drafts of {wildcards.set}"
+    shell:
+        "cfeval cvqa drafts --source {params.source:q} --question-generator {params.generator:q} "
+        "--items {params.number} --seed {params.seed} {params.cut} --out {params.out} 2> {log:q}"
 
 
-use rule stage as cvqa_reviews with:
-    """Have drafts checked against their images by a second model."""
+rule cvqa_reviews:
+    """Have drafts checked against their images by a second model (Section 3.2)."""
     input:
-        drafts=with_images(at(cvqa.DRAFTS)),
-        stale=stale(cvqa.REVIEWS),
+        drafts=with_images(CVQA_DRAFTS),
     output:
-        **makes(records=at(cvqa.REVIEWS)),
+        CVQA_REVIEWS,
+        made(CVQA_REVIEWS),
     log:
-        log_of(cvqa.REVIEWS),
+        "logs/cvqa/reviews/{set}{shard}.log",
+    params:
+        validator=lambda wildcards: plugin(CVQA_VALIDATORS, wildcards.set),
+        seed=CVQA.seed,
     wildcard_constraints:
-        set=BUILDS,
+        set=one_of(CVQA_BUILDS),
     resources:
-        **resources_for(mem_mb=4000, runtime="8h"),
+        **needs("question_validators", CVQA_VALIDATORS, "set", mem_mb=4000, runtime="8h"),
+    priority: 80
     message:
         "reviews of {wildcards.set}{wildcards.shard}"
+    shell:
+        "cfeval cvqa reviews --drafts {input.drafts[0]} --question-validator {params.validator:q} --seed {params.seed} "
+        "--out {output[0]} 2> {log:q}"
 
 
-use rule stage as cvqa_builds with:
+rule cvqa_builds:
     """Let into the set what every check, and where people decide every person, lets pass; all shards at once."""
     input:
-        drafts=with_images(whole(cvqa.DRAFTS)),
-        reviews=whole(cvqa.REVIEWS),
-        stale=stale(cvqa.QUESTIONS),
+        drafts=whole(CVQA_DRAFTS),
+        reviews=expand(CVQA_REVIEWS, shard=SHARDS, allow_missing=True),
     output:
-        **makes(pairs=with_images(whole(cvqa.QUESTIONS)), fates=at(cvqa.FATES)),
+        whole(CVQA_QUESTIONS),
+        made("<results>/cvqa/questions/{set}.jsonl"),
     log:
-        log_of(cvqa.QUESTIONS, shard=""),
+        "logs/cvqa/builds/{set}.log",
+    params:
+        drafts=cvqa_file("drafts"),
+        reviews=cvqa_file("reviews"),
+        out=cvqa_file("questions"),
+        decisions=cvqa_decisions,
+        people=cvqa_people,
+        shards=PARAMS.shards,
+        cut=CUT,
     wildcard_constraints:
-        set=BUILDS,
+        set=one_of(CVQA_BUILDS),
     resources:
-        **resources_for(mem_mb=2000, runtime="1h"),
+        mem_mb=2000,
+        runtime="1h",
+    priority: 70
     message:
         "pairs of {wildcards.set}"
+    shell:
+        "cfeval cvqa builds --drafts {params.drafts} --reviews {params.reviews} {params.decisions:q} {params.people} "
+        "--cut {params.shards} {params.cut} --out {params.out} 2> {log:q}"
 
 
-use rule stage as cvqa_answers with:
-    """Have both questions of every pair answered, each in a fresh turn."""
+rule cvqa_fates:
+    """Say what became of every draft: let into the set, or why not."""
     input:
-        questions=with_images(at(cvqa.QUESTIONS)),
-        stale=stale(cvqa.ANSWERS),
+        drafts=expand(CVQA_DRAFTS, shard=SHARDS, allow_missing=True),
+        reviews=expand(CVQA_REVIEWS, shard=SHARDS, allow_missing=True),
     output:
-        **makes(records=at(cvqa.ANSWERS)),
+        CVQA_FATES,
+        made(CVQA_FATES),
     log:
-        log_of(cvqa.ANSWERS),
+        "logs/cvqa/fates/{set}.log",
+    params:
+        drafts=cvqa_file("drafts"),
+        reviews=cvqa_file("reviews"),
+        decisions=cvqa_decisions,
+        people=cvqa_people,
+        shards=PARAMS.shards,
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS),
     resources:
-        **resources_for(mem_mb=4000, runtime="24h"),
+        mem_mb=2000,
+        runtime="1h",
+    priority: 20
+    message:
+        "what became of the drafts of {wildcards.set}"
+    shell:
+        "cfeval cvqa fates --drafts {params.drafts} --reviews {params.reviews} {params.decisions:q} {params.people} "
+        "--cut {params.shards} --out {output[0]} 2> {log:q}"
+
+
+rule cvqa_answers:
+    """Have both questions of every pair answered, each in a fresh turn (Section 4)."""
+    input:
+        questions=with_images(CVQA_QUESTIONS),
+    output:
+        CVQA_ANSWERS,
+        made(CVQA_ANSWERS),
+    log:
+        "logs/cvqa/answers/{set}/{solver}{shard}.log",
+    params:
+        solver=lambda wildcards: plugin(CVQA.solvers, wildcards.solver),
+        orders=cvqa_orders,
+        seed=CVQA.seed,
+    resources:
+        **needs("solvers", CVQA.solvers, "solver", mem_mb=4000, runtime="24h"),
+    priority: 60
     message:
         "answers of {wildcards.solver} to {wildcards.set}{wildcards.shard}"
+    shell:
+        "cfeval cvqa answers --questions {input.questions[0]} --solver {params.solver:q} --orders {params.orders} "
+        "--seed {params.seed} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as cvqa_scores with:
-    """Read every answer by both readers and compare it with the right one."""
+rule cvqa_scores:
+    """Read every answer to a set's questions by both readers and compare it with the right one (`calc_acc.py`)."""
     input:
-        questions=at(cvqa.QUESTIONS),
-        answers=at(cvqa.ANSWERS),
-        stale=stale(cvqa.SCORES),
+        questions=expand(CVQA_QUESTIONS, shard=SHARDS, allow_missing=True),
+        answers=cvqa_of_set(CVQA_ANSWERS),
     output:
-        **makes(records=at(cvqa.SCORES)),
+        directory(CVQA_SCORES),
+        made(CVQA_SCORES),
     log:
-        log_of(cvqa.SCORES),
+        "logs/cvqa/scores/{set}.log",
+    params:
+        questions=cvqa_file("questions"),
+        answers=cvqa_answers_to,
+        shards=PARAMS.shards,
     resources:
-        **resources_for(mem_mb=2000, runtime="1h"),
+        mem_mb=2000,
+        runtime="1h",
+    priority: 30
     message:
-        "scores of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
+        "scores on {wildcards.set}"
+    shell:
+        "cfeval cvqa scores --questions {params.questions} {params.answers} --cut {params.shards} "
+        "--out {output[0]} 2> {log:q}"
 
 
-use rule stage as cvqa_readings with:
+rule cvqa_readings:
     """Have a language model read what the rules left unread, and a share of the rest."""
     input:
-        questions=at(cvqa.QUESTIONS),
-        answers=at(cvqa.ANSWERS),
-        stale=stale(cvqa.READINGS),
+        questions=CVQA_QUESTIONS,
+        answers=CVQA_ANSWERS,
     output:
-        **makes(records=at(cvqa.READINGS)),
+        CVQA_READINGS,
+        made(CVQA_READINGS),
     log:
-        log_of(cvqa.READINGS),
-    wildcard_constraints:
-        reader=one_of(PARAMS.cvqa.reply_readers if PARAMS.cvqa else ()),
+        "logs/cvqa/readings/{reader}/{set}/{solver}{shard}.log",
+    params:
+        reader=lambda wildcards: plugin(CVQA.reply_readers, wildcards.reader),
+        share=CVQA.reread,
+        seed=CVQA.seed,
     resources:
-        **resources_for(mem_mb=2000, runtime="8h"),
+        **needs("reply_readers", CVQA.reply_readers, "reader", mem_mb=2000, runtime="8h"),
+    priority: 40
     message:
         "readings by {wildcards.reader} of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
+    shell:
+        "cfeval cvqa readings --questions {input.questions} --answers {input.answers} --reply-reader {params.reader:q} "
+        "--share {params.share} --seed {params.seed} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as cvqa_calls with:
+rule cvqa_calls:
     """Export the calls to models outside that some record came from; those of a former run are kept."""
     input:
-        inputs_of(cvqa.CALLS),
-        stale=stale(cvqa.CALLS),
+        each(CVQA_DRAFTS, CVQA_BUILT),
+        each(CVQA_REVIEWS, CVQA_BUILT),
+        each(CVQA_ANSWERS, CVQA_CONDITIONS),
+        each(CVQA_READINGS, CVQA_READ),
     output:
-        **makes(records=at(cvqa.CALLS)),
+        CVQA_CALLS,
+        made(CVQA_CALLS),
     log:
-        log_of(cvqa.CALLS),
+        "logs/cvqa/calls.log",
+    params:
+        study=kept(cvqa_asked.asked_calls(CVQA, PARAMS.shards).as_json(), "cvqa-calls"),
+        results=f"{PLACE}{RESULTS}/cvqa",
+    resources:
+        mem_mb=2000,
+        runtime="1h",
     message:
-        "export of the calls"
+        "export of the calls of cvqa"
+    shell:
+        "cfeval cvqa calls --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as cvqa_table with:
-    """One table, from the files of the study that it is made from."""
+rule cvqa_tables:
+    """All tables, from questions, answers, scores, readings and drafts, and their headline figures for `dvc metrics`."""
     input:
-        inputs_of(cvqa.TABLE),
-        stale=stale(cvqa.TABLE),
+        each(CVQA_QUESTIONS, CVQA_CONDITIONS),
+        each(CVQA_ANSWERS, CVQA_TOLD.of_programs()),
+        each(CVQA_SCORES, CVQA_CONDITIONS),
+        each(CVQA_READINGS, CVQA_READ),
+        each(CVQA_FATES, CVQA_BUILT),
     output:
-        **makes(**table_files(cvqa.TABLE)),
+        in_report("cvqa", "table", CVQA_TABLES),
+        CVQA_METRICS,
+        made("<results>/cvqa/tables"),
     log:
-        log_of(cvqa.TABLE),
-    wildcard_constraints:
-        table=one_of(cvqa.TABLES),
+        "logs/cvqa/tables.log",
+    params:
+        study=kept(CVQA_TOLD.as_json(), "cvqa-tables"),
+        results=f"{PLACE}{RESULTS}/cvqa",
+    resources:
+        mem_mb=4000,
+        runtime="1h",
     message:
-        "table {wildcards.table} of cvqa"
+        "tables of cvqa"
+    shell:
+        "cfeval cvqa tables --study {params.study:q} --results {params.results} --out {params.results}/tables 2> {log:q}"
 
 
-use rule edct_metrics as cvqa_metrics with:
+rule cvqa_figures:
+    """All figures, each from the table that it shows."""
     input:
-        tables=inputs_of(cvqa.METRICS),
-        stale=stale(cvqa.METRICS),
+        CVQA_TABLES,
     output:
-        **makes(records=at(cvqa.METRICS)),
+        in_report("cvqa", "figure", CVQA_FIGURES),
+        made("<results>/cvqa/figures"),
     log:
-        log_of(cvqa.METRICS),
+        "logs/cvqa/figures.log",
+    params:
+        figures=[f"--figure {figure}" for figure in CVQA_DRAWN],
+        results=f"{PLACE}{RESULTS}/cvqa",
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     message:
-        "metrics of cvqa"
+        "figures of cvqa"
+    shell:
+        "cfeval cvqa figures --tables {params.results}/tables {params.figures} --out {params.results}/figures 2> {log:q}"
 
 
-use rule edct_figure as cvqa_figure with:
+rule cvqa_report:
+    """The static page: accuracy with and without the "if", tables, plots and every pair."""
     input:
-        table=inputs_of(cvqa.FIGURE),
-        stale=stale(cvqa.FIGURE),
+        CVQA_TABLES,
+        CVQA_FIGURES,
+        [path for file in each(CVQA_QUESTIONS, CVQA_CONDITIONS) for path in with_images(file)],
+        each(CVQA_ANSWERS, CVQA_CONDITIONS),
+        each(CVQA_SCORES, CVQA_CONDITIONS),
     output:
-        **makes(**figure_files(cvqa.FIGURE)),
+        CVQA_REPORT,
+        made(CVQA_REPORT),
     log:
-        log_of(cvqa.FIGURE),
-    wildcard_constraints:
-        figure=one_of(cvqa.FIGURES),
-    message:
-        "figure {wildcards.figure} of cvqa"
-
-
-use rule edct_report as cvqa_report with:
-    input:
-        inputs_of(cvqa.REPORT),
-        stale=stale(cvqa.REPORT),
-    output:
-        **makes(records=at(cvqa.REPORT)),
-    log:
-        log_of(cvqa.REPORT),
+        "logs/cvqa/report.log",
+    params:
+        study=kept(cvqa_asked.conditions_of(CVQA, PARAMS.shards).as_json(), "cvqa-report"),
+        results=f"{PLACE}{RESULTS}/cvqa",
+    resources:
+        mem_mb=4000,
+        runtime="1h",
     message:
         "report of cvqa"
+    shell:
+        "cfeval cvqa report --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"

@@ -1,336 +1,554 @@
-"""EDCT: from samples to the report, one job a dataset or condition (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
+"""EDCT: from samples to the report (EDCT 2025, Section 3; EDCT-Bench 2026).
 
 Inputs: what params.yaml names: plugins, their weights and prompts, own data; the papers' published figures.
-Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores,pair_items,
-pair_baselines,pair_verdicts}/…, a file a condition and shard, images in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
+Outputs: <results>/edct/STEP/…: a record file each, or a folder of one record file a protocol; images in the folder, or the
+archive, of the record file's name; beside each output its record, OUTPUT.made.json.
 Steps: 1. items. 2. baselines: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
 checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. Given pairs need only pair_items,
-pair_baselines and pair_verdicts. 7. the calls to models outside. 8. tables, figures, headline figures. 9. the report.
-What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/edct/jobs.py. A record names its images
-by SHA-256, so that an input with images is its record file alone, unless its images lie in an archive.
+pair_baselines and pair_verdicts. 7. the calls to models outside. 8. tables with headline figures, and figures. 9. the report.
+A command that names several protocols does the step once for each: `{{protocol}}` stands for the name in its paths. A record
+names its images by SHA-256, so that an input with images is its record file alone, unless its images lie in an archive.
 """
+
+from cfeval.core.sampling import derive_seed
+from cfeval.edct import asked
+from cfeval.edct.protocols.rules import NULL_EDIT
+
+EDCT = PARAMS.edct
+EDCT_CONDITIONS = EDCT.conditions()
+PAIRS = EDCT.pair_conditions()
+
+ITEMS = "<results>/edct/items/{dataset}{shard}.jsonl"
+BASELINES = "<results>/edct/baselines/{dataset}/{vlm}{shard}.jsonl"
+INSTRUCTIONS = "<results>/edct/instructions/{dataset}/{vlm}/{writer}{shard}"
+EDCT_COUNTERFACTUALS = "<results>/edct/counterfactuals/{dataset}/{vlm}/{writer}/{editor}{shard}"
+CHECKS = "<results>/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}"
+REQUERIES = "<results>/edct/requeries/{dataset}/{vlm}/{writer}/{editor}{shard}"
+VERDICTS = "<results>/edct/verdicts/{dataset}/{vlm}/{writer}/{editor}/{judge}{shard}"
+EDCT_SCORES = "<results>/edct/scores/{dataset}/{vlm}"
+PAIR_ITEMS = "<results>/edct/pair_items/{pair_set}{shard}.jsonl"
+PAIR_BASELINES = "<results>/edct/pair_baselines/{pair_set}/{vlm}{shard}.jsonl"
+PAIR_VERDICTS = "<results>/edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.jsonl"
+EDCT_CALLS = "<results>/edct/calls/calls.zip"
+EDCT_REPORT = "<results>/edct/report/index.html"
+EDCT_TABLES = [
+    f"<results>/edct/tables/edct_{table}.{ending}" for table in asked.tables_of(EDCT) for ending in ("csv", "md", "tex")
+]
+EDCT_METRICS = "<results>/edct/tables/metrics.json"
+EDCT_FIGURES = [
+    f"<results>/edct/figures/edct_{figure}.{ending}"
+    for figure in asked.figures_of(EDCT)
+    for ending in ("png", "svg", "pdf")
+]
+EDCT_RESULTS = [*EDCT_TABLES, EDCT_METRICS, *EDCT_FIGURES, EDCT_CALLS, EDCT_REPORT]
+
+
+@functools.cache
+def _protocols(names):
+    return tuple(asked.protocols_of(EDCT, **dict(names)))
+
+
+def protocols(wildcards):
+    """The protocols of a target, writer and so on, as a command names them."""
+    names = {name: value for name, value in wildcards.items() if name != "shard"}
+    return ",".join(_protocols(tuple(names.items())))
+
+
+def edits(wildcards):
+    """Whether some protocol of a job has edits written and made."""
+    return asked.edits_anything(protocols(wildcards).split(","))
+
+
+def seed_of(wildcards):
+    """A target's seed: each repeat of a target has its own."""
+    repeat = EDCT.vlms[wildcards.vlm].repeat
+    return EDCT.seed if repeat == 1 else derive_seed(EDCT.seed, "repeat", repeat)
+
+
+def compare(wildcards):
+    """Whether the judge also says whether the answer moved: where there are controls."""
+    names = {name: value for name, value in wildcards.items() if name != "shard"}
+    return "--compare" * asked.is_compared(EDCT, **names)
+
+
+def cited(wildcards, input):
+    """The cited instructions, which the judge of null edits is told as sham edits."""
+    return f"--cited {input.instructions}/edct-2025.jsonl" * (NULL_EDIT in protocols(wildcards))
+
+
+def of_target(pattern):
+    """A rule's input: the files of a pattern for all conditions of a target."""
+    return lambda wildcards: each(
+        pattern, [one for one in EDCT_CONDITIONS if (one.dataset, one.vlm) == (wildcards.dataset, wildcards.vlm)]
+    )
 
 
 wildcard_constraints:
-    dataset=one_of(PARAMS.edct.datasets if PARAMS.edct else ()),
-    vlm=one_of(PARAMS.edct.vlms if PARAMS.edct else ()),
-    writer=one_of(PARAMS.edct.instruction_writers if PARAMS.edct else ()),
-    protocol=one_of(condition.protocol for condition in (PARAMS.edct.conditions() if PARAMS.edct else ())),
-    editor=one_of(PARAMS.edct.editors if PARAMS.edct else ()),
-    judge=one_of(PARAMS.edct.judges if PARAMS.edct else ()),
-    pair_set=one_of(PARAMS.edct.pair_sets if PARAMS.edct else ()),
-    pair_judge=one_of(PARAMS.edct.pair_judges if PARAMS.edct else ()),
+    dataset=one_of(EDCT.datasets),
+    vlm=one_of(EDCT.vlms),
+    writer=one_of(EDCT.instruction_writers),
+    editor=one_of(EDCT.editors),
+    judge=one_of(EDCT.judges),
+    pair_set=one_of(EDCT.pair_sets),
+    pair_judge=one_of(EDCT.pair_judges),
 
 
 localrules:
-    edct_pairs_all,
     edct_items_all,
     edct_baselines_all,
     edct_instructions_all,
     edct_counterfactuals_all,
     edct_requeries_all,
     edct_verdicts_all,
+    edct_pairs_all,
     edct_tables_all,
 
 
 rule edct_items_all:
     """Phase: the samples of every dataset."""
     input:
-        phase("edct.items"),
+        each(ITEMS, EDCT_CONDITIONS),
 
 
 rule edct_baselines_all:
     """Phase: what every target says about the original images."""
     input:
-        phase("edct.baselines"),
+        each(BASELINES, EDCT_CONDITIONS),
 
 
 rule edct_instructions_all:
     """Phase: what every explanation cites, and the edit that changes it."""
     input:
-        phase("edct.instructions"),
+        each(INSTRUCTIONS, EDCT_CONDITIONS),
 
 
 rule edct_counterfactuals_all:
     """Phase: the edited images and how good the edits are."""
     input:
-        phase("edct.counterfactuals", "edct.checks"),
+        each(EDCT_COUNTERFACTUALS, EDCT_CONDITIONS),
+        each(CHECKS, EDCT_CONDITIONS),
 
 
 rule edct_requeries_all:
     """Phase: what every target says about the edited images."""
     input:
-        phase("edct.requeries"),
+        each(REQUERIES, EDCT_CONDITIONS),
 
 
 rule edct_verdicts_all:
     """Phase: verdicts and scores."""
     input:
-        phase("edct.verdicts", "edct.scores"),
+        each(VERDICTS, EDCT_CONDITIONS),
+        each(EDCT_SCORES, EDCT_CONDITIONS),
 
 
 rule edct_pairs_all:
     """Phase: given pairs, from their images to the verdicts."""
     input:
-        phase("edct.pair_items", "edct.pair_verdicts"),
+        each(PAIR_ITEMS, PAIRS),
+        each(PAIR_VERDICTS, PAIRS),
 
 
 rule edct_tables_all:
     """Phase: the papers' tables, figures and metrics."""
     input:
-        phase("edct.table", "edct.pair_table", "edct.figure", "edct.metrics"),
+        EDCT_TABLES,
+        EDCT_METRICS,
+        EDCT_FIGURES,
 
 
-use rule stage as edct_items with:
+rule edct_items:
     """File the samples of a dataset and their images, all shards at once (Section 4)."""
-    input:
-        stale=stale(edct.ITEMS),
     output:
-        **makes(records=with_images(whole(edct.ITEMS))),
+        whole(ITEMS),
+        made("<results>/edct/items/{dataset}.jsonl"),
     log:
-        log_of(edct.ITEMS, shard=""),
+        "logs/edct/items/{dataset}.log",
+    params:
+        out=f"{PLACE}{RESULTS}/edct/items/{{dataset}}.jsonl",
+        dataset=lambda wildcards: plugin(EDCT.datasets, wildcards.dataset),
+        number=EDCT.items,
+        seed=EDCT.seed,
+        cut=CUT,
     resources:
-        **resources_for(mem_mb=2000, runtime="1h"),
+        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime="1h"),
+    priority: 90
     message:
         "samples of {wildcards.dataset}"
+    shell:
+        "cfeval edct items --dataset {params.dataset:q} --items {params.number} --seed {params.seed} {params.cut} "
+        "--out {params.out} 2> {log:q}"
 
 
-use rule stage as edct_baselines with:
+rule edct_baselines:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
-        samples=with_images(at(edct.ITEMS)),
-        stale=stale(edct.BASELINES),
+        samples=with_images(ITEMS),
     output:
-        **makes(records=at(edct.BASELINES)),
+        BASELINES,
+        made(BASELINES),
     log:
-        log_of(edct.BASELINES),
+        "logs/edct/baselines/{dataset}/{vlm}{shard}.log",
+    params:
+        vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
+        seed=seed_of,
+        prompts=EDCT.prompts or "",
     resources:
-        **resources_for(mem_mb=4000, runtime="4h"),
+        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="4h"),
+    priority: 80
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+    shell:
+        "cfeval edct baselines --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
+        "--seed {params.seed} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as edct_instructions with:
+rule edct_instructions:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
-        samples=with_images(at(edct.ITEMS)),
-        baseline=at(edct.BASELINES),
-        stale=stale(edct.INSTRUCTIONS),
+        samples=with_images(ITEMS),
+        baselines=BASELINES,
     output:
-        **makes(records=at(edct.INSTRUCTIONS)),
+        directory(INSTRUCTIONS),
+        made(INSTRUCTIONS),
     log:
-        log_of(edct.INSTRUCTIONS),
+        "logs/edct/instructions/{dataset}/{vlm}/{writer}{shard}.log",
+    params:
+        protocols=protocols,
+        writer=lambda wildcards: plugin(EDCT.instruction_writers, wildcards.writer),
+        one_item_in=as_json(dict(EDCT.one_item_in)),
+        edits=EDCT.edits,
+        seed=EDCT.seed,
     resources:
-        **resources_for(mem_mb=2000, runtime="2h"),
+        **needs(
+            "instruction_writers", EDCT.instruction_writers, "writer", mem_mb=2000, runtime="4h", asked=edits
+        ),
+    priority: 70
     message:
-        "instructions of {wildcards.writer} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+        "instructions of {wildcards.writer} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+    shell:
+        "cfeval edct instructions --protocol {params.protocols} --samples {input.samples[0]} "
+        "--baselines {input.baselines} --writer={params.writer:q} --edits {params.edits} "
+        "--one-item-in {params.one_item_in:q} --seed {params.seed} --out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
 
 
-use rule stage as edct_counterfactuals with:
+rule edct_counterfactuals:
     """Apply every instruction to its original image (Stage 3)."""
     input:
-        samples=with_images(at(edct.ITEMS)),
-        instructions=at(edct.INSTRUCTIONS),
-        stale=stale(edct.COUNTERFACTUALS),
+        samples=with_images(ITEMS),
+        instructions=INSTRUCTIONS,
     output:
-        **makes(records=with_images(at(edct.COUNTERFACTUALS))),
+        directory(EDCT_COUNTERFACTUALS),
+        made(EDCT_COUNTERFACTUALS),
     log:
-        log_of(edct.COUNTERFACTUALS),
+        "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
+    params:
+        protocols=protocols,
+        editor=lambda wildcards: plugin(EDCT.editors, wildcards.editor),
+        seed=EDCT.seed,
+        archive=ARCHIVE,
     resources:
-        **resources_for(mem_mb=4000, runtime="8h"),
+        **needs("editors", EDCT.editors, "editor", mem_mb=4000, runtime="24h", asked=edits),
+    priority: 60
     message:
-        "counterfactuals by {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+        "counterfactuals by {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+    shell:
+        "cfeval edct counterfactuals --protocol {params.protocols} --samples {input.samples[0]} "
+        "--instructions {input.instructions}/{{protocol}}.jsonl --editor={params.editor:q} --seed {params.seed} {params.archive} "
+        "--out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
 
 
-use rule stage as edct_checks with:
+rule edct_checks:
     """Check every edit: intended attribute, the rest unchanged, changed area."""
     input:
-        samples=with_images(at(edct.ITEMS)),
-        instructions=at(edct.INSTRUCTIONS),
-        counterfactuals=with_images(at(edct.COUNTERFACTUALS)),
-        stale=stale(edct.CHECKS),
+        samples=with_images(ITEMS),
+        instructions=INSTRUCTIONS,
+        counterfactuals=EDCT_COUNTERFACTUALS,
     output:
-        **makes(records=with_images(at(edct.CHECKS))),
+        directory(CHECKS),
+        made(CHECKS),
     log:
-        log_of(edct.CHECKS),
+        "logs/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
+    params:
+        protocols=protocols,
+        verifier=lambda wildcards: plugin(EDCT.verifiers, wildcards.dataset),
+        seed=EDCT.seed,
+        archive=ARCHIVE,
     resources:
-        **resources_for(mem_mb=4000, runtime="2h"),
+        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits),
+    priority: 40
     message:
-        "checks of {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+        "checks of {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+    shell:
+        "cfeval edct checks --protocol {params.protocols} --samples {input.samples[0]} "
+        "--instructions {input.instructions}/{{protocol}}.jsonl "
+        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} --seed {params.seed} "
+        "{params.archive} --out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
 
 
-use rule stage as edct_requeries with:
+rule edct_requeries:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
-        samples=with_images(at(edct.ITEMS)),
-        counterfactuals=with_images(at(edct.COUNTERFACTUALS)),
-        stale=stale(edct.REQUERIES),
+        samples=with_images(ITEMS),
+        counterfactuals=EDCT_COUNTERFACTUALS,
     output:
-        **makes(records=at(edct.REQUERIES)),
+        directory(REQUERIES),
+        made(REQUERIES),
     log:
-        log_of(edct.REQUERIES),
+        "logs/edct/requeries/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
+    params:
+        protocols=protocols,
+        vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
+        seed=seed_of,
+        prompts=EDCT.prompts or "",
     resources:
-        **resources_for(mem_mb=4000, runtime="4h"),
+        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="8h"),
+    priority: 50
     message:
-        "requery of {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+        "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
+    shell:
+        "cfeval edct requeries --protocol {params.protocols} --samples {input.samples[0]} "
+        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --vlm {params.vlm:q} --prompts={params.prompts:q} "
+        "--seed {params.seed} --out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
 
 
-use rule stage as edct_verdicts with:
+rule edct_verdicts:
     """Compare answer and explanation before and after every edit (Stage 4, consistency).
 
     The judge of null edits is told the cited instructions as sham edits.
     """
     input:
-        baseline=at(edct.BASELINES),
-        instructions=at(edct.INSTRUCTIONS),
-        counterfactuals=with_images(at(edct.COUNTERFACTUALS)),
-        requery=at(edct.REQUERIES),
-        cited=also(edct.INSTRUCTIONS, "null-edit", of="edct-2025"),
-        stale=stale(edct.VERDICTS),
+        baselines=BASELINES,
+        instructions=INSTRUCTIONS,
+        counterfactuals=EDCT_COUNTERFACTUALS,
+        requeries=REQUERIES,
     output:
-        **makes(records=at(edct.VERDICTS)),
+        directory(VERDICTS),
+        made(VERDICTS),
     log:
-        log_of(edct.VERDICTS),
+        "logs/edct/verdicts/{dataset}/{vlm}/{writer}/{editor}/{judge}{shard}.log",
+    params:
+        protocols=protocols,
+        judge=lambda wildcards: plugin(EDCT.judges, wildcards.judge),
+        compare=compare,
+        cited=cited,
+        seed=EDCT.seed,
     resources:
-        **resources_for(mem_mb=2000, runtime="4h"),
+        **needs("judges", EDCT.judges, "judge", mem_mb=2000, runtime="8h"),
+    priority: 30
     message:
-        "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+        "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
+    shell:
+        "cfeval edct verdicts --protocol {params.protocols} --baselines {input.baselines} "
+        "--instructions {input.instructions}/{{protocol}}.jsonl {params.cited} "
+        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl "
+        "--requeries {input.requeries}/{{protocol}}.jsonl --judge {params.judge:q} {params.compare} --seed {params.seed} "
+        "--out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
 
 
-use rule stage as edct_scores with:
-    """Bring verdicts, checks and right answers together, a row per item and edit."""
+rule edct_scores:
+    """Bring verdicts, checks and right answers of a target together, a row per item and edit."""
     input:
-        samples=at(edct.ITEMS),
-        baseline=at(edct.BASELINES),
-        instructions=at(edct.INSTRUCTIONS),
-        checks=at(edct.CHECKS),
-        verdicts=at(edct.VERDICTS),
-        stale=stale(edct.SCORES),
+        samples=of_target(ITEMS),
+        baselines=of_target(BASELINES),
+        instructions=of_target(INSTRUCTIONS),
+        checks=of_target(CHECKS),
+        verdicts=of_target(VERDICTS),
     output:
-        **makes(records=at(edct.SCORES)),
+        directory(EDCT_SCORES),
+        made(EDCT_SCORES),
     log:
-        log_of(edct.SCORES),
+        "logs/edct/scores/{dataset}/{vlm}.log",
+    params:
+        study=lambda wildcards: kept(
+            asked.conditions_of(EDCT, PARAMS.shards, wildcards.vlm, wildcards.dataset).as_json(), "edct-scores"
+        ),
+        results=f"{PLACE}{RESULTS}/edct",
     resources:
-        **resources_for(mem_mb=1000, runtime="30m"),
+        mem_mb=1000,
+        runtime="1h",
+    priority: 20
     message:
-        "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+        "scores of {wildcards.vlm} on {wildcards.dataset}"
+    shell:
+        "cfeval edct scores --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as edct_pair_items with:
+rule edct_pair_items:
     """File both images of given pairs as items, and of some the first once more."""
-    input:
-        stale=stale(edct.PAIR_ITEMS),
     output:
-        **makes(records=with_images(whole(edct.PAIR_ITEMS))),
+        whole(PAIR_ITEMS),
+        made("<results>/edct/pair_items/{pair_set}.jsonl"),
     log:
-        log_of(edct.PAIR_ITEMS, shard=""),
+        "logs/edct/pair_items/{pair_set}.log",
+    params:
+        out=f"{PLACE}{RESULTS}/edct/pair_items/{{pair_set}}.jsonl",
+        pair_set=lambda wildcards: plugin(EDCT.pair_sets, wildcards.pair_set),
+        number=EDCT.items,
+        again=EDCT.again,
+        seed=EDCT.seed,
+        cut=CUT,
     resources:
-        **resources_for(mem_mb=2000, runtime="1h"),
+        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime="1h"),
+    priority: 90
     message:
         "given pairs of {wildcards.pair_set}"
+    shell:
+        "cfeval edct pair-items --pair-set {params.pair_set:q} --items {params.number} --every {params.again} "
+        "--seed {params.seed} {params.cut} --out {params.out} 2> {log:q}"
 
 
-use rule stage as edct_pair_baselines with:
+rule edct_pair_baselines:
     """Ask a target model about both images of given pairs, each in a conversation of its own."""
     input:
-        samples=with_images(at(edct.PAIR_ITEMS)),
-        stale=stale(edct.PAIR_BASELINES),
+        samples=with_images(PAIR_ITEMS),
     output:
-        **makes(records=at(edct.PAIR_BASELINES)),
+        PAIR_BASELINES,
+        made(PAIR_BASELINES),
     log:
-        log_of(edct.PAIR_BASELINES),
+        "logs/edct/pair_baselines/{pair_set}/{vlm}{shard}.log",
+    params:
+        step=lambda wildcards: (
+            "pair-baselines" if EDCT.vlms[wildcards.vlm].plugin_options().get("logprobs") else "baselines"
+        ),
+        vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
+        seed=seed_of,
+        prompts=EDCT.prompts or "",
     resources:
-        **resources_for(mem_mb=4000, runtime="4h"),
+        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="4h"),
+    priority: 80
     message:
         "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
+    shell:
+        "cfeval edct {params.step} --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
+        "--seed {params.seed} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as edct_pair_verdicts with:
+rule edct_pair_verdicts:
     """Say of every given pair whether the answer moved, and whether the explanations name what was changed."""
     input:
-        samples=at(edct.PAIR_ITEMS),
-        baseline=at(edct.PAIR_BASELINES),
-        stale=stale(edct.PAIR_VERDICTS),
+        samples=PAIR_ITEMS,
+        baselines=PAIR_BASELINES,
     output:
-        **makes(records=at(edct.PAIR_VERDICTS)),
+        PAIR_VERDICTS,
+        made(PAIR_VERDICTS),
     log:
-        log_of(edct.PAIR_VERDICTS),
+        "logs/edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.log",
+    params:
+        judge=lambda wildcards: plugin(EDCT.pair_judges, wildcards.pair_judge),
+        seed=EDCT.seed,
     resources:
-        **resources_for(mem_mb=2000, runtime="4h"),
+        **needs("pair_judges", EDCT.pair_judges, "pair_judge", mem_mb=2000, runtime="4h"),
+    priority: 30
     message:
         "verdicts of {wildcards.pair_judge} on {wildcards.vlm} and the pairs of {wildcards.pair_set}{wildcards.shard}"
+    shell:
+        "cfeval edct pair-verdicts --samples {input.samples} --baselines {input.baselines} --pair-judge {params.judge:q} "
+        "--seed {params.seed} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as edct_calls with:
+rule edct_calls:
     """Export the calls to models outside that some record came from; those of a former run are kept."""
     input:
-        inputs_of(edct.CALLS),
-        stale=stale(edct.CALLS),
+        each(BASELINES, EDCT_CONDITIONS),
+        each(INSTRUCTIONS, EDCT_CONDITIONS),
+        each(EDCT_COUNTERFACTUALS, EDCT_CONDITIONS),
+        each(CHECKS, EDCT_CONDITIONS),
+        each(REQUERIES, EDCT_CONDITIONS),
+        each(VERDICTS, EDCT_CONDITIONS),
+        each(PAIR_BASELINES, PAIRS),
+        each(PAIR_VERDICTS, PAIRS),
     output:
-        **makes(records=at(edct.CALLS)),
+        EDCT_CALLS,
+        made(EDCT_CALLS),
     log:
-        log_of(edct.CALLS),
+        "logs/edct/calls.log",
+    params:
+        study=kept(asked.conditions_of(EDCT, PARAMS.shards).as_json(), "edct-calls"),
+        results=f"{PLACE}{RESULTS}/edct",
+    resources:
+        mem_mb=2000,
+        runtime="1h",
     message:
         "export of the calls"
+    shell:
+        "cfeval edct calls --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as edct_table with:
-    """One table, from the scores of its conditions and of those it rests on beside."""
+rule edct_tables:
+    """All tables, from scores, counterfactuals and pairs, and their headline figures for `dvc metrics`."""
     input:
-        inputs_of(edct.TABLE),
-        stale=stale(edct.TABLE),
+        each(EDCT_SCORES, EDCT_CONDITIONS),
+        each(EDCT_COUNTERFACTUALS, EDCT_CONDITIONS) if "gate" in asked.tables_of(EDCT) else [],
+        each(PAIR_VERDICTS, PAIRS),
     output:
-        **makes(**table_files(edct.TABLE)),
+        in_report("edct", "table", EDCT_TABLES),
+        EDCT_METRICS,
+        made("<results>/edct/tables"),
     log:
-        log_of(edct.TABLE),
-    wildcard_constraints:
-        table=one_of(edct.TABLES),
-    message:
-        "table {wildcards.table}"
-
-
-use rule stage as edct_metrics with:
-    """Headline figures for `dvc metrics`."""
-    input:
-        tables=inputs_of(edct.METRICS),
-        stale=stale(edct.METRICS),
-    output:
-        **makes(records=at(edct.METRICS)),
-    log:
-        log_of(edct.METRICS),
+        "logs/edct/tables.log",
+    params:
+        study=kept(asked.asked_tables(EDCT, PARAMS.shards).as_json(), "edct-tables"),
+        results=f"{PLACE}{RESULTS}/edct",
     resources:
-        **resources_for(mem_mb=1000, runtime="10m"),
+        mem_mb=4000,
+        runtime="1h",
     message:
-        "metrics"
+        "tables"
+    shell:
+        "cfeval edct tables --study {params.study:q} --results {params.results} --out {params.results}/tables 2> {log:q}"
 
 
-use rule stage as edct_figure with:
-    """One figure, from the table that it shows."""
+rule edct_figures:
+    """All figures, each from the table that it shows."""
     input:
-        table=inputs_of(edct.FIGURE),
-        stale=stale(edct.FIGURE),
+        EDCT_TABLES,
     output:
-        **makes(**figure_files(edct.FIGURE)),
+        in_report("edct", "figure", EDCT_FIGURES),
+        made("<results>/edct/figures"),
     log:
-        log_of(edct.FIGURE),
-    wildcard_constraints:
-        figure=one_of(edct.FIGURES),
+        "logs/edct/figures.log",
+    params:
+        figures=[f"--figure {figure}" for figure in asked.figures_of(EDCT)],
+        results=f"{PLACE}{RESULTS}/edct",
     resources:
-        **resources_for(mem_mb=2000, runtime="10m"),
+        mem_mb=2000,
+        runtime="30m",
     message:
-        "figure {wildcards.figure}"
+        "figures"
+    shell:
+        "cfeval edct figures --tables {params.results}/tables {params.figures} --out {params.results}/figures 2> {log:q}"
 
 
-use rule stage as edct_report with:
+rule edct_report:
     """The static page: tables, plots and a gallery of items."""
     input:
-        inputs_of(edct.REPORT),
-        stale=stale(edct.REPORT),
+        EDCT_TABLES,
+        EDCT_FIGURES,
+        EDCT_CALLS,
+        each(ITEMS, EDCT_CONDITIONS),
+        each(BASELINES, EDCT_CONDITIONS),
+        each(INSTRUCTIONS, EDCT_CONDITIONS),
+        each(EDCT_COUNTERFACTUALS, EDCT_CONDITIONS),
+        each(CHECKS, EDCT_CONDITIONS),
+        each(REQUERIES, EDCT_CONDITIONS),
+        each(VERDICTS, EDCT_CONDITIONS),
+        each(EDCT_SCORES, EDCT_CONDITIONS),
+        each(PAIR_ITEMS, PAIRS),
+        each(PAIR_BASELINES, PAIRS),
+        each(PAIR_VERDICTS, PAIRS),
     output:
-        **makes(records=at(edct.REPORT)),
+        EDCT_REPORT,
+        made(EDCT_REPORT),
     log:
-        log_of(edct.REPORT),
+        "logs/edct/report.log",
+    params:
+        study=kept(asked.asked_report(EDCT, PARAMS.shards).as_json(), "edct-report"),
+        results=f"{PLACE}{RESULTS}/edct",
     resources:
-        **resources_for(mem_mb=4000, runtime="1h"),
+        mem_mb=4000,
+        runtime="1h",
     message:
         "report"
+    shell:
+        "cfeval edct report --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"

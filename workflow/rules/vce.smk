@@ -1,19 +1,106 @@
-"""VCE: from images to tables and contact sheets, one job a condition (and shard) (DBVCE, Sections 2 to 4).
+"""VCE: from images to tables and contact sheets (DBVCE, Sections 2 to 4).
 
-Inputs: the plugins that params.yaml names and their model files; the paper's published figures.
-Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file a condition (and shard), images in the folder of
-the record file's name; results/vce/{tables,figures,report}/.
-Steps: 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each. 4. scores of groups.
-5. tables, figures, headline figures. 6. contact sheets. 7. the report.
-What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/vce/jobs.py.
+Inputs: what params.yaml names: plugins and their weights, own images and masks; the papers' published figures.
+Outputs: <results>/vce/STEP/…: a record file each, images in the folder, or the archive, of the record file's name; beside
+each output its record, OUTPUT.made.json.
+Steps: 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each. 4. scores of groups,
+all shards together. 5. tables with headline figures, and figures. 6. contact sheets. 7. the report.
+A record names its images by SHA-256, so that an input with images is its record file alone, unless its images lie in an
+archive.
 """
+
+from cfeval.vce import asked as vce_asked
+from cfeval.vce.figures import FIGURES as VCE_DRAWN
+from cfeval.vce.records import VceCondition
+from cfeval.vce.tables import TABLES as VCE_LISTED
+
+VCE = PARAMS.vce
+VCE_CONDITIONS = VCE.all_conditions()
+VCE_ON_SHEET = 8
+"""Images side by side on a contact sheet, at most."""
+
+VCE_IMAGES = "<results>/vce/images/{image_set}{shard}.jsonl"
+VCE_COUNTERFACTUALS = "<results>/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
+VCE_SCORES = "<results>/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
+VCE_GROUPS = "<results>/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.jsonl"
+VCE_SHEETS = "<results>/vce/sheets/{image_set}/{denoiser}/{classifier}.jsonl"
+VCE_REPORT = "<results>/vce/report/index.html"
+VCE_TABLES = [f"<results>/vce/tables/vce_{table}.{ending}" for table in VCE_LISTED for ending in ("csv", "md", "tex")]
+VCE_METRICS = "<results>/vce/tables/vce_metrics.json"
+VCE_FIGURES = [
+    f"<results>/vce/figures/vce_{figure}.{ending}" for figure in VCE_DRAWN for ending in ("png", "svg", "pdf")
+]
+VCE_RESULTS = [*VCE_TABLES, VCE_METRICS, *VCE_FIGURES, *each(VCE_SHEETS, VCE_CONDITIONS), VCE_REPORT]
+
+
+def vce_whole(pattern):
+    """The name of what a pattern's shards make up, as commands take it with `--cut`."""
+    return f"{PLACE}{pattern.replace('<results>', RESULTS).replace('{shard}', '')}"
+
+
+def vce_condition(wildcards):
+    """The condition of a job."""
+    return VceCondition(**{name: wildcards[name] for name in VceCondition.model_fields})
+
+
+def vce_plugins(section):
+    """All plugins of a section of params.yaml by name, as JSON."""
+    return as_json({name: spec.plugin_options() for name, spec in section.items()})
+
+
+def vce_evaluation(wildcards):
+    """How counterfactuals are measured: as the reference code does, or as the paper says."""
+    return f"--{VCE.methods[wildcards.method].mode or 'paper'}"
+
+
+def vce_targets(wildcards):
+    """What of the image set the groups are compared with: images of the target classes, where they are asked for."""
+    images = [f"--image-set={plugin(VCE.image_sets, wildcards.image_set)}", f"--count={VCE.target_images}"]
+    return [*images, f"--size={VCE.size}"] if VCE.target_images else []
+
+
+def vce_of_sheet(wildcards):
+    """The conditions of a contact sheet: a classifier under every method."""
+    names = ("image_set", "denoiser", "classifier")
+    return [one for one in VCE_CONDITIONS if all(getattr(one, name) == wildcards[name] for name in names)]
+
+
+def vce_lanes(wildcards):
+    """What a contact sheet shows of each method: counterfactuals, their scores and what they are called."""
+    patterns = {"counterfactuals": VCE_COUNTERFACTUALS, "scores": VCE_SCORES}
+    lanes = [one.model_dump() for one in vce_of_sheet(wildcards)]
+    files = [f"--{option}={vce_whole(pattern).format(**one)}" for one in lanes for option, pattern in patterns.items()]
+    return [*files, *(f"--label={one['method']}" for one in lanes)]
+
+
+def vce_with_images(pattern, conditions):
+    """The record files of a pattern for some conditions, each with the archive of its images where there are archives."""
+    return [file for one in each(pattern, conditions) for file in with_images(one)]
+
+
+def vce_needs(plugins, mem_mb, runtime):
+    """A rule's resources: those of a condition's plugins, which share a GPU; see `needs`.
+
+    Args:
+        plugins: gives the plugins of a condition.
+        mem_mb: memory without GPUs.
+        runtime: at most.
+    """
+    held = {one: checked(vce_asked.resources, plugins(VCE, one)) for one in VCE_CONDITIONS}
+    return {
+        "gpu": lambda wildcards: held[vce_condition(wildcards)]["gpu"],
+        "gpu_model": lambda wildcards: held[vce_condition(wildcards)]["gpu_model"],
+        "api_slots": lambda wildcards: held[vce_condition(wildcards)]["api_slots"],
+        "mem_mb": lambda wildcards: max(mem_mb, 32000 * held[vce_condition(wildcards)]["gpu"]),
+        "runtime": runtime,
+    }
 
 
 wildcard_constraints:
-    image_set=one_of(PARAMS.vce.image_sets if PARAMS.vce else ()),
-    denoiser=one_of(PARAMS.vce.denoisers if PARAMS.vce else ()),
-    classifier=one_of(PARAMS.vce.classifiers if PARAMS.vce else ()),
-    method=one_of(PARAMS.vce.methods if PARAMS.vce else ()),
+    image_set=one_of(VCE.image_sets),
+    denoiser=one_of(VCE.denoisers),
+    classifier=one_of(VCE.classifiers),
+    method=one_of(VCE.methods),
 
 
 localrules:
@@ -27,156 +114,254 @@ localrules:
 rule vce_images_all:
     """Phase: the images that counterfactuals are made of."""
     input:
-        phase("vce.images"),
+        each(VCE_IMAGES, VCE_CONDITIONS),
 
 
 rule vce_counterfactuals_all:
     """Phase: the counterfactuals."""
     input:
-        phase("vce.counterfactuals"),
+        each(VCE_COUNTERFACTUALS, VCE_CONDITIONS),
 
 
 rule vce_scores_all:
     """Phase: scores of counterfactuals and of groups."""
     input:
-        phase("vce.scores", "vce.group-scores"),
+        each(VCE_SCORES, VCE_CONDITIONS),
+        each(VCE_GROUPS, VCE_CONDITIONS),
 
 
 rule vce_tables_all:
     """Phase: the paper's tables, figures and metrics."""
     input:
-        phase("vce.table", "vce.figure", "vce.metrics"),
+        VCE_TABLES,
+        VCE_METRICS,
+        VCE_FIGURES,
 
 
 rule vce_sheets_all:
     """Phase: contact sheets."""
     input:
-        phase("vce.contact-sheet"),
+        each(VCE_SHEETS, VCE_CONDITIONS),
 
 
-use rule stage as vce_images with:
-    """File some images of every source class, all shards at once."""
-    input:
-        stale=stale(vce.IMAGES),
+rule vce_images:
+    """File some images of every source class, all shards at once (Section 4)."""
     output:
-        **makes(records=with_images(whole(vce.IMAGES))),
+        whole(VCE_IMAGES),
+        made("<results>/vce/images/{image_set}.jsonl"),
     log:
-        log_of(vce.IMAGES, shard=""),
+        "logs/vce/images/{image_set}.log",
+    params:
+        out=vce_whole(VCE_IMAGES),
+        image_set=lambda wildcards: plugin(VCE.image_sets, wildcards.image_set),
+        labels=[f"--label={one.source}" for one in VCE.groups],
+        number=VCE.images,
+        size=VCE.size,
+        seed=VCE.seed,
+        cut=CUT,
     resources:
-        **resources_for(mem_mb=2000, runtime="1h"),
+        **needs("image_sets", VCE.image_sets, "image_set", mem_mb=2000, runtime="1h"),
+    priority: 90
     message:
         "images of {wildcards.image_set}"
+    shell:
+        "cfeval vce images --image-set {params.image_set:q} {params.labels:q} --count {params.number} "
+        "--size {params.size} --seed {params.seed} {params.cut} --out {params.out} 2> {log:q}"
 
 
-use rule stage as vce_counterfactuals with:
-    """Make the counterfactuals of a condition."""
+rule vce_counterfactuals:
+    """Make the counterfactuals of a condition: images towards the targets of their classes (Sections 2.3 and 4)."""
     input:
-        images=with_images(at(vce.IMAGES)),
-        stale=stale(vce.COUNTERFACTUALS),
+        images=with_images(VCE_IMAGES),
     output:
-        **makes(records=with_images(at(vce.COUNTERFACTUALS))),
+        with_images(VCE_COUNTERFACTUALS),
+        made(VCE_COUNTERFACTUALS),
     log:
-        log_of(vce.COUNTERFACTUALS),
+        "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    params:
+        denoiser=lambda wildcards: plugin(VCE.denoisers, wildcards.denoiser),
+        classifier=lambda wildcards: plugin(VCE.classifiers, wildcards.classifier),
+        robust=lambda wildcards: plugin(VCE.classifiers, vce_asked.robust_of(VCE, vce_condition(wildcards))),
+        perceptual=lambda wildcards: plugin(
+            VCE.perceptual_metrics, vce_asked.perceptual_of(VCE, vce_condition(wildcards))
+        ),
+        method=lambda wildcards: as_json(VCE.methods[wildcards.method].resolved()),
+        groups=lambda wildcards: as_json([one.model_dump() for one in VCE.groups_of(vce_condition(wildcards))]),
+        repeats=lambda wildcards: VCE.repeats_of(vce_condition(wildcards)),
+        noise="--same-noise" if VCE.same_noise else "--no-same-noise",
+        seed=VCE.seed,
+        precision=VCE.compute.precision,
+        compute=lambda wildcards: as_json(VCE.compute.model_dump()),
+        archive=ARCHIVE,
     resources:
-        **resources_for(mem_mb=8000, runtime="24h"),
+        **vce_needs(vce_asked.makers, mem_mb=8000, runtime="24h"),
+    priority: 60
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
+    shell:
+        "cfeval vce counterfactuals --images {input.images[0]} --denoiser {params.denoiser:q} "
+        "--classifier {params.classifier:q} --robust={params.robust:q} --perceptual={params.perceptual:q} "
+        "--method {params.method:q} --groups {params.groups:q} --repeats {params.repeats} {params.noise} "
+        "--seed {params.seed} --precision {params.precision} --compute {params.compute:q} {params.archive} "
+        "--out {output[0]} 2> {log:q}"
 
 
-use rule stage as vce_scores with:
-    """Score every counterfactual of a condition."""
+rule vce_scores:
+    """Score every counterfactual of a condition: what classifiers say, how far it is from its original (Section 3)."""
     input:
-        images=with_images(at(vce.IMAGES)),
-        counterfactuals=with_images(at(vce.COUNTERFACTUALS)),
-        stale=stale(vce.SCORES),
+        images=with_images(VCE_IMAGES),
+        counterfactuals=with_images(VCE_COUNTERFACTUALS),
     output:
-        **makes(records=at(vce.SCORES)),
+        VCE_SCORES,
+        made(VCE_SCORES),
     log:
-        log_of(vce.SCORES),
+        "logs/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    params:
+        classifier=lambda wildcards: plugin(VCE.classifiers, wildcards.classifier),
+        oracles=lambda wildcards: as_json(VCE.oracles_of(vce_condition(wildcards))),
+        perceptual=lambda wildcards: vce_plugins(VCE.perceptual_metrics),
+        embeddings=lambda wildcards: vce_plugins(VCE.embeddings),
+        cout_steps=VCE.cout_steps,
+        evaluation=vce_evaluation,
+        batch=VCE.compute.batch,
     resources:
-        **resources_for(mem_mb=8000, runtime="8h"),
+        **vce_needs(vce_asked.measures, mem_mb=8000, runtime="8h"),
+    priority: 50
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
+    shell:
+        "cfeval vce scores --images {input.images[0]} --counterfactuals {input.counterfactuals[0]} "
+        "--classifier {params.classifier:q} --oracles {params.oracles:q} --perceptual {params.perceptual:q} "
+        "--embeddings {params.embeddings:q} --cout-steps {params.cout_steps} {params.evaluation} --batch {params.batch} "
+        "--out {output[0]} 2> {log:q}"
 
 
-use rule stage as vce_groups with:
-    """Score the groups of a condition, all shards together."""
+rule vce_groups:
+    """Score the groups of a condition, all shards together (Section 3, Table 2)."""
     input:
-        images=with_images(whole(vce.IMAGES)),
-        counterfactuals=with_images(whole(vce.COUNTERFACTUALS)),
-        scores=whole(vce.SCORES),
-        stale=stale(vce.GROUPS),
+        images=whole(VCE_IMAGES),
+        counterfactuals=whole(VCE_COUNTERFACTUALS),
+        scores=expand(VCE_SCORES, shard=SHARDS, allow_missing=True),
     output:
-        **makes(records=at(vce.GROUPS)),
+        VCE_GROUPS,
+        made(VCE_GROUPS),
     log:
-        log_of(vce.GROUPS),
+        "logs/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.log",
+    params:
+        scores=vce_whole(VCE_SCORES),
+        images=vce_whole(VCE_IMAGES),
+        counterfactuals=vce_whole(VCE_COUNTERFACTUALS),
+        shards=PARAMS.shards,
+        condition=lambda wildcards: as_json(vce_condition(wildcards).model_dump()),
+        perceptual=lambda wildcards: vce_plugins(VCE.perceptual_metrics),
+        features=lambda wildcards: vce_plugins(VCE.feature_extractors),
+        attributes=lambda wildcards: vce_plugins(VCE.attribute_classifiers),
+        targets=vce_targets,
+        evaluation=vce_evaluation,
+        seed=VCE.seed,
     resources:
-        **resources_for(mem_mb=8000, runtime="4h"),
+        **vce_needs(vce_asked.measures_of_groups, mem_mb=8000, runtime="4h"),
+    priority: 40
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
+    shell:
+        "cfeval vce group-scores {params.scores} --cut {params.shards} --condition {params.condition:q} "
+        "--images {params.images} --counterfactuals {params.counterfactuals} --perceptual {params.perceptual:q} "
+        "--features {params.features:q} --attributes {params.attributes:q} {params.targets:q} {params.evaluation} "
+        "--seed {params.seed} --out {output[0]} 2> {log:q}"
 
 
-use rule stage as vce_table with:
-    """One table, from the scores of groups; hypotheses are tested on the scores of counterfactuals."""
+rule vce_tables:
+    """All tables, from the scores of groups and of counterfactuals, and their headline figures for `dvc metrics`."""
     input:
-        inputs_of(vce.TABLE),
-        stale=stale(vce.TABLE),
+        each(VCE_GROUPS, VCE_CONDITIONS),
+        each(VCE_SCORES, VCE_CONDITIONS),
     output:
-        **makes(**table_files(vce.TABLE)),
+        in_report("vce", "table", VCE_TABLES),
+        VCE_METRICS,
+        made("<results>/vce/tables"),
     log:
-        log_of(vce.TABLE),
-    wildcard_constraints:
-        table=one_of(vce.TABLES),
+        "logs/vce/tables.log",
+    params:
+        study=kept(vce_asked.asked_tables(VCE, PARAMS.shards).as_json(), "vce-tables"),
+        results=f"{PLACE}{RESULTS}/vce",
+    resources:
+        mem_mb=4000,
+        runtime="1h",
     message:
-        "table {wildcards.table} of vce"
+        "tables of vce"
+    shell:
+        "cfeval vce tables --study {params.study:q} --results {params.results} --out {params.results}/tables 2> {log:q}"
 
 
-use rule edct_metrics as vce_metrics with:
+rule vce_figures:
+    """All figures, each from the table that it shows."""
     input:
-        tables=inputs_of(vce.METRICS),
-        stale=stale(vce.METRICS),
+        VCE_TABLES,
     output:
-        **makes(records=at(vce.METRICS)),
+        in_report("vce", "figure", VCE_FIGURES),
+        made("<results>/vce/figures"),
     log:
-        log_of(vce.METRICS),
+        "logs/vce/figures.log",
+    params:
+        figures=[f"--figure {figure}" for figure in VCE_DRAWN],
+        results=f"{PLACE}{RESULTS}/vce",
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     message:
-        "metrics of vce"
+        "figures of vce"
+    shell:
+        "cfeval vce figures --tables {params.results}/tables {params.figures} --out {params.results}/figures 2> {log:q}"
 
 
-use rule edct_figure as vce_figure with:
-    input:
-        table=inputs_of(vce.FIGURE),
-        stale=stale(vce.FIGURE),
-    output:
-        **makes(**figure_files(vce.FIGURE)),
-    log:
-        log_of(vce.FIGURE),
-    wildcard_constraints:
-        figure=one_of(vce.FIGURES),
-    message:
-        "figure {wildcards.figure} of vce"
-
-
-use rule stage as vce_sheet with:
+rule vce_sheets:
     """The contact sheets of a classifier: originals, and by every method the counterfactual and what changed."""
     input:
-        inputs_of(vce.SHEETS),
-        stale=stale(vce.SHEETS),
+        images=whole(VCE_IMAGES),
+        counterfactuals=lambda wildcards: vce_with_images(VCE_COUNTERFACTUALS, vce_of_sheet(wildcards)),
+        scores=lambda wildcards: each(VCE_SCORES, vce_of_sheet(wildcards)),
     output:
-        **makes(records=at(vce.SHEETS), shown=folder(at(vce.SHEETS))),
+        VCE_SHEETS,
+        [directory(VCE_SHEETS.removesuffix(".jsonl"))] if STORED else [],
+        made(VCE_SHEETS),
     log:
-        log_of(vce.SHEETS),
+        "logs/vce/sheets/{image_set}/{denoiser}/{classifier}.log",
+    params:
+        images=vce_whole(VCE_IMAGES),
+        lanes=vce_lanes,
+        across=min(VCE.images, VCE_ON_SHEET),
+        shards=PARAMS.shards,
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     message:
         "contact sheets of {wildcards.classifier}"
+    shell:
+        "cfeval vce contact-sheet --images {params.images} {params.lanes:q} --across {params.across} "
+        "--cut {params.shards} --out {output[0]} 2> {log:q}"
 
 
-use rule edct_report as vce_report with:
+rule vce_report:
+    """The static page: the hypotheses, tables, figures, and every image under all classifiers."""
     input:
-        inputs_of(vce.REPORT),
-        stale=stale(vce.REPORT),
+        VCE_TABLES,
+        VCE_FIGURES,
+        vce_with_images(VCE_IMAGES, VCE_CONDITIONS),
+        vce_with_images(VCE_COUNTERFACTUALS, VCE_CONDITIONS),
+        each(VCE_SCORES, VCE_CONDITIONS),
     output:
-        **makes(records=at(vce.REPORT)),
+        VCE_REPORT,
+        made(VCE_REPORT),
     log:
-        log_of(vce.REPORT),
+        "logs/vce/report.log",
+    params:
+        study=kept(vce_asked.conditions_of(VCE, PARAMS.shards).as_json(), "vce-report"),
+        results=f"{PLACE}{RESULTS}/vce",
+    resources:
+        mem_mb=4000,
+        runtime="1h",
     message:
         "report of vce"
+    shell:
+        "cfeval vce report --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"

@@ -1,7 +1,6 @@
 """What the verbs of every study share: options, and opening what the stages pass on."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,6 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable
 from cfeval.core.jsonl import read_jsonl
+from cfeval.core.record import protocols, uses
 from cfeval.core.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -53,17 +53,7 @@ Cut = Annotated[
 TableOut = Annotated[
     Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
 ]
-ShownTable = Annotated[Path, typer.Option("--table", help="The table that it shows (CSV).")]
-TableFiles = Annotated[list[Path], typer.Argument(help="Tables (CSV) under the names that the workflow gives them.")]
-MetricsOut = Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")]
-FigureOut = Annotated[
-    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png, OUT.svg, OUT.pdf.")
-]
-
-
-def which(kind: str, names: Iterable[str]) -> Any:
-    """The argument that names one of a study's tables or figures."""
-    return typer.Argument(help=f"Which {kind}: {', '.join(names)}.")
+OutFolder = Annotated[Path, typer.Option("--out", callback=writable, help="Folder to write into.")]
 
 
 def build(family: str, text: str, option: str) -> Any:
@@ -78,6 +68,7 @@ def build(family: str, text: str, option: str) -> Any:
         raise InputError(f"{option}: not JSON ({error.msg} at character {error.pos})") from None
     if not isinstance(content, dict) or not isinstance(content.get("plugin"), str):
         raise InputError(f"""{option}: a plugin is JSON such as '{{"plugin": "world", "persona": "grounded"}}'""")
+    uses(*registry.dependencies(family, content, protocols()))
     return registry.build(family, content)
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
+from cfeval.core.record import uses
 from cfeval.core.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -30,6 +31,7 @@ def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
 
 def read_lines(path: Path) -> Generator[str, None, None]:
     """Stream the lines of a UTF-8 text file; InputError where it is missing or not text."""
+    uses(path)
     try:
         with path.open(encoding="utf-8-sig", newline="\n") as stream:
             yield from stream

@@ -16,7 +16,7 @@ def tell(results: Path, conditions: int, kinds: Iterable[tuple[str, Iterable[Fau
     Args:
         results: the folder of an evaluation's results.
         conditions: how many conditions they are of.
-        kinds: the links by their kind; those of the kind `seals` say whether provenance records name the files.
+        kinds: the links by their kind; those of the kind `records` say whether records of steps name the files.
         limit: how many faults to print.
 
     Raises:
@@ -34,4 +34,4 @@ def tell(results: Path, conditions: int, kinds: Iterable[tuple[str, Iterable[Fau
     print(f"{results}: {conditions} conditions; links: {counted}")
     if wrong:
         raise InputError(f"{results}: {wrong:,} of {links.total():,} links do not hold; see above")
-    print("fine" if links["seals"] else "fine, but not sealed: no provenance record names these files")
+    print("fine" if links["records"] else "fine, but without records: none of a step names these files")

@@ -9,9 +9,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from rich.console import Console
-from rich.progress import track as rich_track
-
 T = TypeVar("T")
 FOLDER = "CFEVAL_PROGRESS"
 """The environment variable that names the folder in which jobs report how far they are; empty or not set: nowhere."""
@@ -29,6 +26,9 @@ def begin_job(stage: str, name: str) -> None:
 def track(things: Iterable[T], total: int, label: str) -> Iterator[T]:
     """Pass `things` through and tell how far they are."""
     if sys.stderr.isatty():
+        from rich.console import Console  # slow to load, and jobs have no terminal
+        from rich.progress import track as rich_track
+
         yield from rich_track(things, description=label, total=total, console=Console(stderr=True), transient=True)
         return
     start = said = told = time.monotonic()

@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cfeval.core import extras
 from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest
-from cfeval.core.provenance import loading
-from cfeval.core.provenance.sources import PACKAGE
 
+_OWN = "cfeval"
 GROUP = "cfeval."
 """What the names of the groups begin with."""
 
@@ -104,7 +103,7 @@ def places(family: str) -> dict[str, str]:
 def options(family: str) -> dict[str, type[PluginOptions]]:
     """The classes of the plugins that cfeval itself offers, by name: their fields are the options."""
     own = {name: points[0] for name, points in sorted(_offered().get(family, {}).items())}
-    return {name: _loaded(family, one) for name, one in own.items() if one.module.partition(".")[0] == PACKAGE}
+    return {name: _loaded(family, one) for name, one in own.items() if one.module.partition(".")[0] == _OWN}
 
 
 def resources(family: str, spec: Mapping[str, Any]) -> Resources:
@@ -285,7 +284,6 @@ def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
     Raises:
         PluginError: it cannot be imported.
     """
-    loading.watch(point.module)
     try:
         kind: type[PluginOptions] = getattr(import_module(point.module), point.attr)
         return kind

@@ -1,21 +1,25 @@
-"""The verbs of the study that are no stage: tables, figures and metrics of results, and files that others made."""
+"""The steps that see a whole study, its tables and its figures; and the verbs about files that others made."""
 
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 import typer
 
-from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFiles, TableOut, from_json, which
-from cfeval.core.errors import InputError, nearest
+from cfeval.core.cli_options import OutFolder, from_json
 from cfeval.core.jsonl import read_csv
-from cfeval.core.records import ImageRef, Status, failure
+from cfeval.core.package import carried
+from cfeval.core.records import ImageRef, Record, Status, failure
 from cfeval.core.shards import records_of
+from cfeval.core.told import StudyFile, read_told
+from cfeval.cvqa.asked import AskedTables
 from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
 from cfeval.cvqa.figures import FIGURES
-from cfeval.cvqa.files import TableFile, usable
+from cfeval.cvqa.files import Results, TableFile, usable
 from cfeval.cvqa.gender_labels import read_genders
 from cfeval.cvqa.plugins.question_sets.csv import id_of
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
@@ -24,25 +28,16 @@ from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
 from cfeval.cvqa.tables.accuracy import render_accuracy, rows_of
 from cfeval.cvqa.tables.headline import metrics
-from cfeval.cvqa.tables.replies import (
-    AccuracyRow,
-    CvqaTableData,
-    PublishedAnswer,
-    SetFacts,
-    SolverFacts,
-    cvqa_material,
-)
-from cfeval.report.from_tables import draw_figure, write_metrics
+from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, PublishedAnswer, cvqa_material
+from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import RenderedTable, markdown, write_table
 from cfeval.stats.intervals import Interval
 
-OF_QUESTIONS = ("statistics", "answers")
-OF_BUILDS = ("builds",)
-"""Tables that are made from something else than scores."""
-OF_READINGS = ("reply_readers",)
-"""Tables that are made from scores and what language models read in replies."""
-OF_ANSWERS = ("programs",)
-"""Tables that are made from scores and answers, of conditions whose solvers write programs."""
+REFERENCE = "data/reference/cvqa.csv"
+"""The paper's published figures."""
+IN_METRICS = ("table3", "table7", "builds")
+"""The tables whose headline figures `dvc metrics` shows."""
+R = TypeVar("R", bound=Record)
 
 
 def run_statistics(
@@ -68,108 +63,55 @@ def run_statistics(
         write_table(out, question_statistics.STATISTICS.row, rows, rendered)
 
 
-def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
-    """Draw one of the study's figures from the table that it shows (PNG, SVG and PDF)."""
-    draw_figure(FIGURES, TABLES, name, table, out)
+def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("results/cvqa")) -> None:
+    """Make the study's tables: CSV with every column, Markdown and LaTeX for readers; and headline figures as JSON.
 
-
-def run_metrics(tables: TableFiles, out: MetricsOut) -> None:
-    """Gather the headline figures of the tables for `dvc metrics`."""
-    write_metrics("cvqa", TABLES, tables, metrics, out)
-
-
-def run_table(
-    name: Annotated[str, which("table", TABLES)],
-    out: TableOut,
-    results: Annotated[Path, typer.Option(help="The study's results: questions/, answers/, scores/, … in it.")] = Path(
-        "results/cvqa"
-    ),
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
-    conditions: Annotated[str, typer.Option(help='The conditions, as JSON: [{"set": …, "solver": …}].')] = "[]",
-    sets: Annotated[str, typer.Option(help='What sets are, as JSON: {"NAME": {"subset": false}}.')] = "{}",
-    solvers: Annotated[
-        str, typer.Option(help='What solvers are, as JSON: {"NAME": {"kind": "chat", "paper": …}}.')
-    ] = "{}",
-    builds: Annotated[list[str] | None, typer.Option("--build", help="A set that was built; once for each.")] = None,
-    readers: Annotated[list[str] | None, typer.Option("--reader", help="A reply reader; once for each.")] = None,
-    interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
-    genders: Annotated[
-        Path | None, typer.Option(help="Perceived gender of people in COCO images (CSV: id, bb_gender).")
-    ] = None,
-    reference: Annotated[
-        list[Path] | None, typer.Option("--reference", help="Published cells (CSV); may be repeated.")
-    ] = None,
-) -> None:
-    """Make one of the study's tables from its results: CSV with every column, Markdown and LaTeX for readers.
-
-    Without conditions, sets and builds it is an empty table.
+    They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` of
+    readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
-    if name not in TABLES:
-        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    asked = from_json(conditions, list[CvqaCondition], "--conditions")
-    of_set = from_json(sets, dict[str, SetFacts], "--sets")
-    of_solver = from_json(solvers, dict[str, SolverFacts], "--solvers")
-    if name in OF_ANSWERS:
-        asked = [condition for condition in asked if _programs(of_solver, condition)]
-    of_others = name in (*OF_QUESTIONS, *OF_BUILDS) or (name in OF_READINGS and not readers)
-    scored = () if of_others else asked
-    material = cvqa_material(
-        {
-            condition: records_of(results / "scores", (condition.set, condition.solver), CvqaScore, shards)
-            for condition in scored
+    asked = read_told(study, AskedTables)
+    material = _material(asked, results)
+    for name, listed in TABLES.items():
+        table = listed.load()
+        rows = table.rows(replace(material, pairs=_pairs(asked, results)))
+        write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
+    write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
+
+
+def _material(asked: AskedTables, results: Path) -> CvqaTableData:
+    """What all tables are made from, but for the questions, which two of them read."""
+
+    def records(stage: str, kind: type[R], *names: str, shards: int = asked.shards) -> Iterator[R]:
+        return records_of(results / stage, names, kind, shards)
+
+    return cvqa_material(
+        {one: records("scores", CvqaScore, one.set, one.solver) for one in asked.conditions},
+        solvers=asked.solvers,
+        sets=asked.sets,
+        interval=asked.interval,
+        published=read_csv(carried(REFERENCE), PublishedAnswer),
+        genders=read_genders(Path(asked.genders)) if asked.genders else {},
+        said={one: records("answers", Answer, one.set, one.solver) for one in asked.of_programs()},
+        built={name: records("fates", CvqaBuild, name, shards=1) for name in asked.builds},
+        readings={
+            (reader, one): records("readings", Reading, reader, one.set, one.solver)
+            for reader in asked.readers
+            for one in asked.conditions
         },
-        solvers=of_solver,
-        sets=of_set,
-        interval=from_json(interval, Interval, "--interval"),
-        published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
-        genders=read_genders(genders) if genders else {},
-        **_others(name, results, shards, asked, [*of_set, *(builds or ())], builds or [], readers or []),
     )
-    table = TABLES[name].load()
-    rows = table.rows(material)
-    write_table(out, table.row, rows, table.render(rows))
 
 
-def _programs(solvers: dict[str, SolverFacts], condition: CvqaCondition) -> bool:
-    """Whether a condition's answers are programs', or those of an agent, whose calls are recorded alike."""
-    return condition.solver in solvers and solvers[condition.solver].kind in ("program", "agent")
+def _pairs(asked: AskedTables, results: Path) -> dict[str, Iterator[PairStatistics]]:
+    """The questions of each set, those of built ones last."""
+    names = (*asked.sets, *asked.builds)
+    return {
+        name: question_pairs(records_of(results / "questions", [name], QuestionPair, asked.shards)) for name in names
+    }
 
 
-def _others(
-    name: str,
-    results: Path,
-    shards: int,
-    conditions: list[CvqaCondition],
-    sets: list[str],
-    builds: list[str],
-    readers: list[str],
-) -> dict[str, Any]:
-    """What a table is made from beside scores."""
-    if name in OF_QUESTIONS:
-        return {
-            "pairs": {
-                of: question_pairs(records_of(results / "questions", [of], QuestionPair, shards))
-                for of in dict.fromkeys(sets)
-            }
-        }
-    if name in OF_ANSWERS:
-        return {
-            "said": {
-                condition: records_of(results / "answers", (condition.set, condition.solver), Answer, shards)
-                for condition in conditions
-            }
-        }
-    if name in OF_READINGS:
-        return {
-            "readings": {
-                (reader, one): records_of(results / "readings", (reader, one.set, one.solver), Reading, shards)
-                for reader in readers
-                for one in conditions
-            }
-        }
-    if name in OF_BUILDS:
-        return {"built": {of: records_of(results / "fates", [of], CvqaBuild, 1) for of in builds}}
-    return {}
+def run_figures(tables: TablesFolder, figure: Figures, out: OutFolder) -> None:
+    """Draw figures of the study from its tables (PNG, SVG and PDF)."""
+    draw_figures("cvqa", FIGURES, TABLES, figure, tables, out)
 
 
 def run_rate(

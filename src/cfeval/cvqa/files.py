@@ -20,6 +20,9 @@ QuestionsFile = Annotated[
     typer.Option("--questions", help="Pairs of questions (JSONL); their images lie in the folder or archive beside."),
 ]
 AnswersFile = Annotated[Path, typer.Option("--answers", help="Answers (JSONL).")]
+AnswersFiles = Annotated[
+    list[Path], typer.Option("--answers", help="Answers (JSONL) with all their shards; may be repeated.")
+]
 DraftsFile = Annotated[
     Path,
     typer.Option("--drafts", help="Drafted questions (JSONL); their images lie in the folder or archive beside."),
@@ -32,6 +35,7 @@ ReviewsFiles = Annotated[
     list[Path] | None,
     typer.Option("--reviews", help="Reviews of the drafts (JSONL) with all their shards; may be repeated."),
 ]
+Results = Annotated[Path, typer.Option("--results", help="Folder of the study's results, such as results/cvqa.")]
 TableFile = Annotated[
     Path | None,
     typer.Option(

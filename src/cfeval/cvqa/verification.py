@@ -8,9 +8,9 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.links import Fault, tell
-from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.core.records import Status
 from cfeval.core.streams import StreamingLookup
+from cfeval.core.vouching import vouched
 from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Reading, Review
 from cfeval.cvqa.stages.scores import scores
 from cfeval.inference.cli import calls_named, opened
@@ -29,7 +29,7 @@ def verify(
 
     Images are those that their records name, answers are to the set's own questions, scores follow from questions
     and answers, every call that a record names is in the archive or the cache and whole, and a program's steps name no
-    call that its record does not. Sidecars, where there are any, name the files as they are.
+    call that its record does not. Records (`X.made.json`), where there are any, name the files as they are.
 
     Args:
         results: the study's folder, such as results/cvqa.
@@ -49,7 +49,7 @@ def verify(
         ("images", _images(results)),
         ("calls", _calls(results, answered, stored)),
         ("scores", _scores(results, answered)),
-        ("seals", ((str(file), fault) for file, fault in seal_faults(results, answered))),
+        ("records", ((str(file), fault) for file, fault in vouched(results).faults(answered))),
         ("tables", tables),
     )
     tell(results, len(answered), kinds, limit)

@@ -184,7 +184,7 @@ def pair_of(sample: Sample) -> Pair:
         return Pair.model_validate(sample.metadata)
     except ValidationError:
         raise InputError(
-            f"item '{sample.id}' belongs to no pair; give a file of `cfeval stage edct pair-items`"
+            f"item '{sample.id}' belongs to no pair; give a file of `cfeval edct pair-items`"
         ) from None
 
 

@@ -1,121 +1,103 @@
-"""The verbs of the study's results: tables, their headline figures, figures, and the calls that they rest on."""
+"""The steps that see a whole study: its tables with their headline figures, its figures, the calls that it rests on."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFiles, TableOut, from_json, which
-from cfeval.core.errors import InputError, nearest
-from cfeval.core.jsonl import read_csv
+from cfeval.core.cli_options import OutFolder
+from cfeval.core.jsonl import read_csv, read_jsonl
+from cfeval.core.package import carried
+from cfeval.core.told import StudyFile, read_told
+from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
+from cfeval.edct.exam.table import exam_error
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
-from cfeval.edct.options import Conditions, How, Results, Shards, conditions_of, exam_errors, interval_of
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.files import pair_files
-from cfeval.edct.records import Condition
-from cfeval.edct.tables import OF_CONDITIONS, TABLES
+from cfeval.edct.options import Results
+from cfeval.edct.pairs.files import pair_files, verdict_files
+from cfeval.edct.pairs.published import PublishedPairs, notes
+from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.headline import metrics
-from cfeval.edct.tables.scores import Published, material
+from cfeval.edct.tables.scores import Published, TableData, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
-from cfeval.report.from_tables import draw_figure, write_metrics
+from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import write_table
 
+REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
+"""The papers' published figures."""
+PAIR_REFERENCE = "data/reference/pairs.csv"
+"""Published figures of sets of given pairs."""
+_NAME_CALLS = [stage for stage in STAGES if stage not in ("items", "scores")]
 
-def run_table(
-    name: Annotated[str, which("table", OF_CONDITIONS)],
-    conditions: Conditions,
-    out: TableOut,
-    results: Results = Path("results/edct"),
-    shards: Shards = 1,
-    beside: Annotated[
-        str, typer.Option(help="Further conditions whose scores the table rests on, such as controls: a JSON list.")
-    ] = "[]",
-    interval: How = "{}",
-    reference: Annotated[
-        list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
-    ] = None,
-    failed_edits: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Share of edits that are known to have failed unseen.")
-    ] = 0.0,
-    test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
-    known: Annotated[str, typer.Option(help='Known unfaithful share by target, as JSON: {"mixed-25": 0.25}.')] = "{}",
-    expected: Annotated[
-        str, typer.Option(help='What is known of test models, as JSON: {"decoy": {"faithful": 0, "fit": 0}}.')
-    ] = "{}",
-    exams: Annotated[
-        str, typer.Option(help='Tables that `cfeval exam` wrote, by judge, as JSON: {"panel": "exam.csv"}.')
-    ] = "{}",
-    judge_error: Annotated[
-        str, typer.Option(help="Targets of known share 0 or 1 on which the error of judges is measured: a JSON list.")
-    ] = "[]",
-    repeats: Annotated[
-        str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
-    ] = "{}",
-) -> None:
-    """Make one of the study's tables: CSV with every column, Markdown and LaTeX for readers.
 
-    It is made of scores; `gate` of counterfactuals. Without a condition it is an empty table.
+def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("results/edct")) -> None:
+    """Make the study's tables: CSV with every column, Markdown and LaTeX for readers; and headline figures as JSON.
+
+    They are made of scores; `gate` of counterfactuals, `pairs` of verdicts. A table without a condition is empty.
     """
-    if name not in OF_CONDITIONS:
-        raise InputError(f"unknown table '{name}'; {nearest(name, OF_CONDITIONS)}")
-    table = TABLES[name].load()
-    shown = conditions_of(conditions, may_be_none=True)
+    asked = read_told(study, AskedTables)
+    for name, one in asked.tables.items():
+        table = TABLES[name].load()
+        rows = table.rows(one.conditions, _made_from(name, one, asked, results))
+        write_table(out / f"edct_{name}", table.row, rows, table.render(rows))
+    if asked.pairs:
+        _pair_table(asked.pairs, asked, results, out / f"edct_{PAIRS}")
+    write_metrics("edct", TABLES, asked.metrics, metrics, out, "metrics.json")
+
+
+def _made_from(name: str, one: AskedTable, asked: AskedTables, results: Path) -> TableData:
+    """What a table is made from."""
+    files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}
     of_edits = TABLES[name].made_of == "counterfactuals"
-    files = {
-        condition: ConditionFiles(results, condition, shards)
-        for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
-    }
-    made_from = material(
+    return material(
         {} if of_edits else {condition: some.scores() for condition, some in files.items()},
         counterfactuals={
             condition: (record for record, _ in some.counterfactuals()) for condition, some in files.items() if of_edits
         },
-        how=interval_of(interval),
-        failed_edits=failed_edits,
-        published=[line for file in reference or () for line in read_csv(file, Published)],
-        test_targets=from_json(test_targets, list[str], "--test-targets"),
-        known=from_json(known, dict[str, float], "--known"),
-        exams=exam_errors(exams),
-        expected=from_json(expected, dict[str, dict[str, float | None]], "--expected"),
-        judge_error=from_json(judge_error, list[str], "--judge-error"),
-        repeats=from_json(repeats, dict[str, str], "--repeats"),
+        how=asked.interval,
+        failed_edits=one.failed_edits,
+        published=[line for file in REFERENCE for line in read_csv(carried(file), Published)],
+        test_targets=list(one.test_targets),
+        known=one.known,
+        exams={judge: exam_error(Path(path)) for judge, path in one.exams.items()},
+        expected=one.expected,
+        judge_error=list(one.judge_error),
+        repeats=one.repeats,
     )
-    rows = table.rows(shown, made_from)
-    write_table(out, table.row, rows, table.render(rows))
 
 
-def run_metrics(tables: TableFiles, out: MetricsOut) -> None:
-    """Gather the headline figures of the tables for `dvc metrics`."""
-    write_metrics("edct", TABLES, tables, metrics, out)
+def _pair_table(one: AskedPairs, asked: AskedTables, results: Path, out: Path) -> None:
+    from cfeval.edct.pairs.table import PairData, PairRow, render, rows  # most studies have none
+
+    def verdicts(files: Iterable[Path]) -> list[PairVerdict]:
+        return [record for file in files for record in read_jsonl(file, PairVerdict)]
+
+    data = PairData(
+        {condition: verdicts(verdict_files(results, condition, asked.shards)) for condition in one.conditions},
+        asked.interval,
+        list(one.test_targets),
+        one.expected,
+        read_csv(carried(PAIR_REFERENCE), PublishedPairs),
+        one.sets,
+    )
+    made = rows(one.conditions, data)
+    write_table(out, PairRow, made, render(made, notes(data.published, data.sets)))
 
 
-def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
-    """Draw one of the study's figures from the table that it shows (PNG, SVG and PDF)."""
-    draw_figure(FIGURES, TABLES, name, table, out)
+def run_figures(tables: TablesFolder, figure: Figures, out: OutFolder) -> None:
+    """Draw figures of the study from its tables (PNG, SVG and PDF)."""
+    draw_figures("edct", FIGURES, TABLES, figure, tables, out)
 
 
-_NAME_CALLS = [stage for stage in STAGES if stage not in ("items", "scores")]
-
-
-def run_calls(
-    results: Results,
-    conditions: Conditions,
-    out: Archive,
-    shards: Shards = 1,
-    cache: CacheFile = None,
-    pairs: Annotated[str, typer.Option(help="Conditions of given pairs: a JSON list of objects of names.")] = "[]",
-) -> None:
-    """Write the calls that the records of some conditions name into one archive, which replays them on another machine.
+def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/edct"), cache: CacheFile = None) -> None:
+    """Write the calls that a study's records name into one archive, which replays them on another machine.
 
     A call that the cache lacks is taken from the archive that is there.
     """
+    asked = read_told(study, Conditions)
     named = [
-        stage_files(results, stage, condition, shards)
-        for condition in conditions_of(conditions, may_be_none=pairs != "[]")
-        for stage in _NAME_CALLS
+        stage_files(results, stage, condition, asked.shards) for condition in asked.conditions for stage in _NAME_CALLS
     ]
-    named += [pair_files(results, condition, shards) for condition in from_json(pairs, list[PairCondition], "--pairs")]
+    named += [pair_files(results, condition, asked.shards) for condition in asked.pairs]
     files = dict.fromkeys(file for some in named for file in some)
     print(f"{export(opened(cache, new=True), calls_named(files), out)} calls in {out}")

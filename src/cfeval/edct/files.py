@@ -23,38 +23,48 @@ from cfeval.inference.prompts import load_prompt
 Key = tuple[str, int]
 """An item and the number of its edit."""
 NAMES = tuple(Condition.model_fields)
+FOLDERS = ("dataset", "vlm", "writer", "editor", "judge")
+"""The names of a condition that are folders, outermost first; its protocol is the name of the file in them."""
 
 
 class Stage(NamedTuple):
-    """The files of a stage: how many of a condition's names their path holds, and the records in them."""
+    """The files of a stage: how many folders they lie in, whether each is of one protocol, and the records in them.
 
-    names: int
+    A file of all protocols has the name of its last folder: `baselines/world/grounded.jsonl`.
+    """
+
+    folders: int
+    by_protocol: bool
     kind: type[Record]
 
 
 STAGES = {
-    "items": Stage(1, Sample),
-    "baselines": Stage(2, Baseline),
-    "instructions": Stage(4, Instruction),
-    "counterfactuals": Stage(5, Counterfactual),
-    "checks": Stage(5, Check),
-    "requeries": Stage(5, Requery),
-    "verdicts": Stage(6, Verdict),
-    "scores": Stage(6, Score),
+    "items": Stage(1, False, Sample),
+    "baselines": Stage(2, False, Baseline),
+    "instructions": Stage(3, True, Instruction),
+    "counterfactuals": Stage(4, True, Counterfactual),
+    "checks": Stage(4, True, Check),
+    "requeries": Stage(4, True, Requery),
+    "verdicts": Stage(5, True, Verdict),
+    "scores": Stage(5, True, Score),
 }
 """By name, in the order in which they follow each other."""
 _SHARD = re.compile(r"[0-9]{3}")
 
 
 def condition_path(condition: Condition, names: int = len(NAMES)) -> str:
-    """A condition's first so many names, as in the paths of its files."""
+    """A condition's first so many names, as a study's outputs call it."""
     return "/".join(getattr(condition, name) for name in NAMES[:names])
 
 
 def stage_files(results: Path, stage: str, condition: Condition, shards: int) -> list[Path]:
     """The files of a stage of a condition, one a shard."""
-    ending = "csv" if stage == "scores" else "jsonl"
-    return shard_files(results / stage / f"{condition_path(condition, STAGES[stage].names)}.{ending}", shards)
+    its, ending = STAGES[stage], "csv" if stage == "scores" else "jsonl"
+    folder = results.joinpath(stage, *(getattr(condition, name) for name in FOLDERS[: its.folders]))
+    if not its.by_protocol:
+        return shard_files(folder.with_name(f"{folder.name}.{ending}"), shards)
+    folders = [folder] if shards == 1 else [folder / f"{number:03d}" for number in range(shards)]
+    return [one / f"{condition.protocol}.{ending}" for one in folders]
 
 
 def stage_records(stage: str, file: Path) -> Iterator[Any]:
@@ -73,11 +83,11 @@ def conditions_in(results: Path, may_be_none: bool = False) -> dict[Condition, i
     found: dict[Condition, set[str]] = {}
     for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
         for file in sorted((results / stage).rglob(f"*.{ending}")):
-            *names, last = file.relative_to(results / stage).with_suffix("").parts
-            whole = len(names) == len(NAMES) - 1
-            if whole or (len(names) == len(NAMES) and _SHARD.fullmatch(last)):
-                condition = Condition(**dict(zip(NAMES, [*names, last], strict=False)))
-                found.setdefault(condition, set()).add("" if whole else last)
+            *names, protocol = file.relative_to(results / stage).with_suffix("").parts
+            whole = len(names) == len(FOLDERS)
+            if whole or (len(names) == len(FOLDERS) + 1 and _SHARD.fullmatch(names[-1])):
+                condition = Condition(protocol=protocol, **dict(zip(FOLDERS, names, strict=False)))
+                found.setdefault(condition, set()).add("" if whole else names[-1])
     if not found and not may_be_none:
         raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
     return {condition: _shards(condition, found[condition]) for condition in sorted(found, key=condition_path)}

@@ -16,6 +16,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image
 from cfeval.core.plugin import Plugin, component
+from cfeval.core.record import uses
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic
 from cfeval.core.sampling import derive_seed
@@ -85,8 +86,10 @@ def load_prompt(name: str, *, protocol: str, study: str = "edct", folder: Path |
         InputError: there is no such template, it is not text, or it is empty.
     """
     where = f"{name}.md in {folder if folder is not None else f'the protocol {protocol}'}"
+    file = prompt_file(name, protocol=protocol, study=study, folder=folder)
+    uses(file)
     try:
-        text = prompt_file(name, protocol=protocol, study=study, folder=folder).read_text(encoding="utf-8").strip()
+        text = file.read_text(encoding="utf-8").strip()
     except UnicodeDecodeError:
         raise InputError(f"the prompt {where} is not UTF-8 text; save it as UTF-8") from None
     except OSError:
@@ -196,6 +199,8 @@ def _file(folder: str, form: PromptTemplate[Any], name: str) -> Path:
 
 
 def _template(folder: str, form: PromptTemplate[Any], name: str) -> str:
+    if folder:  # where the protocol has a folder of its own in the user's, that counts
+        uses(Path(folder) / form.folder / f"{name}.md")
     text = load_prompt(name, protocol=form.folder, folder=_own(folder, form))
     return form.arrange(text) if name == form.templates[0] else text
 

@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import PIL.Image
@@ -13,7 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from cfeval.core.images import Image
+from cfeval.core.record import uses
 
+_TEMPLATES = Path(__file__).parent / "templates"
 MAX_SIDE = 1024
 """In pixels; a larger image is shrunk to that."""
 _SMALL, _QUALITY = 256, 90
@@ -31,6 +33,7 @@ def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **con
         scripts: the scripts' files, in order.
         content: what the template shows.
     """
+    uses(f"{_TEMPLATES}/")
     style, code = "".join(map(_text, styles)), "".join(map(_text, scripts))
     return (
         _environment()
@@ -63,7 +66,7 @@ def _environment() -> Environment:
 
 
 def _text(name: str) -> str:
-    return (resources.files("cfeval.report") / "templates" / name).read_text(encoding="utf-8")
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from cfeval.core.jsonl import read_csv
+from cfeval.core.record import uses
 from cfeval.report.colors import GRID, INK, MUTED, PAPER
 from cfeval.report.digits import shortened
 from cfeval.report.from_tables import Drawing
@@ -190,6 +191,7 @@ def sections_of(
             table = one.load()
             if rows := read_csv(path, table.row):
                 drawn = _figure_of(study, name, figures, of_figures)
+                uses(*[drawn] if drawn else ())
                 files = [(said, path.with_suffix(f".{ending}")) for ending, said in FILES.items()]
                 files += [(said, drawn.with_suffix(f".{ending}")) for ending, said in DRAWN.items()] if drawn else []
                 links = tuple((said, _link(file, at)) for said, file in files if file.is_file())

@@ -1,85 +1,66 @@
-"""The verbs for what readers see of the study: its tables, its figures, the headline figures for `dvc metrics`."""
+"""The steps that see a whole study: its tables with their headline figures, and its figures."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFiles, TableOut, from_json, which
-from cfeval.core.errors import InputError, nearest
+from cfeval.core.cli_options import OutFolder
 from cfeval.core.jsonl import read_csv
+from cfeval.core.package import carried
 from cfeval.core.shards import records_of
-from cfeval.report.from_tables import draw_figure, write_metrics
+from cfeval.core.told import StudyFile, read_told
+from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import write_table
-from cfeval.vce.config import Roles
+from cfeval.vce.asked import AskedTables
 from cfeval.vce.figures import FIGURES
+from cfeval.vce.files import Results
 from cfeval.vce.records import GroupScore, VceCondition, VceScore
 from cfeval.vce.tables import TABLES
 from cfeval.vce.tables.checks import failed
-from cfeval.vce.tables.group_scores import PublishedCell, PublishedFigure, group_material
+from cfeval.vce.tables.group_scores import GroupMaterial, PublishedCell, PublishedFigure, group_material
 from cfeval.vce.tables.headline import metrics
 
-
-def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
-    """Draw one of the study's figures from the table that it shows (PNG, SVG and PDF)."""
-    draw_figure(FIGURES, TABLES, name, table, out)
-
-
-def run_metrics(tables: TableFiles, out: MetricsOut) -> None:
-    """Gather the headline figures of the tables for `dvc metrics`."""
-    write_metrics("vce", TABLES, tables, metrics, out)
+REFERENCE = "data/reference/dbvce.csv"
+"""The paper's published figures."""
+OTHERS = "data/reference/vce-published.csv"
+"""Those of other papers, for the table `field`."""
+IN_METRICS = ("table3", "hypotheses")
+"""The tables whose headline figures `dvc metrics` shows."""
 
 
-def run_table(
-    name: Annotated[str, which("table", TABLES)],
-    out: TableOut,
-    groups: Annotated[
-        Path,
-        typer.Option(help="Folder of the scores of groups, IMAGE_SET/DENOISER/CLASSIFIER/METHOD.jsonl in it."),
-    ] = Path("results/vce/groups"),
-    conditions: Annotated[
-        str,
-        typer.Option(
-            help='The conditions: a JSON list of {"image_set": …, "denoiser": …, "classifier": …, "method": …}.'
-        ),
-    ] = "[]",
-    scores: Annotated[
-        Path | None,
-        typer.Option(help="The same of the scores of single counterfactuals; hypotheses are tested on them."),
-    ] = None,
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files --scores are cut by condition.")] = 1,
-    roles: Annotated[str, typer.Option(help="What each method and classifier is: `roles` as JSON.")] = "{}",
-    reference: Annotated[
-        list[Path] | None, typer.Option("--reference", help="Published cells (CSV); may be repeated.")
-    ] = None,
-    others: Annotated[
-        list[Path] | None, typer.Option("--others", help="Published figures about two classes (CSV); may be repeated.")
-    ] = None,
-    cost: Annotated[
-        str, typer.Option(help='Calls of networks by method, as JSON: {"dbvce": {"denoiser_calls": 50}}.')
-    ] = "{}",
-) -> None:
-    """Make one of the study's tables from the scores of groups: CSV with every column, Markdown and LaTeX for readers.
+def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("results/vce")) -> None:
+    """Make the study's tables: CSV with every column, Markdown and LaTeX for readers; and headline figures as JSON.
 
-    Without a condition it is an empty table.
+    They are made of the scores of groups; hypotheses are tested on those of counterfactuals. Without a condition every
+    table is empty.
     """
-    if name not in TABLES:
-        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    table = TABLES[name].load()
-    named = from_json(conditions, list[VceCondition], "--conditions")
-    material = group_material(
-        (score for condition in named for score in records_of(groups, _names(condition), GroupScore, 1)),
-        {condition: records_of(scores, _names(condition), VceScore, shards) for condition in named if scores},
-        roles=from_json(roles, Roles, "--roles"),
-        published=[cell for file in reference or () for cell in read_csv(file, PublishedCell)],
-        others=[figure for file in others or () for figure in read_csv(file, PublishedFigure)],
-        cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
+    material = _made_from(read_told(study, AskedTables), results)
+    for name, listed in TABLES.items():
+        table = listed.load()
+        rows = table.rows(material)
+        write_table(out / f"vce_{name}", table.row, rows, table.render(rows))
+        for line in failed(rows) if name == "checks" else ():
+            typer.echo(f"warning: {line}", err=True)
+    write_metrics("vce", TABLES, IN_METRICS, metrics, out, "vce_metrics.json")
+
+
+def _made_from(asked: AskedTables, results: Path) -> GroupMaterial:
+    """What the tables are made from."""
+    groups, scores = results / "groups", results / "scores"
+    return group_material(
+        (score for one in asked.conditions for score in records_of(groups, _names(one), GroupScore, 1)),
+        {one: records_of(scores, _names(one), VceScore, asked.shards) for one in asked.conditions},
+        roles=asked.roles,
+        published=read_csv(carried(REFERENCE), PublishedCell),
+        others=read_csv(carried(OTHERS), PublishedFigure),
+        cost=asked.cost,
     )
-    rows = table.rows(material)
-    write_table(out, table.row, rows, table.render(rows))
-    for line in failed(rows) if name == "checks" else ():
-        typer.echo(f"warning: {line}", err=True)
 
 
 def _names(condition: VceCondition) -> tuple[str, ...]:
     return condition.image_set, condition.denoiser, condition.classifier, condition.method
+
+
+def run_figures(tables: TablesFolder, figure: Figures, out: OutFolder) -> None:
+    """Draw figures of the study from its tables (PNG, SVG and PDF)."""
+    draw_figures("vce", FIGURES, TABLES, figure, tables, out)

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from cfeval.core.archives import archive_of
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, file_in, folder_of, load
 from cfeval.core.index import RecordIndex
+from cfeval.core.record import uses
 from cfeval.vce.records import SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ PerceptualSpecs = Annotated[str, typer.Option("--perceptual", help=f"Perceptual 
 Reference = Annotated[
     bool, typer.Option("--reference/--paper", help="Measure as the reference code does, or as the paper says.")
 ]
+Results = Annotated[Path, typer.Option("--results", help="Folder of the study's results.")]
 Pixels = npt.NDArray[np.uint8]
 
 
@@ -72,6 +75,9 @@ def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference:
     from cfeval.vce.predictions import Views
 
     originals, made = RecordIndex(images, SourceImage), RecordIndex(counterfactuals, VceCounterfactual)
+    if reference:  # unlike images, samples are not named by their records
+        uses(*(f"{folder_of(file)}/" for file in counterfactuals))
+        uses(*(file for file in map(archive_of, map(folder_of, counterfactuals)) if file.exists()))
 
     def sample(name: str) -> npt.NDArray[np.float32]:
         file, _ = made.where(name)

@@ -11,7 +11,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Image, fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.links import Fault, tell
-from cfeval.core.provenance.sidecars import seal_faults
+from cfeval.core.vouching import vouched
 from cfeval.vce.predictions import Views
 from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
 from cfeval.vce.stages.distributions import Distributions
@@ -28,7 +28,7 @@ def verify(results: Path, limit: int = 20, tables: Iterable[Fault] = ()) -> None
 
     Images are those that their records name; a counterfactual is of an image of its source class; each has one score,
     with its names and status; a group has the figures that follow from its scores. What needs a classifier or the
-    images is not measured again. Provenance records, where there are any, name the files as they are.
+    images is not measured again. Records (`X.made.json`), where there are any, name the files as they are.
 
     Args:
         results: the study's folder, such as results/vce.
@@ -46,7 +46,7 @@ def verify(results: Path, limit: int = 20, tables: Iterable[Fault] = ()) -> None
         ("counterfactuals", _counterfactuals(results)),
         ("scores", _scores(results)),
         ("groups", _groups(results, groups)),
-        ("seals", ((str(file), fault) for file, fault in seal_faults(results, groups))),
+        ("records", ((str(file), fault) for file, fault in vouched(results).faults(groups))),
         ("tables", tables),
     )
     tell(results, len(groups), kinds, limit)

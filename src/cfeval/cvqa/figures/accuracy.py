@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from cfeval.cvqa.tables.accuracy import TABLE3_EMPTY, TABLE7_EMPTY
 from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.colors import COLORS, GRID, INK, MUTED
-from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
+from cfeval.report.figures import TEST_WORLD, SteadyLayout, empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.report.tables import interval_methods
 
 _ORIGINAL, _CHANGED, _BASELINE = COLORS[0], COLORS[1], COLORS[2]
@@ -40,7 +40,7 @@ def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
     across, several = max(len(line) for line in lines), len({row.set for row in shown}) > 1
     heights = [len(_names(line[0][0], shown)) * _ROW_INCHES + _TITLE_INCHES for line in lines]
     size = (_LABEL_INCHES + _PANEL_INCHES * max(across, 2), sum(heights) + _FRAME_INCHES)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout=SteadyLayout())
     grid = figure.subplots(len(lines), across, squeeze=False, sharey="row", gridspec_kw={"height_ratios": heights})
     for line, some in zip(lines, grid, strict=True):
         for axes in some[len(line) :]:

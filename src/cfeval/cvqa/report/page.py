@@ -9,9 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cfeval.core.cli_options import Out, from_json
+from cfeval.core.cli_options import Out
 from cfeval.core.files import write_text
+from cfeval.core.told import StudyFile, read_told
+from cfeval.cvqa.asked import Conditions
 from cfeval.cvqa.figures import FIGURES
+from cfeval.cvqa.files import Results
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.report.items import ENDINGS, READER, items_of, sets_of
 from cfeval.cvqa.tables import TABLES
@@ -44,20 +47,18 @@ _READING = (
 
 
 def run(
-    conditions: Annotated[str, typer.Option("--conditions", help="The conditions to show, in order: a JSON list.")],
+    study: StudyFile,
     out: Out,
-    results: Annotated[Path, typer.Option(help="Folder of the study's results.")] = Path("results/cvqa"),
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
-    tables: Annotated[Path | None, typer.Option(help="Folder of the tables (cvqa_table3.csv, …) to show.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder of the figures (cvqa_bias.svg, …) to show.")] = None,
+    results: Results = Path("results/cvqa"),
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many pairs of each set in the gallery.")] = 120,
 ) -> None:
     """Write the report: accuracy with and without the "if", the tables, and every pair, on one HTML page."""
-    of = from_json(conditions, list[CvqaCondition], "--conditions")
-    sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), (tables, figures), out.parent))
+    asked = read_told(study, Conditions)
+    of, folders = asked.conditions, (results / "tables", results / "figures")
+    sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     images, rows = Images(out.parent), shown_rows(sections)
     shown = [
-        ({"title": name, "models": solvers}, *items_of(name, solvers, results, shards, images, per_condition))
+        ({"title": name, "models": solvers}, *items_of(name, solvers, results, asked.shards, images, per_condition))
         for name, solvers in sets_of(of).items()
     ]
     built_in = list(dict.fromkeys(row.solver for row in rows if row.test_world))

@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 
 from cfeval.core import images
-from cfeval.core.cli_options import Archive, Cut, Out, Shards, writable
+from cfeval.core.cli_options import Archive, Cut, Out, Shards
 from cfeval.core.errors import InputError
-from cfeval.core.files import atomic_writer
 from cfeval.core.index import RecordIndex
-from cfeval.core.jsonl import read_jsonl, record_line
+from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import sharded_gallery, whole_or_shards_of_all
 from cfeval.cvqa.building.arithmetic import check_sum
@@ -23,6 +22,10 @@ from cfeval.cvqa.decisions_file import read_decisions, write_decisions
 from cfeval.cvqa.files import DraftsFiles, ReviewsFiles
 from cfeval.cvqa.records import CvqaBuild, Decision, Draft, Fate, Question, QuestionPair, Review
 
+Decisions = Annotated[
+    Path | None, typer.Option("--decisions", help="People's decisions (CSV); see `cfeval cvqa decisions`.")
+]
+People = Annotated[bool, typer.Option("--people", help="Whether a person must have accepted each.")]
 _Left = tuple[Fate, str]
 """Why a draft is left out, and the reason in words."""
 
@@ -122,53 +125,50 @@ def _pair(draft: Draft, decision: Decision) -> QuestionPair:
 def run(
     drafts: DraftsFiles,
     out: Out,
-    fates: Annotated[
-        Path, typer.Option("--fates", callback=writable, help="File to write: what became of every draft (JSONL).")
-    ],
     reviews: ReviewsFiles = None,
-    decisions: Annotated[
-        Path | None, typer.Option(help="People's decisions (CSV); see `cfeval cvqa decisions`.")
-    ] = None,
-    people: Annotated[bool, typer.Option(help="Whether a person must have accepted each.")] = False,
+    decisions: Decisions = None,
+    people: People = False,
     shards: Shards = 1,
     cut: Cut = None,
     archive: Archive = False,
 ) -> None:
-    """Let drafts into a set that every check and, where people decide, every person lets pass; say why others stay out.
+    """Let drafts into a set that every check and, where people decide, every person lets pass.
 
-    A set that nothing has entered yet is an empty file.
+    A set that nothing has entered yet is an empty file. What became of every draft is told by `cfeval cvqa fates`.
     """
-    files, reviewed = whole_or_shards_of_all(drafts, cut), whole_or_shards_of_all(reviews or (), cut)
-    _refuse_loss(out, fates, [*files, *reviewed, *([decisions] if decisions else ())])
-    known, said = RecordIndex(files, Draft), RecordIndex(reviewed, Review)
-    decided = read_decisions(decisions, known) if decisions else {}
-    done = ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
-    print(_counted(Counter(build.fate for build in _filed(out, fates, done, shards, archive))))
-
-
-def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
-    """Nothing that is read may be written over, nor one of the two files over the other."""
-    kept = {file.absolute() for file in read}
-    for option, file, others in (("--out", out, kept), ("--fates", fates, kept | {out.absolute()})):
-        if file.absolute() in others:
-            raise InputError(f"{option}: {file} is named twice; choose another name")
-
-
-def _filed(
-    out: Path, fates: Path, done: Iterable[tuple[Path, Assembly]], shards: int, archive: bool
-) -> Iterator[CvqaBuild]:
-    """Files the pairs with their images and what became of every draft, and passes that on.
-
-    Args:
-        done: what came of the drafts, each with the file that it stands in.
-    """
-    with atomic_writer(fates) as add_fate, sharded_gallery(out, shards, archive) as add:
-        for file, one in done:
+    made = _decided(out, drafts, reviews or (), decisions, people, cut)
+    with sharded_gallery(out, shards, archive) as add:
+        for file, one in made:
             if pair := one.pair:
                 image = images.load(images.folder_of(file), pair.image)
                 add(pair.id, pair, {pair.image.path: image})
-            add_fate(record_line(one.build))
-            yield one.build
+
+
+def run_fates(
+    drafts: DraftsFiles,
+    out: Out,
+    reviews: ReviewsFiles = None,
+    decisions: Decisions = None,
+    people: People = False,
+    cut: Cut = None,
+) -> None:
+    """Write what became of every draft, with why it stays out of the set where it does (JSONL), and count it."""
+    builds = [one.build for _, one in _decided(out, drafts, reviews or (), decisions, people, cut)]
+    write_jsonl(out, builds)
+    print(_counted(Counter(build.fate for build in builds)))
+
+
+def _decided(
+    out: Path, drafts: Iterable[Path], reviews: Iterable[Path], decisions: Path | None, people: bool, cut: int | None
+) -> Iterator[tuple[Path, Assembly]]:
+    """What comes of each draft, with the file that it stands in; InputError where OUT is a file that is read."""
+    files, reviewed = whole_or_shards_of_all(drafts, cut), whole_or_shards_of_all(reviews, cut)
+    read = [*files, *reviewed, *([decisions] if decisions else ())]
+    if out.absolute() in [file.absolute() for file in read]:
+        raise InputError(f"--out: {out} is named twice; choose another name")
+    known, said = RecordIndex(files, Draft), RecordIndex(reviewed, Review)
+    decided = read_decisions(decisions, known) if decisions else {}
+    return ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
 
 
 def _counted(fates: Counter[Fate]) -> str:
@@ -180,7 +180,7 @@ def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -
     """Write the CSV in which people decide about drafts: one row a draft, with what the checks found beside it.
 
     Fill in accept (yes or no), and where it needs one a corrected question and answer; then name the file in
-    params.yaml (`decisions` of the build), or by `cfeval stage cvqa builds --decisions`. A file that exists is never
+    params.yaml (`decisions` of the build), or by `cfeval cvqa builds --decisions`. A file that exists is never
     overwritten.
     """
     if out.exists():

@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cfeval.core.cli_options import Out
+from cfeval.core.cli_options import Cut, OutFolder
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import failed, propagated
+from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.extraction.set_apart import without_thoughts
-from cfeval.cvqa.files import AnswersFile, QuestionsFile
+from cfeval.cvqa.files import AnswersFiles, QuestionsFile
 from cfeval.cvqa.records import Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
 
 
@@ -90,7 +91,16 @@ def standing(letter: str | None, order: str) -> str | None:
     return order[LETTERS.index(letter)] if order and letter in tuple(LETTERS) else letter
 
 
-def run(questions: QuestionsFile, answers: AnswersFile, out: Out) -> None:
-    """Read every answer by both readers and compare it with the right one."""
-    pairs = StreamingLookup(questions, QuestionPair, lambda pair: pair.id)
-    write_jsonl(out, scores(pairs, read_jsonl(answers, Answer)))
+def run(questions: QuestionsFile, answers: AnswersFiles, out: OutFolder, cut: Cut = None) -> None:
+    """Read every answer to a set's questions by both readers and compare it with the right one.
+
+    Each file of answers has one of scores, of the same name, in the folder OUT; so have its shards.
+    """
+    asked = whole_or_shards_of_all([questions], cut)
+    for file in answers:
+        said = whole_or_shards_of_all([file], cut)
+        if len(said) != len(asked):
+            raise InputError(f"{file}: {len(said)} files for {len(asked)} of {questions}; cut both into as many shards")
+        for source, shard in zip(asked, said, strict=True):
+            pairs = StreamingLookup(source, QuestionPair, lambda pair: pair.id)
+            write_jsonl(out / shard.relative_to(file.parent), scores(pairs, read_jsonl(shard, Answer)))

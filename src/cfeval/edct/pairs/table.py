@@ -8,20 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
 
-import typer
-
-from cfeval.core.cli_options import TableOut, from_json
-from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.records import Binary
-from cfeval.edct.options import How, Results, Shards, interval_of
 from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.files import verdict_files
 from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, images_named, phi, rate, where
-from cfeval.edct.pairs.published import PublishedPairs, beside, notes
+from cfeval.edct.pairs.published import PublishedPairs, beside
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
@@ -35,7 +28,6 @@ from cfeval.report.tables import (
     scored_cell,
     varying,
     world_note,
-    write_table,
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, rounded
@@ -307,37 +299,3 @@ def _name(name: str, row: PairRow) -> str:
 
 
 TABLE = Table(row=PairRow, rows=rows, render=render)
-
-
-def run(
-    conditions: Annotated[str, typer.Option(help="The conditions to show, in order: a JSON list of objects of names.")],
-    out: TableOut,
-    results: Results = Path("results/edct"),
-    shards: Shards = 1,
-    interval: How = "{}",
-    test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
-    expected: Annotated[
-        str, typer.Option(help='What phi of test models should be, or why there is none, as JSON: {"grounded": 1}.')
-    ] = "{}",
-    reference: Annotated[
-        list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
-    ] = None,
-    sets: Annotated[str, typer.Option(help='The plugin of each set, as JSON: {"name": "vismin"}.')] = "{}",
-) -> None:
-    """Make the table of given pairs: CSV with every column, Markdown and LaTeX for readers."""
-    shown = from_json(conditions, list[PairCondition], "--conditions")
-    verdicts = {
-        one: [record for file in verdict_files(results, one, shards) for record in read_jsonl(file, PairVerdict)]
-        for one in shown
-    }
-    data = PairData(
-        verdicts,
-        interval_of(interval),
-        from_json(test_targets, list[str], "--test-targets"),
-        from_json(expected, dict[str, float | str], "--expected"),
-        [line for file in reference or () for line in read_csv(file, PublishedPairs)],
-        from_json(sets, dict[str, str], "--sets"),
-    )
-    made = rows(shown, data)
-    of_shown = {one.pair_set: data.sets[one.pair_set] for one in shown if one.pair_set in data.sets}
-    write_table(out, PairRow, made, render(made, notes(data.published, of_shown)))

@@ -12,14 +12,18 @@ from markupsafe import Markup
 
 from cfeval.core.cli_options import Out
 from cfeval.core.files import write_text
+from cfeval.core.record import uses
+from cfeval.core.told import StudyFile, read_told
+from cfeval.edct.asked import PAIRS, AskedReport
 from cfeval.edct.faithfulness.card import FIT_BOUND
 from cfeval.edct.figures import FIGURES
-from cfeval.edct.options import Conditions, Results, Shards, conditions_of
+from cfeval.edct.options import Results
 from cfeval.edct.report.card import Example, bar, claims, examples, said
 from cfeval.edct.report.cost import CostLine, cost_lines
 from cfeval.edct.report.evidence import gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
 from cfeval.edct.report.items import ENDINGS, View, items_of, views
+from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.study import Study
 from cfeval.edct.report.trust import Check, checks
 from cfeval.edct.tables import TABLES
@@ -114,39 +118,38 @@ def _cells(line: Line) -> dict[str, str]:
 
 
 def run(
-    results: Results,
-    conditions: Conditions,
+    study: StudyFile,
     out: Out,
-    shards: Shards = 1,
-    tables: Annotated[Path | None, typer.Option(help="Folder of the tables (edct_table1.csv, …) to show.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder of the figures (edct_forest.svg, …) to show.")] = None,
-    table: Annotated[
-        list[str] | None, typer.Option(help="A table of that folder to show; may be repeated. None: all.")
-    ] = None,
-    calls: Annotated[Path | None, typer.Option(help="Archive of the calls (calls.zip), for what they cost.")] = None,
-    edit_times: Annotated[
-        Path | None, typer.Option(help="How long edits took on this machine, a copy of .cfeval/edit-times.jsonl.")
-    ] = None,
-    usd_per_gpu_hour: Annotated[
-        float | None, typer.Option(min=0, help="Price of an hour of the machine that edited.")
-    ] = None,
+    results: Results = Path("results/edct"),
     per_condition: Annotated[
-        int, typer.Option(min=1, help="At most so many items of each condition in the gallery.")
+        int, typer.Option(min=1, help="At most so many items of each condition, or pairs of each set, in the gallery.")
     ] = 400,
 ) -> None:
     """Write the report: what was found, what backs it, tables, figures, and every item, on one HTML page."""
-    study = Study(results, tuple(dict.fromkeys(conditions_of(conditions))), shards)
-    listed, folders = (TABLES, FIGURES), (tables, figures)
-    sections = list(sections_of("edct", listed, table or list(TABLES), folders, out.parent))
+    asked = read_told(study, AskedReport)
+    calls, folders = results / "calls/calls.zip", (results / "tables", results / "figures")
+    uses(calls)
+    shown = asked.tables if asked.conditions else (PAIRS,)
+    sections = list(sections_of("edct", (TABLES, FIGURES), shown, folders, out.parent))
+    make = _page if asked.conditions else pairs_page
+    write_text(out, make(asked, results, sections, calls if calls.is_file() else None, out.parent, per_condition))
+
+
+def _page(
+    asked: AskedReport, results: Path, sections: Sequence[Section], calls: Path | None, folder: Path, most: int
+) -> str:
+    study = Study(results, asked.conditions, asked.shards)
     rows = {section.name: section.rows for section in sections}
     evidence = {one: gather(one, study) for one in shown_conditions(rows) if one in study.conditions}
     of = lines(rows, evidence)
     shows: dict[int, Sequence[Example]] = {}
-    gallery = _gallery(study, out.parent, per_condition, of, shows)
+    gallery = _gallery(study, folder, most, of, shows)
     panel = checks(of, rows.get("instrument", ()))
     cards = [(line, shows.get(number, ())) for number, line in enumerate(of)]
-    edits = cost_lines(study, calls, edit_times, usd_per_gpu_hour)
-    write_text(out, page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None, edits))
+    times = Path(asked.edit_times) if asked.edit_times else None
+    uses(*[times] if times else ())
+    edits = cost_lines(study, calls, times, asked.usd_per_gpu_hour)
+    return page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None, edits)
 
 
 def _gallery(study: Study, folder: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:

@@ -6,25 +6,18 @@ page of `cfeval.edct.report.page`, with the table of given pairs among its table
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from markupsafe import Markup, escape
 
-from cfeval.core.cli_options import Out, from_json
-from cfeval.core.files import write_text
-from cfeval.edct.figures import FIGURES
-from cfeval.edct.options import Results, Shards
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.asked import AskedReport
 from cfeval.edct.pairs.table import NAMES, PairRow
 from cfeval.edct.report.pair_items import ENDINGS, pair_items, pair_views
-from cfeval.edct.tables import TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.columns import limits
 from cfeval.report.digits import percent, two
 from cfeval.report.images import Images
-from cfeval.report.page import Row, gallery_of, page_of, sections_of
+from cfeval.report.page import Row, Section, gallery_of, page_of
 from cfeval.report.tables import varying
 
 _BAR = 220.0
@@ -55,23 +48,23 @@ _READING = (
 )
 
 
-def run(
-    results: Results,
-    conditions: Annotated[str, typer.Option(help="The conditions to show, in order: a JSON list of objects of names.")],
-    out: Out,
-    shards: Shards = 1,
-    tables: Annotated[Path | None, typer.Option(help="Folder of the table edct_pairs.csv.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder of the figure edct_pairs.svg.")] = None,
-    calls: Annotated[Path | None, typer.Option(help="Archive of the calls (calls.zip), for what they cost.")] = None,
-    per_condition: Annotated[int, typer.Option(min=1, help="At most so many pairs of each set in the gallery.")] = 400,
-) -> None:
-    """Write the report of given pairs alone: phi of every target, table, figure and every pair, on one HTML page."""
-    of = from_json(conditions, list[PairCondition], "--conditions")
-    sections = list(sections_of("edct", (TABLES, FIGURES), ["pairs"], (tables, figures), out.parent))
+def pairs_page(
+    asked: AskedReport, results: Path, sections: Sequence[Section], calls: Path | None, folder: Path, most: int
+) -> str:
+    """The page of given pairs alone: phi of every target, table, figure and every pair.
+
+    Args:
+        asked: what it shows.
+        results: the folder of the study's results.
+        sections: its table and figure.
+        calls: the archive of the calls, for what they cost.
+        folder: where the page will lie.
+        most: at most so many pairs of each set in the gallery.
+    """
     rows = [row for section in sections for row in section.rows if not row.kind]
-    images = Images(out.parent)
-    shown = [(view.as_json(), *pair_items(view, results, shards, images, per_condition)) for view in pair_views(of)]
-    text = page_of(
+    images, views = Images(folder), pair_views(asked.pairs)
+    shown = [(view.as_json(), *pair_items(view, results, asked.shards, images, most)) for view in views]
+    return page_of(
         "study.html.j2",
         "pairs.js",
         _TITLE,
@@ -88,7 +81,6 @@ def run(
         "and to read answers, explanations and rulings.",
         reading=_READING,
     )
-    write_text(out, text)
 
 
 def finding(rows: Sequence[PairRow]) -> Markup:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Out, Seed, count_valid_records
+from cfeval.core.cli_options import Out, Seed, count_valid_records, from_json
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
@@ -117,7 +117,9 @@ def run(
     out: Out,
     protocol: Protocol = "edct-2025",
     edits: Annotated[int, typer.Option(min=1, help="At most so many edits an item, where there may be several.")] = 1,
-    every: Annotated[int, typer.Option(min=1, help="Take one item in so many; 1: every item.")] = 1,
+    one_item_in: Annotated[
+        str, typer.Option(help='Take one item in so many, by protocol, as JSON: {"blank-image": 4}; else every item.')
+    ] = "{}",
     offline: Offline = False,
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
@@ -128,5 +130,6 @@ def run(
         samples_by_id(samples),
     )
     model = build_if_asked("instruction_writers", writer, "--writer", protocol)
-    written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits, every)
+    most, every = edits_of(protocol, edits), from_json(one_item_in, dict[str, int], "--one-item-in").get(protocol, 1)
+    written = instructions(explained, by_id, originals(samples), model, protocol, seed, most, every)
     write_jsonl(out, track(written, total, "instructions"))

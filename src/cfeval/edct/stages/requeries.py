@@ -10,7 +10,7 @@ from cfeval.core.records import map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
-from cfeval.edct.files import CounterfactualsFile, VlmSpec, conversation_prompts, edited
+from cfeval.edct.files import CounterfactualsFile, Protocol, VlmSpec, conversation_prompts, edited
 from cfeval.edct.records import Counterfactual, Requery
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.chat import ChatModel
@@ -41,6 +41,7 @@ def run(
     vlm: VlmSpec,
     seed: Seed,
     out: Out,
+    protocol: Protocol = "edct-2025",  # noqa: ARG001 (of the counterfactuals; the same is asked under every one)
     prompts: PromptFolder = "",
     offline: Offline = False,
 ) -> None:

@@ -1,28 +1,19 @@
 """Scores: one row per item and edit, with its status (EDCT 2025, Section 3: CCS_i = PCS_i · NCC_i; 2026: AC · EF)."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from pathlib import Path
 
-import typer
-from pydantic import ValidationError
-
-from cfeval.core.cli_options import Out
-from cfeval.core.errors import InputError
+from cfeval.core.cli_options import OutFolder
 from cfeval.core.jsonl import read_jsonl, write_csv
 from cfeval.core.records import Binary, Status, failed, failure, propagated
 from cfeval.core.streams import ByKey
+from cfeval.core.told import StudyFile, read_told
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
-from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
-from cfeval.edct.files import (
-    BaselineFile,
-    ChecksFile,
-    InstructionsFile,
-    VerdictsFile,
-    baselines_by_id,
-    checks_by_edit,
-    instructions_by_edit,
-)
+from cfeval.datasets.sample import Sample, samples_by_id
+from cfeval.edct.asked import Conditions
+from cfeval.edct.files import STAGES, baselines_by_id, checks_by_edit, instructions_by_edit, stage_files
 from cfeval.edct.metrics import ccs, ccs_graded
+from cfeval.edct.options import Results
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict
 from cfeval.edct.stages.edits import ByEdit
@@ -102,31 +93,18 @@ def _correct(sample: Sample, said: Baseline) -> float | None:
     return round(accuracy(said.answer, sample.answers), 4)
 
 
-def run(
-    condition: Annotated[str, typer.Option(help="The condition's names, as JSON.")],
-    samples: SamplesFile,
-    baseline: BaselineFile,
-    instructions: InstructionsFile,
-    checks: ChecksFile,
-    verdicts: VerdictsFile,
-    out: Out,
-) -> None:
-    """Bring verdicts, checks and right answers together: a row per item and edit, its status included."""
-    rows = scores(
-        read_jsonl(verdicts, Verdict),
-        samples_by_id(samples),
-        baselines_by_id(baseline),
-        instructions_by_edit(instructions),
-        checks_by_edit(checks),
-        _condition(condition),
-    )
-    write_csv(out, Score, rows)
-
-
-def _condition(text: str) -> Condition:
-    try:
-        return Condition.model_validate_json(text)
-    except ValidationError as error:
-        raise InputError(
-            f"--condition: {error.errors()[0]['msg']}; the names are {', '.join(Condition.model_fields)}"
-        ) from None
+def run(study: StudyFile, out: OutFolder, results: Results = Path("results/edct")) -> None:
+    """Bring verdicts, checks and right answers of a target together: a row per item and edit, its status included."""
+    asked = read_told(study, Conditions)
+    for condition in asked.conditions:
+        of = {stage: stage_files(results, stage, condition, asked.shards) for stage in STAGES}
+        for shard, file in enumerate(of["scores"]):
+            rows = scores(
+                read_jsonl(of["verdicts"][shard], Verdict),
+                samples_by_id(of["items"][shard]),
+                baselines_by_id(of["baselines"][shard]),
+                instructions_by_edit(of["instructions"][shard]),
+                checks_by_edit(of["checks"][shard]),
+                condition,
+            )
+            write_csv(out / file.relative_to(results / "scores" / condition.dataset / condition.vlm), Score, rows)

@@ -262,7 +262,9 @@ def run(
     out: Out,
     protocol: Protocol = "edct-2025",
     cited: CitedFile = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Also say whether the answer moved in substance.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Under edct-2025, also say whether the answer moved in substance.")
+    ] = False,
     offline: Offline = False,
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
@@ -278,6 +280,6 @@ def run(
         protocol,
         seed,
         instructions_by_edit(cited) if cited else None,
-        compare,
+        compare and protocol == EDCT_2025,
     )
     write_jsonl(out, track(found, total, "verdicts"))

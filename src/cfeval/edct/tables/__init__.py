@@ -24,5 +24,3 @@ _OWN: Mapping[str, Listed] = {
 }
 TABLES: Mapping[str, Listed] = {**{name: Listed(place) for name, place in registry.places("tables").items()}, **_OWN}
 """Ours, and before them those that other packages offer in the group `cfeval.tables` (`edct.tables.more`)."""
-OF_CONDITIONS = tuple(name for name, listed in TABLES.items() if listed.made_of != "pair_verdicts")
-"""Those of `cfeval stage edct table`; that of given pairs has other conditions and a verb of its own (`pair_table`)."""

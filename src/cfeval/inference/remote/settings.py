@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -49,14 +48,9 @@ def use(calls: Calls) -> None:
 
 
 def use_offline_cache(offline: bool) -> None:
-    """Let the response cache alone answer, if that is asked for.
-
-    The settings are imported by name, so that the fingerprints of the verbs (`core.provenance`) leave out how
-    calls travel: no result depends on it.
-    """
+    """Let the response cache alone answer, if that is asked for."""
     if offline:
-        settings = import_module("cfeval.inference.remote.settings")
-        settings.use(settings.settings().model_copy(update={"offline": True}))
+        use(settings().model_copy(update={"offline": True}))
 
 
 def paid(usd: float, maybe_usd: float) -> str:

@@ -10,15 +10,17 @@ from typing import Annotated, Any
 import typer
 from markupsafe import Markup
 
-from cfeval.core.cli_options import Out, from_json
+from cfeval.core.cli_options import Out
 from cfeval.core.files import write_text
+from cfeval.core.told import StudyFile, read_told
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
 from cfeval.report.images import Images
 from cfeval.report.page import Row, gallery_of, page_of, sections_of
 from cfeval.report.tables import p_cell
+from cfeval.vce.asked import Conditions
 from cfeval.vce.figures import FIGURES
-from cfeval.vce.records import VceCondition
+from cfeval.vce.files import Results
 from cfeval.vce.report.items import ENDINGS, items_of, views
 from cfeval.vce.tables import TABLES
 
@@ -47,21 +49,22 @@ _READING = (
 
 
 def run(
-    conditions: Annotated[str, typer.Option("--conditions", help="The conditions to show, in order: a JSON list.")],
+    study: StudyFile,
     out: Out,
-    results: Annotated[Path, typer.Option(help="Folder of the study's results.")] = Path("results/vce"),
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
-    tables: Annotated[Path | None, typer.Option(help="Folder of the tables (vce_table3.csv, …) to show.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder of the figures (vce_validity.svg, …) to show.")] = None,
+    results: Results = Path("results/vce"),
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many images and target classes a view.")] = 120,
 ) -> None:
     """Write the report: the hypotheses, the tables, and every image under all classifiers, on one HTML page."""
-    of = from_json(conditions, list[VceCondition], "--conditions")
-    sections = list(sections_of("vce", (TABLES, FIGURES), list(TABLES), (tables, figures), out.parent))
+    asked = read_told(study, Conditions)
+    folders = (results / "tables", results / "figures")
+    sections = list(sections_of("vce", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     images = Images(out.parent)
-    shown = [(view.as_json(), *items_of(view, results, shards, images, per_condition)) for view in views(of)]
+    shown = [
+        (view.as_json(), *items_of(view, results, asked.shards, images, per_condition))
+        for view in views(asked.conditions)
+    ]
     parts = next((section.rows for section in sections if section.name == "hypotheses"), ())
-    classifiers = len({one.classifier for one in of})
+    classifiers = len({one.classifier for one in asked.conditions})
     text = page_of(
         "study.html.j2",
         "vce.js",
@@ -73,7 +76,7 @@ def run(
             (
                 "Visual counterfactual explanations",
                 f"{classifiers} classifier{'s' * (classifiers != 1)}",
-                *dict.fromkeys(one.image_set for one in of),
+                *dict.fromkeys(one.image_set for one in asked.conditions),
             )
         ),
         finding=finding(parts),

@@ -17,6 +17,7 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
+from cfeval.core.record import uses
 from cfeval.core.records import Status, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import atomic_records_with_images
@@ -239,6 +240,8 @@ def run(
     used = from_json(compute, Compute, "--compute")
     if precision:
         used = from_json(json.dumps(used.model_dump() | {"precision": precision}), Compute, "--precision")
+    if how.mask == "given":
+        uses(f"{how.region_folder.rstrip('/')}/")
     mask_of = masks_in(Path(how.region_folder), models.denoiser.image_size) if how.mask == "given" else None
     made = counterfactuals(tasks, pixels_of(images), models, how, used, mask_of)
     with atomic_records_with_images(out, archive=archive) as add:

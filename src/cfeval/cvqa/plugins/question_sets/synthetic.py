@@ -29,14 +29,8 @@ class Plugin(plugin.Plugin):
     """Width and height of the images, pixels."""
     draw: int = Field(0, ge=0)
     """Another number draws other puzzles of the same kinds, such as those of a fresh set (`fresh_of`)."""
-    icons: str | None = None
+    icons: str | None = plugin.folder(None)
     """A folder of flowers (PNG or JPEG, in folders or not), such as those of Icons-50; else the project's own."""
-
-    def dependencies(self) -> tuple[str, ...]:
-        """The user's flowers, which the images depend on."""
-        if not self.icons or not Path(self.icons).is_dir():
-            return ()
-        return tuple(str(Path(self.icons) / name) for name in self.flowers().names)
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the user's flowers can be used."""

@@ -1,0 +1,582 @@
+"""A step as a function that remembers: it runs only where its output is not what it would make now.
+
+Beside output X lies its record, X.made.json: the options; by SHA-256 what was read, what was made, and the code that
+ran (a depfile, as of a C compiler: the modules that were loaded); the versions of the packages that this code imports.
+It is written last. No time, no absolute path: equal runs write equal records.
+
+One command may be several steps: `--protocol a,b` with `{protocol}` in the place of the name in its paths. Each is run
+and recorded by itself; their records stand in one file, for X is then the folder of their outputs.
+"""
+
+import ast
+import functools
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from cfeval.core import outside
+from cfeval.core.errors import InputError
+from cfeval.core.hashes import Hashes, digest, read_json, state_of, write_json
+from cfeval.core.package import PACKAGE, carried, name_of
+
+BEGAN = time.time_ns()
+"""When this process began; a module whose file changed later may not be the one that runs."""
+ENDING = ".made.json"
+MEMORY = Path(".cfeval")
+"""Where this machine keeps what it would otherwise work out again; it can be removed at any time."""
+COUNTER = "CFEVAL_STEPS_LOG"
+"""The environment variable that names a file to which every step adds a line: made or kept, which step, its output."""
+PLACE = "CFEVAL_PLACE"
+"""The environment variable that names the folder of a storage provider's copies; no record names it."""
+PARTS = ("options", "inputs", "outputs", "code", "packages")
+"""What a record says of a step."""
+EACH = "{protocol}"
+PROTOCOL = "--protocol"
+STUDY = "--study"
+"""The option whose file holds parameters; a record has its content in the place of its name."""
+_BROUGHT = "cfeval:"
+"""What comes before the name of a file that comes with cfeval, wherever that is installed."""
+_FILES = (".jsonl", ".csv", ".zip", ".json", ".html", ".md")
+"""Endings of outputs that are files; any other output is a folder."""
+_IMAGES = (".png", ".npy")
+_OWN = "cfeval"
+_END = " ."
+"""What a whole line of the memory of code ends with."""
+_SETTLED_NS = 2_000_000_000
+
+Words = Sequence[str]
+Step = Mapping[str, Any]
+"""What a record says of one step, by `PARTS`."""
+_running: list[str] = []
+"""The words of the step that this process runs."""
+_read: dict[str, tuple[str, str | None, int]] = {}
+"""What this process has been told that it reads: by name its state and hash when that was said, and the time."""
+
+
+def steps(words: Words) -> list[list[str]]:
+    """The steps of a command: one, or one a protocol."""
+    if EACH not in option(words, "--out"):
+        return [list(words)]
+    names = option(words, PROTOCOL).split(",")
+    return [[name if at == PROTOCOL else word.replace(EACH, name) for at, word in _pairs(words)] for name in names]
+
+
+def option(words: Words, name: str) -> str:
+    """The value of an option; empty where it is not given."""
+    joined = (word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}="))
+    return next((word for at, word in _pairs(words) if at == name), next(joined, ""))
+
+
+def record_of(words: Words) -> str:
+    """Where the record of a command lies: beside its output, or beside the folder of its steps' outputs."""
+    out = option(words, "--out")
+    return f"{os.path.dirname(out) if EACH in out else out}{ENDING}"
+
+
+def read(record: str | Path) -> list[Step]:
+    """The steps that a record speaks of; none where there is no record, or what is there is none."""
+    found = read_json(Path(record)).get("steps")
+    return [step for step in found if _is_step(step)] if isinstance(found, list) else []
+
+
+def _is_step(step: Any) -> bool:
+    parts = [step.get(part) for part in PARTS] if isinstance(step, dict) else [None]
+    return all(isinstance(part, dict) for part in parts) and isinstance(step["options"].get("--out"), str)
+
+
+def words_of(shell: str) -> list[str]:
+    """The words of a rule's shell after `cfeval`, without where its errors go; none where another program is called."""
+    words = shlex.split(shell.partition(" 2> ")[0])
+    return words[words.index(_OWN) + 1 :] if _OWN in words else []
+
+
+def options(words: Words) -> dict[str, Any]:
+    """What a step was told, in whatever order: each option's value, or values; JSON as what it says."""
+    found: dict[str, list[Any]] = {}
+    for at, word in _pairs(words):
+        name, equals, value = word.partition("=") if word.startswith("--") else (at, "=", word)
+        values = found.setdefault(name, [])
+        if equals:
+            in_file = name == STUDY and os.path.isfile(value)
+            values.append(_content(Path(value).read_text("utf-8") if in_file else _told(value)))
+    kept = {name: values for name, values in found.items() if name not in outside.OPTIONS}
+    return {name: values[0] if len(values) == 1 else values for name, values in sorted(kept.items())}
+
+
+def protocols() -> list[str]:
+    """The protocol of the step that this process runs; none where it has none."""
+    return [protocol] if (protocol := option(_running, PROTOCOL)) else []
+
+
+def uses(*paths: str | Path) -> None:
+    """Say that a step is about to read some files; the names of folders end with a slash. Outside of steps, nothing.
+
+    One that is not there counts too: if it were, another would have been read. Images of records need not be named, for
+    their records name them by hash.
+    """
+    for path in map(_relative, map(str, paths)) if _running else ():
+        if path not in _read:
+            _read[path] = (_state(path), _hashes().path(path), time.time_ns())
+
+
+class Records:
+    """What records say, against what is there now."""
+
+    def __init__(self) -> None:
+        self.hashes, self.code = Hashes(MEMORY / "hashes.json"), Code()
+        self._module = functools.cache(self._code_of)
+
+    def read(self, record: str) -> list[Step]:
+        """The steps that a record speaks of."""
+        return read(record)
+
+    def reason(self, words: Words) -> str | None:
+        """Why a command would have to run; None where its output is what it would make."""
+        record = record_of(words)
+        known = {_key(step["options"]): step for step in self.read(record)}
+        for step in steps(words):
+            told = options(step)
+            if (made := known.get(_key(told))) is None:
+                return _new_options(told, known.values()) if known else f"no {os.path.basename(record)}"
+            if fault := self.fault(made):
+                return fault
+        return None
+
+    def fault(self, step: Step) -> str | None:
+        """What no longer is as a record says; None where all is."""
+        return next(self.faults(step), None)
+
+    def faults(self, step: Step) -> Iterator[str]:
+        """All that no longer is as a record says."""
+        for kind, now in (("outputs", self.path), ("inputs", self.path)):
+            for name, was in step[kind].items():
+                if (is_ := now(name)) != was:
+                    yield f"{name} {'is missing' if is_ is None else 'is new' if was is None else 'has changed'}"
+        yield from (f"code has changed: {name}" for name, was in step["code"].items() if self._module(name) != was)
+        for name, was in step["packages"].items():
+            if (version := version_of(name)) != was:
+                yield f"{name} is {version or 'not installed'}, was {was}"
+
+    def path(self, name: str) -> str | None:
+        """The hash of a file or folder, by the name that a record has for it."""
+        return self.hashes.path(_placed(name))
+
+    def remember(self) -> None:
+        """Keep what was hashed for the next process."""
+        self.hashes.remember()
+
+    def _code_of(self, module: str) -> str | None:
+        file = path_of(module)
+        return self.code.of(Path(file))[0] if file else None
+
+
+class Code:
+    """What of a module can change a result: its syntax tree without docstrings and help texts; and what it imports."""
+
+    def __init__(self) -> None:
+        self._file = MEMORY / "code"
+        lines = self._file.read_text("utf-8").splitlines() if self._file.exists() else []
+        self._known = {line.split(" ")[0]: line.split(" ")[1:-1] for line in lines if line.endswith(_END)}
+
+    def of(self, file: Path) -> list[str]:
+        """The hash, then the names of the packages that it imports."""
+        content = file.read_bytes()
+        sha = f"{digest(content)}.{sys.version_info.minor}"
+        if sha not in self._known:
+            self._known[sha] = _essence(content)
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8") as stream:  # other processes do the same
+                stream.write(f"{sha} {' '.join(self._known[sha])}{_END}\n")
+        return self._known[sha]
+
+
+def call(words: Words, run: Callable[[list[str]], int]) -> int:
+    """Run each step of a command, unless its output is what it would make; returns the exit status.
+
+    Raises:
+        InputError: something changed while a step ran, or lies where it would be overwritten.
+    """
+    _read.clear()
+    place = os.environ.get(PLACE, "")
+    record, records = Path(record_of(words)), Records()
+    known = {_key(step["options"]): step for step in read(record)}
+    wanted = {_key(options(step)): step for step in steps(words)}
+    _leave_out(known, wanted.values(), record)
+    from cfeval.core.progress import begin_job
+
+    for key, step in wanted.items():
+        begin_job("_".join(words[:2]), option(step, "--out").removeprefix(place))
+        if key in known and records.fault(known[key]) is None:
+            for path in (*known[key]["outputs"], str(record)):
+                os.utime(_placed(path))
+            _count("kept", step)
+            continue
+        former = {path: sha for one in _same_output(known, step) for path, sha in known.pop(one)["outputs"].items()}
+        _write(record, list(known.values()))  # while it runs, nothing vouches for what lies there
+        made = _made(step, run)
+        if isinstance(made, int):
+            return made
+        known[key] = made
+        _write(record, [known[one] for one in wanted if one in known])
+        _remove_former(former, made["outputs"])
+        _count("made", step)
+    return 0
+
+
+def _made(words: Words, run: Callable[[list[str]], int]) -> Step | int:
+    """Run a step; what its record says, or the exit status where it failed."""
+    out = option(words, "--out")
+    _clear(out)
+    _running[:] = words
+    before = {path: _state(path) for path in outputs_of(words)}
+    named = list(_files_of(words))
+    for path in named:
+        _read.pop(path, None)
+    uses(*named)
+    try:
+        if status := run(list(words)):
+            return status
+    finally:
+        _running.clear()
+    _refuse_changed(out)
+    modules = dict(_modules())
+    code = Code()
+    essence = {name: code.of(Path(file)) for name, file in modules.items()}
+    hashes = Hashes()
+    written = [path for path in outputs_of(words) if path.endswith("/") or _state(path) != before.get(path)]
+    outputs = {_name(path): hashes.path(path) for path in written}
+    if not outputs:
+        raise InputError(f"{out}: the step ended well without having made it")
+    imported = {package for _, *its in essence.values() for package in its if package in sys.modules}
+    inputs = {_name(path): sha for path, (_, sha, _) in sorted(_read.items()) if _name(path) not in outputs}
+    for path in named:  # the next step of this process names its own
+        _read.pop(path, None)
+    return {
+        "options": options(words),
+        "inputs": inputs,
+        "outputs": dict(sorted(outputs.items())),
+        "code": {name: of[0] for name, of in sorted(essence.items())},
+        "packages": versions(imported),
+    }
+
+
+def outputs_of(words: Words) -> list[str]:
+    """What lies where a step writes: a file, or its shards, each with the folder or archive of its images; or all files
+    of a folder.
+    """
+    out, shards = option(words, "--out"), int(option(words, "--shards") or 1)
+    stem, ending = os.path.splitext(out)
+    if ending not in _FILES:
+        found = (os.path.join(at, name) for at, _, names in os.walk(out) for name in names)
+        return sorted(path for path in found if not os.path.basename(path).startswith("."))
+    files = [out] if shards == 1 else [f"{stem}/{number:03d}{ending}" for number in range(shards)]
+    images = [
+        f"{file.removesuffix('.jsonl')}{images}" for file in files if ending == ".jsonl" for images in ("/", ".zip")
+    ]
+    return [path for path in (*files, *images) if os.path.exists(path)]
+
+
+def path_of(module: str) -> str | None:
+    """The file of a module, found without importing any; None where there is none."""
+    top, *rest = module.split(".")
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or (not rest and spec.origin):
+        return spec.origin if spec else None
+    places = [os.path.join(folder, *rest) for folder in spec.submodule_search_locations or ()]
+    files = (file for place in places for file in (f"{place}.py", os.path.join(place, "__init__.py")))
+    return next(filter(os.path.isfile, files), None)
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of the distributions behind packages, by distribution, and Python's.
+
+    What no distribution has, as a module of the user's own, counts by its bytes.
+    """
+    foreign = set(packages) - sys.stdlib_module_names - _ours()
+    behind = _distributions()
+    found = {name: version for package in foreign for name, version in behind.get(package, {}).items()}
+    alone = {f"module {package}" for package in foreign - behind.keys()}
+    found |= {name: sha for name in alone if (sha := version_of(name))}
+    return {"python": version_of("python") or "", **dict(sorted(found.items()))}
+
+
+@functools.cache
+def version_of(name: str) -> str | None:
+    """The version of a distribution, of `python`, or the hash of `module NAME`; None where there is none."""
+    if name == "python":
+        return f"{sys.version_info.major}.{sys.version_info.minor}"
+    if name.startswith("module "):
+        file = path_of(name.removeprefix("module "))
+        return digest(Path(file).read_bytes())[:16] if file and os.path.isfile(file) else None
+    return _installed().get(name)
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """The modules of the project and of plug-in packages that this process has loaded, each with its file.
+
+    Raises:
+        InputError: one was changed since this process began, so that nobody knows which of both it runs.
+    """
+    ours = _ours()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        if name.partition(".")[0] not in ours or not file.endswith(".py") or name in outside.MODULES:
+            continue
+        if os.stat(file).st_ctime_ns > BEGAN:
+            raise InputError(f"{file} changed while it ran; start again")
+        yield name, file
+
+
+@functools.cache
+def _ours() -> frozenset[str]:
+    """The top packages of the project and of all plug-ins that are installed."""
+    offering = (one for one in metadata.distributions() if "[cfeval." in (one.read_text("entry_points.txt") or ""))
+    points = (point for one in offering for point in one.entry_points if point.group.startswith("cfeval."))
+    return frozenset({_OWN, *(point.module.partition(".")[0] for point in points)})
+
+
+def _essence(content: bytes) -> list[str]:
+    tree, names = ast.parse(content), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+        elif isinstance(node, ast.Call):
+            node.keywords = [word for word in node.keywords if word.arg not in outside.WORDS]
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+    return [digest(ast.dump(tree).encode())[:16], *sorted(names - {_OWN})]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _leave_out(known: dict[str, Step], wanted: Iterable[Words], record: Path) -> None:
+    """Forget steps that are no longer asked for, and remove what they made, where it is as they made it."""
+    kept = {key for step in wanted for key in _same_output(known, step)}
+    _forget(known, known.keys() - kept, record)
+
+
+def forget(record: Path, outs: Collection[str]) -> None:
+    """Forget the steps that made some outputs, and remove what they made, where it is as they made it."""
+    known = {_key(step["options"]): step for step in read(record)}
+    _forget(known, [key for key, step in known.items() if step["options"]["--out"] in outs], record)
+
+
+def _forget(known: dict[str, Step], keys: Iterable[str], record: Path) -> None:
+    for key in list(keys):
+        outputs = known.pop(key)["outputs"]
+        _write(record, list(known.values()))
+        _remove_former(outputs, {})
+
+
+def _same_output(known: Mapping[str, Step], words: Words) -> list[str]:
+    """The steps that have made the output of a command, with whatever options."""
+    out = _told(option(words, "--out"))
+    return [key for key, step in known.items() if step["options"]["--out"] == out]
+
+
+def _remove_former(former: Mapping[str, str], made: Mapping[str, Any]) -> None:
+    """Remove what a step has made formerly and does not make any more, where nobody has changed it since."""
+    hashes = Hashes()
+    for path, sha in former.items():
+        there = _placed(path)
+        again = path in made or any(path.startswith(one) for one in made if one.endswith("/"))
+        if not again and hashes.path(there) == sha:
+            remove(there)
+
+
+def remove(path: str) -> None:
+    """Remove a file, or the images of a folder, and every folder that is left empty."""
+    files = [path]
+    if path.endswith("/"):
+        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names if name.endswith(_IMAGES)]
+    for file in files:
+        os.unlink(file)
+    folder = os.path.dirname(path)
+    while folder and os.path.isdir(folder) and not os.listdir(folder):
+        os.rmdir(folder)
+        folder = os.path.dirname(folder)
+
+
+def _clear(out: str) -> None:
+    """Take away images of a run that was broken off: the step makes its images anew.
+
+    Raises:
+        InputError: their folder holds something else, which would be lost with them.
+    """
+    stem, ending = os.path.splitext(out)
+    if ending != ".jsonl" or not os.path.isdir(stem):
+        return
+    files = [os.path.join(at, name) for at, _, names in os.walk(stem) for name in names]
+    own = (*_IMAGES, ".jsonl", ".zip", ".part", ".snakemake_timestamp")
+    if foreign := [file for file in files if not file.endswith(own)]:
+        raise InputError(f"{foreign[0]}: no image of {out}, whose folder is made anew; move it away")
+    if not os.path.exists(out):
+        remove(f"{stem}/")
+
+
+def _refuse_changed(out: str) -> None:
+    hashes = Hashes()
+    for path, (state, sha, said) in _read.items():
+        young = os.path.exists(path) and os.stat(path).st_ctime_ns > said - _SETTLED_NS
+        if (young or _state(path) != state) and hashes.path(path) != sha:
+            raise InputError(f"{path} changed while {out} was made from it; start again")
+
+
+def _files_of(words: Words) -> Iterator[str]:
+    """The files that a command names, each with the archive of its images."""
+    for at, word in _pairs(words):
+        path = word.partition("=")[2] if word.startswith("--") else word
+        if at in ("--out", STUDY) or path.startswith(("{", "[")) or not os.path.isfile(path):
+            continue
+        yield _relative(path)
+        if path.endswith(".jsonl") and os.path.isfile(archive := f"{path.removesuffix('.jsonl')}.zip"):
+            yield _relative(archive)
+
+
+def _pairs(words: Words) -> Iterator[tuple[str, str]]:
+    """Every word with the option whose value it is; empty where it is an option itself, or of none."""
+    before = ""
+    for word in words:
+        is_option = word.startswith("--")
+        yield ("" if is_option else before, word)
+        before = word if is_option and "=" not in word else ""
+
+
+def _told(value: str) -> str:
+    """A value as a record has it: files by the names that they have everywhere."""
+    place = os.environ.get(PLACE, "")
+    return _name(value) if os.path.isabs(value) or (place and value.startswith(place)) else value
+
+
+def _content(text: str) -> Any:
+    try:
+        return json.loads(text) if text.startswith(("{", "[")) else text
+    except ValueError:
+        return text
+
+
+def _name(path: str) -> str:
+    """What a record calls a file: by its path here; one that comes with cfeval, by its place there."""
+    path = path.removeprefix(os.environ.get(PLACE, ""))
+    if not os.path.isabs(path):
+        return path
+    if brought := name_of(Path(path)):
+        return f"{_BROUGHT}{brought}{'/' * path.endswith('/')}"
+    package = f"{PACKAGE.as_posix()}/"
+    return f"{_BROUGHT}src/cfeval/{path.removeprefix(package)}" if path.startswith(package) else _relative(path)
+
+
+def _placed(name: str) -> str:
+    """Where a file lies that a record names."""
+    inside = name.removeprefix(_BROUGHT)
+    if name.startswith(_BROUGHT):
+        package = "src/cfeval/"
+        place = PACKAGE / inside.removeprefix(package) if inside.startswith(package) else carried(inside.rstrip("/"))
+        return f"{place}{'/' * inside.endswith('/')}"
+    before = os.environ.get(PLACE, "")
+    return f"{before}{name}" if before and os.path.lexists(f"{before}{name}") else name
+
+
+def _relative(path: str) -> str:
+    """A path as it is named here; relative where it lies below the working folder, unless it comes with cfeval."""
+    here = f"{os.getcwd()}/"
+    if not path.startswith(here) or path.startswith(f"{PACKAGE.as_posix()}/") or name_of(Path(path)):
+        return path
+    return path.removeprefix(here)
+
+
+def _state(path: str) -> str:
+    """What of a file, or of the files of a folder, changes with the content."""
+    try:
+        files = sorted(Path(path).rglob("*")) if path.endswith("/") else [Path(path)]
+        return " ".join(state_of(file.stat()) for file in files)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _key(told: Any) -> str:
+    return json.dumps(told, sort_keys=True)
+
+
+def _new_options(told: Mapping[str, Any], known: Iterable[Step]) -> str:
+    """Which options differ from those of the step that made the same output."""
+    was = next((one["options"] for one in known if one["options"]["--out"] == told["--out"]), None)
+    if was is None:
+        return f"{told['--out']} was not asked for"
+    differ = [name for name in sorted({*was, *told}) if was.get(name) != told.get(name)]
+    return "; ".join(_difference(name or "arguments", was.get(name), told.get(name)) for name in differ)
+
+
+def _difference(name: str, was: Any, now: Any) -> str:
+    if isinstance(was, dict) and isinstance(now, dict):
+        keys = [key for key in sorted({*was, *now}) if was.get(key) != now.get(key)]
+        return f"{name}: {', '.join(keys)} changed"
+    short = [text if len(text := str(value)) < 60 else "…" for value in (was, now)]
+    return f"{name}: was {short[0]}, is {short[1]}"
+
+
+@functools.cache
+def _hashes() -> Hashes:
+    return Hashes(MEMORY / "hashes.json")
+
+
+def _write(record: Path, known: Sequence[Step]) -> None:
+    """Write a record whole; one without steps is removed."""
+    if not known:
+        record.unlink(missing_ok=True)
+        return
+    building = record.with_name(f".{record.name[:200]}.{os.getpid()}.part")
+    text = json.dumps({"steps": list(known)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    building.write_text(text, encoding="utf-8")
+    building.replace(record)
+
+
+def _count(how: str, words: Words) -> None:
+    if file := os.environ.get(COUNTER):
+        handle = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        os.write(handle, f"{how} {words[0]}.{words[1]} {option(words, '--out')}\n".encode())
+        os.close(handle)
+
+
+@functools.cache
+def _installed() -> dict[str, str]:
+    return {name: version for of in _distributions().values() for name, version in of.items()}
+
+
+@functools.cache
+def _distributions() -> dict[str, dict[str, str]]:
+    """The distributions of each importable package with their versions.
+
+    Looking takes half a second, so what was found is remembered until a folder of packages changes: its time, or the
+    names of distributions in it, which hold their versions.
+    """
+    folders = [(place, _distributions_in(place)) for place in dict.fromkeys(sys.path)]
+    places = [[os.stat(place).st_mtime_ns, *names] for place, names in folders if names]
+    state, memory = digest(json.dumps([sys.prefix, places]).encode()), MEMORY / "packages.json"
+    known = read_json(memory)
+    if known.get("state") == state:
+        return dict(known["distributions"])
+    every = metadata.packages_distributions().items()
+    found = {package: {name: metadata.version(name) for name in names} for package, names in every}
+    write_json(memory, {"state": state, "distributions": found})
+    return found
+
+
+def _distributions_in(place: str) -> list[str]:
+    """The names of the folders in which distributions say what they are."""
+    names = os.listdir(place) if os.path.isdir(place) else []
+    return sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))

@@ -1,0 +1,249 @@
+"""What the steps of a whole edct study are told, worked out from its parameters: conditions of tables, what is known.
+
+The rules write it (`workflow/rules/edct.smk`), the steps read it (`--study`).
+"""
+
+from collections.abc import Iterable
+
+from cfeval.core.told import Told
+from cfeval.edct.config import Edct
+from cfeval.edct.figures import FIGURES
+from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES
+from cfeval.edct.records import Condition
+from cfeval.edct.tables import TABLES
+from cfeval.stats.intervals import Interval
+
+PAIRS = "pairs"
+"""The table and the figure of given pairs."""
+TEST_MODELS = ("world", "world_behavior", "easy_vqa", "mock")
+"""Chat plugins that stand for no real model."""
+_IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration", PAIRS)
+_OF_KNOWN = ("calibration", "instrument")
+_OF_OTHERS = {"instrument": "calibration", "card": "controls", "faithfulness": "controls"}
+"""Tables that show the conditions of another one."""
+_OF_REPEATS = ("variance", "repeats")
+_FLAWED = "flawed"
+"""The editor whose faults are known."""
+
+
+class Conditions(Told):
+    """What is looked at.
+
+    Attributes:
+        conditions: of edits.
+        pairs: of given pairs.
+        shards: into how many files each is cut.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    pairs: tuple[PairCondition, ...] = ()
+    shards: int = 1
+
+
+class AskedTable(Told):
+    """What a table is made of.
+
+    Attributes:
+        conditions: those that it shows, in order.
+        beside: further ones whose scores it rests on.
+        test_targets: targets that are built-in test models.
+        known: the known unfaithful share, by target.
+        judge_error: targets of known share 0 or 1 on which the error of judges is measured.
+        expected: what is known of the figures of test models, by target.
+        exams: tables that `cfeval exam` wrote, by judge.
+        failed_edits: the share of edits that are known to have failed unseen.
+        repeats: the target that another one repeats, by that one.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    beside: tuple[Condition, ...] = ()
+    test_targets: tuple[str, ...] = ()
+    known: dict[str, float] = {}
+    judge_error: tuple[str, ...] = ()
+    expected: dict[str, dict[str, float | None]] = {}
+    exams: dict[str, str] = {}
+    failed_edits: float = 0.0
+    repeats: dict[str, str] = {}
+
+
+class AskedPairs(Told):
+    """What the table of given pairs is made of.
+
+    Attributes:
+        conditions: those that it shows, in order.
+        test_targets: targets that are built-in test models.
+        expected: what phi of test models should be, or why there is none.
+        sets: the plugin of each set of pairs.
+    """
+
+    conditions: tuple[PairCondition, ...]
+    test_targets: tuple[str, ...] = ()
+    expected: dict[str, float | str] = {}
+    sets: dict[str, str] = {}
+
+
+class AskedTables(Told):
+    """All tables of a study.
+
+    Attributes:
+        tables: by name.
+        pairs: that of given pairs.
+        interval: how intervals are computed.
+        shards: into how many files each stage of a condition is cut.
+        metrics: the tables whose headline figures `dvc metrics` shows.
+    """
+
+    tables: dict[str, AskedTable] = {}
+    pairs: AskedPairs | None = None
+    interval: Interval = Interval()
+    shards: int = 1
+    metrics: tuple[str, ...] = ()
+
+
+class AskedReport(Conditions):
+    """What the page shows.
+
+    Attributes:
+        tables: in its order.
+        edit_times: a file of how long edits took on this machine.
+        usd_per_gpu_hour: the price of an hour of the machine that edited.
+    """
+
+    tables: tuple[str, ...] = ()
+    edit_times: str | None = None
+    usd_per_gpu_hour: float | None = None
+
+
+def tables_of(study: Edct) -> list[str]:
+    """The tables that have a condition, in the order of the report."""
+    has = {table: conditions_of_table(study, table) for table in TABLES if table != PAIRS}
+    return [table for table in TABLES if (has[table] if table != PAIRS else study.pair_conditions())]
+
+
+def figures_of(study: Edct) -> list[str]:
+    """The figures whose table has a condition."""
+    return [figure for figure, shown in FIGURES.items() if shown.table in tables_of(study)]
+
+
+def conditions_of(study: Edct, shards: int, vlm: str = "", dataset: str = "") -> Conditions:
+    """All conditions of a study, or those of one target and dataset."""
+    if not vlm:
+        return Conditions(conditions=study.conditions(), pairs=study.pair_conditions(), shards=shards)
+    of = [one for one in study.conditions() if (one.vlm, one.dataset) == (vlm, dataset)]
+    return Conditions(conditions=of, shards=shards)
+
+
+def asked_tables(study: Edct, shards: int) -> AskedTables:
+    """What all tables of a study are made of."""
+    names = tables_of(study)
+    return AskedTables(
+        tables={table: _asked_table(study, table) for table in names if table != PAIRS},
+        pairs=_asked_pairs(study) if PAIRS in names else None,
+        interval=study.interval,
+        shards=shards,
+        metrics=[table for table in _IN_METRICS if table in names],
+    )
+
+
+def asked_report(study: Edct, shards: int) -> AskedReport:
+    """What the page of a study shows."""
+    return AskedReport(
+        conditions=study.conditions(),
+        pairs=study.pair_conditions(),
+        shards=shards,
+        tables=tables_of(study),
+        edit_times=study.edit_times,
+        usd_per_gpu_hour=study.usd_per_gpu_hour,
+    )
+
+
+def protocols_of(study: Edct, **names: str) -> list[str]:
+    """The protocols of the conditions with some names; where there are null edits, that of the cited ones too.
+
+    Args:
+        study: the parameters.
+        names: names of a condition, as `vlm`.
+    """
+    found = [one.protocol for one in study.conditions() if all(getattr(one, key) == names[key] for key in names)]
+    cited = [EDCT_2025] * (NULL_EDIT in found and "editor" not in names)
+    return list(dict.fromkeys([*found, *cited]))
+
+
+def is_compared(study: Edct, **names: str) -> bool:
+    """Whether a judge's cited edits have controls, so that it also says whether the answer moved."""
+    return Condition(protocol=EDCT_2025, **names) in study.tables.conditions("controls")
+
+
+def edits_anything(protocols: Iterable[str]) -> bool:
+    """Whether some protocol has edits written and made."""
+    return any(RULES[protocol].written for protocol in protocols)
+
+
+def conditions_of_table(study: Edct, table: str) -> list[Condition]:
+    """The conditions that a table shows, those of tables that follow from others among them; not of given pairs."""
+    if table == "agreement":
+        return study.conditions()
+    if table == "repeats":
+        repeats = study.repeats()
+        return [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
+    if table == "gate":
+        calibrated = study.tables.conditions("calibration")
+        return [condition for condition in calibrated if _has_known_faults(study, condition.editor)]
+    if table == "comparisons":
+        return [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
+    if table == "test_models":
+        return [condition for condition in study.tables.conditions("controls") if condition.vlm in study.expected]
+    return study.tables.conditions(_OF_OTHERS.get(table, table))
+
+
+def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
+    """Further conditions that a table rests on: the controls tell how complete the explanations of known targets are,
+    and whether that says anything.
+    """
+    if table != "calibration":
+        return []
+    known, of = study.conditions(), study.tables.conditions("calibration")
+    wanted = [one.model_copy(update={"protocol": protocol}) for protocol in CONTROLS for one in of]
+    return [one for one in dict.fromkeys(wanted) if one in known]
+
+
+def _asked_table(study: Edct, table: str) -> AskedTable:
+    conditions = conditions_of_table(study, table)
+    known, judges = table in _OF_KNOWN, {condition.judge for condition in conditions}
+    expected = {
+        name: told.model_dump(exclude_none=True, exclude={"phi", "no_phi"}) for name, told in study.expected.items()
+    }
+    exams = {name: path for name, path in study.exams.items() if name in judges}
+    return AskedTable(
+        conditions=conditions,
+        beside=conditions_beside_table(study, table),
+        test_targets=_test_targets(study, conditions),
+        known=study.known if known else {},
+        judge_error=study.judge_error if known else (),
+        expected=expected if table == "test_models" else {},
+        exams=exams if table == "faithfulness" else {},
+        failed_edits=study.failed_edits if table == "card" else 0,
+        repeats=study.repeats() if table in _OF_REPEATS else {},
+    )
+
+
+def _asked_pairs(study: Edct) -> AskedPairs:
+    pairs = study.pair_conditions()
+    truths = {name: told.no_phi or told.phi for name, told in study.expected.items()}
+    return AskedPairs(
+        conditions=pairs,
+        test_targets=_test_targets(study, pairs),
+        expected={name: truth for name, truth in truths.items() if truth is not None},
+        sets={name: study.pair_sets[name].plugin for name in dict.fromkeys(one.pair_set for one in pairs)},
+    )
+
+
+def _test_targets(study: Edct, conditions: Iterable[Condition | PairCondition]) -> list[str]:
+    return sorted({one.vlm for one in conditions if study.vlms[one.vlm].plugin in TEST_MODELS})
+
+
+def _has_known_faults(study: Edct, editor: str) -> bool:
+    """Whether an editor, or the one behind its gate, says of each edit what went wrong."""
+    options = study.editors[editor].plugin_options()
+    return _FLAWED in (options["plugin"], options.get("editor", {}).get("plugin"))

@@ -1,0 +1,116 @@
+"""What the steps of a vce study are told, worked out from its parameters; the plugins that a step runs.
+
+The rules write it (`workflow/rules/vce.smk`), the steps that see the whole study read it (`--study`).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from cfeval.core import registry
+from cfeval.core.config import Spec
+from cfeval.core.errors import ParamsError
+from cfeval.core.told import Told
+from cfeval.vce.config import FAMILIES, Roles, Vce
+from cfeval.vce.passes import passes_of
+from cfeval.vce.records import VceCondition
+
+Plugins = list[tuple[str, Spec]]
+"""Plugins, each with its family."""
+
+
+class Conditions(Told):
+    """What is looked at.
+
+    Attributes:
+        conditions: in order.
+        shards: into how many files each stage of a condition is cut, but its groups.
+    """
+
+    conditions: tuple[VceCondition, ...] = ()
+    shards: int = 1
+
+
+class AskedTables(Conditions):
+    """What all tables of a study are made of.
+
+    Attributes:
+        roles: what each method and classifier is.
+        cost: passes of networks by method.
+    """
+
+    roles: Roles = Roles()
+    cost: dict[str, dict[str, float]] = {}
+
+
+def conditions_of(study: Vce, shards: int) -> Conditions:
+    """All conditions of a study."""
+    return Conditions(conditions=study.all_conditions(), shards=shards)
+
+
+def asked_tables(study: Vce, shards: int) -> AskedTables:
+    """What all tables of a study are made of."""
+    cost = {name: passes_of(method) for name, method in study.methods.items()}
+    return AskedTables(conditions=study.all_conditions(), shards=shards, roles=study.roles, cost=cost)
+
+
+def robust_of(study: Vce, condition: VceCondition) -> str:
+    """The classifier whose gradients the cone of a condition projects; empty where it has no cone."""
+    return str(study.robust) if study.methods[condition.method].projection == "cone" else ""
+
+
+def perceptual_of(study: Vce, condition: VceCondition) -> str:
+    """The distance of a condition's perceptual term; empty where it has none."""
+    return str(study.dime_perceptual) if study.methods[condition.method].perceptual_weight else ""
+
+
+def makers(study: Vce, condition: VceCondition) -> Plugins:
+    """The plugins that make the counterfactuals of a condition."""
+    return _plugins(
+        study,
+        denoisers=[condition.denoiser],
+        classifiers=[condition.classifier, robust_of(study, condition)],
+        perceptual_metrics=[perceptual_of(study, condition)],
+    )
+
+
+def measures(study: Vce, condition: VceCondition) -> Plugins:
+    """The plugins that score each counterfactual of a condition."""
+    return _plugins(
+        study,
+        classifiers=[condition.classifier, *study.oracles],
+        perceptual_metrics=study.perceptual_metrics,
+        embeddings=study.embeddings,
+    )
+
+
+def measures_of_groups(study: Vce, condition: VceCondition) -> Plugins:
+    """The plugins that score the groups of a condition."""
+    return _plugins(
+        study,
+        image_sets=[condition.image_set],
+        perceptual_metrics=study.perceptual_metrics,
+        feature_extractors=study.feature_extractors,
+        attribute_classifiers=study.attribute_classifiers,
+    )
+
+
+def resources(plugins: Plugins) -> dict[str, Any]:
+    """What a job holds that runs some plugins; they share a GPU. ParamsError where they want different ones."""
+    held = [(spec, registry.resources(family, spec.plugin_options())) for family, spec in plugins]
+    models = sorted({spec.gpu_model for spec, its in held if its.gpu} - {""})
+    if len(models) > 1:
+        raise ParamsError(
+            f"params.yaml: plugins of one job want different GPUs ({', '.join(models)}); set one gpu_model"
+        )
+    return {
+        "gpu": max((its.gpu for _, its in held), default=0),
+        "gpu_model": "".join(models),
+        "api_slots": int(any(its.api for _, its in held)),
+    }
+
+
+def _plugins(study: Vce, **names: Iterable[str]) -> Plugins:
+    """Plugins by the sections that name them."""
+    return [
+        (FAMILIES[section], getattr(study, section)[name]) for section, its in names.items() for name in its if name
+    ]
