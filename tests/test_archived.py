@@ -1,20 +1,19 @@
 """A study whose images lie in archives: its records, scores and tables are those of one with folders of images."""
 
 import json
-from collections.abc import Mapping
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cfeval import cli
-from cfeval.config import parse
+from cfeval.audit.whole import Job, whole
 from cfeval.core.images import fault_of, folder_of, names_in
 from cfeval.core.jsonl import read_jsonl
-from cfeval.core.provenance.jobs import Job
+from cfeval.core.record import ENDING
 from cfeval.edct.records import Counterfactual
-from cfeval.jobs import jobs
 from tests.conftest import Run
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -80,23 +79,25 @@ WITH_IMAGES = {
     "vce": {"images", "counterfactuals"},
     "cvqa": {"questions", "drafts", "builds"},
 }
-"""The stages that write images."""
-LOOKING = {
-    "edct": {"baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "report"},
-    "vce": {"counterfactuals", "scores", "group-scores", "contact-sheet", "report"},
-    "cvqa": {"reviews", "builds", "answers", "report"},
-}
-"""The stages that look at images of earlier ones."""
+"""The steps that write images."""
 
 
-def of_mode(images: str, params: dict[str, Any] = PARAMS) -> list[Job]:
-    """The jobs of the study, parents first."""
-    with chdir(PROJECT):
-        return list(jobs(parse(params | {"images": images})))
+def asked(folder: Path, images: str, params: dict[str, Any] = PARAMS, *studies: str) -> list[Job]:
+    """The jobs of a study in a folder, parents first."""
+    folder.mkdir(exist_ok=True)
+    (folder / "params.yaml").write_text(yaml.safe_dump(params | {"images": images}))
+    with chdir(folder):
+        return whole().jobs(studies)
 
 
-def stages(named: Mapping[str, set[str]]) -> set[str]:
-    return {f"{study}.{stage}" for study, of in named.items() for stage in of}
+def step_of(job: Job) -> str:
+    return ".".join(job.words[:2])
+
+
+@pytest.fixture(scope="module")
+def modes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Job]]:
+    """The jobs of the whole study in both modes."""
+    return {mode: asked(tmp_path_factory.mktemp(mode), mode) for mode in ("folder", "archive")}
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +117,18 @@ def both_made(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any], 
     folders = {}
     for mode in ("folder", "archive"):
         folders[mode] = tmp_path_factory.mktemp(mode)
-        (folders[mode] / "data").symlink_to(PROJECT / "data")
+        jobs = asked(folders[mode], mode, params, *studies)
         with chdir(folders[mode]):
-            for job in (job for job in of_mode(mode, params) if job.stage.startswith(studies)):
-                assert cli.run(["stage", *job.command, *job.aside]) == 0, job.command
+            for job in jobs:
+                assert cli.run(job.words) == 0, job.words
                 assert [path for path in job.outputs if not Path(path).exists()] == [], job.name
     return folders
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """What lies in a folder, but the records of steps, which name options and files of one mode."""
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(ENDING))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def of_images(path: str) -> bool:
@@ -133,26 +136,22 @@ def of_images(path: str) -> bool:
     return path.endswith(".zip") and not path.endswith("/calls/calls.zip")
 
 
-def test_the_modes_differ_in_where_images_lie_alone() -> None:
-    folders, archives = ({job.name: job for job in of_mode(mode)} for mode in ("folder", "archive"))
-    assert list(folders) == list(archives)
-    writing = {job.stage for job in archives.values() if "--archive" in job.command}
-    looking = {job.stage for job in archives.values() if any(map(of_images, job.inputs))}
-    assert writing == stages(WITH_IMAGES)
-    assert looking == stages(LOOKING)
+def test_the_modes_differ_in_where_images_lie_alone(modes: dict[str, list[Job]]) -> None:
+    folders, archives = ({job.name: job for job in modes[mode]} for mode in ("folder", "archive"))
+    assert folders.keys() == archives.keys()
+    writing = {step_of(job) for job in archives.values() if "--archive" in job.words}
+    assert writing == {f"{study}.{step}" for study, of in WITH_IMAGES.items() for step in of}
     for name, one in folders.items():
         other = archives[name]
-        assert [word for word in other.command if word != "--archive"] == list(one.command)
-        assert [path for path in other.inputs if not of_images(path)] == list(one.inputs)
-        if one.stage in writing:
-            assert [path.replace(".zip", "/") for path in other.outputs] == list(one.outputs)
-        else:
-            assert other.outputs == one.outputs
+        assert [word for word in other.words if word != "--archive"] == one.words
+        assert [path for path in other.inputs if not of_images(path)] == one.inputs
+        assert [path for path in other.outputs if not of_images(path)] == one.outputs
 
 
-def test_every_archive_that_is_read_is_one_that_is_made() -> None:
-    archived = of_mode("archive")
+def test_every_archive_that_is_read_is_one_that_is_made(modes: dict[str, list[Job]]) -> None:
+    archived = modes["archive"]
     assert {path for job in archived for path in job.inputs} <= {path for job in archived for path in job.outputs}
+    assert any(of_images(path) for job in archived for path in job.inputs)
 
 
 @pytest.mark.slow
@@ -161,10 +160,7 @@ def test_records_scores_tables_and_images_are_equal(all_made: dict[str, Path]) -
     in_both = {name for name in folder if name in archive}
     pages = {f"{study}/report/index.html" for study in ("edct", "vce", "cvqa")}
     assert {name for name in in_both if folder[name] != archive[name]} == pages
-    made_by_jobs = {path.removeprefix("results/") for job in of_mode("archive") for path in job.outputs}
-    assert {name for name in archive if name not in folder} == {
-        name for name in made_by_jobs if name.endswith(".zip") and "calls" not in name
-    }
+    assert {Path(name).suffix for name in archive if name not in folder} == {".zip"}
     assert {Path(name).suffix for name in folder if name not in archive} == {".png", ".npy"}
     assert any("/sheets/" in name and name.endswith(".png") for name in in_both)
     for path in (all_made["archive"] / "results").rglob("*.zip"):
@@ -187,7 +183,7 @@ def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_pat
     results = made["archive"] / "results/edct"
     status, said, _ = cfeval("verify", "--results", results)
     assert (status, "FAIL" in said) == (0, False)
-    file = next((results / "counterfactuals").rglob("000.jsonl"))
+    file = next((results / "counterfactuals").rglob("000/*.jsonl"))
     ref = next(one.image for one in read_jsonl(file, Counterfactual) if one.image)
     archive = file.with_suffix(".zip")
     sound = archive.read_bytes()
@@ -197,7 +193,7 @@ def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_pat
         assert fault_of(folder_of(file), ref)
         status, said, error = cfeval("verify", "--results", results)
         assert status == 2
-        assert f"its image '{ref.path}' cannot be read (000.zip is damaged)" in said
+        assert f"its image '{ref.path}' cannot be read ({archive.name} is damaged)" in said
         assert error.count("\n") == 1
     finally:
         archive.write_bytes(sound)
@@ -222,6 +218,6 @@ def test_own_samples_in_an_archive_are_a_data_set(tmp_path: Path, cfeval: Run, p
     assert cfeval("edct", "import", tmp_path / "mine.csv", "--out", filed, "--archive")[0] == 0
     told = json.dumps({"plugin": "samples", "path": str(filed)})
     given = ["--dataset", told, "--items", 1, "--seed", 1, "--out", tmp_path / "taken.jsonl"]
-    assert cfeval("stage", "edct", "items", *given)[0] == 0
+    assert cfeval("edct", "items", *given)[0] == 0
     assert (tmp_path / "taken.jsonl").read_text() == filed.read_text()
     assert not (tmp_path / "filed").exists()

@@ -96,7 +96,7 @@ def test_the_changelog_names_no_make_target_that_is_gone() -> None:
     assert named - targets == set()
 
 
-def test_every_stage_of_the_docs_is_a_rule() -> None:
+def test_every_target_of_the_docs_is_a_rule() -> None:
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")])
     words = [word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:]]
     named = {word for word in words if re.fullmatch(r"(edct|vce|cvqa)(_\w+)?", word)}

@@ -12,8 +12,8 @@ import pytest
 
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.datasets.sample import Sample
-from cfeval.edct.files import STAGES
-from cfeval.edct.records import Baseline, Instruction, Requery, Score
+from cfeval.edct.files import stage_files
+from cfeval.edct.records import Baseline, Condition, Instruction, Requery, Score
 from tests.images import image
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ NAMES = {
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """A folder with the parameters and the sealed tables of the repository, and the records of one item."""
+    """A folder with the parameters and the published tables of the repository, and the records of one item."""
     for name in ("data", "params.yaml"):
         (tmp_path / name).symlink_to(ROOT / name)
     results = tmp_path / "results" / "edct"
@@ -38,11 +38,10 @@ def study(tmp_path: Path) -> Path:
         "requeries": Requery(id="a", answer="a cat", explanation="tail"),
     }
     for stage, record in records.items():
-        names = "/".join(list(NAMES.values())[: STAGES[stage].names])
-        write_jsonl(results / stage / f"{names}.jsonl", [record])
-    write_csv(
-        results / "scores" / f"{'/'.join(NAMES.values())}.csv", Score, [Score(**NAMES, id="a", pcs=0, ncc=1, ccs=0)]
-    )
+        [file] = stage_files(results, stage, Condition(**NAMES), 1)
+        write_jsonl(file, [record])
+    [file] = stage_files(results, "scores", Condition(**NAMES), 1)
+    write_csv(file, Score, [Score(**NAMES, id="a", pcs=0, ncc=1, ccs=0)])
     return tmp_path
 
 
@@ -52,7 +51,7 @@ def texts(cell: Any) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_notebook_runs_and_tables_show_what_is_sealed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs_and_tables_show_what_is_published(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = nbformat.read(NOTEBOOK, as_version=4)
     made = nbformat.read(NOTEBOOK, as_version=4)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))

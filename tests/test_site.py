@@ -35,7 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_figures_of_the_readme_are_those_of_the_sealed_tables() -> None:
+def test_the_figures_of_the_readme_are_those_of_the_tables() -> None:
     assert facts.renewed(README) == README, "run `python -m bench.docs.facts`"
 
 
@@ -60,29 +60,35 @@ def test_the_image_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["edct"]
     seed, count = ("--seed", params["seed"]), int(image.ITEM.split("-")[1]) + 1
 
-    def stage(name: str, out: str, *options: object) -> Path:
+    def step(name: str, out: str, *options: object) -> Path:
         file = tmp_path / f"{out}.jsonl"
-        assert cfeval("stage", "edct", name, *options, *seed, "--out", file)[0] == 0
+        assert cfeval("edct", name, *options, *seed, "--out", file)[0] == 0
         return file
 
-    items = stage("items", "items/world", "--dataset", '{"plugin": "world"}', "--items", count)
+    items = step("items", "items/world", "--dataset", '{"plugin": "world"}', "--items", count)
     own = ("--samples", items)
     for vlm in image.MODELS:
-        model, names = ("--vlm", json.dumps(params["vlms"][vlm])), f"world/{vlm}/grammar/edct-2025"
-        said = stage("baselines", f"baselines/world/{vlm}", *own, *model)
-        told = stage(
-            "instructions", f"instructions/{names}", *own, "--baselines", said, "--writer", '{"plugin": "grammar"}'
+        model, names = ("--vlm", json.dumps(params["vlms"][vlm])), f"world/{vlm}/grammar"
+        said = step("baselines", f"baselines/world/{vlm}", *own, *model)
+        told = step(
+            "instructions",
+            f"instructions/{names}/edct-2025",
+            *own,
+            "--baselines",
+            said,
+            "--writer",
+            '{"plugin": "grammar"}',
         )
-        made = stage(
+        made = step(
             "counterfactuals",
-            f"counterfactuals/{names}/scene",
+            f"counterfactuals/{names}/scene/edct-2025",
             *own,
             "--instructions",
             told,
             "--editor",
             '{"plugin": "scene"}',
         )
-        stage("requeries", f"requeries/{names}/scene", *own, "--counterfactuals", made, *model)
+        step("requeries", f"requeries/{names}/scene/edct-2025", *own, "--counterfactuals", made, *model)
     shown = image.facts(tmp_path)
     for name, dark in image.FILES.items():
         assert (ROOT / "docs/images" / name).read_text(encoding="utf-8") == image.draw(shown, dark), "bench.docs.image"

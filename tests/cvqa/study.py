@@ -7,7 +7,6 @@ from typing import Any
 
 from cfeval.core.jsonl import read_jsonl
 from cfeval.cvqa.records import Draft
-from cfeval.cvqa.verbs import STAGES
 from tests.conftest import Run
 
 PROGRAMS = {"plugin": "program", "program_generator": {"plugin": "grammar"}, "vision": {"plugin": "puzzle"}}
@@ -40,9 +39,11 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def called(verb: str) -> list[str]:
-    """The words that call a verb of the study: a stage's, or one for people."""
-    return ["stage", "cvqa", verb] if verb in STAGES else ["cvqa", verb]
+def told(folder: Path, **asked: Any) -> Path:
+    """The file that tells a step what it needs of a study."""
+    file = folder / "study.json"
+    file.write_text(json.dumps(asked))
+    return file
 
 
 class Study:
@@ -53,14 +54,14 @@ class Study:
 
     def run(self, verb: str, *arguments: object) -> tuple[str, str]:
         """Run a verb that must succeed; what it printed on stdout and stderr."""
-        status, out, err = self.cfeval(*called(verb), *arguments)
+        status, out, err = self.cfeval("cvqa", verb, *arguments)
         assert status == 0, err
         return out, err
 
     def refused(self, verb: str, *arguments: object) -> str:
         """Run a verb that must end in one line and leave every file as it was; the line."""
         before = everything(self.folder)
-        status, out, err = self.cfeval(*called(verb), *arguments)
+        status, out, err = self.cfeval("cvqa", verb, *arguments)
         assert (status, out) == (2, ""), err
         assert everything(self.folder) == before
         *others, last = err.splitlines()
@@ -88,9 +89,9 @@ class Study:
 
     def score(self, questions: Path, answers: Path) -> Path:
         """Score answers."""
-        out = questions.with_name(f"scores-{questions.name}")
+        out = questions.with_name(f"scores-{answers.stem}")
         assert self.run("scores", *given(questions=questions, answers=answers, out=out)) == ("", "")
-        return out
+        return out / answers.name
 
     def draft(self, items: int = 8, shards: int = 1) -> list[Path]:
         """Have drafts written about drawn scenes, some of them wrong; the files of the shards."""

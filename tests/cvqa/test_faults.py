@@ -10,7 +10,7 @@ import pytest
 from cfeval.core.jsonl import read_jsonl
 from cfeval.cvqa.records import QuestionPair
 from tests.conftest import Run
-from tests.cvqa.study import ERRING, HEADER, ORIGINALS, PROGRAMS, RANDOM, SCENE, Study, called, everything, given, lines
+from tests.cvqa.study import ERRING, HEADER, ORIGINALS, PROGRAMS, RANDOM, SCENE, Study, everything, given, lines, told
 from tests.images import image
 
 OPTIONS = "Select the correct answer:A:1  B:2  C:3  D:4"
@@ -173,7 +173,7 @@ def test_puzzles_that_cannot_be_made_are_one_line(
 )
 def test_a_wrong_option_ends_with_status_2_and_writes_nothing(study: Study, verb: str, wrong: list[str]) -> None:
     before = everything(study.folder)
-    status, out, err = study.cfeval(*called(verb), *wrong)
+    status, out, err = study.cfeval("cvqa", verb, *wrong)
     assert (status, out) == (2, "")
     assert "Usage: " in err
     assert "Traceback" not in err
@@ -272,27 +272,26 @@ def test_decisions_that_cannot_be_read_are_named_by_their_line(study: Study, old
     text = decisions.read_text(encoding="utf-8")
     assert old in text
     decisions.write_text(text.replace(old, new, 1), encoding="utf-8")
-    out = given(out=study.folder / "built.jsonl", fates=study.folder / "fates.jsonl")
-    line = study.refused("builds", *given(drafts=drafts, reviews=reviews, decisions=decisions), *out)
-    assert f"{decisions}" in line
-    assert said in line
+    for verb in ("builds", "fates"):
+        line = study.refused(
+            verb, *given(drafts=drafts, reviews=reviews, decisions=decisions, out=study.folder / "built.jsonl")
+        )
+        assert f"{decisions}" in line
+        assert said in line
 
 
 def test_a_set_is_not_assembled_over_what_it_is_made_from(study: Study) -> None:
     [drafts] = study.draft()
-    reviews, built, fates = study.review(drafts), study.folder / "built.jsonl", study.folder / "fates.jsonl"
-    files = given(drafts=drafts, reviews=reviews)
-    assert "--out: " in study.refused("builds", *files, *given(out=drafts, fates=fates))
-    assert "--fates: " in study.refused("builds", *files, *given(out=built, fates=reviews))
-    assert "--fates: " in study.refused("builds", *files, *given(out=built, fates=built))
+    reviews = study.review(drafts)
+    for verb, file in (("builds", drafts), ("builds", reviews), ("fates", drafts), ("fates", reviews)):
+        assert "--out: " in study.refused(verb, *given(drafts=drafts, reviews=reviews, out=file))
 
 
 def test_a_draft_whose_image_is_gone_is_not_assembled(study: Study) -> None:
     [drafts] = study.draft()
     reviews = study.review(drafts)
     shutil.rmtree(drafts.with_suffix(""))
-    out = given(out=study.folder / "built.jsonl", fates=study.folder / "fates.jsonl")
-    line = study.refused("builds", *given(drafts=drafts, reviews=reviews), *out)
+    line = study.refused("builds", *given(drafts=drafts, reviews=reviews, out=study.folder / "built.jsonl"))
     assert "cannot read the image (No such file or directory); run the step that makes it again" in line
 
 
@@ -300,7 +299,7 @@ def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None
     source = {"plugin": "world", "kinds": ["color"]}
     out = study.folder / "drafts.jsonl"
     status, _, err = study.cfeval(
-        "stage", "cvqa", "drafts", *given(source=source, question_generator=ERRING, items=3, seed=1, out=out)
+        "cvqa", "drafts", *given(source=source, question_generator=ERRING, items=3, seed=1, out=out)
     )
     assert status == 2
     _, counted, last = err.splitlines()
@@ -313,22 +312,9 @@ def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["table", "table9"], "unknown table 'table9'; did you mean 'table7'? allowed: answers, bias, builds,"),
-        (["table", "table3", "--conditions={"], "--conditions: Invalid JSON: "),
-        (["table", "table3", '--conditions=[{"set": "a"}]'], "--conditions: 0.solver: Field required"),
-        (["table", "table3", '--interval={"level": 2}'], "--interval: level: Input should be less than 1"),
-        (
-            ["table", "table3", '--conditions=[{"set": "a", "solver": "b"}]', "--results=gone"],
-            "gone/scores/a/b.jsonl: no such file",
-        ),
-        (["table", "statistics", '--sets={"a": {}}', "--results=gone"], "gone/questions/a.jsonl: no such file"),
-        (["table", "builds", "--build=a", "--results=gone"], "gone/fates/a.jsonl: no such file"),
-        (["table", "bias", "--genders=gone.csv"], "gone.csv: no such file"),
-        (["table", "table3", "--reference=gone.csv"], "gone.csv: no such file"),
-        (["figure", "acuracy", "--table=x.csv"], "unknown figure 'acuracy'; did you mean 'accuracy'?"),
-        (["figure", "accuracy", "--table=gone.csv"], "gone.csv: no such file"),
-        (["metrics", "gone.csv"], "gone.csv: not the name of a table; allowed: cvqa_statistics.csv,"),
-        (["metrics", "cvqa_table3.csv"], "cvqa_table3.csv: no such file"),
+        (["tables", "--study=gone.json"], "gone.json: no such file"),
+        (["figures", "--figure=acuracy", "--tables=gone"], "unknown figure 'acuracy'; did you mean 'accuracy'?"),
+        (["figures", "--figure=accuracy", "--tables=gone"], "gone/cvqa_table3.csv: no such file"),
         (["rate", "gone.csv"], "gone.csv: no such file"),
         (["rate", "images", "--interval={}"], "images: is a folder, a file is needed"),
         (["statistics", "gone.csv"], "gone.csv: no such file"),
@@ -340,6 +326,23 @@ def test_a_table_or_figure_that_cannot_be_made_is_one_line(
 ) -> None:
     monkeypatch.chdir(study.folder)
     assert said in study.refused(*arguments, "--out=made")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"table": "table9"}, "table: Extra inputs are not permitted; the workflow writes this file"),
+        ({"conditions": [{"set": "a"}]}, "conditions.0.solver: Field required"),
+        ({"interval": {"level": 2}}, "interval.level: Input should be less than 1"),
+        ({"conditions": [{"set": "a", "solver": "b"}]}, "gone/scores/a/b.jsonl: no such file"),
+        ({"sets": {"a": {}}}, "gone/questions/a.jsonl: no such file"),
+        ({"genders": "gone.csv"}, "gone.csv: no such file"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_tables_that_cannot_be_made_are_one_line(study: Study, asked: dict[str, Any], said: str) -> None:
+    file, out = told(study.folder, **asked), study.folder / "tables"
+    assert said in study.refused("tables", *given(study=file, results=Path("gone"), out=out))
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_any_work(study: Study) -> None:

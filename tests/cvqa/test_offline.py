@@ -41,7 +41,7 @@ def command(questions: Path, model: dict[str, Any], name: str, *more: str) -> li
     """The verb as a command; the answers go to a file of that name."""
     who = json.dumps({"plugin": "chat", "family": "llava", "model": model})
     out = questions.parent / f"{name}.jsonl"
-    return ["stage", "cvqa", "answers", "--questions", questions, "--solver", who, "--seed", 1, "--out", out, *more]
+    return ["cvqa", "answers", "--questions", questions, "--solver", who, "--seed", 1, "--out", out, *more]
 
 
 def said(questions: Path, name: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import pytest
 from cfeval.core.shards import file_with_images
 from tests.conftest import Run
 from tests.cvqa.pairs import image_of, pair
+from tests.cvqa.study import told
 from tests.loopback.server import loopback
 from tests.provider_study import CANARY, KEY_ENV, target
 
@@ -46,15 +47,15 @@ def solver(url: str) -> str:
 def answers(cfeval: Run, results: Path, url: str, out: Path, *more: str) -> tuple[int, str]:
     questions = results / "questions" / "s.jsonl"
     words = ["--questions", questions, "--solver", solver(url), "--seed", 1, "--out", out, *more]
-    status, _, err = cfeval("stage", "cvqa", "answers", *words)
+    status, _, err = cfeval("cvqa", "answers", *words)
     return status, err
 
 
 def export(cfeval: Run, results: Path) -> tuple[int, str, str]:
     out = results / "calls" / "calls.zip"
     out.parent.mkdir(exist_ok=True)
-    conditions = json.dumps([{"set": "s", "solver": "m"}])
-    return cfeval("stage", "cvqa", "calls", "--results", results, "--conditions", conditions, "--out", out)
+    study = told(results.parent, conditions=[{"set": "s", "solver": "m"}])
+    return cfeval("cvqa", "calls", "--study", study, "--results", results, "--out", out)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -80,9 +81,9 @@ def test_every_paid_call_of_a_program_is_named_and_replays_without_a_key(
         assert record["calls"] == [key for named in steps.values() for key in named]
     assert len({key for record in records for key in record["calls"]}) == paid > PAIRS
 
-    status, told, err = export(cfeval, results)
+    status, out, err = export(cfeval, results)
     assert status == 0, err
-    assert told.startswith(f"{paid} calls in ")
+    assert out.startswith(f"{paid} calls in ")
 
     monkeypatch.delenv(KEY_ENV)
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "elsewhere.sqlite")}))
@@ -112,13 +113,12 @@ def test_a_call_that_fails_within_a_program_is_named_too(
 def finished(cfeval: Run, results: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results of a condition: questions, answers, scores and the archive of calls."""
     monkeypatch.setenv(KEY_ENV, CANARY)
-    answered, scored = results / "answers" / "s" / "m.jsonl", results / "scores" / "s" / "m.jsonl"
-    for path in (answered, scored):
-        path.parent.mkdir(parents=True)
+    answered, scored = results / "answers" / "s" / "m.jsonl", results / "scores" / "s"
+    answered.parent.mkdir(parents=True)
     with loopback(key=CANARY) as running:
         assert answers(cfeval, results, running.openai, answered)[0] == 0
     questions = results / "questions" / "s.jsonl"
-    assert cfeval("stage", "cvqa", "scores", "--questions", questions, "--answers", answered, "--out", scored)[0] == 0
+    assert cfeval("cvqa", "scores", "--questions", questions, "--answers", answered, "--out", scored)[0] == 0
     assert export(cfeval, results)[0] == 0
     return results
 
@@ -130,10 +130,10 @@ def change(path: Path, **values: Any) -> None:
 
 
 def test_whole_results_are_verified(cfeval: Run, finished: Path) -> None:
-    status, told, err = cfeval("verify", "--results", finished)
-    assert status == 0, (told, err)
-    assert "1 conditions" in told
-    assert "fine" in told
+    status, out, err = cfeval("verify", "--results", finished)
+    assert status == 0, (out, err)
+    assert "1 conditions" in out
+    assert "fine" in out
 
 
 @pytest.mark.slow
@@ -149,15 +149,15 @@ def test_whole_results_are_verified(cfeval: Run, finished: Path) -> None:
 )
 def test_what_does_not_fit_is_named(cfeval: Run, finished: Path, file: str, values: dict[str, Any], says: str) -> None:
     change(finished / file, **values)
-    status, told, err = cfeval("verify", "--results", finished)
+    status, out, err = cfeval("verify", "--results", finished)
     assert status == 2
-    assert says in told + err
+    assert says in out + err
     assert "do not hold" in err
 
 
 def test_a_condition_without_all_its_answers_or_scores_is_named(cfeval: Run, finished: Path) -> None:
     scored = finished / "scores" / "s" / "m.jsonl"
     scored.write_text("".join(scored.read_text().splitlines(keepends=True)[1:]))
-    status, told, _ = cfeval("verify", "--results", finished)
+    status, out, _ = cfeval("verify", "--results", finished)
     assert status == 2
-    assert "does not follow" in told
+    assert "does not follow" in out

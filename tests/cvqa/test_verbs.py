@@ -11,9 +11,10 @@ import pytest
 
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaScore, QuestionPair
+from cfeval.cvqa.tables import TABLES
 from cfeval.cvqa.tables.replies import AccuracyRow
 from tests.conftest import Run
-from tests.cvqa.study import PROGRAMS, QUESTIONS, RANDOM, Study, drafted, each, everything, given, lines
+from tests.cvqa.study import PROGRAMS, QUESTIONS, RANDOM, Study, drafted, each, everything, given, lines, told
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_shards_hold_the_same_records_answers_and_scores(study: Study) -> None:
 
 def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     results = study.folder / "results"
-    for name in ("questions/s", "answers/s/programs", "scores/s/programs"):
+    for name in ("questions/s", "answers/s/programs"):
         (results / name).parent.mkdir(parents=True, exist_ok=True)
     puzzles, about = study.puzzles(), results / "questions" / "s.jsonl"
     study.run("questions", *given(set=puzzles, seed=1, out=about))
@@ -73,7 +74,7 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     out, err = study.run("answers", *given(questions=about, solver=PROGRAMS, seed=1, out=answers))
     assert out == ""
     assert re.fullmatch(r"answers: 12 of 12 done in [\d.]+ s\n", err)
-    study.run("scores", *given(questions=about, answers=answers, out=scores))
+    study.run("scores", *given(questions=about, answers=answers, out=scores.parent))
     replies = list(read_jsonl(answers, Answer))
     assert [(one.id, one.side) for one in replies] == [
         (pair.id, side) for pair in read_jsonl(about, QuestionPair) for side in SIDES
@@ -81,22 +82,24 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     assert all(one.program is not None and one.program.trace for one in replies)
     assert {one.correct["robust"] for one in read_jsonl(scores, CvqaScore)} == {1}
 
-    conditions = given(results=results, conditions=[{"set": "s", "solver": "programs"}], sets={"s": {}})
-    solvers = given(solvers={"programs": {"kind": "program", "test_world": True}})
+    asked = told(
+        study.folder,
+        conditions=[{"set": "s", "solver": "programs"}],
+        sets={"s": {}},
+        solvers={"programs": {"kind": "program", "test_world": True}},
+    )
     tables = study.folder / "tables"
-    for name in ("table7", "statistics", "answers", "programs", "readers"):
-        assert study.run("table", name, *conditions, *solvers, *given(out=tables / f"cvqa_{name}")) == ("", "")
+    assert study.run("tables", *given(study=asked, results=results, out=tables)) == ("", "")
+    for name in TABLES:
         assert {path.suffix for path in tables.glob(f"cvqa_{name}.*")} == {".csv", ".md", ".tex"}
     rows = read_csv(tables / "cvqa_table7.csv", AccuracyRow)
     shown = {(row.solver, row.type, row.reader): row.original for row in rows}
     assert shown["programs", "all", "robust"] == 1.0
     assert shown["chance", "all", ""] == 0.25
-    figure = study.folder / "figures" / "accuracy"
-    study.run("figure", "accuracy", *given(table=tables / "cvqa_table7.csv", out=figure))
-    assert {path.suffix for path in figure.parent.iterdir()} == {".pdf", ".png", ".svg"}
-    metrics = study.folder / "metrics.json"
-    study.run("metrics", tables / "cvqa_table7.csv", *given(out=metrics))
-    assert json.loads(metrics.read_text())
+    figures = study.folder / "figures"
+    study.run("figures", *given(tables=tables, figure="puzzles", out=figures))
+    assert {path.name for path in figures.iterdir()} == {f"cvqa_puzzles.{ending}" for ending in ("pdf", "png", "svg")}
+    assert json.loads((tables / "cvqa_metrics.json").read_text())
 
 
 def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:
@@ -106,11 +109,13 @@ def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:
         reviews = [study.review(file) for file in drafts]
         built, fates = study.folder / f"built{shards}.jsonl", study.folder / f"fates{shards}.jsonl"
         files = [*each("drafts", drafts), *each("reviews", reviews)]
-        said, err = study.run("builds", *files, *given(out=built, fates=fates))
+        said = study.run("fates", *files, *given(out=fates))
+        assert said == ("8 drafts: 4 accepted; inconsistent 1, not reasonable 1, wrong sum 2\n", "")
+        assert study.run("builds", *files, *given(out=built)) == ("", "")
         whole = given(drafts=study.folder / f"drafts{shards}.jsonl")  # under the name that all shards were written by
-        again = given(out=study.folder / "again.jsonl", fates=study.folder / "again-fates.jsonl")
-        assert study.run("builds", *whole, *each("reviews", reviews), *again) == (said, err)
-        assert (said, err) == ("8 drafts: 4 accepted; inconsistent 1, not reasonable 1, wrong sum 2\n", "")
+        again = study.folder / "again.jsonl"
+        study.run("builds", *whole, *each("reviews", reviews), *given(out=again))
+        assert again.read_bytes() == built.read_bytes()
         assert {one.by for one in read_jsonl(fates, CvqaBuild) if one.fate == "accepted"} == {"model"}
         found.append((sorted(lines(built)), sorted(lines(fates)), sorted(everything(built.with_suffix("")))))
     assert found[0] == found[1]
@@ -118,9 +123,11 @@ def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:
 
 def test_what_no_second_model_saw_enters_no_set(study: Study) -> None:
     [drafts] = study.draft()
-    out = given(drafts=drafts, out=study.folder / "built.jsonl", fates=study.folder / "fates.jsonl")
-    assert study.run("builds", *out)[0] == "8 drafts: 0 accepted; inconsistent 1, not reviewed 5, wrong sum 2\n"
-    assert lines(study.folder / "built.jsonl") == []
+    built, fates = study.folder / "built.jsonl", study.folder / "fates.jsonl"
+    said, _ = study.run("fates", *given(drafts=drafts, out=fates))
+    assert said == "8 drafts: 0 accepted; inconsistent 1, not reviewed 5, wrong sum 2\n"
+    study.run("builds", *given(drafts=drafts, out=built))
+    assert lines(built) == []
 
 
 def filled(path: Path, decided: dict[str, dict[str, str]]) -> None:
@@ -137,12 +144,12 @@ def test_a_set_holds_what_people_accept_and_correct(study: Study) -> None:
     [drafts] = study.draft()
     reviews = study.review(drafts)
     decisions = study.decisions(drafts, reviews)
-    out = [*given(drafts=drafts, reviews=reviews, decisions=decisions), "--people"]
-    first = given(out=study.folder / "first.jsonl", fates=study.folder / "f.jsonl")
-    assert "0 accepted" in study.run("builds", *out, *first)[0], "nobody decided yet"
+    files = [*given(drafts=drafts, reviews=reviews, decisions=decisions), "--people"]
+    first = study.folder / "first.jsonl"
+    assert "0 accepted" in study.run("fates", *files, *given(out=first))[0], "nobody decided yet"
 
     known = drafted([drafts])
-    fates = {one.id: one.fate for one in read_jsonl(study.folder / "f.jsonl", CvqaBuild)}
+    fates = {one.id: one.fate for one in read_jsonl(first, CvqaBuild)}
     good = [item for item, fate in fates.items() if fate == "undecided"]
     [wrong, *_] = [item for item, fate in fates.items() if fate == "wrong sum"]
     assert known[wrong].arithmetic is not None
@@ -156,16 +163,16 @@ def test_a_set_holds_what_people_accept_and_correct(study: Study) -> None:
             wrong: {"accept": "yes", "answer": right},
         },
     )
-    built = study.folder / "built.jsonl"
-    said, _ = study.run("builds", *out, *given(out=built, fates=study.folder / "fates.jsonl"))
-    assert said.startswith("8 drafts: 3 accepted; ")
+    built, decided = study.folder / "built.jsonl", study.folder / "fates.jsonl"
+    assert study.run("fates", *files, *given(out=decided))[0].startswith("8 drafts: 3 accepted; ")
+    study.run("builds", *files, *given(out=built))
     pairs = {pair.id: pair for pair in read_jsonl(built, QuestionPair)}
     assert list(pairs) == sorted([good[0], good[2], wrong])
     assert pairs[good[0]].counterfactual.question == known[good[0]].question
     assert pairs[good[2]].counterfactual.question == "How would it be if it were otherwise?"
     assert pairs[good[2]].counterfactual.answer == known[good[2]].answer
     assert pairs[wrong].counterfactual.answer == right != known[wrong].answer
-    builds = {one.id: one for one in read_jsonl(study.folder / "fates.jsonl", CvqaBuild)}
+    builds = {one.id: one for one in read_jsonl(decided, CvqaBuild)}
     assert (builds[good[1]].fate, builds[good[1]].reason) == ("rejected", "no one would ask this")
     assert builds[good[3]].fate == "undecided"
     assert [(builds[item].by, builds[item].corrected) for item in (good[0], wrong)] == [("person", 0), ("person", 1)]

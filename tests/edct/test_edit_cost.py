@@ -87,15 +87,8 @@ def test_an_edit_that_conditions_share_counts_once(tmp_path: Path) -> None:
         ]
         checks = [check(1).model_copy(update={"id": item}).model_dump_json() for item in ("i", "j")]
         for stage, lines in (("counterfactuals", made), ("checks", checks), ("verdicts", [])):
-            path = (
-                tmp_path
-                / stage
-                / "mine"
-                / vlm
-                / "w"
-                / "edct-2025"
-                / ("e/j.jsonl" if stage == "verdicts" else "e.jsonl")
-            )
+            judged = "j/" if stage == "verdicts" else ""
+            path = tmp_path / stage / "mine" / vlm / f"w/e/{judged}edct-2025.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in lines))
     files = {one: ConditionFiles(tmp_path, one, shards) for one, shards in conditions_in(tmp_path).items()}

@@ -11,6 +11,21 @@ from cfeval.edct.records import Condition
 CONDITION = Condition(dataset="d", vlm="gpt-5.2", writer="w.v1", protocol="edct-2025", editor="e.x", judge="000")
 
 
+@pytest.mark.parametrize(
+    ("stage", "shards", "files"),
+    [
+        ("items", 1, ["items/d.jsonl"]),
+        ("baselines", 2, ["baselines/d/gpt-5.2/000.jsonl", "baselines/d/gpt-5.2/001.jsonl"]),
+        ("instructions", 1, ["instructions/d/gpt-5.2/w.v1/edct-2025.jsonl"]),
+        ("requeries", 1, ["requeries/d/gpt-5.2/w.v1/e.x/edct-2025.jsonl"]),
+        ("verdicts", 1, ["verdicts/d/gpt-5.2/w.v1/e.x/000/edct-2025.jsonl"]),
+        ("scores", 2, [f"scores/d/gpt-5.2/w.v1/e.x/000/{shard}/edct-2025.csv" for shard in ("000", "001")]),
+    ],
+)
+def test_the_protocol_is_the_name_of_the_file(tmp_path: Path, stage: str, shards: int, files: list[str]) -> None:
+    assert stage_files(tmp_path, stage, CONDITION, shards) == [tmp_path / file for file in files]
+
+
 def touch(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

@@ -143,7 +143,7 @@ def study(tmp_path: Path) -> Files:
 
 def test_the_verb_writes_a_sheet_for_each_group(cfeval: Run, study: Files, tmp_path: Path) -> None:
     given = ["--images", study("sources"), "--counterfactuals", study("made"), "--scores", study("scores")]
-    assert cfeval("stage", "vce", "contact-sheet", *given, "--label", "dbvce", "--out", tmp_path / "sheets.jsonl") == (
+    assert cfeval("vce", "contact-sheet", *given, "--label", "dbvce", "--out", tmp_path / "sheets.jsonl") == (
         0,
         "",
         "",
@@ -156,12 +156,12 @@ def test_the_verb_writes_a_sheet_for_each_group(cfeval: Run, study: Files, tmp_p
 def test_counterfactuals_of_unknown_images_are_one_line(cfeval: Run, study: Files, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "one.jsonl", [source(0)])
     given = ["--images", tmp_path / "one.jsonl", "--counterfactuals", study("made"), "--out", tmp_path / "s.jsonl"]
-    status, _, err = cfeval("stage", "vce", "contact-sheet", *given)
+    status, _, err = cfeval("vce", "contact-sheet", *given)
     assert (status, err.count("\n")) == (2, 1)
     assert "the counterfactual 1-0 is of the image i1, which" in err
 
 
 def test_as_many_scores_as_counterfactuals_are_needed(cfeval: Run, study: Files, tmp_path: Path) -> None:
     given = ["--images", study("sources"), "--counterfactuals", study("made"), "--out", tmp_path / "s.jsonl"]
-    status, _, err = cfeval("stage", "vce", "contact-sheet", *given, "--label", "a", "--label", "b")
+    status, _, err = cfeval("vce", "contact-sheet", *given, "--label", "a", "--label", "b")
     assert (status, err) == (2, "cfeval: --label: 2 for 1 --counterfactuals; give one each\n")

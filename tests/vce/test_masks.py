@@ -9,10 +9,12 @@ import PIL.Image
 import pytest
 
 from cfeval.core.errors import InputError
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.record import ENDING, read
 from cfeval.testbed.scenes import draw_cells
-from cfeval.vce.config import Vce
 from cfeval.vce.masks import masks_in
 from cfeval.vce.method import Compute, Method
+from cfeval.vce.records import SourceImage
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.stages.counterfactuals import counterfactuals, wanted
 from tests.conftest import Run
@@ -57,18 +59,25 @@ def test_a_mask_that_is_absent_of_another_size_or_empty_is_named(tmp_path: Path)
         masks(image)
 
 
-def test_results_depend_on_the_files_of_the_masks() -> None:
-    from cfeval.core.jobs import Filing
-    from cfeval.vce.jobs import jobs
-    from tests.vce.test_config import GOOD
-
-    method = {"preset": "region-constrained", "mask": "given", "region_folder": "own/masks"}
-    study = Vce.model_validate({**GOOD, "methods": {"base": method, "plain": {"preset": "unguided"}}})
-    files = {
-        job.name: job.files for job in jobs(study, Filing("results", 1, False)) if job.stage == "vce.counterfactuals"
-    }
-    assert {"own/masks/" in of for name, of in files.items() if name.endswith("/base.jsonl")} == {True}
-    assert {"own/masks/" in of for name, of in files.items() if name.endswith("/plain.jsonl")} == {False}
+@pytest.mark.slow
+@pytest.mark.parametrize("mask", ["none", "given"])
+def test_results_depend_on_the_files_of_the_masks(cfeval: Run, tmp_path: Path, mask: str) -> None:
+    images, out = tmp_path / "images.jsonl", tmp_path / "made.jsonl"
+    words = ["--label", "red circle", "--count", 1, "--size", 32, "--seed", 3]
+    assert cfeval("vce", "images", "--image-set", '{"plugin": "world"}', *words, "--out", images)[0] == 0
+    [image] = read_jsonl(images, SourceImage)
+    masks = tmp_path / "masks"
+    masks.mkdir()
+    drawn(masks / f"{image.id}.png", (32, 32), top=16)
+    given = {"preset": "region-constrained", "mask": "given", "region_folder": str(masks)}
+    method = (given if mask == "given" else {"preset": "unguided"}) | {"respacing": "4"}
+    networks = ["--denoiser", '{"plugin": "world"}', "--classifier", '{"plugin": "world"}']
+    networks += ["--robust", '{"plugin": "world", "kind": "robust"}'] if mask == "given" else []
+    groups = '[{"source": "red circle", "target": "red square"}]'
+    words = ["--images", images, *networks, "--method", json.dumps(method), "--groups", groups, "--seed", 3]
+    assert cfeval("vce", "counterfactuals", *words, "--out", out)[0] == 0
+    [step] = read(f"{out}{ENDING}")
+    assert any(name.endswith("masks/") for name in step["inputs"]) == (mask == "given")
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ class Study:
 
     def make(self, verb: str, *arguments: object) -> None:
         """Run a verb that must succeed."""
-        status, out, err = self.cfeval("stage", "vce", verb, *arguments)
+        status, out, err = self.cfeval("vce", verb, *arguments)
         assert (status, out) == (0, ""), err
 
     def images(self, count: int = 2, shards: int = 1) -> list[Path]:
@@ -185,7 +185,6 @@ def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study:
     assert figures["d1_batch"] == pytest.approx(figures["d1"], abs=1e-4), "one counterfactual is a batch of one"
     next(made.with_suffix("").glob("*.npy")).unlink()
     refused = study.cfeval(
-        "stage",
         "vce",
         "scores",
         "--reference",
@@ -244,7 +243,7 @@ def test_explain_refuses_in_one_line_and_writes_nothing(study: Study, changes: d
     [images] = study.images(count=1)
     before = everything(study.folder)
     status, out, err = study.cfeval(
-        "stage", "vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl", **changes)
+        "vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl", **changes)
     )
     assert (status, out) == (2, "")
     assert said in err
@@ -258,7 +257,7 @@ def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkey
     [images] = study.images(count=1)
     small = load("cell-small")
     monkeypatch.setattr("cfeval.testbed.models.precision.load", lambda name: small)
-    status, _, err = study.cfeval("stage", "vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl"))
+    status, _, err = study.cfeval("vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl"))
     assert status == 2
     assert err.startswith("cfeval: the weights cell-standard.safetensors are of another network: ")
     assert err.count("\n") == 1
@@ -269,7 +268,7 @@ def test_originals_of_another_size_than_the_denoisers_are_refused(study: Study, 
     spec = {"plugin": "folder", "path": str(own(64))}
     study.make("images", "--label", "red circle", *given(image_set=spec, count=1, size=48, seed=3, out=images))
     made = study.folder / "made.jsonl"
-    status, _, err = study.cfeval("stage", "vce", "counterfactuals", *study.asked(images, made))
+    status, _, err = study.cfeval("vce", "counterfactuals", *study.asked(images, made))
     assert status == 2
     assert "images are 48×48, but the denoiser makes 32×32; resize them" in err
     assert not made.exists()
@@ -310,7 +309,7 @@ def test_images_refuses_in_one_line_and_writes_nothing(
     out = study.folder / "images.jsonl"
     for shards in (1, 2):
         how = given(image_set=spec, count=count, size=32, seed=3, shards=shards, out=out)
-        status, _, err = study.cfeval("stage", "vce", "images", "--label", label, *how)
+        status, _, err = study.cfeval("vce", "images", "--label", label, *how)
         assert status == 2
         assert said in err
         assert err.count("\n") == 1
@@ -323,7 +322,7 @@ def test_a_target_that_an_oracle_lacks_is_refused(study: Study) -> None:
     oracles = {"few": {"plugin": "random", "architecture": "squeezenet1_1", "device": "cpu"}}
     out = study.folder / "scores.jsonl"
     how = given(images=images, counterfactuals=made, classifier=WORLD, oracles=oracles, out=out)
-    status, _, err = study.cfeval("stage", "vce", "scores", *how)
+    status, _, err = study.cfeval("vce", "scores", *how)
     assert status == 2
     assert "oracle 'few' has no class 'red square'" in err
     assert not out.exists()

@@ -18,7 +18,7 @@ Copy = Callable[..., Study]
 Shared = Callable[[str, Callable[[Path], None]], Path]
 
 
-LONG = ("test_trace", "test_vce", "test_calls", "test_dvc")
+LONG = ("test_declared", "test_vce", "test_calls", "test_dvc")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,38 +72,35 @@ def fresh(shared: Shared) -> Study:
 
 @pytest.fixture(scope="session")
 def finished(fresh: Study, shared: Shared) -> Study:
-    """The study, made and sealed by `dvc repro` and committed."""
+    """The study, made by one run and committed."""
 
     def finish(folder: Path) -> None:
         study = fresh.copy(folder / "home")
-        with study.counting() as jobs:
-            study.run("dvc", "repro")
+        (folder / "steps.json").write_text(json.dumps(study.jobs("snakemake")))
         study.commit("finished")
-        (folder / "jobs.json").write_text(json.dumps(jobs))
 
     return Study(shared("finished", finish) / "home" / "study")
 
 
 @pytest.fixture(scope="session")
-def first_jobs(finished: Study) -> dict[str, int]:
-    """The jobs that the first run made."""
-    found: dict[str, int] = json.loads((finished.home.parent / "jobs.json").read_text())
+def first_steps(finished: Study) -> dict[str, int]:
+    """The steps that the first run made."""
+    found: dict[str, int] = json.loads((finished.home.parent / "steps.json").read_text())
     return found
 
 
 @pytest.fixture(scope="session")
 def truth(finished: Study, shared: Shared) -> Study:
-    """The study at another threshold, made where no older verdict, score or table could be mistaken for it."""
+    """The study up to its scores at another threshold, made where nothing older could be mistaken for it."""
 
     def make(folder: Path) -> None:
         study = finished.copy(folder / "home")
-        made = ("verdicts", "scores", "calls", "tables", "figures", "report")
-        study.run("rm", "-rf", ".snakemake", ".cfeval", *(f"results/edct/{name}" for name in made))
+        study.run("rm", "-rf", ".snakemake", ".cfeval", "results/edct/verdicts", "results/edct/scores")
         study.set_threshold(0.8)
-        study.run("snakemake")
+        study.run("snakemake", "--", "edct_verdicts_all")
 
     study = Study(shared("truth", make) / "home" / "study")
-    assert study.table() != finished.table()
+    assert study.results("results/edct/scores") != finished.results("results/edct/scores")
     return study
 
 

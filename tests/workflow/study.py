@@ -1,5 +1,6 @@
 """A small study of scripted models in a folder of its own, with git, DVC and a copy of the project's workflow."""
 
+import json
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ import yaml
 PROJECT = Path(__file__).resolve().parents[2]
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
 WHOLE = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")
-MEMORY = (".cfeval/packages.json", ".cfeval/sources.json")
+MEMORY = (".cfeval/packages.json", ".cfeval/code")
 """What a machine has worked out about its packages and about code by its hash; a study that is copied keeps it."""
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 PROGRAMS = "STUDY_PROGRAMS"
@@ -32,6 +33,7 @@ _SHARD = re.compile(r"/\d{3}(?=[./])")
 CONDITION = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
 PARAMS: dict[str, Any] = {
     "shards": 2,
+    "images": "folder",
     "edct": {
         "items": 1000,
         "seed": 7,
@@ -82,7 +84,7 @@ class Study:
                 [*filter(None, [os.environ.get(PROGRAMS)]), str(Path(sys.executable).parent), os.environ["PATH"]]
             ),
             "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.home / "lib")]),
-            "CFEVAL_JOBS_LOG": str(self.log),
+            "CFEVAL_STEPS_LOG": str(self.log),
             "OMP_NUM_THREADS": "1",
             "PS1": "(.venv) $ ",  # as a virtual environment that is activated exports it
             "DVC_NO_ANALYTICS": "1",
@@ -96,8 +98,8 @@ class Study:
 
     @property
     def log(self) -> Path:
-        """Where jobs are noted: made or kept, stage, first output."""
-        return self.home / "jobs.log"
+        """Where steps are noted: made or kept, which, output."""
+        return self.home / "steps.log"
 
     @property
     def said(self) -> str:
@@ -136,38 +138,40 @@ class Study:
             time.sleep(0.05)
 
     def noted(self) -> list[tuple[str, ...]]:
-        """All jobs so far: made or kept, stage, first output."""
+        """All steps so far: made or kept, which, output."""
         return [tuple(line.split()) for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
     @contextmanager
     def counting(self, how: str = "made") -> Iterator[Counter[str]]:
-        """Counts, by stage, the jobs that really run inside the block."""
+        """Counts, by name, the steps that really run inside the block."""
         before = len(self.noted())
         found: Counter[str] = Counter()
         yield found
         found.update(stage.partition(".")[2] for what, stage, _ in self.noted()[before:] if what == how)
 
     def jobs(self, *command: str, **environment: str) -> dict[str, int]:
-        """Run a command that must succeed and count the jobs that it really ran, by stage."""
+        """Run a command that must succeed and count the steps that it really ran, by name."""
         with self.counting() as found:
             self.run(*command, **environment)
         return dict(found)
 
-    def stale(self, *options: str) -> dict[str, str]:
-        """What `cfeval status` says: first outputs that are not what would be made now, and why."""
-        done = self.try_("cfeval", "status", "--all", *options)
-        *lines, last = done.stdout.splitlines()
-        found = dict(line.split(": ", 1) for line in lines)
-        assert (done.returncode, "jobs are what would be made now" in last) == (bool(found), True), done.stderr
-        return found
+    def stale(self, *options: str, targets: tuple[str, ...] = ("all",)) -> dict[str, str]:
+        """The jobs whose record does not hold, by first output, and why; nothing is changed."""
+        told = self.home / "jobs.json"
+        self.run("snakemake", "--dry-run", "--quiet", "all", *options, "--", *targets, CFEVAL_JOBS=str(told))
+        return {job["outputs"][0]: job["reason"] for job in json.loads(told.read_text()) if job["reason"]}
 
     def stale_stages(self, *options: str) -> dict[str, int]:
         """How many jobs of each folder of results are stale."""
         return by_folder(self.stale(*options))
 
-    def nothing_to_do(self) -> bool:
+    def nothing_to_do(self, *options: str) -> bool:
         """Whether Snakemake sees no job to run."""
-        return "Nothing to be done" in self.run("snakemake", "--dry-run")
+        return "Nothing to be done" in self.run("snakemake", "--dry-run", *options)
+
+    def is_verified(self, *options: str) -> bool:
+        """Whether all that lies there is what would be made now, by the command that DVC's stages end with."""
+        return self.try_("cfeval", "verify", "edct", *options).returncode == 0
 
     def params(self) -> Any:
         """What params.yaml says."""
@@ -268,14 +272,10 @@ def wait(until: Callable[[], object], process: "subprocess.Popen[bytes] | None" 
 def stages_of(params: dict[str, Any]) -> str:
     """The project's dvc.yaml for the studies that the parameters have; nothing is trained."""
     content = yaml.safe_load((PROJECT / "dvc.yaml").read_text())
-    plans = [f".cfeval/plans/{study}.json" for study in ("edct", "vce", "cvqa")]
-    wanted = {"plan": {"cmd": "cfeval plan", "always_changed": True}} | {
-        study: content["stages"][study] for study in ("edct", "vce", "cvqa") if study in params
-    }
-    wanted["plan"]["outs"] = [{file: {"cache": False, "persist": True}} for file in plans]
+    stages = {study: content["stages"][study] for study in ("edct", "vce", "cvqa") if study in params}
     for kind in ("metrics", "plots"):
         content[kind] = [file for file in content[kind] if file.split("/")[1] in params]
-    return yaml.safe_dump(content | {"stages": wanted}, sort_keys=False)
+    return yaml.safe_dump(content | {"stages": stages}, sort_keys=False)
 
 
 def offer(root: Path, family: str, name: str, source: str) -> None:

@@ -1,23 +1,28 @@
-"""No option, profile or record of Snakemake's passes stale files, nor makes again what fits."""
+"""No option, profile, time or record of Snakemake's passes what is out of date, nor makes again what holds."""
 
 import os
+import random
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import Copy
 from tests.workflow.study import Study
-from tests.workflow.watched import EVERYTHING, JUDGED, VERDICT, VERDICTS
+from tests.workflow.watched import EVERYTHING, FILE, VERDICT, VERDICTS
 
 ALL_TRIGGERS = ("--rerun-triggers", "mtime", "params", "input", "software-env", "code")
 PLAIN = ("--workflow-profile", "none", "--cores", "2")
-
-
-def would_run(study: Study, *options: str) -> int:
-    """How many verdicts a dry run says would be made."""
-    said = study.run("snakemake", "--dry-run", "--quiet", "rules", *options)
-    return said.count("would run: verdicts")
+STRAY = {
+    ".env": "MY_KEY=x\n",
+    "notes.txt": "mine\n",
+    "own/beside.md": "not named\n",
+    "data/mine/stray.txt": "mine\n",
+    "results/edct/tables/own.csv": "my,own\n",
+    "results/edct/verdicts/mine/notes.txt": "mine\n",
+    "results/edct/report/letter.html": "dear editor\n",
+}
+"""Files of the user's, some where results lie."""
 
 
 def profile(study: Study, text: str) -> dict[str, str]:
@@ -28,107 +33,96 @@ def profile(study: Study, text: str) -> dict[str, str]:
     return {"SNAKEMAKE_PROFILE": str(folder)}
 
 
-def test_the_first_run_makes_all_and_the_next_nothing(finished: Study, first_jobs: dict[str, int]) -> None:
-    assert first_jobs == EVERYTHING
-    assert finished.run("git", "status", "--porcelain") == ""
-    assert finished.stale() == {}
-    with finished.counting("kept") as kept:
-        assert finished.jobs("snakemake") == {}
-    assert not kept, "not one job was even started"
+def test_the_first_run_makes_all_and_the_next_nothing_and_wherever_it_lies(
+    study: Study, finished: Study, first_steps: dict[str, int]
+) -> None:
+    """Then all that Snakemake and this machine remember is lost, and all times; then a copy elsewhere, by tar."""
+    assert first_steps == EVERYTHING
+    assert study.run("git", "status", "--porcelain") == ""
+    assert study.stale() == {}
+    assert study.is_verified()
+    shutil.rmtree(study.root / ".snakemake")
+    shutil.rmtree(study.root / ".cfeval")
+    files = sorted(path for path in (study.root / "results").rglob("*") if path.is_file())
+    random.Random(0).shuffle(files)
+    for number, path in enumerate(files):
+        at = datetime(2021 + number % 12, 1 + number % 12, 1 + number % 28, tzinfo=UTC).timestamp()
+        os.utime(path, (at, at))
+    study.run("touch", "--date", "2035-01-01", "data/mine.jsonl")
+    assert study.nothing_to_do()
+
+    clone = Study(study.home.parent / "elsewhere" / "named" / "otherwise")
+    clone.home.mkdir(parents=True)
+    shutil.copytree(study.home / "lib", clone.home / "lib")
+    study.run("git", "clone", "--quiet", str(study.root), str(clone.root))
+    study.run("sh", "-c", f"tar -c --exclude .snakemake_timestamp results | tar -x -m -C {clone.root}")
+    assert clone.nothing_to_do()
+    for one in (study, clone):
+        with one.counting("kept") as kept:
+            assert one.jobs("snakemake") == {}
+        assert not kept, "not one job was even started"
+        assert one.is_verified()
+        assert one.results() == finished.results()
 
 
-def test_no_job_of_a_run_starts_cold(truth: Study) -> None:
-    assert (truth.root / "logs/warm.log").read_text() == ""
-
-
-def test_case_e_no_option_talks_snakemake_out_of_a_stale_job(truth: Study, copy: Copy) -> None:
-    """The study has Snakemake's own records, with checksums, of a run of all triggers."""
-    study = copy(truth)
-    study.run("snakemake", *PLAIN, "--forcerun", "edct_verdicts", "edct_scores", "--until", "edct_scores")
-    study.set_threshold(0.5)
+def test_nothing_talks_snakemake_out_of_what_is_out_of_date(study: Study, truth: Study) -> None:
+    study.run("snakemake", *PLAIN, "--forcerun", "edct_verdicts", "--until", "edct_scores")  # it keeps checksums
+    study.set_threshold(0.8)
+    touched = study.try_("snakemake", "--touch")
+    assert (touched.returncode, "2 results no longer hold, as results/edct/verdicts" in touched.stderr) == (2, True)
+    assert set(study.stale()) == set(VERDICTS)
+    assert not study.is_verified()
+    its = profile(study, "cores: 2\nrerun-triggers: [input]\nmax-checksum-file-size: 1000000\n")
     every = (
         (*PLAIN, "--rerun-triggers", "mtime"),
         (*PLAIN, "--rerun-triggers", "input"),
         (*PLAIN, *ALL_TRIGGERS, "--max-checksum-file-size", "0"),
         (*PLAIN, *ALL_TRIGGERS, "--max-checksum-file-size", "1000000000"),
     )
-    assert {options: would_run(study, *options) for options in every} == dict.fromkeys(every, 2)
-    assert study.jobs("snakemake", *every[-1], "--", *VERDICTS) == {"verdicts": 2}
-
-
-def test_case_e_touch_passes_nothing(study: Study, truth: Study) -> None:
-    study.set_threshold(0.8)
-    study.run("snakemake", "--touch")
-    assert study.stale_stages() == {"verdicts": 2}
-    refused = study.try_("cfeval", "seal", "edct")
-    assert refused.returncode == 2
-    assert study.jobs("snakemake", "--", "edct_verdicts_all") == JUDGED
+    for options in every:
+        said = study.run("snakemake", "--dry-run", "--quiet", "rules", *options, "--", *VERDICTS)
+        assert said.count("would run: verdicts") == 2, options
+    for path, time in zip(VERDICTS, ("@0", "2035-01-01"), strict=True):  # a time of 0 is "no output" to Snakemake
+        study.run("touch", "--date", time, path, f"{path}/{FILE}")
+    assert study.jobs("snakemake", "--", VERDICTS[0], **its) == {"verdicts": 1}
+    assert study.jobs("snakemake", *every[-1], "--", VERDICTS[1]) == {"verdicts": 1}
+    assert study.jobs("snakemake", "--workflow-profile", "none", "--", "edct_verdicts_all", **its) == {"scores": 1}
     beneath = "results/edct/scores"
     assert study.results(beneath) == truth.results(beneath)
 
 
-def test_case_e_a_foreign_profile_passes_nothing(study: Study, truth: Study) -> None:
-    study.set_threshold(0.8)
-    its = profile(study, "cores: 2\nrerun-triggers: [input]\nmax-checksum-file-size: 1000000\n")
-    assert study.jobs("snakemake", "--", *VERDICTS, **its) == {"verdicts": 2}
-    assert study.jobs("snakemake", "--workflow-profile", "none", "--", "edct_verdicts_all", **its) == {"scores": 2}
-    beneath = "results/edct/scores"
-    assert study.results(beneath) == truth.results(beneath)
-
-
-def test_times_mean_nothing(study: Study) -> None:
-    for number, path in enumerate(sorted((study.root / "results").rglob("*.*"))):
-        later = datetime(2031, 1, 1 + number % 28, tzinfo=UTC).timestamp()
-        os.utime(path, (later, later))
-    study.run("touch", "--date", "2035-01-01", "data/mine.jsonl")
-    with study.counting("kept") as kept:
-        assert study.jobs("snakemake") == {}
-    assert not kept
-    assert study.stale() == {}
-
-
-def test_an_output_without_a_time_is_made_all_the_same(study: Study) -> None:
-    """Snakemake takes a time of 0 for no output; one to come is newer than all inputs."""
-    study.set_threshold(0.8)
-    for path, time in zip(VERDICTS, ("@0", "2035-01-01"), strict=True):
-        study.run("touch", "--date", time, path)
-    assert study.jobs("snakemake", "--", *VERDICTS) == {"verdicts": 2}
-
-
-def test_forced_jobs_keep_what_fits(study: Study, finished: Study) -> None:
-    forced = ("--forcerun", "edct_verdicts", "--until", "edct_verdicts")
-    with study.counting("kept") as kept:
-        assert study.jobs("snakemake", *forced) == {}
-    assert kept == {"verdicts": 4}
+def test_forced_jobs_keep_what_holds_and_until_leaves_the_rest(study: Study, finished: Study) -> None:
     with study.counting("kept") as kept:
         assert study.jobs("snakemake", "--forceall", "--", VERDICT) == {}
-    assert kept == {"items": 1, "baselines": 1, "instructions": 1, "counterfactuals": 1, "requeries": 1, "verdicts": 1}
+    assert kept == dict.fromkeys(("baselines", "instructions", "counterfactuals", "requeries", "verdicts"), 1) | {
+        "items": 1
+    }
     assert study.results() == finished.results()
-
-
-def test_until_leaves_the_rest_stale(study: Study) -> None:
     study.set_threshold(0.8)
-    assert study.jobs("snakemake", "--until", "edct_verdicts") == {"verdicts": 2}
-    assert set(study.stale_stages()) == {"calls", "scores", "report"}
-    assert study.try_("cfeval", "seal", "edct").returncode == 2
-
-
-def test_case_g_a_dry_run_changes_and_deletes_nothing(study: Study) -> None:
-    study.set_threshold(0.8)
-    (study.root / "results/edct/verdicts/notes.txt").write_text("mine")
-    (study.root / "results/edct/tables/old.csv").write_text("mine")
     before = study.results()
     assert "would run: verdicts" in study.run("snakemake", "--dry-run", DVC_STAGE="edct", DVC_ROOT=str(study.root))
-    assert study.results() == before
+    assert study.results() == before, "a dry run changes and deletes nothing"
+    assert study.jobs("snakemake", "--until", "edct_verdicts") == {"verdicts": 2}
+    assert "results/edct/scores/mine/ma" in study.stale()
+    assert not study.is_verified()
 
 
-def test_snakemake_writes_its_own_report(study: Study) -> None:
-    study.run("snakemake", *PLAIN, "--forcerun", "edct_figure", "--", "edct_tables_all")
-    study.run("snakemake", "--report", "report.html", "--", "edct_tables_all")
-    report = (study.root / "report.html").read_text()
-    assert "edct_forest" in report
-    assert "of edct, drawn from" in report
-    assert "of edct, with all columns" in report
+def test_files_that_nobody_declared_never_stop_a_run_and_stay(study: Study) -> None:
+    """A plug-in that reads notes works; keys, notes and files of the user's among results are left alone."""
+    for path, text in STRAY.items():
+        (study.root / path).write_text(text)
+    study.change(lambda edct: edct["judges"]["j"].update(beside="own/beside.md"))
+    assert study.jobs("snakemake", "--", "edct_items_all") == {"items": 1}, "a file more among the images"
+    assert study.jobs("snakemake")["verdicts"] == 2
+    assert study.stale() == {}
+    assert {path: (study.root / path).read_text() for path in STRAY} == STRAY
+    notes = study.root / VERDICT.replace("verdicts", "counterfactuals").replace("/j/", "/") / "edct-2025/notes.txt"
+    notes.write_text("mine\n")
+    study.change(lambda edct: edct["editors"]["ea"].update(strength=0.7))
+    refused = study.try_("snakemake", "--", VERDICT)
+    assert refused.returncode == 1
+    assert "notes.txt: no image of" in refused.stderr
+    assert notes.read_text() == "mine\n"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +130,6 @@ def test_snakemake_writes_its_own_report(study: Study) -> None:
     [
         ("edct: {itmes: 3}", [], "unknown key 'edct.itmes'; did you mean 'items'?"),
         ("shards: [", [], "not valid YAML"),
-        ("", ["--config", "shards=many"], "shards"),
         ("", ["--config", "edct={judges: {j: {plugin: mok}}}"], "did you mean 'mock'?"),
     ],
 )
@@ -162,51 +155,10 @@ def test_read_only_results_are_named_and_left_alone(study: Study, finished: Stud
     assert study.results(folder) == finished.results(folder)
 
 
-def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
-    (study.root / "own/beside.md").write_text("not named")
-    study.change(lambda edct: edct["judges"]["j"].update(beside="own/beside.md"))
-    refused = study.try_("snakemake", "--", VERDICT)
-    assert refused.returncode == 1
-    said = (
-        f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plugin's `dependencies` name it"
-    )
-    assert said in refused.stderr
-    assert VERDICT in study.stale()
-
-
-def test_a_job_runs_only_plug_ins_that_its_plan_names(study: Study) -> None:
-    study.replace(
-        "src/cfeval/testbed/plugins/judges_watched.py",
-        "        return Watched(self)",
-        "        import importlib\n\n"
-        '        importlib.import_module(".".join(["cfeval", "edct", "plugins", "judges", "noisy"]))\n'
-        "        return Watched(self)",
-    )
-    refused = study.try_("snakemake", "--", VERDICT)
-    assert refused.returncode == 1
-    assert f"cfeval: {VERDICT}: ran cfeval.edct.plugins.judges.noisy, which neither its stage nor its" in refused.stderr
-    assert VERDICT in study.stale()
-
-
-@pytest.mark.parametrize("verb", ["stage", "judge"])
-def test_a_job_that_no_run_started_is_refused(study: Study, verb: str) -> None:
-    if verb == "stage":
-        assert "jobs are started by snakemake" in study.refused("cfeval", "stage", VERDICT)
-    else:
-        (study.root / VERDICT).unlink()
-        (study.root / f"{VERDICT}.made.json").unlink()
-        study.run("cfeval", "stage", "edct", "verdicts", "--out", VERDICT, *_judge_words())
-        assert study.stale()[VERDICT] == f"no {Path(VERDICT).name}.made.json beside it"
-
-
-def _judge_words() -> list[str]:
-    made = [f"results/edct/{stage}/mine/ma" for stage in ("baselines", "instructions", "counterfactuals", "requeries")]
-    files = (
-        f"{made[0]}/000.jsonl",
-        f"{made[1]}/w/edct-2025/000.jsonl",
-        f"{made[2]}/w/edct-2025/ea/000.jsonl",
-        f"{made[3]}/w/edct-2025/ea/000.jsonl",
-    )
-    names = ("--baselines", "--instructions", "--counterfactuals", "--requeries")
-    words = [word for pair in zip(names, files, strict=True) for word in pair]
-    return [*words, "--judge", '{"plugin": "watched"}', "--protocol", "edct-2025", "--seed", "7"]
+def test_snakemake_writes_its_own_report(study: Study) -> None:
+    study.run("snakemake", *PLAIN, "--forcerun", "edct_figures", "--", "edct_tables_all")
+    study.run("snakemake", "--report", "report.html", "--", "edct_tables_all")
+    report = (study.root / "report.html").read_text()
+    assert "edct_forest" in report
+    assert "of edct, drawn from" in report
+    assert "of edct, with all columns" in report

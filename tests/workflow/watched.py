@@ -34,7 +34,7 @@ class Plugin(plugin.Plugin):
     prompt: str = "own/judge.md"
     weights: str = ""
     beside: str = ""
-    """A file that it reads and does not name."""
+    """A file that it reads and does not name, as notes."""
 
     def dependencies(self):
         """The prompt and the weights."""
@@ -103,11 +103,9 @@ WATCHED["edct"] |= {
     "tables": {"table1": [CONDITION, CONDITION | {"vlm": ["mb"], "judge": ["k"]}]},
     "known": {},
 }
-JUDGED = {"verdicts": 2, "scores": 2}
-TABLES = {"table": 3, "figure": 1, "metrics": 1}
-"""Table 1, comparisons, agreement; the forest."""
-AFTER = {"calls": 1, "report": 1} | TABLES
-"""What is made from all verdicts and scores."""
+JUDGED = {"verdicts": 2, "scores": 1}
+AFTER = {"tables": 1, "figures": 1, "report": 1}
+"""What is made from all scores."""
 EVERYTHING = {
     "items": 1,
     "baselines": 4,
@@ -116,13 +114,16 @@ EVERYTHING = {
     "checks": 4,
     "requeries": 4,
     "verdicts": 4,
-    "scores": 4,
-}
-EVERYTHING |= AFTER
-VERDICTS = [f"results/edct/verdicts/mine/ma/w/edct-2025/ea/j/{shard:03}.jsonl" for shard in range(SHARDS)]
+    "scores": 2,
+    "calls": 1,
+} | AFTER
+VERDICTS = [f"results/edct/verdicts/mine/ma/w/ea/j/{shard:03}" for shard in range(SHARDS)]
+"""The outputs of the watched judge's jobs."""
 VERDICT = VERDICTS[0]
 OTHERS = VERDICT.replace("/ma/", "/mb/").replace("/j/", "/k/")
-"""A verdict of the judge that is left alone."""
+"""Verdicts of the judge that is left alone."""
+FILE = "edct-2025.jsonl"
+"""The record file in an output of one protocol."""
 
 
 def watched(root: Path) -> Study:

@@ -149,7 +149,7 @@ def test_puzzles_have_the_wanted_size_and_flowers(tmp_path: Path) -> None:
     (pair,), _ = pairs_of(spec, 1)
     assert pair.image.pixels.shape == (240, 240, 3)
     assert (np.abs(pair.image.pixels.astype(int) - (40, 0, 0)).max(axis=2) < 12).sum() > 200, "the icons are drawn"
-    assert registry.dependencies("question_sets", spec) == (str(images / "COCO_val2014_000000000001.jpg"),)
+    assert registry.dependencies("question_sets", spec) == (f"{images}/",), "one that is added counts"
     (finding,) = registry.diagnose("question_sets", spec)
     assert finding.fine
     assert "1 flowers" in finding.text

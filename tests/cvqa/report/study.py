@@ -1,6 +1,5 @@
 """Record files and a table of a made-up cvqa study, as the pipeline lays them out."""
 
-import json
 from pathlib import Path
 
 from cfeval.core.images import Image, folder_of
@@ -12,6 +11,7 @@ from cfeval.cvqa.tables.accuracy import TABLE3
 from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.tables import write_table
 from tests.conftest import Run
+from tests.cvqa.study import told
 from tests.edct.report.study import HOSTILE
 from tests.images import image
 
@@ -51,10 +51,9 @@ def make_report(cfeval: Run, folder: Path, shards: int = 1, *more: object) -> Pa
         _write(results / f"answers/photos/{solver}.jsonl", [_answer(solver, *one) for one in each], shards)
         _write(results / f"scores/photos/{solver}.jsonl", [_score(solver, *one) for one in each], shards)
     write_table(results / "tables/cvqa_table3", AccuracyRow, ROWS, TABLE3.render(ROWS))
-    conditions = json.dumps([{"set": "photos", "solver": solver} for solver in SOLVERS])
+    study = told(folder, conditions=[{"set": "photos", "solver": solver} for solver in SOLVERS], shards=shards)
     out = results / "report/index.html"
-    given = ["--results", results, "--conditions", conditions, "--tables", results / "tables", "--shards", shards]
-    assert cfeval("stage", "cvqa", "report", *given, *more, "--out", out) == (0, "", "")
+    assert cfeval("cvqa", "report", "--study", study, "--results", results, *more, "--out", out) == (0, "", "")
     return out
 
 

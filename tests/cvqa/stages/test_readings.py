@@ -20,6 +20,7 @@ from cfeval.report.tables import markdown
 from tests.answers import answers
 from tests.conftest import Run
 from tests.cvqa.pairs import image_of, pair
+from tests.cvqa.study import told
 from tests.cvqa.tables.scores import condition, image_hash, material, score
 from tests.fake_chat import FakeChat
 from tests.loopback.server import loopback
@@ -156,10 +157,10 @@ def test_the_table_counts_what_was_read_and_where_both_agree() -> None:
 
 
 def test_nothing_is_called_where_no_reader_is_named(cfeval: Run, tmp_path: Path) -> None:
-    out = tmp_path / "cvqa_reply_readers"
-    status, _, err = cfeval("stage", "cvqa", "table", "reply_readers", "--results", tmp_path, "--out", out)
+    out = tmp_path / "tables"
+    status, _, err = cfeval("cvqa", "tables", "--study", told(tmp_path), "--results", tmp_path, "--out", out)
     assert status == 0, err
-    assert "Empty: no language model reads replies" in out.with_suffix(".md").read_text()
+    assert "Empty: no language model reads replies" in (out / "cvqa_reply_readers.md").read_text()
 
 
 def test_readings_of_a_study_are_stored_named_and_replayed_without_a_key(
@@ -171,7 +172,7 @@ def test_readings_of_a_study_are_stored_named_and_replayed_without_a_key(
     pairs = [pair(number) for number in range(1, 4)]
     questions, answered = results / "questions" / "s.jsonl", results / "answers" / "s" / "m.jsonl"
     scored, heard = results / "scores" / "s" / "m.jsonl", results / "readings" / "gpt" / "s" / "m.jsonl"
-    for path in (questions, answered, scored, heard):
+    for path in (questions, answered, heard):
         path.parent.mkdir(parents=True)
     file_with_images(questions, [(one.id, one, image_of(one), one.image.path) for one in pairs])
     replies = [
@@ -181,35 +182,33 @@ def test_readings_of_a_study_are_stored_named_and_replayed_without_a_key(
     ]
     write_jsonl(answered, replies)
     given = ["--questions", questions, "--answers", answered]
-    assert cfeval("stage", "cvqa", "scores", *given, "--out", scored)[0] == 0
+    assert cfeval("cvqa", "scores", *given, "--out", scored.parent)[0] == 0
     before = scored.read_bytes()
     with loopback(key=CANARY, personas={"gpt": lambda _: "ANSWER: none"}) as running:
         model = {"plugin": "chat", "model": target(running.openai)}
         words = [*given, "--reply-reader", json.dumps(model), "--seed", 1]
-        status, _, err = cfeval("stage", "cvqa", "readings", *words, "--out", heard)
+        status, _, err = cfeval("cvqa", "readings", *words, "--out", heard)
         assert status == 0, err
         paid = sum(running.sent().values())
     found = list(read_jsonl(heard, Reading))
     assert [one.read for one in found] == [None] * 6
     assert len({key for one in found for key in one.calls}) == paid == 6
-    conditions = json.dumps([{"set": "s", "solver": "m"}])
-    (results / "calls").mkdir()
-    archive = results / "calls" / "calls.zip"
-    told = ["--results", results, "--conditions", conditions, "--reader", "gpt"]
-    status, out, err = cfeval("stage", "cvqa", "calls", *told, "--out", archive)
+    asked = {"conditions": [{"set": "s", "solver": "m"}], "readers": ["gpt"]}
+    archive, whole = results / "calls" / "calls.zip", ["--study", told(tmp_path, **asked), "--results", results]
+    status, out, err = cfeval("cvqa", "calls", *whole, "--out", archive)
     assert (status, out.startswith(f"{paid} calls in ")) == (0, True), err
     assert cfeval("verify", "--results", results)[0] == 0
-    table = tmp_path / "cvqa_reply_readers"
-    status, _, err = cfeval("stage", "cvqa", "table", "reply_readers", *told, "--out", table)
+    status, _, err = cfeval("cvqa", "tables", *whole, "--out", results / "tables")
     assert status == 0, err
-    assert [(row.n_unread, row.n_none) for row in read_csv(table.with_suffix(".csv"), ReplyReadersRow)] == [(3, 3)] * 2
+    rows = read_csv(results / "tables/cvqa_reply_readers.csv", ReplyReadersRow)
+    assert [(row.n_unread, row.n_none) for row in rows] == [(3, 3)] * 2
     assert scored.read_bytes() == before
 
     monkeypatch.delenv(KEY_ENV)
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "elsewhere.sqlite")}))
     assert cfeval("cache", "import", archive)[0] == 0
     again = tmp_path / "again.jsonl"
-    status, _, err = cfeval("stage", "cvqa", "readings", *words, "--out", again, "--offline")
+    status, _, err = cfeval("cvqa", "readings", *words, "--out", again, "--offline")
     assert status == 0, err
     assert again.read_bytes() == heard.read_bytes()
 

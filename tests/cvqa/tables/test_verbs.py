@@ -1,6 +1,5 @@
-"""The cvqa study's verb that makes tables, on the files of a study in one piece and in shards."""
+"""The cvqa study's step that makes tables, on the files of a study in one piece and in shards."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.cvqa.records import CvqaScore, QuestionPair
 from tests.conftest import Run
+from tests.cvqa.study import everything, told
 from tests.cvqa.tables.scores import condition, failed, image_hash, pair_scores, score
 from tests.cvqa.tables.test_others import fate, labelled, said
 from tests.listed import TABLES as LISTED
-from tests.slow import first_fast
 
 CONDITIONS = [condition(), condition("cot"), condition(of="puzzles"), condition(of="tenth")]
 FACTS = {"m": {"kind": "program", "llm": "x"}, "cot": {"cot": True, "no_cot_baseline": "m"}}
@@ -72,22 +71,22 @@ OTHERS = {"contamination", "reply_readers"}
 """Tables that are empty here: there is no fresh set, and no language model reads replies."""
 
 
-@pytest.mark.parametrize("name", first_fast(sorted(LISTED["cvqa"].keys() - OTHERS)))
-def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
+def test_tables_are_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path) -> None:
     genders = tmp_path / "genders.csv"
     genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))
-    given = [
-        "--conditions",
-        json.dumps([one.model_dump() for one in CONDITIONS]),
-        "--sets",
-        json.dumps(SETS),
-        "--build",
-        "real",
-    ]
-    given += ["--solvers", json.dumps(FACTS), "--interval", '{"resamples": 100}', "--genders", str(genders)]
+    asked = {
+        "conditions": [one.model_dump() for one in CONDITIONS],
+        "sets": SETS,
+        "solvers": FACTS,
+        "builds": ["real"],
+        "interval": {"resamples": 100},
+        "genders": str(genders),
+    }
     for shards in (1, 7):
-        where = ["--results", sharded / f"{shards}", "--shards", shards, "--out", tmp_path / f"in-{shards}"]
-        assert cfeval("stage", "cvqa", "table", name, *given, *where) == (0, "", "")
-    assert (tmp_path / "in-1.csv").read_text().count("\n") > 1
-    for ending in ("csv", "md", "tex"):
-        assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()
+        study, out = told(tmp_path, **asked, shards=shards), tmp_path / f"in-{shards}"
+        given = ["--study", study, "--results", sharded / f"{shards}", "--out", out]
+        assert cfeval("cvqa", "tables", *given) == (0, "", "")
+    for name in LISTED["cvqa"]:
+        text = (tmp_path / "in-1" / f"cvqa_{name}.csv").read_text()
+        assert (text.count("\n") > 1) == (name not in OTHERS)
+    assert everything(tmp_path / "in-1") == everything(tmp_path / "in-7")

@@ -6,6 +6,7 @@ from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
 from cfeval.datasets.sample import Sample
+from cfeval.edct.files import stage_files
 from cfeval.edct.records import (
     Baseline,
     Condition,
@@ -42,17 +43,14 @@ def edits_of(condition: Condition) -> list[tuple[str, int]]:
 
 
 def _write_condition(results: Path, condition: Condition) -> Path:
-    below = f"{condition.dataset}/{condition.vlm}/{condition.writer}/{condition.protocol}"
     edits = edits_of(condition)
-    _write(results / f"instructions/{below}.jsonl", [_instruction(*one, condition) for one in edits])
-    _write(
-        results / f"counterfactuals/{below}/{condition.editor}.jsonl",
-        [_counterfactual(*one, condition) for one in edits],
-    )
-    _write(results / f"requeries/{below}/{condition.editor}.jsonl", [_requery(*one, condition) for one in edits])
-    path = results / f"scores/{below}/{condition.editor}/{condition.judge}.csv"
-    write_csv(path, Score, [_score(*one, condition) for one in edits])
-    return path
+    makers = {"instructions": _instruction, "counterfactuals": _counterfactual, "requeries": _requery}
+    for stage, make in makers.items():
+        [file] = stage_files(results, stage, condition, 1)
+        _write(file, [make(*one, condition) for one in edits])
+    [scores] = stage_files(results, "scores", condition, 1)
+    write_csv(scores, Score, [_score(*one, condition) for one in edits])
+    return scores
 
 
 def _write(path: Path, records: list[Record]) -> None:

@@ -1,12 +1,15 @@
 """Scores of a made-up study."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_of
+from cfeval.edct.asked import AskedTable, AskedTables
+from cfeval.edct.cli import run_tables
 from cfeval.edct.files import stage_files
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Condition, Score
@@ -70,6 +73,15 @@ def write_scores(results: Path, given: Iterable[Score], shards: int = 1) -> None
     for one, rows in by_condition(given).items():
         for number, file in enumerate(stage_files(results, "scores", one, shards)):
             write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
+
+
+def write_tables(out: Path, results: Path, tables: Mapping[str, AskedTable], **settings: object) -> None:
+    """Have tables made into a folder, as the workflow asks for them."""
+    asked = AskedTables(tables=tables, **{"interval": Interval(resamples=100), **settings})
+    with TemporaryDirectory() as folder:
+        study = Path(folder, "study.json")
+        study.write_text(asked.as_json())
+        run_tables(study, out, results)
 
 
 def rows_of(given: Iterable[Score]) -> list[Row]:

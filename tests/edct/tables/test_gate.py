@@ -7,13 +7,13 @@ import pytest
 
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import ImageRef, Status
+from cfeval.edct.asked import AskedTable
 from cfeval.edct.files import stage_files
 from cfeval.edct.records import Condition, Counterfactual, EditAttempt, Verification
 from cfeval.edct.tables import gate
 from cfeval.edct.tables.gate import GateRow
 from cfeval.report.tables import latex, markdown
-from tests.conftest import Run
-from tests.edct.tables.study import condition, made_of
+from tests.edct.tables.study import condition, made_of, write_tables
 
 PLAIN, GATED = condition(editor="flawed"), condition(editor="flawed-gated")
 OTHER = condition(editor="flawed-gated", vlm="prior")
@@ -99,14 +99,18 @@ def test_readers_see_every_fault_with_its_interval() -> None:
     assert "Empty: " in markdown(gate.render([]))
 
 
-def test_it_is_made_of_counterfactuals_however_they_are_cut(cfeval: Run, tmp_path: Path) -> None:
+def test_it_is_made_of_counterfactuals_however_they_are_cut(tmp_path: Path) -> None:
     for shards in (1, 2):
         for one, records in RECORDS.items():
             for number, file in enumerate(stage_files(tmp_path / f"{shards}", "counterfactuals", one, shards)):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_jsonl(file, [record for n, record in enumerate(records) if n % shards == number])
-        asked = ["--conditions", f"[{','.join(one.model_dump_json() for one in RECORDS)}]", "--shards", shards]
-        given = ["--results", tmp_path / f"{shards}", *asked, "--out", tmp_path / f"t{shards}"]
-        assert cfeval("stage", "edct", "table", "gate", *given)[0] == 0
-    assert (tmp_path / "t1.csv").read_bytes() == (tmp_path / "t2.csv").read_bytes()
-    assert (tmp_path / "t1.csv").read_text().count("\n") == 8
+        write_tables(
+            tmp_path / f"t{shards}",
+            tmp_path / f"{shards}",
+            {"gate": AskedTable(conditions=tuple(RECORDS))},
+            shards=shards,
+        )
+    made, again = (tmp_path / f"t{shards}" / "edct_gate.csv" for shards in (1, 2))
+    assert made.read_bytes() == again.read_bytes()
+    assert made.read_text().count("\n") == 8

@@ -20,18 +20,16 @@ BLOCK = "{dataset: [d], vlm: [m], writer: [w], editor: [e], judge: [j]}"
 ASKED = PARAMS.format(shards=1).replace("tables: {", f"tables: {{more: {{half_faithful: [{BLOCK}]}}, ")
 """The parameters of a study that asks for the table."""
 RUN = """
-import json, sys
-from pathlib import Path
+import json
 from cfeval import cli
-from cfeval.config import parse, read
-from cfeval.core.provenance.plans import Planner
-from cfeval.jobs import jobs
+from cfeval.audit.whole import whole
+from cfeval.core.record import read, record_of
 from cfeval.results import Results
-[job] = [job for job in jobs(parse(read(Path("params.yaml"))), "results", "edct") if "half_faithful" in job.sidecar]
-assert cli.run(["stage", *job.command]) == 0
+[job] = [job for job in whole().jobs(["edct"]) if job.rule == "edct_tables"]
+assert cli.run(job.words) == 0
 frame = Results("results").tables["edct_half_faithful"]
-code = Planner(memory=None).sources.closure(job.code["table.half_faithful"])
-print(json.dumps([job.outputs, frame["answer_alone"].tolist(), "half_faithful" in code.modules]))
+[step] = read(record_of(job.words))
+print(json.dumps([frame["answer_alone"].tolist(), "half_faithful" in step["code"]]))
 """
 
 
@@ -54,13 +52,12 @@ def test_a_package_adds_a_table_by_one_file_and_a_line_of_parameters(tmp_path: P
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    outputs, alone, known = json.loads(done.stdout.splitlines()[-1])
-    assert outputs == [f"{EDCT}/tables/edct_half_faithful.{ending}" for ending in ("csv", "md", "tex")]
+    alone, known = json.loads(done.stdout.splitlines()[-1])
     assert known
     [file] = (study / EDCT / "scores").rglob("*.csv")
     judged = [row for row in csv.DictReader(file.read_text().splitlines()) if row["pcs"] and row["ncc"]]
     assert alone == [round(sum(row["pcs"] == "1" and row["ncc"] == "0" for row in judged) / len(judged), 4)]
-    shown = (study / outputs[1]).read_text()
+    shown = (study / EDCT / "tables/edct_half_faithful.md").read_text()
     assert "| Answer alone | Explanation alone |" in shown
 
 

@@ -1,6 +1,5 @@
 """Record files and a table of a made-up vce study, as the pipeline lays them out."""
 
-import json
 from pathlib import Path
 
 from cfeval.core.images import Image, folder_of
@@ -8,6 +7,7 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.report.tables import write_table
+from cfeval.vce.asked import Conditions
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
 from cfeval.vce.tables.hypotheses import TABLE, HypothesisRow
 from tests.conftest import Run
@@ -70,10 +70,9 @@ def write_study(folder: Path, shards: int = 1) -> None:
 def make_report(cfeval: Run, folder: Path, shards: int = 1) -> Path:
     """The page of the made-up study."""
     write_study(folder / "vce", shards)
-    conditions = json.dumps([one.model_dump() for one in CONDITIONS])
-    out = folder / "vce/report/index.html"
-    given = ["--results", folder / "vce", "--conditions", conditions, "--tables", folder / "vce/tables"]
-    assert cfeval("stage", "vce", "report", *given, "--shards", shards, "--out", out) == (0, "", "")
+    told, out = folder / "study.json", folder / "vce/report/index.html"
+    told.write_text(Conditions(conditions=CONDITIONS, shards=shards).as_json())
+    assert cfeval("vce", "report", "--study", told, "--results", folder / "vce", "--out", out) == (0, "", "")
     return out
 
 

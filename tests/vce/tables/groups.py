@@ -1,7 +1,6 @@
 """Groups for the tables' tests: the ones that DBVCE's authors published, and small ones."""
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -82,11 +81,6 @@ def write_groups(folder: Path, groups: Iterable[GroupScore]) -> list[VceConditio
 def condition_file(folder: Path, of: VceCondition) -> Path:
     """The file of a condition where it is in one piece."""
     return folder / of.image_set / of.denoiser / of.classifier / f"{of.method}.jsonl"
-
-
-def conditions_json(conditions: Iterable[VceCondition]) -> str:
-    """Conditions as the command line takes them."""
-    return json.dumps([one.model_dump() for one in conditions])
 
 
 def made_of(
