@@ -8,9 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
-from cfeval.testbed.agents.crops import WINDOW, Floats, box_around, box_blur, check_size, halve, light_of
+from cfeval.testbed.agents.crops import (
+    WINDOW,
+    Floats,
+    box_around,
+    box_blur,
+    check_size,
+    dilated,
+    eroded,
+    halve,
+    light_of,
+)
 from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode_prompts, paint, standard_normal
 from cfeval.testbed.models.layers import Array, Weights, sigmoid, to_floats
 from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases, knows
@@ -204,7 +213,8 @@ def _compose(image: Pixels, job: _Job, window: Floats) -> Painting:
     moved = np.abs(painted.astype(int) - image.astype(int)).max(2) > _MOVED
     mask = np.zeros(image.shape[:2], dtype=bool)
     mask[cut] = job.mask > 0.5
-    mask &= np.asarray(ndimage.binary_dilation(ndimage.binary_opening(moved & mask), iterations=2), dtype=bool)
+    opened = dilated(eroded(moved & mask))
+    mask &= dilated(opened, times=2)
     return Painting(np.where(mask[..., None], painted, image), mask)
 
 
