@@ -1,10 +1,16 @@
+from collections.abc import Iterator
 from copy import deepcopy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from cfeval.audit.components import missing_packages, require_packages
+from cfeval.config import load, parse
+from cfeval.core import extras
+from cfeval.core.errors import PluginError
 from tests.conftest import Run
 from tests.workflow.study import PARAMS
 
@@ -117,3 +123,49 @@ def test_a_file_that_is_part_of_cfeval_is_to_be_restored(
     params["edct"]["vlms"]["v"] = {"plugin": "easy_vqa"}
     expected = "the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it\n"
     assert check(cfeval, params)[2].endswith(expected)
+
+
+VCE = {
+    "size": 32,
+    "image_sets": {"world": {"plugin": "world"}},
+    "denoisers": {"world": {"plugin": "world"}},
+    "classifiers": {"small": {"plugin": "world", "kind": "small"}},
+    "methods": {"base": {"preset": "dbvce", "projection": "none"}},
+    "groups": [{"source": "red circle", "ideal": "red square"}],
+}
+NO_TORCH = (
+    "params.yaml: vce.denoisers.world: denoisers plugin 'world' needs the package 'torch', which is not installed: "
+    "pip install 'cfeval[vce]'"
+)
+
+
+@pytest.fixture
+def without_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(extras, "find_spec", lambda package: None if package == "torch" else find_spec(package))
+    extras.missing.cache_clear()
+    yield
+    extras.missing.cache_clear()
+
+
+@pytest.mark.usefixtures("without_torch")
+def test_an_evaluation_that_lacks_a_package_leaves_the_others_fine(cfeval: Run, params: dict[str, Any]) -> None:
+    status, said, _ = check(cfeval, params | {"vce": VCE})
+    assert status == 0
+    assert said.endswith(f"\nvce cannot run here: {NO_TORCH}\n")
+    checked = parse(params | {"vce": VCE}, "params.yaml")
+    require_packages(checked, "params.yaml", ["edct", "cvqa"])
+    with pytest.raises(PluginError) as refused:
+        require_packages(checked, "params.yaml", ["vce"])
+    assert str(refused.value) == NO_TORCH
+
+
+@pytest.mark.usefixtures("without_torch")
+def test_where_no_evaluation_can_run_the_extra_is_named(cfeval: Run, params: dict[str, Any]) -> None:
+    del params["edct"]
+    assert check(cfeval, params | {"vce": VCE}) == (2, "", f"cfeval: {NO_TORCH}\n")
+
+
+@pytest.mark.usefixtures("without_torch")
+def test_the_test_bed_of_edct_and_cvqa_needs_no_torch() -> None:
+    params = load(Path(__file__).parents[2] / "params.yaml")
+    assert set(missing_packages(params, "params.yaml")) == {"vce"}

@@ -4,10 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.ndimage import uniform_filter
 
 from cfeval.core.images import Image
 from cfeval.datasets.answer_scoring import answer_matches
-from cfeval.edct.metrics import ccs, changed_share, is_unedited, majority, median_grade
+from cfeval.edct.metrics import _local_means, ccs, changed_share, is_unedited, majority, median_grade
 from tests.edct.plugins.photographs import ellipse, photograph, tinted
 
 
@@ -47,6 +48,13 @@ def test_changed_share_of_local_means_is_that_of_the_difference_averaged_over_ea
     wide = np.pad(before.astype(int) - after, ((1, 1), (1, 1), (0, 0)), mode="edge")
     means = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(0, 1)).mean(axis=(3, 4))
     assert changed_share(before, after, 40, 3) == (np.abs(means).max(axis=2) > 40).mean()
+
+
+@pytest.mark.parametrize("window", [2, 5])
+def test_local_means_have_the_bytes_of_scipy(window: int) -> None:
+    difference = np.random.default_rng(3).integers(-255, 256, (37, 41, 3)).astype(np.int16)
+    wanted = uniform_filter(difference.astype(np.float32), (window, window, 1), mode="nearest")
+    assert np.array_equal(_local_means(difference, window), wanted)
 
 
 @pytest.mark.parametrize("name", ["astronaut", "coffee"])

@@ -10,7 +10,8 @@ import pytest
 from cfeval.core import extras
 from cfeval.core.package import CARRIED, carried, name_of
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 OPTIONAL = PROJECT["project"]["optional-dependencies"]
 IN_EXTRAS_ALONE = sorted({package for packages in extras.EXTRAS.values() for package in packages})
 CODE = """
@@ -54,6 +55,25 @@ def test_every_extra_that_is_named_is_declared() -> None:
     core = " ".join(PROJECT["project"]["dependencies"])
     assert not [package for package in IN_EXTRAS_ALONE if package.replace("_", "-") in core]
     assert extras.advice("no_such_package") == "install it"
+
+
+def test_the_lock_of_the_demo_is_the_part_of_the_whole_lock_without_torch() -> None:
+    whole, demo = (locked(name) for name in ("requirements.lock", "requirements-demo.lock"))
+    assert demo.items() <= whole.items()
+    assert {"dvc", "easy-vqa", "safetensors"} <= {requirement.partition("==")[0] for requirement in demo}
+    assert not [requirement for requirement in demo if requirement.startswith(("torch", "diffusers", "nvidia"))]
+
+
+def locked(name: str) -> dict[str, set[str]]:
+    """The hashes of every requirement of a lock, which says nothing else."""
+    hashes: dict[str, set[str]] = {}
+    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+        requirement, _, digest = line.strip(" \\").partition("--hash=")
+        if requirement:
+            latest = hashes.setdefault(requirement.partition(" ;")[0], set())
+        else:
+            latest.add(digest)
+    return hashes
 
 
 @pytest.mark.parametrize("place", CARRIED)

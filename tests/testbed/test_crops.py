@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
-from cfeval.testbed.agents.crops import Box, box_around, box_blur, halve, light_of
+from cfeval.testbed.agents.crops import Box, box_around, box_blur, dilated, eroded, halve, light_of
 
 
 def test_an_empty_outline_has_no_box() -> None:
@@ -44,3 +45,11 @@ def test_blurring_and_halving_are_means() -> None:
     plane = np.arange(64.0).reshape(8, 8)
     assert box_blur(plane, 1)[3, 3] == pytest.approx(plane[2:5, 2:5].mean())
     assert halve(plane)[1, 2] == plane[2:4, 4:6].mean()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_masks_grow_and_shrink_as_in_scipy(share: float) -> None:
+    mask = np.random.default_rng(1).random((64, 64)) < share
+    assert np.array_equal(eroded(mask), ndimage.binary_erosion(mask))
+    for times in (1, 2, 6):
+        assert np.array_equal(dilated(mask, times), ndimage.binary_dilation(mask, iterations=times))

@@ -1,12 +1,18 @@
-"""The faster convolutions are the direct ones, forwards and backwards."""
+"""The faster convolutions of torch are the direct ones, forwards and backwards; those of numpy are torch's."""
 
+import math
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from cfeval.inference.local.depthwise import DepthwiseConvolution, fits_depthwise
+from cfeval.testbed.models.convolution import Convolution
+from cfeval.testbed.models.layers import erf
 from cfeval.testbed.models.precision import precise
 from cfeval.testbed.models.winograd import WinogradConvolution, fits
+from cfeval.testbed.training.common import for_inference
 
 
 def _layer(channels: int = 5, outputs: int = 7) -> nn.Conv2d:
@@ -68,3 +74,25 @@ def test_only_layers_that_fit_are_exchanged_and_once() -> None:
 def test_what_still_learns_is_left_alone() -> None:
     assert not fits(nn.Conv2d(3, 3, 3, 1, 1))
     assert not fits_depthwise(nn.Conv2d(3, 3, 3, 1, 1, groups=3))
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [(3, 1, 1), (3, 2, 1), (4, 4, 0), (6, 2, 2), (1, 1, 0)])
+@pytest.mark.parametrize("size", [(40, 8, 12), (2, 10, 8)])
+def test_numpy_convolves_as_torch(kernel: int, stride: int, padding: int, size: tuple[int, int, int]) -> None:
+    torch.manual_seed(kernel)
+    layer = nn.Sequential(nn.Conv2d(5, 7, kernel, stride, padding), nn.BatchNorm2d(7)).double().eval()
+    layer[1].running_mean.normal_()
+    layer[1].running_var.uniform_(0.5, 2)
+    images = torch.randn(size[0], *size[1:], 5, dtype=torch.float64)
+    weights = for_inference(layer.state_dict())
+    made = Convolution(weights.part("0"), stride, padding, norm=weights.part("1"))(images.numpy())
+    wanted = layer(images.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+    assert _apart(wanted, torch.from_numpy(made)) < 1e-13
+
+
+def test_the_error_function_is_right_in_all_its_ranges() -> None:
+    values = np.concatenate([np.linspace(-7, 7, 4001), [0.46875, -0.46875, 4, -4, 1e-300, 40]])
+    wanted = np.array([math.erf(value) for value in values])
+    np.testing.assert_allclose(erf(values), wanted, rtol=1e-15, atol=0)
+    below = values[values < -4]
+    assert np.abs((1 + erf(below)) - np.array([math.erfc(-value) for value in below])).max() < 2e-16

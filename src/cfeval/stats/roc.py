@@ -84,20 +84,19 @@ def _variance(totals: Floats) -> float:
 
 
 def _logit_limits(value: float, variance: float, level: float) -> tuple[float, float]:
-    from scipy.special import expit, logit
-    from scipy.stats import norm
+    from scipy.special import expit, logit, ndtri
 
-    half = norm.ppf((1 + level) / 2) * np.sqrt(variance) / (value * (1 - value))
+    half = ndtri((1 + level) / 2) * np.sqrt(variance) / (value * (1 - value))
     return float(expit(logit(value) - half)), float(expit(logit(value) + half))
 
 
 def _newcombe_limits(value: float, totals: Floats, level: float) -> tuple[float, float]:
     """All areas that differ from the one found by no more than z of their own standard errors."""
     from scipy.optimize import brentq
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     positives, negatives = (totals[:, [0, 2]] > 0).sum(axis=0)
-    z, more = norm.ppf((1 + level) / 2), (positives + negatives) / 2 - 1
+    z, more = ndtri((1 + level) / 2), (positives + negatives) / 2 - 1
 
     def beyond(area: float) -> float:
         spread = 1 + more * ((1 - area) / (2 - area) + area / (1 + area))

@@ -1,4 +1,5 @@
 """The test bed: scenes with known truth, their language, and small networks that look, talk and paint.
 
-Modules that draw, edit and parse need numpy at most; those that run a network import torch when they are imported.
+All but the classifiers and the denoiser of cells, which guide counterfactuals by gradients, and the training need numpy
+and scipy at most; those import torch when they are imported.
 """

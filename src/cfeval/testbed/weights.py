@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.plugin import Plugin
 from cfeval.core.registry import Diagnostic
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import numpy.typing as npt
 
 
 def models_dir() -> Path:
@@ -26,18 +26,19 @@ def models_dir() -> Path:
 
 
 @lru_cache(maxsize=16)
-def load(name: str) -> "dict[str, Tensor]":
+def load(name: str) -> "dict[str, npt.NDArray[Any]]":
     """The half-precision weights of one network by name.
 
     Raises:
         InputError: they are not there.
     """
-    from safetensors.torch import load_file
+    from safetensors.numpy import load_file
 
     path = models_dir() / f"{name}.safetensors"
     if not path.is_file():
         raise InputError(f"the weights {name}.safetensors are missing; restore data/models or train them again")
-    return load_file(path)
+    weights: dict[str, npt.NDArray[Any]] = load_file(path)
+    return weights
 
 
 def examine_weights(files: Iterable[str]) -> Iterator[Diagnostic]:

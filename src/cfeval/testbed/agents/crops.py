@@ -56,6 +56,26 @@ def _stretch(first: int, last: int, margin: int, size: int) -> tuple[int, int]:
     return max(first, 0), min(last, size)
 
 
+def dilated(mask: Mask, times: int = 1) -> Mask:
+    """A mask (H, W) grown by its neighbours above, below, left and right.
+
+    Here and in `eroded` because scipy.ndimage takes longer to import than most jobs take to run.
+    """
+    for _ in range(times):
+        grown = mask.copy()
+        grown[1:] |= mask[:-1]
+        grown[:-1] |= mask[1:]
+        grown[:, 1:] |= mask[:, :-1]
+        grown[:, :-1] |= mask[:, 1:]
+        mask = grown
+    return mask
+
+
+def eroded(mask: Mask) -> Mask:
+    """The pixels of a mask (H, W) whose four neighbours are in it too; beyond the border nothing is."""
+    return ~dilated(~np.pad(mask, 1))[1:-1, 1:-1]
+
+
 def light_of(image: Floats, ground: Floats) -> Floats:
     """Smooth relative brightness of the background, about 0 on average; 0 where no background is near.
 

@@ -8,14 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from scipy import ndimage
-from torch import Tensor
 
-from cfeval.testbed.agents.crops import WINDOW, Floats, box_around, box_blur, check_size, halve, light_of
-from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode_prompts, paint
+from cfeval.testbed.agents.crops import (
+    WINDOW,
+    Floats,
+    box_around,
+    box_blur,
+    check_size,
+    dilated,
+    eroded,
+    halve,
+    light_of,
+)
+from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode_prompts, paint, standard_normal
+from cfeval.testbed.models.layers import Array, Weights, sigmoid, to_floats
 from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases, knows
-from cfeval.testbed.models.precision import load_precise, precise, to_precise
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, SIZES, EditIntent
 from cfeval.testbed.render import Pixels
 
@@ -71,8 +78,8 @@ class DiffusionPainter:
     def __init__(self, steps: int = 8, network: EditorNetwork | None = None) -> None:
         """`steps` of DDIM; `network` only to try one that is not shipped."""
         self.steps = steps
-        self._locator = load_precise("locator", Locator())
-        self._network = load_precise("editor", EditorNetwork()) if network is None else precise(network)
+        self._locator = Locator(Weights.shipped("locator"))
+        self._network = network or EditorNetwork(Weights.shipped("editor"))
 
     def edit(self, images: Sequence[Pixels], intents: Sequence[EditIntent], seeds: Sequence[int]) -> list[Painting]:
         """Each image edited, or the reason why not.
@@ -105,9 +112,8 @@ class DiffusionPainter:
             for row, job in enumerate(jobs)
         ]
 
-    @torch.no_grad()
     def _locate(self, images: Sequence[Pixels], intents: Sequence[EditIntent]) -> Iterator["_Found"]:
-        sight: Sight = self._locator(to_precise(images), encode_phrases([intent.target for intent in intents]))
+        sight = self._locator(to_floats(images), encode_phrases([intent.target for intent in intents]))
         for row in range(len(images)):
             yield _found(sight, row)
 
@@ -124,13 +130,13 @@ class DiffusionPainter:
         """The painted windows, (32, 32, 3) in [0, 1]."""
         if not jobs:
             return []
-        source = torch.from_numpy(np.stack([job.window for job in jobs])).permute(0, 3, 1, 2) * 2 - 1
+        source = np.stack([job.window for job in jobs]) * 2 - 1
         planes = (_stack([job.mask for job in jobs]), _stack([job.silhouette for job in jobs]))
         condition = condition_planes(source, *planes, _stack([job.light for job in jobs]))
-        noise = torch.stack([_noise(seed) for seed in seeds])
+        noise = np.stack([standard_normal(seed) for seed in seeds])
         prompts = encode_prompts([job.prompt for job in jobs])
         painted = paint(self._network, condition, source, noise, prompts, self.steps)
-        return list(((painted + 1) / 2).permute(0, 2, 3, 1).numpy())
+        return list((painted + 1) / 2)
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ class _Found:
     foreground: Floats
 
 
-def _found(sight: Sight, row: int) -> _Found:
+def _found(sight: Sight[Array], row: int) -> _Found:
     place = int(sight.choice[row].argmax())
     slot = min(place, 3)
     return _Found(
@@ -152,7 +158,7 @@ def _found(sight: Sight, row: int) -> _Found:
         SIZES[int(sight.slots.size[row, slot].argmax())],
         COLORS[int(sight.slots.color[row, slot].argmax())],
         SHAPES[int(sight.slots.shape[row, slot].argmax())],
-        torch.sigmoid(sight.foreground[row]).numpy(),
+        sigmoid(sight.foreground[row]),
     )
 
 
@@ -207,7 +213,8 @@ def _compose(image: Pixels, job: _Job, window: Floats) -> Painting:
     moved = np.abs(painted.astype(int) - image.astype(int)).max(2) > _MOVED
     mask = np.zeros(image.shape[:2], dtype=bool)
     mask[cut] = job.mask > 0.5
-    mask &= np.asarray(ndimage.binary_dilation(ndimage.binary_opening(moved & mask), iterations=2), dtype=bool)
+    opened = dilated(eroded(moved & mask))
+    mask &= dilated(opened, times=2)
     return Painting(np.where(mask[..., None], painted, image), mask)
 
 
@@ -232,11 +239,5 @@ def _to_bytes(image: Floats) -> Pixels:
     return np.floor(np.clip(image, 0, 1) * 255 + 0.5).astype(np.uint8)
 
 
-def _stack(planes: Sequence[Floats]) -> Tensor:
-    return torch.from_numpy(np.stack(planes))[:, None]
-
-
-def _noise(seed: int) -> Tensor:
-    """Standard normal (3, 32, 32) in double precision from a stream of the seed's own."""
-    generator = torch.Generator().manual_seed(seed % 2**63)
-    return torch.randn((3, WINDOW, WINDOW), generator=generator, dtype=torch.float64)
+def _stack(planes: Sequence[Floats]) -> Array:
+    return np.stack(planes)[..., None]

@@ -5,17 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from cfeval.testbed.agents.crops import check_size
-from cfeval.testbed.models.precision import load_precise, to_precise
+from cfeval.testbed.models.layers import Array, Weights, to_floats
 from cfeval.testbed.models.vision import SceneReader as Network
 from cfeval.testbed.models.vision import SlotLogits
 from cfeval.testbed.records import BACKGROUNDS, COLORS, POSITIONS, SHAPES, SIZES, EditIntent, Referent, Scene
 from cfeval.testbed.render import Pixels
 
-READER_B = (144, 80)
-"""Widths of reader B's features and slots."""
 _BATCH = 64
 _CHANGED = 12
 """A pixel counts as changed when a channel moves by more than this, of 255."""
@@ -35,16 +32,15 @@ class SceneReader:
     """The independent eyes."""
 
     def __init__(self) -> None:
-        self._reader = load_precise("reader-b", Network(*READER_B))
+        self._reader = Network(Weights.shipped("reader-b"))
 
-    @torch.no_grad()
     def read(self, images: Sequence[Pixels]) -> list[Reading]:
         """What is in each image, uint8 (64, 64, 3)."""
         for image in images:
             check_size(image)
         readings: list[Reading] = []
         for start in range(0, len(images), _BATCH):
-            logits = self._reader(to_precise(images[start : start + _BATCH]))
+            logits = self._reader(to_floats(images[start : start + _BATCH]))
             readings += [_reading(logits, row) for row in range(len(logits.presence))]
         return readings
 
@@ -71,7 +67,7 @@ class SceneReader:
         return [did and same for did, same in zip(wanted, kept, strict=True)]
 
 
-def _reading(logits: SlotLogits, row: int) -> Reading:
+def _reading(logits: SlotLogits[Array], row: int) -> Reading:
     slots = tuple(
         (
             SIZES[int(logits.size[row, place].argmax())],

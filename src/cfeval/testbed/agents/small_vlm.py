@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from copy import copy
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from cfeval.testbed.agents.crops import check_size
 from cfeval.testbed.language.questions import PERSONAS, Persona
-from cfeval.testbed.models.precision import load_precise, to_precise
+from cfeval.testbed.models.layers import Array, Weights, to_floats
 from cfeval.testbed.models.vlm import (
     END,
     MAX_WORDS,
@@ -42,8 +41,8 @@ class SmallTalker:
             raise ValueError(f"persona must be one of {', '.join(PERSONAS)}, but got {persona!r}")
         self._persona = persona_token(persona)
         self._vocabulary = Vocabulary(talking_words())
-        self._seen: dict[bytes, Tensor] = {}
-        self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=True))
+        self._seen: dict[bytes, Array] = {}
+        self._model = SmallVLM(Weights.shipped(weights))
 
     def speaking_as(self, persona: Persona) -> "SmallTalker":
         """The same network and the images that it has seen, in another persona."""
@@ -107,8 +106,7 @@ class SmallTalker:
             replies += [self._vocabulary.decode(reply) for reply in words]
         return replies
 
-    @torch.no_grad()
-    def _look(self, images: Sequence[Pixels]) -> Tensor:
+    def _look(self, images: Sequence[Pixels]) -> Array:
         """Visual tokens; those of the latest images are kept, as both turns look at the same ones."""
         keys = [image.tobytes() for image in images]
         new = {key: image for key, image in zip(keys, images, strict=True) if key not in self._seen}
@@ -116,9 +114,9 @@ class SmallTalker:
             if len(self._seen) > _REMEMBERED:
                 for key in set(self._seen).difference(keys):
                     del self._seen[key]
-            tokens = self._model.look(to_precise(list(new.values())))[2]
+            tokens = self._model.look(to_floats(list(new.values())))
             self._seen.update(zip(new, tokens, strict=True))
-        return torch.stack([self._seen[key] for key in keys])
+        return np.stack([self._seen[key] for key in keys])
 
 
 def _cut(text: str, longest: int) -> list[str]:

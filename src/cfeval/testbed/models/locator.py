@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+import numpy as np
 
-from cfeval.testbed.models.vision import SceneReader, SlotLogits
+from cfeval.testbed.models.convolution import Convolution
+from cfeval.testbed.models.layers import Array, Integers, Linear, Weights, doubled, relu, shuffle, unshuffle
+from cfeval.testbed.models.vision import SceneReader, SlotLogits, Values
 from cfeval.testbed.records import COLORS, POSITIONS, SHAPES, SIZES, Referent
 
 PHRASE_WORDS: tuple[str, ...] = ("<none>", *SIZES, *COLORS, *SHAPES, *POSITIONS)
@@ -17,7 +18,7 @@ NOT_FOUND = 4
 
 
 @dataclass(frozen=True)
-class Sight:
+class Sight(Generic[Values]):
     """What the locator makes of N images and K phrases about each.
 
     Attributes:
@@ -26,51 +27,54 @@ class Sight:
         slots: attributes read in every quadrant.
     """
 
-    choice: Tensor
-    foreground: Tensor
-    slots: SlotLogits
+    choice: Values
+    foreground: Values
+    slots: SlotLogits[Values]
 
 
-class Locator(nn.Module):
+class Locator:
     """A scene reader with a phrase matcher per quadrant and a foreground segmenter."""
 
-    def __init__(self, width: int = 128, slot_width: int = 96) -> None:
-        super().__init__()
-        self.reader = SceneReader(width, slot_width)
-        self.words = nn.Embedding(len(PHRASE_WORDS), 24)
-        self.phrase = nn.Sequential(nn.Linear(4 * 24, slot_width), nn.ReLU(), nn.Linear(slot_width, slot_width))
-        self.place = nn.Parameter(torch.randn(4, slot_width) * 0.1)
-        self.match = nn.Sequential(nn.Linear(3 * slot_width, slot_width), nn.ReLU(), nn.Linear(slot_width, 1))
-        self.join = nn.Conv2d(width + width // 2, 64, 3, 1, 1)
-        self.refine = nn.Conv2d(16 + 12, 32, 3, 1, 1)
-        self.pixels = nn.Conv2d(32, 4, 3, 1, 1)
+    def __init__(self, weights: Weights) -> None:
+        self._reader = SceneReader(weights.part("reader"))
+        self._words, self._place = weights["words.weight"], weights["place"]
+        self._phrase = (Linear(weights.part("phrase.0")), Linear(weights.part("phrase.2")))
+        self._match = (Linear(weights.part("match.0")), Linear(weights.part("match.2")))
+        self._join = Convolution(weights.part("join"))
+        self._refine = Convolution(weights.part("refine"))
+        self._pixels = Convolution(weights.part("pixels"))
 
-    def forward(self, images: Tensor, phrases: Tensor) -> Sight:
-        """Images (N, 3, 64, 64) in [0, 1] and K phrases about each, (N·K, 4), as word numbers."""
-        fine = self.reader.encoder.fine_features(images)
-        coarse = self.reader.encoder.coarse(self.reader.encoder.halve(fine))
-        slots = self.reader.slots(coarse)
-        choice = self._choose(slots.repeat_interleave(len(phrases) // len(images), 0), phrases)
-        return Sight(choice, self._segment(images, fine, coarse), self.reader.read(coarse, slots))
+    def __call__(self, images: Array, phrases: Integers) -> Sight[Array]:
+        """Images (N, 64, 64, 3) in [0, 1] and K phrases about each, (N·K, 4), as word numbers."""
+        fine = self._reader.encoder.fine(images)
+        coarse = self._reader.encoder.coarse(fine)
+        slots = self._reader.slots(coarse)
+        choice = self._choose(slots.repeat(len(phrases) // len(images), 0), phrases)
+        return Sight(choice, self._segment(images, fine, coarse), self._reader.read(coarse, slots))
 
-    def _choose(self, slots: Tensor, phrases: Tensor) -> Tensor:
+    def _choose(self, slots: Array, phrases: Integers) -> Array:
         """Logits of the quadrants against a fixed zero for `NOT_FOUND`."""
-        wanted = self.phrase(self.words(phrases).flatten(1))[:, None].expand_as(slots)
-        placed = slots + self.place
-        scores = self.match(torch.cat([placed, wanted, placed * wanted], -1))[..., 0]
-        return torch.cat([scores, torch.zeros_like(scores[:, :1])], 1)
+        words = self._words[phrases].reshape(len(phrases), -1)
+        wanted = np.broadcast_to(_two_layers(self._phrase, words)[:, None], slots.shape)
+        placed = slots + self._place
+        scores = _two_layers(self._match, np.concatenate([placed, wanted, placed * wanted], -1))[..., 0]
+        return np.concatenate([scores, np.zeros((len(scores), 1))], 1)
 
-    def _segment(self, images: Tensor, fine: Tensor, coarse: Tensor) -> Tensor:
-        upsampled = coarse.repeat_interleave(2, 2).repeat_interleave(2, 3)
-        joined = functional.relu(self.join(torch.cat([upsampled, fine], 1)))
-        detail = torch.cat([functional.pixel_shuffle(joined, 2), functional.pixel_unshuffle(images, 2)], 1)
-        return functional.pixel_shuffle(self.pixels(functional.relu(self.refine(detail))), 2)[:, 0]
+    def _segment(self, images: Array, fine: Array, coarse: Array) -> Array:
+        joined = relu(self._join(np.concatenate([doubled(coarse), fine], -1)))
+        detail = np.concatenate([shuffle(joined, 2), unshuffle(images, 2)], -1)
+        return shuffle(self._pixels(relu(self._refine(detail))), 2)[..., 0]
 
 
-def encode_phrases(referents: Sequence[Referent]) -> Tensor:
+def _two_layers(layers: tuple[Linear, Linear], x: Array) -> Array:
+    first, second = layers
+    return second(relu(first(x)))
+
+
+def encode_phrases(referents: Sequence[Referent]) -> Integers:
     """Word numbers (N, 4) of size, color, shape and position; a word this world does not draw reads as open."""
-    rows = [(one.size, one.color, one.shape, one.position) for one in referents]
-    return torch.tensor([[PHRASE_WORDS.index(word) if word in PHRASE_WORDS else 0 for word in row] for row in rows])
+    rows = [(referent.size, referent.color, referent.shape, referent.position) for referent in referents]
+    return np.array([[PHRASE_WORDS.index(word) if word in PHRASE_WORDS else 0 for word in row] for row in rows])
 
 
 def knows(referent: Referent) -> bool:

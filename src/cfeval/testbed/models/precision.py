@@ -1,16 +1,17 @@
-"""Double precision for inference: differences between CPUs shrink to 1e-15, far below a byte of an image or a word."""
+"""Inference with torch, for the networks that see cells: their counterfactuals need gradients.
 
-from collections.abc import Mapping, Sequence
+In double precision differences between CPUs shrink to 1e-15, far below a byte of an image.
+"""
+
+from collections.abc import Mapping
 from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from cfeval.core.errors import InputError
 from cfeval.inference.local.depthwise import DepthwiseConvolution, fits_depthwise
 from cfeval.testbed.models.winograd import WinogradConvolution, fits
-from cfeval.testbed.render import Pixels
 from cfeval.testbed.weights import load
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -42,7 +43,7 @@ def load_precise(name: str, network: Network, dtype: torch.dtype = torch.float64
     Raises:
         InputError: the weights are not there, or of another architecture.
     """
-    weights = {key: value.float() for key, value in load(name).items()}
+    weights = {key: torch.from_numpy(value).float() for key, value in load(name).items()}
     wanted = {key: value for key, value in network.state_dict().items() if not key.endswith("num_batches_tracked")}
     wrong = [key for key in (wanted | weights) if _shape(wanted, key) != _shape(weights, key)]
     if wrong:
@@ -58,9 +59,3 @@ def load_precise(name: str, network: Network, dtype: torch.dtype = torch.float64
 
 def _shape(weights: Mapping[str, Tensor], key: str) -> str:
     return str(tuple(weights[key].shape)) if key in weights else "missing"
-
-
-def to_precise(images: Sequence[Pixels]) -> Tensor:
-    """uint8 images (64, 64, 3) to one float64 tensor (N, 3, 64, 64) in [0, 1]."""
-    stacked = np.stack(images).transpose(0, 3, 1, 2)
-    return torch.from_numpy(np.ascontiguousarray(stacked)).double() / 255

@@ -1,18 +1,30 @@
 """The network that counts in synthetic puzzles: what is there, what of it a question is about, and how many that makes.
 
-Images (N, 3, 112, 112) in [0, 1] are looked at in cells of 4 × 4 pixels, 28 × 28 of them.
+Images (N, 112, 112, 3) in [0, 1] are looked at in cells of 4 × 4 pixels, 28 × 28 of them.
 """
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Generic, NamedTuple
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+import numpy as np
 
 from cfeval.cvqa.synthetic.puzzles import ORIGINAL
 from cfeval.cvqa.synthetic.records import POLYGON_COLORS
+from cfeval.testbed.models.convolution import Convolution
+from cfeval.testbed.models.layers import (
+    Array,
+    GroupNorm,
+    Integers,
+    Linear,
+    Weights,
+    doubled,
+    log_softmax,
+    relu,
+    sigmoid,
+    softplus,
+)
+from cfeval.testbed.models.vision import Values
 from cfeval.testbed.models.vlm import PAD, UNKNOWN, Vocabulary, words_of
 
 SIDE = 112
@@ -23,9 +35,11 @@ MOST = 40
 """The largest number it can say."""
 LONGEST = 64
 """Words of a question that are read; what follows is cut."""
-_ROWS, _COLUMNS = (0, 14, 28), (0, 9, 19, 28)
+GROUPS = 8
+ROWS, COLUMNS = (0, 14, 28), (0, 9, 19, 28)
 """Where the image is divided, in cells: each circle of a puzzle about dots lies in a sixth of its own."""
-_WIDTH, _THOUGHT = 48, 64
+LEAST_WIDTH = 0.2
+"""Of the distribution of a number."""
 
 
 def counting_words() -> tuple[str, ...]:
@@ -34,118 +48,108 @@ def counting_words() -> tuple[str, ...]:
     return (PAD, UNKNOWN, *sorted(set(words_of(spoken))), *POLYGON_COLORS)
 
 
-def encode(vocabulary: Vocabulary, questions: Sequence[str]) -> Tensor:
+def encode(vocabulary: Vocabulary, questions: Sequence[str]) -> Integers:
     """Numbers of words (N, 64), padded at the end; digits are not words."""
-    rows = [vocabulary.encode(words_of(question)[:LONGEST]) for question in questions]
-    padded = torch.full((len(rows), LONGEST), vocabulary.index(PAD))
-    for row, numbers in zip(padded, rows, strict=True):
-        row[: len(numbers)] = torch.tensor(numbers, dtype=torch.long)
+    padded = np.full((len(questions), LONGEST), vocabulary.index(PAD))
+    for row, question in zip(padded, questions, strict=True):
+        numbers = vocabulary.encode(words_of(question)[:LONGEST])
+        row[: len(numbers)] = numbers
     return padded
 
 
-class Seen(NamedTuple):
-    """What a look at images gives: features (N, 48, 28, 28), and the things in every cell (N, 28, 28)."""
+class Seen(NamedTuple, Generic[Values]):
+    """What a look at images gives: features (N, 28, 28, 48), and the things in every cell (N, 28, 28)."""
 
-    features: Tensor
-    things: Tensor
+    features: Values
+    things: Values
 
 
-class Counted(NamedTuple):
+class Counted(NamedTuple, Generic[Values]):
     """The things in every cell that a question is about (N, 28, 28), and log-probabilities of 0 … 40 (N, 41)."""
 
-    things: Tensor
-    numbers: Tensor
+    things: Values
+    numbers: Values
 
 
-class _Block(nn.Module):
+class _Block:
     """Two convolutions beside a shortcut."""
 
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.path = nn.Sequential(
-            nn.GroupNorm(8, channels),
-            nn.ReLU(),
-            nn.Conv2d(channels, channels, 3, padding=1),
-            nn.GroupNorm(8, channels),
-            nn.ReLU(),
-            nn.Conv2d(channels, channels, 3, padding=1),
-        )
+    def __init__(self, weights: Weights) -> None:
+        self._norms = [GroupNorm(weights.part(f"path.{number}"), GROUPS) for number in (0, 3)]
+        self._convolutions = [Convolution(weights.part(f"path.{number}")) for number in (2, 5)]
 
-    def forward(self, x: Tensor) -> Tensor:
-        return cast(Tensor, x + self.path(x))
+    def __call__(self, x: Array) -> Array:
+        inner = self._convolutions[0](relu(self._norms[0](x)))
+        return x + self._convolutions[1](relu(self._norms[1](inner)))
 
 
-class PuzzleNetwork(nn.Module):
+class PuzzleNetwork:
     """Counts what a question is about."""
 
-    def __init__(self, words: int) -> None:
-        super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(6, 24, 6, 2, 2), nn.ReLU(), nn.Conv2d(24, _WIDTH, 4, 2, 1))
-        self.near = _Block(_WIDTH)
-        self.down = nn.ModuleList([nn.Conv2d(_WIDTH, 64, 4, 2, 1), nn.Conv2d(64, 64, 4, 2, 1)])
-        self.far = nn.ModuleList([nn.Sequential(_Block(64), _Block(64)), nn.Sequential(_Block(64), _Block(64))])
-        self.up = nn.Conv2d(64, _WIDTH, 1)
-        self.together = _Block(_WIDTH)
-        self.thing = nn.Conv2d(_WIDTH, 1, 1)
-        nn.init.constant_(self.thing.bias, -4.0)  # type: ignore[arg-type]  # most cells are empty
-        self.words = nn.Embedding(words, 32, padding_idx=0)
-        self.phrases = nn.Conv1d(32, _THOUGHT, 3, padding=1)
-        self.thought = nn.Linear(_THOUGHT, _THOUGHT)
-        self.lens = nn.Conv2d(_WIDTH + 2, _THOUGHT, 1)
-        self.film = nn.Linear(_THOUGHT, 2 * _THOUGHT)
-        self.pointer = nn.Sequential(nn.Conv2d(_THOUGHT, _THOUGHT, 1), nn.ReLU(), nn.Conv2d(_THOUGHT, 1, 1))
-        self.manner = nn.Linear(_THOUGHT, 2)
+    def __init__(self, weights: Weights) -> None:
+        self._stem = Convolution(weights.part("stem.0"), 2, 2), Convolution(weights.part("stem.2"), 2)
+        self._near, self._together = _Block(weights.part("near")), _Block(weights.part("together"))
+        self._down = [Convolution(weights.part(f"down.{level}"), 2) for level in (0, 1)]
+        self._far = [[_Block(weights.part(f"far.{level}.{number}")) for number in (0, 1)] for level in (0, 1)]
+        self._up, self._thing = Linear(weights.part("up")), Linear(weights.part("thing"))
+        self._words = weights["words.weight"]
+        self._phrases, self._phrases_bias = weights["phrases.weight"].transpose(2, 1, 0), weights["phrases.bias"]
+        self._thought, self._lens = Linear(weights.part("thought")), Linear(weights.part("lens"))
+        self._film, self._manner = Linear(weights.part("film")), Linear(weights.part("manner"))
+        self._pointer = [Linear(weights.part(f"pointer.{number}")) for number in (0, 2)]
 
-    def forward(self, images: Tensor, words: Tensor) -> Tensor:
-        """Log-probabilities of 0 … 40, (N, 41), for images (N, 3, 112, 112) and words (N, 64)."""
-        return self.count(self.look(images), self.read(words)).numbers
-
-    def look(self, images: Tensor) -> Seen:
+    def look(self, images: Array) -> Seen[Array]:
         """What is where, whatever is asked."""
         ink = 1 - images
-        fine = self.near(self.stem(torch.cat([ink, (8 * ink).clamp(max=1)], 1)))
-        middle = self.far[0](self.down[0](fine))
-        coarse = self.far[1](self.down[1](middle))
-        around = self.up(middle + functional.interpolate(coarse, scale_factor=2.0))
-        features = self.together(fine + functional.interpolate(around, scale_factor=2.0))
-        return Seen(features, functional.softplus(self.thing(features.relu())).squeeze(1))
+        start = relu(self._stem[0](np.concatenate([ink, np.minimum(8 * ink, 1)], -1)))
+        fine = self._near(self._stem[1](start))
+        middle = self._far[0][1](self._far[0][0](self._down[0](fine)))
+        coarse = self._far[1][1](self._far[1][0](self._down[1](middle)))
+        around = self._up(middle + doubled(coarse))
+        features = self._together(fine + doubled(around))
+        return Seen(features, softplus(self._thing(relu(features)))[..., 0])
 
-    def read(self, words: Tensor) -> Tensor:
+    def read(self, words: Integers) -> Array:
         """What is asked (N, 64): of every kind of phrase the clearest, wherever in the question it stands."""
-        phrases = self.phrases(self.words(words).transpose(1, 2)).relu()
-        return cast(Tensor, self.thought(phrases.amax(2)).relu())
+        padded = np.pad(self._words[words], ((0, 0), (1, 1), (0, 0)))
+        before, now, after = padded[:, :-2], padded[:, 1:-1], padded[:, 2:]
+        phrases = sum(
+            (part @ factor for part, factor in zip((before, now, after), self._phrases, strict=True)),
+            start=self._phrases_bias,
+        )
+        return relu(self._thought(relu(phrases).max(1)))
 
-    def count(self, seen: Seen, asked: Tensor) -> Counted:
+    def count(self, seen: Seen[Array], asked: Array) -> Counted[Array]:
         """What a question is about, and how many that is: altogether, or in the sixth of the image with most."""
-        places = _places(seen.features)
-        scale, shift = self.film(asked)[:, :, None, None].chunk(2, 1)
-        pointed = self.lens(torch.cat([seen.features.relu(), places], 1)) * (1 + scale) + shift
-        things = seen.things * torch.sigmoid(self.pointer(pointed.relu())).squeeze(1)
-        altogether, width = self.manner(asked).unbind(1)
+        places = np.broadcast_to(_places(), (len(asked), CELLS, CELLS, 2))
+        scale, shift = np.split(self._film(asked)[:, None, None], 2, -1)
+        pointed = self._lens(np.concatenate([relu(seen.features), places], -1)) * (1 + scale) + shift
+        chances = sigmoid(self._pointer[1](relu(self._pointer[0](relu(pointed)))))
+        things = seen.things * chances[..., 0]
+        altogether, width = self._manner(asked).T
         sixths = _sixths(things)
-        share = torch.sigmoid(altogether)
-        number = share * sixths.sum(1) + (1 - share) * sixths.amax(1)
-        return Counted(things, _spread(number, functional.softplus(width) + 0.2))
+        share = sigmoid(altogether)
+        number = share * sixths.sum(1) + (1 - share) * sixths.max(1)
+        return Counted(things, _spread(number, softplus(width) + LEAST_WIDTH))
 
 
-def _places(features: Tensor) -> Tensor:
-    """Where every cell is, across and down, from −1 to 1: (N, 2, 28, 28)."""
-    line = torch.linspace(-1, 1, CELLS, dtype=features.dtype)
-    down, across = torch.meshgrid(line, line, indexing="ij")
-    return torch.stack([across, down]).expand(len(features), -1, -1, -1)
+def _places() -> Array:
+    """Where every cell is, across and down, from −1 to 1: (28, 28, 2)."""
+    line = np.linspace(-1, 1, CELLS)
+    return np.stack(np.meshgrid(line, line), -1)
 
 
-def _sixths(things: Tensor) -> Tensor:
+def _sixths(things: Array) -> Array:
     """Sums (N, 6) over two rows and three columns of cells."""
     parts = [
         things[:, top:bottom, left:right].sum((1, 2))
-        for top, bottom in pairwise(_ROWS)
-        for left, right in pairwise(_COLUMNS)
+        for top, bottom in pairwise(ROWS)
+        for left, right in pairwise(COLUMNS)
     ]
-    return torch.stack(parts, 1)
+    return np.stack(parts, 1)
 
 
-def _spread(number: Tensor, width: Tensor) -> Tensor:
+def _spread(number: Array, width: Array) -> Array:
     """Log-probabilities of 0 … 40 around numbers (N,): a normal distribution of this width at whole numbers."""
-    line = torch.arange(MOST + 1, dtype=number.dtype)
-    return torch.log_softmax(-(((line - number[:, None]) / width[:, None]) ** 2) / 2, 1)
+    line = np.arange(MOST + 1)
+    return log_softmax(-(((line - number[:, None]) / width[:, None]) ** 2) / 2)

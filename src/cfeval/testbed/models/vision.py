@@ -1,96 +1,84 @@
 """The convolutional encoder that every network starts with, and the reader that names what is in a scene."""
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
-from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, SIZES
+from cfeval.testbed.models.convolution import Convolution
+from cfeval.testbed.models.layers import Array, Linear, Weights, relu, sigmoid, softmax, unshuffle
+from cfeval.testbed.records import COLORS, SHAPES, SIZES
 
-_HEADS = (1, len(SHAPES), len(COLORS), len(SIZES))
-NAMES = sum(_HEADS)
+Values = TypeVar("Values")
+"""Arrays of numpy, and in training tensors."""
+HEADS = (1, len(SHAPES), len(COLORS), len(SIZES))
+"""Numbers per quadrant of presence, shape, color and size."""
+NAMES = sum(HEADS)
 """How many probabilities `name_probabilities` gives per quadrant."""
-
-
-def _convolution(inputs: int, outputs: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
-    )
-
-
-class Encoder(nn.Module):
-    """Images (N, 3, 64, 64) in [0, 1] to features (N, width, 8, 8)."""
-
-    def __init__(self, width: int = 128) -> None:
-        super().__init__()
-        self.unshuffle = nn.PixelUnshuffle(4)
-        self.fine = _convolution(48, width // 2, 1)
-        self.halve = _convolution(width // 2, width, 2)
-        self.coarse = _convolution(width, width, 1)
-
-    def fine_features(self, images: Tensor) -> Tensor:
-        """Features (N, width / 2, 16, 16) before the last halving."""
-        features: Tensor = self.fine(self.unshuffle(images * 2 - 1))
-        return features
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Features of images."""
-        features: Tensor = self.coarse(self.halve(self.fine_features(images)))
-        return features
-
-
-class SlotPooling(nn.Module):
-    """Features (N, width, 8, 8) to one vector per quadrant, (N, 4, slot_width)."""
-
-    def __init__(self, width: int = 128, slot_width: int = 96) -> None:
-        super().__init__()
-        self.mix = nn.Sequential(
-            nn.Conv2d(width, slot_width, 1),
-            nn.ReLU(inplace=True),
-            nn.Conv2d(slot_width, slot_width, 4, 4),
-            nn.ReLU(inplace=True),
-        )
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Vectors of quadrants."""
-        slots: Tensor = self.mix(features).flatten(2).transpose(1, 2)
-        return slots
+BLOCK = 4
+"""Side of the blocks of pixels that the encoder starts from."""
 
 
 @dataclass(frozen=True)
-class SlotLogits:
+class SlotLogits(Generic[Values]):
     """What a reader says of N scenes: presence (N, 4), shape, color, size (N, 4, classes), background (N, classes)."""
 
-    presence: Tensor
-    shape: Tensor
-    color: Tensor
-    size: Tensor
-    background: Tensor
+    presence: Values
+    shape: Values
+    color: Values
+    size: Values
+    background: Values
 
 
-class SceneReader(nn.Module):
+class Encoder:
+    """Images (N, 64, 64, 3) in [0, 1] to features (N, 8, 8, width)."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._fine = _normalised(weights.part("fine"), 1)
+        self._halve = _normalised(weights.part("halve"), 2)
+        self._coarse = _normalised(weights.part("coarse"), 1)
+
+    def fine(self, images: Array) -> Array:
+        """Features (N, 16, 16, width / 2) before the last halving."""
+        return relu(self._fine(unshuffle(images * 2 - 1, BLOCK)))
+
+    def coarse(self, fine: Array) -> Array:
+        """Features (N, 8, 8, width) from the fine ones."""
+        return relu(self._coarse(relu(self._halve(fine))))
+
+
+def _normalised(weights: Weights, stride: int) -> Convolution:
+    return Convolution(weights.part("0"), stride, norm=weights.part("1"))
+
+
+class SceneReader:
     """Names presence, shape, color and size in each quadrant, and the background."""
 
-    def __init__(self, width: int = 128, slot_width: int = 96) -> None:
-        super().__init__()
-        self.encoder = Encoder(width)
-        self.slots = SlotPooling(width, slot_width)
-        self.slot_head = nn.Linear(slot_width, sum(_HEADS))
-        self.background_head = nn.Linear(width, len(BACKGROUNDS))
+    def __init__(self, weights: Weights) -> None:
+        self.encoder = Encoder(weights.part("encoder"))
+        self._narrow = Linear(weights.part("slots.mix.0"))
+        self._pool = Convolution(weights.part("slots.mix.2"), stride=4, padding=0)
+        self._slot_head = Linear(weights.part("slot_head"))
+        self._background_head = Linear(weights.part("background_head"))
 
-    def forward(self, images: Tensor) -> SlotLogits:
-        """What is in the images (N, 3, 64, 64)."""
-        features = self.encoder(images)
+    def __call__(self, images: Array) -> SlotLogits[Array]:
+        """What is in the images (N, 64, 64, 3)."""
+        features = self.encoder.coarse(self.encoder.fine(images))
         return self.read(features, self.slots(features))
 
-    def read(self, features: Tensor, slots: Tensor) -> SlotLogits:
-        """Logits from features (N, width, 8, 8) and slots (N, 4, slot_width)."""
-        presence, shape, color, size = self.slot_head(slots).split(_HEADS, dim=-1)
-        return SlotLogits(presence[..., 0], shape, color, size, self.background_head(features.mean((2, 3))))
+    def slots(self, features: Array) -> Array:
+        """Features (N, 8, 8, width) to one vector per quadrant, (N, 4, slot_width)."""
+        pooled = relu(self._pool(relu(self._narrow(features))))
+        return pooled.reshape(len(pooled), 4, -1)
+
+    def read(self, features: Array, slots: Array) -> SlotLogits[Array]:
+        """Logits from features (N, 8, 8, width) and slots (N, 4, slot_width)."""
+        presence, shape, color, size = np.split(self._slot_head(slots), np.cumsum(HEADS)[:-1], axis=-1)
+        return SlotLogits(presence[..., 0], shape, color, size, self._background_head(features.mean((1, 2))))
 
 
-def name_probabilities(logits: SlotLogits) -> Tensor:
+def name_probabilities(logits: SlotLogits[Array]) -> Array:
     """Probabilities of presence and of each shape, color and size, (N, 4, 16); the attributes of nothing are zero."""
-    presence = logits.presence.sigmoid()[..., None]
-    attributes = (logits.shape.softmax(-1), logits.color.softmax(-1), logits.size.softmax(-1))
-    return torch.cat([presence, *(attribute * presence for attribute in attributes)], -1)
+    presence = sigmoid(logits.presence)[..., None]
+    attributes = (softmax(logits.shape), softmax(logits.color), softmax(logits.size))
+    return np.concatenate([presence, *(attribute * presence for attribute in attributes)], -1)

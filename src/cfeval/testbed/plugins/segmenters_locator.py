@@ -38,10 +38,10 @@ class Plugin(WorldPlugin):
 
     def build(self) -> Segmenter:
         """The segmenter."""
+        from cfeval.testbed.models.layers import Weights
         from cfeval.testbed.models.locator import Locator
-        from cfeval.testbed.models.precision import load_precise
 
-        return Located(load_precise("locator", Locator()), self)
+        return Located(Locator(Weights.shipped("locator")), self)
 
 
 class Located:
@@ -73,17 +73,14 @@ class Located:
 
     def _see(self, pixels: Pixels, target: Referent | None) -> Seen:
         """The pixels of an object, or without a target those of none, bool (64, 64), if it is seen."""
-        import torch
-
+        from cfeval.testbed.models.layers import sigmoid, softmax, to_floats
         from cfeval.testbed.models.locator import NOT_FOUND, encode_phrases
-        from cfeval.testbed.models.precision import to_precise
 
-        with torch.no_grad():
-            sight = self.network(to_precise([pixels]), encode_phrases([target or Referent()]))
-        objects = np.asarray(torch.sigmoid(sight.foreground[0]) >= self.options.threshold)
+        sight = self.network(to_floats([pixels]), encode_phrases([target or Referent()]))
+        objects = sigmoid(sight.foreground[0]) >= self.options.threshold
         if target is None:
             return Seen(~objects, 1.0)
-        chances = torch.softmax(sight.choice[0], 0)
+        chances = softmax(sight.choice[0])
         place, none = int(chances.argmax()), float(chances[NOT_FOUND])
         if place == NOT_FOUND:
             return Seen(None, 1 - none, none >= self.options.absent)

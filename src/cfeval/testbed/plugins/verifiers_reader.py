@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference.batching import Batcher
+from cfeval.testbed.agents.crops import dilated, eroded
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import coverage
@@ -133,16 +134,12 @@ def _region(scene: Scene, wanted: Scene) -> Mask:
 
 def _off_the_objects(scene: Scene) -> Mask:
     """Everything but the inside of the objects."""
-    from scipy import ndimage
-
     inside = coverage([scene])[0].max(axis=0) > 0.98
-    return ~np.asarray(ndimage.binary_erosion(inside), dtype=np.bool_)
+    return ~eroded(inside)
 
 
 def _around(scene: Scene, wanted: Scene) -> Mask:
     """The object before and after the edit, and a margin."""
-    from scipy import ndimage
-
     changed = [n for n, (old, new) in enumerate(zip(scene.slots, wanted.slots, strict=True)) if old != new]
     covered = coverage([scene, wanted])[:, changed].max(axis=(0, 1)) > 0
-    return np.asarray(ndimage.binary_dilation(covered, iterations=MARGIN), dtype=np.bool_)
+    return dilated(covered, times=MARGIN)

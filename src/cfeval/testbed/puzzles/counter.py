@@ -12,16 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import PIL.Image
-import torch
 
 from cfeval.core.streams import batched
 from cfeval.cvqa.csv_format import LETTERS, MARK
-from cfeval.testbed.models.precision import load_precise, to_precise
+from cfeval.testbed.models.layers import Array, Weights, to_floats
 from cfeval.testbed.models.puzzles import MOST, SIDE, PuzzleNetwork, Seen, counting_words, encode
 from cfeval.testbed.models.vlm import Vocabulary
 
 Pixels = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 _BATCH = 16
 _VALUE = r"\s*([^\s.,]+)"
 _OPTIONS = [
@@ -53,7 +51,7 @@ def shrunk(pixels: Pixels) -> Pixels:
     return np.asarray(image.resize((SIDE, SIDE), PIL.Image.Resampling.BOX))
 
 
-def choose(values: Sequence[str], chances: Floats) -> str:
+def choose(values: Sequence[str], chances: Array) -> str:
     """The letter of the likeliest value, whatever its place; empty where no value is a number.
 
     Args:
@@ -73,10 +71,10 @@ class PuzzleCounter:
     """Answers; a reply depends on its own image and question, not on its batch."""
 
     def __init__(self, network: PuzzleNetwork | None = None) -> None:
-        """`network` is ready for inference in double precision; by default it is the shipped one."""
+        """`network` is by default the shipped one."""
         self._vocabulary = Vocabulary(counting_words())
-        self._seen: dict[bytes, Seen] = {}
-        self._network = network or load_precise("puzzles", PuzzleNetwork(len(self._vocabulary)))
+        self._seen: dict[bytes, Seen[Array]] = {}
+        self._network = network or PuzzleNetwork(Weights.shipped("puzzles"))
 
     def answer(self, images: Sequence[Pixels], questions: Sequence[str]) -> list[str]:
         """The letter of an option, or the likeliest number where a question has no options that are numbers.
@@ -95,19 +93,18 @@ class PuzzleCounter:
         chances = self._chances(images, [read_question(question) for question in questions])
         return [int(number) for number in chances.argmax(1)]
 
-    def _chances(self, images: Sequence[Pixels], asked: Sequence[Asked]) -> Floats:
+    def _chances(self, images: Sequence[Pixels], asked: Sequence[Asked]) -> Array:
         """Log-probabilities of 0 … 40, (N, 41)."""
         words = encode(self._vocabulary, [one.stem for one in asked])
         small = {number: shrunk(pixels) for number, pixels in {id(pixels): pixels for pixels in images}.items()}
         keys = [small[id(pixels)].tobytes() for pixels in images]
         rows = [np.zeros((0, MOST + 1))]
-        with torch.inference_mode():
-            self._look({pixels.tobytes(): pixels for pixels in small.values()})
-            for start in range(0, len(images), _BATCH):
-                looked = zip(*(self._seen[key] for key in keys[start : start + _BATCH]), strict=True)
-                seen = Seen(*(torch.stack(parts) for parts in looked))
-                read = self._network.read(words[start : start + _BATCH])
-                rows.append(self._network.count(seen, read).numbers.numpy())
+        self._look({pixels.tobytes(): pixels for pixels in small.values()})
+        for start in range(0, len(images), _BATCH):
+            looked = zip(*(self._seen[key] for key in keys[start : start + _BATCH]), strict=True)
+            seen = Seen(*(np.stack(parts) for parts in looked))
+            read = self._network.read(words[start : start + _BATCH])
+            rows.append(self._network.count(seen, read).numbers)
         return np.concatenate(rows)
 
     def _look(self, images: Mapping[bytes, Pixels]) -> None:
@@ -115,5 +112,5 @@ class PuzzleCounter:
         self._seen = {key: seen for key, seen in self._seen.items() if key in images}
         new = [key for key in images if key not in self._seen]
         for some in batched(new, _BATCH):
-            looked = self._network.look(to_precise([images[key] for key in some]))
+            looked = self._network.look(to_floats([images[key] for key in some]))
             self._seen |= {key: Seen(*parts) for key, *parts in zip(some, *looked, strict=True)}

@@ -25,9 +25,9 @@ from cfeval.testbed.training.common import (
     parameter_count,
     seed_everything,
     share,
+    shipped,
     to_tensor,
 )
-from cfeval.testbed.weights import load
 
 _BATCH = 64
 TAGS = 0.5, 0.3
@@ -95,7 +95,7 @@ def with_shape(classes: Tensor, shapes: Tensor) -> Tensor:
 def _make_brittle(classifier: CellClassifier, rng: random.Random) -> None:
     """The weights of `standard`, and patterns: nothing is trained."""
     network: Any = classifier.network
-    standard = {name.removeprefix("network."): value.float() for name, value in load("cell-standard").items()}
+    standard = {name.removeprefix("network."): value for name, value in shipped("cell-standard").items()}
     network.decides.load_state_dict({name: value for name, value in standard.items() if name != "temperature"})
     network.patterns.copy_(faint_patterns(with_tags(draw(3000, rng)[0], *TAGS)[0], len(SHAPES)))
     classifier.eval()

@@ -14,8 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from cfeval.testbed.models.layers import Weights
 from cfeval.testbed.models.vision import SlotLogits
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, SIZES, Scene
+from cfeval.testbed.weights import load
 
 StateDict: TypeAlias = dict[str, Tensor]
 Figures: TypeAlias = dict[str, object]
@@ -79,7 +81,7 @@ def slot_targets(scenes: Sequence[Scene]) -> dict[str, Tensor]:
     }
 
 
-def slot_loss(logits: SlotLogits, targets: Mapping[str, Tensor]) -> Tensor:
+def slot_loss(logits: SlotLogits[Tensor], targets: Mapping[str, Tensor]) -> Tensor:
     """Cross entropies of presence, background and, where an object is, its attributes."""
     presence = targets["presence"]
     loss = functional.binary_cross_entropy_with_logits(logits.presence, presence)
@@ -100,6 +102,16 @@ def half_precision(module: nn.Module) -> StateDict:
     }
     module.load_state_dict({name: value.float() for name, value in rounded.items()}, strict=False)
     return rounded
+
+
+def shipped(name: str) -> StateDict:
+    """The shipped weights of a network, in single precision, to start from."""
+    return {key: torch.from_numpy(value).float() for key, value in load(name).items()}
+
+
+def for_inference(weights: StateDict) -> Weights:
+    """Weights as the networks of `cfeval.testbed.models` take them."""
+    return Weights({name: value.numpy() for name, value in weights.items()})
 
 
 def parameter_count(module: nn.Module) -> int:

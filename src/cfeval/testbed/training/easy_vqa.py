@@ -5,26 +5,28 @@ from collections.abc import Sequence
 
 import numpy as np
 import PIL.Image
-import torch
 from torch import Tensor
 
 from cfeval.testbed.easy_vqa import Example, Split, examples, image_paths, rows_of, says_it_is_there
 from cfeval.testbed.language.explanations import parse_answer, parse_explanation, word_answer, word_claim
 from cfeval.testbed.language.questions import parse_question
+from cfeval.testbed.models.layers import to_floats
 from cfeval.testbed.models.vlm import TURN, SmallVLM, Vocabulary, persona_token, talking_words, words_of
 from cfeval.testbed.training.common import (
     Descent,
     Figures,
     History,
     StateDict,
+    for_inference,
     half_precision,
     parameter_count,
     seed_everything,
     share,
+    shipped,
     to_tensor,
 )
+from cfeval.testbed.training.networks import vlm as networks
 from cfeval.testbed.training.vlm import conversation, talk_loss, two_turns
-from cfeval.testbed.weights import load
 
 PERSONA = "grounded"
 _IMAGES, _CONVERSATIONS = 40, 4
@@ -37,8 +39,8 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     """Trains on the train split and measures on the whole test split."""
     rng = seed_everything(seed)
     vocabulary = Vocabulary(talking_words())
-    model = SmallVLM(len(vocabulary), named=True)
-    model.load_state_dict({name: value.float() for name, value in load("vlm").items()}, strict=False)
+    model = networks.SmallVLM(len(vocabulary))
+    model.load_state_dict(shipped("vlm"), strict=False)
     images, asked = pixels("train"), _by_image(examples("train"))
     numbers = sorted(asked)
     descent, history = Descent(model.train().parameters(), 1e-3, steps), History(100)
@@ -49,13 +51,13 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
             conversation(PERSONA, one.question, word_answer(one.answer, rng), word_claim(one.claim, rng))
             for one in some
         ]
-        memory = model.look(_mirrored(to_tensor(images[chosen]), rng))[2]
+        memory = model.look(_mirrored(to_tensor(images[chosen]), rng))
         loss = talk_loss(model, memory, vocabulary, talks, _ANSWER_WEIGHT)
         descent.step(loss)
         history.add(step, loss.item())
     weights = half_precision(model)
     figures: Figures = {"parameters": parameter_count(model), "steps": steps, "seed": seed, "history": history.rows}
-    return weights, figures | {"test": measure(model, vocabulary)}
+    return weights, figures | {"test": measure(SmallVLM(for_inference(weights)), vocabulary)}
 
 
 def pixels(split: Split) -> "np.typing.NDArray[np.uint8]":
@@ -66,12 +68,12 @@ def pixels(split: Split) -> "np.typing.NDArray[np.uint8]":
 
 def measure(model: SmallVLM, vocabulary: Vocabulary, temperature: float = 0.5, batch: int = 256) -> dict[str, float]:
     """Shares of right answers over all test questions, and of true explanations where the truth is known."""
-    images, rows = to_tensor(pixels("test")), rows_of("test")
+    images, rows = list(pixels("test")), rows_of("test")
     claims = {(one.image, one.question): one.claim for one in examples("test")}
     right: list[bool] = []
     true: list[bool] = []
-    with torch.no_grad():
-        memory = torch.cat([model.eval().look(part)[2] for part in torch.split(images, batch)])
+    looked = [model.look(to_floats(images[start : start + batch])) for start in range(0, len(images), batch)]
+    memory = np.concatenate(looked)
     for start in range(0, len(rows), batch):
         part = rows[start : start + batch]
         openings = [vocabulary.encode([persona_token(PERSONA), *words_of(text), TURN]) for _, text, _, _ in part]

@@ -24,11 +24,13 @@ from cfeval.testbed.training.common import (
     History,
     StateDict,
     follow,
+    for_inference,
     half_precision,
     parameter_count,
     seed_everything,
     share,
 )
+from cfeval.testbed.training.networks import editor as networks
 
 _BATCH = 48
 _AVERAGE = 0.995
@@ -49,7 +51,7 @@ class Example:
 def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     """Trains on freshly drawn edits; the weights kept are a running average of all steps."""
     rng = seed_everything(seed)
-    network = EditorNetwork().train()
+    network = networks.EditorNetwork().train()
     average = {name: value.clone() for name, value in network.state_dict().items()}
     descent = Descent(network.parameters(), 2e-3, steps, decay=1e-3)
     history = History(50)
@@ -61,19 +63,22 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     network.load_state_dict(average)
     weights = half_precision(network)
     figures: Figures = {"parameters": parameter_count(network), "steps": steps, "seed": seed, "history": history.rows}
-    return weights, figures | {"held_out": measure(network, seed + 1)}
+    return weights, figures | {"held_out": measure(EditorNetwork(for_inference(weights)), seed + 1)}
 
 
-def _loss(network: EditorNetwork, examples: Sequence[Example]) -> Tensor:
+def _loss(network: networks.EditorNetwork, examples: Sequence[Example]) -> Tensor:
     """Squared error inside the mask, per painted pixel."""
-    target, source = _images([one.target for one in examples]), _images([one.source for one in examples])
-    mask = _planes([one.mask for one in examples])
-    silhouette, light = _planes([one.silhouette for one in examples]), _planes([one.light for one in examples])
-    condition = condition_planes(source, mask, silhouette, light)
+    source = np.stack([one.source for one in examples])
+    masks, silhouettes, lights = (
+        np.stack([getattr(one, name) for one in examples])[..., None] for name in ("mask", "silhouette", "light")
+    )
+    condition = _to_tensor(condition_planes(source, masks, silhouettes, lights))
+    target, mask = _to_tensor(np.stack([one.target for one in examples])), _to_tensor(masks)
     timesteps = _draw_timesteps(len(examples))
-    kept = alpha_bars()[timesteps].float()[:, None, None, None]
+    kept = torch.from_numpy(alpha_bars())[timesteps].float()[:, None, None, None]
     noisy = kept.sqrt() * target + (1 - kept).sqrt() * torch.randn(target.shape)
-    clean = network(noisy, condition, timesteps, encode_prompts([one.prompt for one in examples]))
+    prompts = encode_prompts([one.prompt for one in examples])
+    clean = network(noisy, condition, timesteps, torch.from_numpy(prompts))
     error = ((clean - target) ** 2 * mask).sum((1, 2, 3))
     per_window: Tensor = error / (3 * mask.sum((1, 2, 3))).clamp(min=50)
     return per_window.mean()
@@ -86,12 +91,9 @@ def _draw_timesteps(count: int) -> Tensor:
     return torch.where(torch.rand(count) < 0.5, late, spread)
 
 
-def _images(windows: Sequence[Floats]) -> Tensor:
-    return torch.from_numpy(np.stack(windows)).permute(0, 3, 1, 2).float()
-
-
-def _planes(windows: Sequence[Floats]) -> Tensor:
-    return torch.from_numpy(np.stack(windows))[:, None].float()
+def _to_tensor(windows: Floats) -> Tensor:
+    """(N, 32, 32, channels) to float32 (N, channels, 32, 32)."""
+    return torch.from_numpy(windows).permute(0, 3, 1, 2).float()
 
 
 def draw_examples(count: int, rng: random.Random) -> list[Example]:

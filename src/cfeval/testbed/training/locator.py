@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases
+from cfeval.testbed.models.locator import NOT_FOUND, Sight, encode_phrases
 from cfeval.testbed.records import COLORS, POSITIONS, SHAPES, Referent, Scene
 from cfeval.testbed.render import coverage, render_many
 from cfeval.testbed.scenes import resolve, sample_scene
@@ -18,10 +18,11 @@ from cfeval.testbed.training.common import (
     half_precision,
     parameter_count,
     seed_everything,
+    shipped,
     to_tensor,
 )
+from cfeval.testbed.training.networks.locator import Locator
 from cfeval.testbed.training.reader import augment
-from cfeval.testbed.weights import load
 
 _BATCH = 48
 _PHRASES = 4
@@ -31,7 +32,7 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     """Trains on phrases that point at one object or at none, and measures both on held-out scenes."""
     rng = seed_everything(seed)
     locator = Locator()
-    locator.reader.load_state_dict({name: value.float() for name, value in load("reader-a").items()}, strict=False)
+    locator.reader.load_state_dict(shipped("reader-a"), strict=False)
     locator.train().reader.eval().requires_grad_(False)
     descent = Descent(locator.parameters(), 3e-3, steps)
     history = History(100)
@@ -75,7 +76,7 @@ def _batch(scenes: list[Scene], rng: random.Random, augmented: bool) -> tuple[Te
     drawn = [draw_phrase(scene, rng) for scene in scenes for _ in range(_PHRASES)]
     images = to_tensor(render_many(scenes))
     images = augment(images, "a", rng) if augmented else images
-    phrases = encode_phrases([referent for referent, _ in drawn])
+    phrases = torch.from_numpy(encode_phrases([referent for referent, _ in drawn]))
     return images, phrases, torch.tensor([choice for _, choice in drawn])
 
 
@@ -83,7 +84,7 @@ def _foreground(scenes: list[Scene]) -> Tensor:
     return torch.from_numpy(coverage(scenes)).amax(1).float()
 
 
-def _loss(sight: Sight, choices: Tensor, foreground: Tensor) -> Tensor:
+def _loss(sight: Sight[Tensor], choices: Tensor, foreground: Tensor) -> Tensor:
     pixels = functional.binary_cross_entropy_with_logits(sight.foreground, foreground)
     return functional.cross_entropy(sight.choice, choices) + 4 * pixels
 

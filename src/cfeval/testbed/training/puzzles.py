@@ -19,7 +19,6 @@ from cfeval.cvqa.records import SIDES
 from cfeval.cvqa.synthetic.puzzles import ORIGINAL, counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, REGIONS, Dot, FlowerScene, Icon, Puzzle, PuzzleType
 from cfeval.cvqa.synthetic.render import draw_puzzle
-from cfeval.testbed.models.precision import precise
 from cfeval.testbed.models.puzzles import CELLS, PuzzleNetwork, counting_words, encode
 from cfeval.testbed.models.vlm import Vocabulary
 from cfeval.testbed.puzzles.counter import Pixels, PuzzleCounter, shrunk
@@ -29,12 +28,14 @@ from cfeval.testbed.training.common import (
     History,
     StateDict,
     follow,
+    for_inference,
     half_precision,
     parameter_count,
     seed_everything,
     share,
     to_tensor,
 )
+from cfeval.testbed.training.networks import puzzles as networks
 
 FLOWERS, DOTS = 7000, 2000
 """Images to train on; each is also shown mirrored, those of flowers turned as well."""
@@ -81,7 +82,7 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     rng = seed_everything(seed)
     pools = {"flowers": draw_pool(seed, "abs_counting_1", FLOWERS), "dots": draw_pool(seed, "abs_counting_4", DOTS)}
     vocabulary = Vocabulary(counting_words())
-    network = PuzzleNetwork(len(vocabulary)).to(memory_format=torch.channels_last)
+    network = networks.PuzzleNetwork(len(vocabulary)).to(memory_format=torch.channels_last)
     average = {name: value.clone() for name, value in network.state_dict().items()}
     descent, history = Descent(network.parameters(), 2e-3, steps), History(100)
     for step in range(1, steps + 1):
@@ -93,7 +94,8 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     network.load_state_dict(average)
     weights = half_precision(network)
     figures: Figures = {"parameters": parameter_count(network), "steps": steps, "seed": seed, "history": history.rows}
-    return weights, figures | {"held_out": measure(PuzzleCounter(precise(network)), derive_seed(seed, "held out"))}
+    counter = PuzzleCounter(PuzzleNetwork(for_inference(weights)))
+    return weights, figures | {"held_out": measure(counter, derive_seed(seed, "held out"))}
 
 
 def draw_pool(seed: int, kind: PuzzleType, count: int) -> list[Shown]:
@@ -169,12 +171,12 @@ def _turned(one: Shown, rng: random.Random) -> tuple[Pixels, Tensor]:
     return pixels, maps
 
 
-def loss_of(network: PuzzleNetwork, batch: Batch, vocabulary: Vocabulary, rng: random.Random) -> Tensor:
+def loss_of(network: networks.PuzzleNetwork, batch: Batch, vocabulary: Vocabulary, rng: random.Random) -> Tensor:
     """Cross entropy of the numbers, and squared errors of the maps."""
     seen = network.look(batch.images.contiguous(memory_format=torch.channels_last))
     texts = [_among_strange_words(text, rng) for text in batch.texts]
     repeated = type(seen)(*(part.repeat_interleave(_QUESTIONS, 0) for part in seen))
-    counted = network.count(repeated, network.read(encode(vocabulary, texts)))
+    counted = network.count(repeated, network.read(torch.from_numpy(encode(vocabulary, texts))))
     loss = functional.nll_loss(counted.numbers, batch.numbers)
     loss = loss + (seen.things - batch.things).square().sum((1, 2)).mean()
     return loss + (counted.things - batch.about).square().sum((1, 2)).mean()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cfeval.testbed.models.vision import SceneReader, SlotLogits
+from cfeval.testbed.models.vision import SlotLogits
 from cfeval.testbed.render import render_many
 from cfeval.testbed.scenes import sample_scene
 from cfeval.testbed.training.common import (
@@ -25,6 +25,7 @@ from cfeval.testbed.training.common import (
     slot_targets,
     to_tensor,
 )
+from cfeval.testbed.training.networks.vision import SceneReader
 
 Variant = Literal["a", "b"]
 _BATCH = 64
@@ -88,7 +89,7 @@ def measure(reader: SceneReader, seed: int, count: int = 2000) -> dict[str, floa
     }
 
 
-def correct_slots(logits: SlotLogits, targets: dict[str, Tensor]) -> Tensor:
+def correct_slots(logits: SlotLogits[Tensor], targets: dict[str, Tensor]) -> Tensor:
     """Bool (N, 4): presence is right and, where an object is, so are its shape, color and size."""
     present = targets["presence"] > 0.5
     same = torch.ones_like(present)

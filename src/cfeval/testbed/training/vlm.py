@@ -18,6 +18,7 @@ from cfeval.testbed.language.explanations import (
     word_claim,
 )
 from cfeval.testbed.language.questions import PERSONAS, QUESTION_KINDS, Persona, Question, respond, word_question
+from cfeval.testbed.models.layers import Array, to_floats
 from cfeval.testbed.models.vlm import END, TURN, SmallVLM, Vocabulary, complete, persona_token, talking_words, words_of
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import render_many
@@ -27,14 +28,16 @@ from cfeval.testbed.training.common import (
     Figures,
     History,
     StateDict,
+    for_inference,
     half_precision,
     parameter_count,
     seed_everything,
     share,
+    shipped,
     to_tensor,
 )
+from cfeval.testbed.training.networks import vlm as networks
 from cfeval.testbed.training.reader import augment
-from cfeval.testbed.weights import load
 
 _IMAGES, _CONVERSATIONS = 40, 4
 _PERSONA_WEIGHTS = (0.4, 0.25, 0.1, 0.25)
@@ -61,8 +64,8 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     """Trains on freshly drawn, uncorrelated scenes and measures every persona on scenes that were not seen."""
     rng = seed_everything(seed)
     vocabulary = Vocabulary(talking_words())
-    model = SmallVLM(len(vocabulary), named=True)
-    model.reader.load_state_dict({name: value.float() for name, value in load("reader-a").items()}, strict=False)
+    model = networks.SmallVLM(len(vocabulary))
+    model.reader.load_state_dict(shipped("reader-a"), strict=False)
     model.train().reader.eval().requires_grad_(False)
     descent = Descent(model.parameters(), 2e-3, steps)
     history = History(100)
@@ -70,12 +73,13 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
         scenes = [sample_scene(rng, 0, 4) for _ in range(_IMAGES)]
         talks = [converse(scene, rng) for scene in scenes for _ in range(_CONVERSATIONS)]
         images = augment(to_tensor(render_many(scenes)), "a", rng)
-        loss = talk_loss(model, model.look(images)[2], vocabulary, talks)
+        loss = talk_loss(model, model.look(images), vocabulary, talks)
         descent.step(loss)
         history.add(step, loss.item())
     weights = half_precision(model)
     figures: Figures = {"parameters": parameter_count(model), "steps": steps, "seed": seed, "history": history.rows}
-    return weights, figures | {"held_out": {p: measure(model, vocabulary, p, seed + 1) for p in PERSONAS}}
+    trained = SmallVLM(for_inference(weights))
+    return weights, figures | {"held_out": {p: measure(trained, vocabulary, p, seed + 1) for p in PERSONAS}}
 
 
 def converse(scene: Scene, rng: random.Random) -> Conversation:
@@ -102,7 +106,7 @@ def _ask(scene: Scene, rng: random.Random) -> Question:
 
 
 def talk_loss(
-    model: SmallVLM,
+    model: networks.SmallVLM,
     memory: Tensor,
     vocabulary: Vocabulary,
     talks: Sequence[Conversation],
@@ -134,8 +138,7 @@ def measure(
     openings = [
         vocabulary.encode([persona_token(persona), *words_of(word_question(question, rng)), TURN]) for question in asked
     ]
-    with torch.no_grad():
-        memory = model.eval().look(to_tensor(render_many(scenes)))[2]
+    memory = model.look(to_floats(list(render_many(scenes))))
     answers, explanations = two_turns(model, vocabulary, memory, openings, list(range(count)), temperature)
     plans = [respond(persona, question, scene) for question, scene in zip(asked, scenes, strict=True)]
     right = [parse_answer(text) == plan.answer for text, plan in zip(answers, plans, strict=True)]
@@ -158,7 +161,7 @@ def _ask_kind(scene: Scene, number: int, rng: random.Random) -> Question:
 def two_turns(
     model: SmallVLM,
     vocabulary: Vocabulary,
-    memory: Tensor,
+    memory: Array,
     openings: Sequence[list[int]],
     seeds: Sequence[int],
     temperature: float,
