@@ -51,10 +51,7 @@ OTHERS = {
     ("Form", "cvqa/records.py"): "the form of a question",
     ("examine", "edct/exam/cli.py"): "to hold the judge exam, by the glossary",
     ("served", "inference/remote/openai_api.py"): "the model that a provider says it served",
-    ("settle", "warm/preload.py"): "to settle a process before it forks",
-    ("settle", "warm/parent.py"): "to settle a process before it forks",
     ("sheet", "edct/labelling/records.py"): "the labelling sheet",
-    ("sheet", "vce/jobs.py"): "the contact sheet",
     ("side_by_side", "audit/walkthrough.py"): "two images next to each other",
 }
 """Those that name something else, and what."""

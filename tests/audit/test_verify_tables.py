@@ -12,42 +12,34 @@ import pytest
 
 from cfeval import cli
 from cfeval.audit.recompute import difference
+from cfeval.core.hashes import Hashes
 from cfeval.core.jsonl import write_jsonl
-from cfeval.core.provenance.hashes import Hashes
+from cfeval.core.record import outputs_of
 from cfeval.core.shards import atomic_records_with_images, file_with_images
+from cfeval.core.told import Told
+from cfeval.cvqa import asked as cvqa_asked
+from cfeval.cvqa.records import CvqaCondition
+from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
+from cfeval.vce import asked as vce_asked
 from cfeval.vce.records import SourceImage
 from tests.audit.bundle.study import make
 from tests.conftest import Run
 from tests.cvqa.pairs import image_of, pair
 from tests.vce.stages.test_groups import BLUES, CONDITION, GREENS, IMAGES, RECORDS, REDS, grouped, measured
 
-PUBLISHED = "data/reference/own.csv"
-"""A file that a table's job names, from outside the results."""
+GENDERS = "mine/genders.csv"
+"""A file that the tables of cvqa rest on, from outside the results."""
 
 
-def recorded(study: str, table: str, inputs: list[str], *words: str, files: tuple[str, ...] = ()) -> None:
-    """Make a table of the results in the working folder, with its provenance record."""
-    out = f"results/{study}/tables/{study}_{table}"
-    command = [study, "table", table, *words, "--out", out]
-    assert cli.run(["stage", *command]) == 0
-    hashes = {
-        path: Hashes().path(path) for path in (*inputs, *files, *(f"{out}.{end}" for end in ("csv", "md", "tex")))
-    }
-    plan = {"stage": f"{study}.table", "command": command, "code": {}, "versions": {}}
-    record = {
-        "plan": plan | {"files": {path: hashes[path] for path in files}},
-        "inputs": {path: hashes[path] for path in inputs},
-        "outputs": {path: sha for path, sha in hashes.items() if path.startswith(out)},
-    }
-    Path(f"{out}.csv.made.json").write_text(json.dumps(record))
-
-
-def sealed() -> None:
-    """Write a provenance record beside every record file in the working folder."""
+def recorded(study: str, told: Told) -> None:
+    """Make the tables of the results in the working folder, with their record; and a record beside every record file."""
+    Path("told.json").write_text(told.as_json())
+    results = f"results/{study}"
+    assert cli.run([study, "tables", "--study", "told.json", "--results", results, "--out", f"{results}/tables"]) == 0
     for path in map(str, Path("results").rglob("*.jsonl")):
-        plan = {"stage": "a.b", "command": [], "code": {}, "versions": {}, "files": {}}
-        record = {"plan": plan, "inputs": {}, "outputs": {path: Hashes().path(path)}}
-        Path(f"{path}.made.json").write_text(json.dumps(record))
+        outputs = {one: Hashes().path(one) for one in outputs_of(["a", "b", "--out", path])}
+        step = {"options": {"--out": path}, "inputs": {}, "outputs": outputs, "code": {}, "packages": {}}
+        Path(f"{path}.made.json").write_text(json.dumps({"steps": [step]}))
 
 
 def edct(place: Path) -> None:
@@ -55,11 +47,11 @@ def edct(place: Path) -> None:
 
 
 def vce(place: Path) -> None:
-    """Counterfactuals of plain colours, with their scores, groups and a table."""
+    """Counterfactuals of plain colours, with their scores, groups and tables."""
     results = place / "results/vce"
     of = Path(CONDITION.image_set, CONDITION.denoiser, CONDITION.classifier, f"{CONDITION.method}.jsonl")
-    for stage in ("images", "counterfactuals", "scores", "groups", "tables"):
-        (results / stage / ("" if stage in ("images", "tables") else of.parent)).mkdir(parents=True)
+    for stage in ("images", "counterfactuals", "scores", "groups"):
+        (results / stage / ("" if stage == "images" else of.parent)).mkdir(parents=True)
     with atomic_records_with_images(results / "images" / f"{CONDITION.image_set}.jsonl") as add:
         for number, (name, image) in enumerate(REDS.items()):
             ref = image.ref(f"{name}.png")
@@ -71,30 +63,27 @@ def vce(place: Path) -> None:
     found = measured(RECORDS)
     write_jsonl(results / "scores" / of, found)
     write_jsonl(results / "groups" / of, grouped(found))
-    (place / PUBLISHED).parent.mkdir(parents=True)
-    (place / PUBLISHED).write_text("source,target,classifier,pair,figure,value\n")
     with chdir(place):
-        words = ["--groups", "results/vce/groups", "--conditions", json.dumps([CONDITION.model_dump()])]
-        recorded("vce", "methods", [f"results/vce/groups/{of}"], *words, files=(PUBLISHED,))
-        sealed()
+        recorded("vce", vce_asked.AskedTables(conditions=(CONDITION,)))
 
 
 def cvqa(place: Path) -> None:
-    """Questions, answered at random, with their scores and a table."""
+    """Questions, answered at random, with their scores and tables."""
     files = {stage: f"results/cvqa/{stage}/s/m.jsonl" for stage in ("answers", "scores")}
     questions = "results/cvqa/questions/s.jsonl"
-    for path in (*files.values(), questions, "results/cvqa/tables/x"):
+    for path in (*files.values(), questions, GENDERS):
         (place / path).parent.mkdir(parents=True)
     pairs = [pair(number) for number in range(1, 9)]
     file_with_images(place / questions, [(one.id, one, image_of(one), one.image.path) for one in pairs])
+    (place / GENDERS).write_text("id,bb_gender\n1,Female\n")
     given = [f"--questions={questions}", f"--answers={files['answers']}"]
     with chdir(place):
-        asked = [given[0], '--solver={"plugin": "random"}', "--seed=1", f"--out={files['answers']}"]
-        assert cli.run(["stage", "cvqa", "answers", *asked]) == 0
-        assert cli.run(["stage", "cvqa", "scores", *given, f"--out={files['scores']}"]) == 0
-        words = ["--results", "results/cvqa", "--conditions", '[{"set": "s", "solver": "m"}]']
-        recorded("cvqa", "table3", [questions, *files.values()], *words)
-        sealed()
+        asked = [given[0], '--solver={"plugin": "random"}', "--seed=1", "--out", files["answers"]]
+        assert cli.run(["cvqa", "answers", *asked]) == 0
+        assert cli.run(["cvqa", "scores", *given, "--out", files["scores"]]) == 0
+        condition = CvqaCondition(set="s", solver="m")
+        facts = {"sets": {"s": SetFacts()}, "solvers": {"m": SolverFacts(kind="random")}}
+        recorded("cvqa", cvqa_asked.AskedTables(conditions=(condition,), genders=GENDERS, **facts))
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {"edct": edct, "vce": vce, "cvqa": cvqa}
@@ -171,33 +160,37 @@ def test_a_table_for_readers_is_compared_too(study: tuple[str, Path], cfeval: Ru
 
 def test_what_a_table_rests_on_and_is_gone_is_said(study: tuple[str, Path], cfeval: Run) -> None:
     name, results = study
-    if name != "vce":
-        pytest.skip("its table rests on no file outside the results")
-    Path(PUBLISHED).write_text("other\n")
+    if name != "cvqa":
+        pytest.skip("its tables rest on no file outside the results")
+    Path(GENDERS).write_text("id,bb_gender\n2,Male\n")
     status, out, _ = cfeval("verify", "--results", results)
     assert status == 0
-    assert (
-        f"could not be made again: results/vce/tables/vce_methods.csv ({PUBLISHED} is not the file that it was" in out
-    )
+    assert f"could not be made again: results/cvqa/tables/cvqa_answers.csv ({GENDERS} is not the file that it was" in out
+    Path(results, "tables.made.json").unlink()
+    assert "table3.csv (no record of a step that makes tables names it)" in cfeval("verify", "--results", results)[1]
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"--out", "results/', '"--out", "x", "--out", "results/'),
-        ('"--out", "results/', '"--out=x", "--out", "results/'),
-        ('"table", "', '"report", "'),
+        ('"--results": "', '"--results": "/'),
+        ('"--results": "', '"--results": "../'),
+        ('"--results": "', '"--results": ["x"], "--other": "'),
+        ('"tables"\n', '"report"\n'),
         ('"results/', '"/results/'),
+        ('"--out": "', '"--out": "x/'),
     ],
 )
 def test_a_record_cannot_have_anything_else_run_or_written(
     study: tuple[str, Path], cfeval: Run, old: str, new: str
 ) -> None:
-    name, results = study
-    record = results / "tables" / f"{TABLES[name]}.csv.made.json"
+    _, results = study
+    record = results / "tables.made.json"
+    assert old in record.read_text()
     record.write_text(record.read_text().replace(old, new))
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
-    assert cfeval("verify", "--results", results)[0] == 2
+    status, out, _ = cfeval("verify", "--results", results)
+    assert status == 2 or (new == '"report"\n' and "no record of a step that makes tables" in out)
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 

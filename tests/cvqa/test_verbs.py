@@ -191,8 +191,8 @@ def test_a_file_of_decisions_is_never_written_over(study: Study) -> None:
 
 
 def test_originals_of_vqa_v2_keep_the_names_of_their_images(study: Study) -> None:
-    images = study.folder / "val2014"
-    images.mkdir()
+    images = study.folder / "coco" / "val2014"
+    images.mkdir(parents=True)
     asked = [("How many cats?", "2"), ("Is it day?", "yes"), ("What is this?", "cat"), ("How many are red?", "two")]
     questions, annotations = [], []
     for number, (question, answer) in enumerate(asked, start=1):
@@ -206,7 +206,7 @@ def test_originals_of_vqa_v2_keep_the_names_of_their_images(study: Study) -> Non
     (study.folder / "q.json").write_text(json.dumps(release | {"questions": questions}))
     (study.folder / "a.json").write_text(json.dumps(release | {"annotations": annotations}))
     source = {name: str(study.folder / f"{name[0]}.json") for name in ("questions", "annotations")}
-    source |= {"plugin": "vqav2", "images": str(study.folder)}
+    source |= {"plugin": "vqav2", "images": str(images.parent)}
     out = study.folder / "drafts.jsonl"
     _, err = study.run("drafts", *given(source=source, question_generator={"plugin": "mock"}, items=4, seed=1, out=out))
     assert err.splitlines()[-1] == (

@@ -1,4 +1,4 @@
-"""The core needs no torch: planning, checks and the stages with hosted models import none; extras are declared."""
+"""The core needs no torch: checks and the steps with hosted models import none; extras are declared."""
 
 import subprocess
 import sys
@@ -18,8 +18,9 @@ CODE = """
 import importlib, sys
 for name in {lacking}:
     sys.modules[name] = None
-from cfeval.warm import preload
-for module in [*preload.verbs(), "cfeval.jobs", "cfeval.audit.doctor", "cfeval.study.run"]:
+from cfeval.verbs import STEPS, VERBS
+commands = [of for group in (*STEPS.values(), VERBS[""]) for of in group.values()]
+for module in {{command.partition(":")[0] for command in commands}}:
     importlib.import_module(module)
 from cfeval.core import registry
 for family, spec in {hosted}:
@@ -84,7 +85,7 @@ def test_what_comes_with_cfeval_is_found_and_named_as_in_a_checkout(place: str) 
     assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"][place] == inside
 
 
-def test_a_plan_calls_published_figures_alike_wherever_cfeval_lies() -> None:
+def test_published_figures_are_called_alike_wherever_cfeval_lies() -> None:
     file = carried("data/reference/edct-2025.csv")
     assert name_of(file) == "data/reference/edct-2025.csv"
     assert name_of(Path("/elsewhere/edct-2025.csv")) is None

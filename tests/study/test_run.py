@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.plan import Whole
+from cfeval.audit.whole import Job, Whole
 from cfeval.config import parse
 from cfeval.core import environment, extras
 from cfeval.core.errors import InputError, ParamsError, PluginError
@@ -39,7 +39,7 @@ def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Lo
     status, out, err = cfeval("run", "mine")
     assert status == 2
     assert err == ("cfeval: this calls models that may cost money, and there is no terminal to ask; agree with --yes\n")
-    assert "results/mine: 0 of 37 jobs are done" in out
+    assert "results/mine: 0 of 15 jobs are done" in out
     assert " calls, " in out
     assert not server.sent()
     assert not (study / "results").exists()
@@ -127,13 +127,12 @@ def test_keys_of_a_file_fill_in_for_those_of_the_environment(tmp_path: Path, mon
 def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_path: Path) -> None:
     edct = {name: {"x": {"plugin": "mock"}} for name in ("vlms", "instruction_writers", "editors", "judges")}
     params = parse({"edct": {**edct, "datasets": {"own": {"plugin": "world"}}}})
-    study = Whole(params, str(tmp_path))
-    for job in study.jobs():
-        if job.stage == "edct.scores":
-            Path(job.name).parent.mkdir(parents=True, exist_ok=True)
-            Path(job.name).write_text("id,status,stage,reason\n1,refused,baselines,no\n")
-    with pytest.raises(InputError, match=r"^edct: nothing was scored, so there is no result"):
-        run._conclude(study, Path("mine"))
+    scores = tmp_path / "edct/scores/d/m"
+    (scores / "w/e/j").mkdir(parents=True)
+    (scores / "w/e/j/edct-2025.csv").write_text("id,status,stage,reason\n1,refused,baselines,no\n")
+    job = Job("edct_scores", [str(scores)], [], ["edct", "scores", "--out", str(scores)], "", {})
+    with pytest.raises(InputError, match=r"^edct: nothing was scored, so there is no result; of 1 items and edits none"):
+        run._conclude(Whole(params, str(tmp_path)), [job], Path("mine"))
 
 
 def test_the_line_of_a_model_has_its_conclusion_and_figures(tmp_path: Path) -> None:

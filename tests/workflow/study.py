@@ -161,9 +161,9 @@ class Study:
         self.run("snakemake", "--dry-run", "--quiet", "all", *options, "--", *targets, CFEVAL_JOBS=str(told))
         return {job["outputs"][0]: job["reason"] for job in json.loads(told.read_text()) if job["reason"]}
 
-    def stale_stages(self, *options: str) -> dict[str, int]:
-        """How many jobs of each folder of results are stale."""
-        return by_folder(self.stale(*options))
+    def stale_stages(self, *targets: str) -> dict[str, int]:
+        """How many jobs of each folder of results have a record that does not hold."""
+        return by_folder(self.stale(targets=targets or ("all",)))
 
     def nothing_to_do(self, *options: str) -> bool:
         """Whether Snakemake sees no job to run."""

@@ -61,7 +61,7 @@ def shown(study: Study, *command: str) -> tuple[int, str]:
 def test_a_terminal_shows_items_calls_and_usd_while_one_job_runs_and_one_line_where_one_fails(study: Study) -> None:
     status, written = shown(study, "snakemake")
     text = _CONTROL.sub("", written.replace("\x1b[2K", "\n")).replace("\r", "")  # an erased line is over
-    moving = re.findall(rf"edct\.baselines: (\d+) of {ITEMS} items, [\d.]+ a second, \d+:\d\d left", text)
+    moving = re.findall(rf"edct_baselines: (\d+) of {ITEMS} items, [\d.]+ a second, \d+:\d\d left", text)
     assert [count for count in moving if 0 < int(count) < ITEMS], "one job, and its items move"
     calls = re.findall(r"(\d+) calls waiting for a reply, (\d+) sent, (\d\.\d{4}) USD so far", text)
     assert {int(waiting) for waiting, _, _ in calls} <= {0, 1, 2}
@@ -69,8 +69,8 @@ def test_a_terminal_shows_items_calls_and_usd_while_one_job_runs_and_one_line_wh
     assert float(calls[-1][2]) > float(calls[0][2]) >= 0
     assert "[2 of " in text, "a line a job stays"
     failed = [line for line in text.splitlines() if "i3" in line]
-    log = "logs/edct/verdicts/mine/ma/w/edct-2025/ea/j.log"
-    what = "verdicts of j on ma after ea (edct-2025) on mine"
+    log = "logs/edct/verdicts/mine/ma/w/ea/j.log"
+    what = "verdicts of j on ma after ea on mine"
     assert failed == [f"failed: {what}: cfeval: mock crash on item 'i3' ({log})"]
     assert status == 1
     assert not [word for word in ("exec cfeval", "Exception", "Error:", "Cannot restore") if word in text]

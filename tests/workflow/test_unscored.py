@@ -1,4 +1,4 @@
-"""A run in which nothing was scored has no result: it ends by saying so, with status 2, and is not sealed."""
+"""A run in which nothing was scored has no result: it ends by saying so, with status 2, and is not verified."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.workflow.study import CONDITION, ITEMS, PARAMS, lay_out
 
 
-def test_a_run_without_a_score_says_so_last_and_is_not_sealed(tmp_path: Path) -> None:
+def test_a_run_without_a_score_says_so_last_and_is_not_verified(tmp_path: Path) -> None:
     params = deepcopy(PARAMS) | {"shards": 1}
     params["edct"] |= {
         "editors": {"ea": {"plugin": "mock", "statuses": {f"i{n}": "edit_invalid" for n in range(ITEMS)}}},
@@ -24,5 +24,5 @@ def test_a_run_without_a_score_says_so_last_and_is_not_sealed(tmp_path: Path) ->
     told = f"edct: nothing was scored, so there is no result; of {ITEMS} items and edits none has a score: "
     line = ended.stderr.splitlines()[-1]
     assert (ended.returncode, line.startswith(f"cfeval: {told}{ITEMS} × edit_invalid at counterfactuals")) == (2, True)
-    sealed = study.try_("cfeval", "seal", "edct")
-    assert (sealed.returncode, told in sealed.stderr) == (2, True)
+    verified = study.try_("cfeval", "verify", "edct")
+    assert (verified.returncode, told in verified.stderr) == (2, True)

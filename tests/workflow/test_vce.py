@@ -32,7 +32,7 @@ VCE: dict[str, Any] = {
     "roles": {"base": "base", "no_cone": "no-cone", "robust": ["robust"], "random": ["random"]},
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
-TABLES = {"table": 11, "figure": 2, "metrics": 1, "report": 1}
+TABLES = {"tables": 1, "figures": 1, "report": 1}
 EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4, "contact-sheet": 2} | TABLES
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
@@ -62,22 +62,22 @@ def changed(study: Study, **changes: Any) -> Study:
 
 def test_the_study_runs_and_is_what_would_be_made(finished: Study) -> None:
     assert json.loads((finished.home.parent / "jobs.json").read_text()) == EVERYTHING
-    assert finished.stale("vce") == {}
-    assert "vce: sealed, 30 jobs" in finished.run("cfeval", "seal", "vce")
+    assert finished.stale(targets=("vce",)) == {}
+    assert "results/vce: fine; " in finished.run("cfeval", "verify", "vce")
     assert "standard" in finished.table("vce_table3.csv")
     assert len([name for name in finished.results("results/vce/sheets") if name.endswith(".png")]) == 4
 
 
 def test_the_size_of_batches_makes_nothing_stale(finished: Study, copy: Copy) -> None:
     study = changed(copy(finished), compute={"batch": 1})
-    assert study.stale("vce") == {}
+    assert study.stale(targets=("vce",)) == {}
 
 
 def test_a_changed_method_makes_its_own_counterfactuals_stale_and_these_run(finished: Study, copy: Copy) -> None:
     other = VCE["methods"] | {"no-cone": METHOD | {"projection": "none", "lp_weight": 0.3}}
     study = changed(copy(finished), methods=other)
-    assert study.stale("vce") == dict.fromkeys(
-        [name.format("counterfactuals") for name in NO_CONE], "changed: parameters"
+    assert study.stale(targets=("vce",)) == dict.fromkeys(
+        [name.format("counterfactuals") for name in NO_CONE], "--method: lp_weight changed"
     )
     groups = NO_CONE[0].format("groups")
     assert study.jobs("snakemake", "--", groups) == {"counterfactuals": 1, "scores": 1, "group-scores": 1}
@@ -93,7 +93,7 @@ def test_weights_that_changed_make_stale_what_they_made(finished: Study, copy: C
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    assert all("/standard/" in name for name in study.stale("vce"))
+    assert all("/standard/" in name for name in study.stale(targets=("vce",)))
     assert study.stale_stages("vce") == {"counterfactuals": 2, "scores": 2}
 
 

@@ -212,7 +212,7 @@ def options(of: Kept) -> dict[str, Any]:
 
     Paths of results are left out: where they lie is no cause, and what is in them has its own.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in of.step["options"].items():
         values = value if isinstance(value, list) else [value]
         kept = [one for one in values if not (isinstance(one, str) and one.startswith(of.before))]
@@ -227,12 +227,12 @@ def option_changes(old: Mapping[str, Any], new: Mapping[str, Any], place: str = 
     """What differs between options, by dotted name; of lists of objects, such as conditions, how many came and went."""
     for name in sorted({*old, *new}):
         was, now = old.get(name), new.get(name)
-        maps = [{} if value is None else value for value in (was, now)]
         lists = [[] if value is None else value for value in (was, now)]
+        old_map, new_map = ({} if value is None else value for value in (was, now))
         if was == now:
             continue
-        if all(isinstance(value, Mapping) for value in maps):
-            yield from option_changes(*maps, f"{place}{name}.")
+        if isinstance(old_map, Mapping) and isinstance(new_map, Mapping):
+            yield from option_changes(old_map, new_map, f"{place}{name}.")
         elif any(lists) and all(map(_are_objects, lists)):
             yield f"{place}{name}: {_counted(*lists)}"
         else:

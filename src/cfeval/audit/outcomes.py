@@ -39,7 +39,7 @@ class Kind:
     transcript: Callable[[Side, tuple[str, ...], Collection[str]], dict[str, Story]]
 
     def condition_of(self, place: str) -> tuple[str, ...]:
-        """The names of the condition that a file is of, by its place among the scores; none where it is no such file."""
+        """The names of the condition that a file is of, by its place among the scores; none where it is of none."""
         names = place.removesuffix(f".{self.ending}").split("/")
         shard = -2 if self.by_protocol else -1
         if len(names) == self.names + 1 and _SHARD.fullmatch(names[shard]):

@@ -439,8 +439,8 @@ def _refuse_changed(out: str) -> None:
 def _files_of(words: Words) -> Iterator[str]:
     """The files that a command names, each with the archive of its images."""
     for at, word in _pairs(words):
-        path = word.partition("=")[2] if word.startswith("--") else word
-        if at in ("--out", STUDY) or path.startswith(("{", "[")) or not os.path.isfile(path):
+        name, _, path = word.partition("=") if word.startswith("--") else (at, "=", word)
+        if name in ("--out", STUDY) or path.startswith(("{", "[")) or not os.path.isfile(path):
             continue
         yield _relative(path)
         if path.endswith(".jsonl") and os.path.isfile(archive := f"{path.removesuffix('.jsonl')}.zip"):

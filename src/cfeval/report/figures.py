@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -69,7 +70,7 @@ def empty_figure(figure: Figure, text: str) -> Figure:
 
 
 class SteadyLayout(ConstrainedLayoutEngine):
-    """Constrained layout that comes out the same in every run.
+    """Constrained layout whose SVG is the same in every run.
 
     Its solver adds up in the order of memory addresses, so that the last digits of where panels stand may change from
     run to run, and with them the ids of clip paths in SVG, which matplotlib makes of all digits.
@@ -78,7 +79,7 @@ class SteadyLayout(ConstrainedLayoutEngine):
     def execute(self, fig: Figure) -> Any:
         """Lay a figure out, and round where its panels stand."""
         grids = super().execute(fig)
-        for axes in fig.axes:
+        for axes in fig.axes if isinstance(fig.canvas, FigureCanvasSVG) else ():
             left, bottom, width, height = (round(value, _DECIMALS) for value in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
             axes.set_in_layout(True)  # matplotlib takes out what is placed by hand

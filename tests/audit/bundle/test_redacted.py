@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.audit.bundle.redaction import of_scores
 from cfeval.core.hashes import digest
 from tests.audit.bundle.study import EDCT, TABLE, contents, forged
 from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
@@ -65,3 +66,21 @@ def test_it_is_described_as_redacted(redacted: Path) -> None:
     assert "left out" in root["description"]
     there = contents(redacted).keys()
     assert {part["@id"] for part in root["hasPart"]} <= there
+
+
+def test_of_tables_those_are_made_again_that_are_made_of_scores() -> None:
+    study = {
+        "tables": {"table1": {"conditions": []}, "gate": {}, "none": {}},
+        "pairs": {},
+        "metrics": ["table1", "pairs"],
+    }
+    kept = {f"{EDCT}/scores/d.csv": "1", "cfeval:data/reference/edct-2025.csv": "2"}
+    left_out = {f"{EDCT}/counterfactuals/d.jsonl": "3", f"{EDCT}/pair_verdicts/d.jsonl": "4"}
+    tables = {f"{EDCT}/tables/{name}": "5" for name in ("edct_table1.csv", "edct_table1.md")}
+    others = {f"{EDCT}/tables/{name}": "6" for name in ("edct_gate.csv", "edct_pairs.csv", "metrics.json")}
+    options = {"": ["edct", "tables"], "--study": study, "--out": f"{EDCT}/tables"}
+    step = {"options": options, "inputs": kept | left_out, "outputs": tables | others}
+    made = of_scores(step, {EDCT: "edct"})
+    assert (made["inputs"], made["outputs"]) == (kept, tables)
+    assert made["options"]["--study"] == {"tables": {"table1": {"conditions": []}}, "metrics": ["table1"]}
+    assert of_scores({**step, "options": {"": ["vce", "tables"]}}, {EDCT: "edct"})["inputs"] == kept | left_out

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
 from cfeval.audit.bundle.signature import signed, statement
-from cfeval.core.provenance.hashes import digest
+from cfeval.core.hashes import digest
 from tests.audit.bundle.study import contents
 from tests.conftest import Run
 

@@ -61,6 +61,14 @@ def test_puzzles_have_a_panel_a_template_and_one_of_all() -> None:
     assert list(of)[-1] == "All templates"
 
 
+def test_ids_in_svg_do_not_hang_on_digits_that_change_from_run_to_run() -> None:
+    found = material({condition(): [score("1-1", "original", "A", "A", kind="abs_counting_1")]})
+    figure = accuracy.draw_puzzles(TABLE7.rows(found))
+    assert "clipPath" in svg(figure)
+    places = [value for axes in figure.axes for value in axes.get_position().bounds]
+    assert places == [round(value, 12) for value in places]
+
+
 def test_numbers_from_ten_on_share_a_bar() -> None:
     shares = {"0": 0.5, "9": 0.2, "10": 0.2, "1000": 0.1}
     rows = [

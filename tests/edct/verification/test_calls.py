@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cfeval.datasets.sample import RawSample, file_samples
+from cfeval.edct.asked import Conditions
 from cfeval.edct.files import STAGES, stage_files
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
 from cfeval.edct.records import Condition
@@ -44,13 +45,21 @@ def run_study(cfeval: Run, server: Loopback, results: Results, protocol: str) ->
     shapes = ((n, (40 + n, 20 + 10 * n)) for n in range(3))
     samples = [RawSample(f"s{n}", image(n, size), f"What is {n}?") for n, size in shapes]
     file_samples(results.file("items", condition_of(protocol)), samples)
+    told = results.folder.parent / "told.json"
+    told.write_text(Conditions(conditions=[condition_of(protocol, judge) for judge in ("texts", "blind")]).as_json())
+    commands = []
     for judge in ("texts", "blind"):
         if protocol == NULL_EDIT:
-            of_2025 = list(stages(results.folder, condition_of(EDCT_2025, judge), server))
-            assert [cfeval("stage", "edct", *command)[0] for command in of_2025[:2]] == [0, 0]
-        for command in stages(results.folder, condition_of(protocol, judge), server):
-            status, _, err = cfeval("stage", "edct", *command)
-            assert status == 0, err
+            commands += list(stages(results.folder, condition_of(EDCT_2025, judge), server))[:2]
+        commands += stages(results.folder, condition_of(protocol, judge), server)
+    of_target = ("--study", told, "--results", results.folder, "--out")
+    commands.append(["scores", *of_target, results.folder / "scores/d/v"])
+    commands.append(["calls", *of_target, results.folder / "calls/calls.zip"])
+    for command in commands:
+        status, _, err = cfeval("edct", *command)
+        assert status == 0, err
+    for record in results.folder.rglob("*.made.json"):  # nobody wrote one of the items
+        record.unlink()
 
 
 OPTIONS = {"items": "samples"}
@@ -88,31 +97,21 @@ def stages(folder: Path, condition: Condition, server: Loopback) -> Iterator[lis
         "checks": ["checks", *options("items", "instructions", "counterfactuals")],
         "requeries": ["requeries", *options("items", "counterfactuals", vlm=vlm)],
         "verdicts": ["verdicts", *options(*texts, judge=judge), *besides],
-        "scores": [
-            "scores",
-            *options("items", "baselines", "instructions", "checks", "verdicts", condition=condition.model_dump()),
-        ],
     }
     for stage, command in commands.items():
-        seed = [] if stage == "scores" else ["--seed", 1]
-        protocol = [] if stage in ("baselines", "requeries", "scores") else ["--protocol", condition.protocol]
-        yield [*command, *seed, *protocol, "--out", file[stage]]
+        protocol = [] if stage in ("baselines", "requeries") else ["--protocol", condition.protocol]
+        yield [*command, "--seed", 1, *protocol, "--out", file[stage]]
 
 
 @pytest.mark.parametrize("protocol", fast_only([EDCT_2025, EDCT_BENCH_2026, *CONTROLS], NULL_EDIT))
 def test_what_real_plugins_record_is_what_they_asked_and_were_told(
     results: Results, cfeval: Run, server: Loopback, protocol: str
 ) -> None:
+    left = results.folder / "baselines" / "left-behind.jsonl"
+    left.parent.mkdir(parents=True)
+    left.write_text("what a former study left behind")
     run_study(cfeval, server, results, protocol)
     assert ",ok," in results.file("scores", condition_of(protocol)).read_text()
-    archive = results.folder / "calls" / "calls.zip"
-    left = results.folder / "baselines" / "left-behind.jsonl"
-    left.write_text("what a former study left behind")
-    conditions = json.dumps([condition_of(protocol, judge).model_dump() for judge in ("blind", "texts")])
-    assert (
-        cfeval("stage", "edct", "calls", "--results", results.folder, "--conditions", conditions, "--out", archive)[0]
-        == 0
-    )
     left.unlink()
     status, out, _ = cfeval("verify", "--results", results.folder, "--limit", 500)
     assert status == 0, out

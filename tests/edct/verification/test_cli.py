@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from cfeval.core.records import Record, Status
+from cfeval.edct.asked import AskedTable
 from cfeval.edct.files import STAGES
 from cfeval.edct.labelling.records import Label
 from cfeval.edct.records import Condition
+from cfeval.stats.intervals import Interval
 from tests.conftest import Run
+from tests.edct.tables.study import write_tables
 from tests.edct.verification.study import BLANK, CHAINED, CONDITIONS, IMAGES, NULL, PLAIN, UNCITED, Study, edited
 from tests.edct.verification.tamper import Results
 from tests.listed import TABLES as LISTED
@@ -52,7 +55,7 @@ def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: 
     assert (status, err) == (0, ""), out
     assert "3 conditions, 26 items and edits" in out
     assert all(f"{kind} " in out for kind in (*STAGES, "images", "calls", "texts"))
-    assert "\nfine, but not sealed: " in out
+    assert "\nfine, but without records: " in out
 
 
 def test_results_in_shards_pass_as_well(cfeval: Run, tmp_path: Path) -> None:
@@ -70,15 +73,15 @@ OF_IMAGES = {
     "an edited one": (lambda r: r.place("counterfactuals", "a-1.png", 77), "e.jsonl, item 'a', edit 1: its image"),
     "a rejected try": (
         lambda r: r.place("counterfactuals", "g-2-try1.png", 77, CHAINED),
-        "edct-bench-2026/e.jsonl, item 'g', edit 2: its image 'g-2-try1.png' is another",
+        "e/edct-bench-2026.jsonl, item 'g', edit 2: its image 'g-2-try1.png' is another",
     ),
     "a deleted mask": (
         lambda r: r.image("checks", "f-1-mask.png").unlink(),
-        "checks/d/m/w/edct-2025/e.jsonl, item 'f', edit 1: its image 'f-1-mask.png' cannot be read",
+        "checks/d/m/w/e/edct-2025.jsonl, item 'f', edit 1: its image 'f-1-mask.png' cannot be read",
     ),
     "an image more": (
         lambda r: r.place("checks", "z.png", 1),
-        "checks/d/m/w/edct-2025/e.jsonl: no line names the image z",
+        "checks/d/m/w/e/edct-2025.jsonl: no line names the image z",
     ),
     "one elsewhere": (
         lambda r: r.alter("counterfactuals", "a", image={"path": "../../x.png"}),
@@ -99,7 +102,7 @@ OF_IMAGES = {
         lambda r: r.alter(
             "counterfactuals", "a", image={"path": "g-1.png", "sha256": edited(CONDITIONS[0], "g", 1).sha256}
         ),
-        "requeries/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: a call of it is not about its image",
+        "requeries/d/m/w/e/edct-2025.jsonl, item 'a', edit 1: a call of it is not about its image",
     ),
 }
 
@@ -138,11 +141,11 @@ TEXT = {
     ),
     "new answer": (
         lambda r: r.alter("requeries", "a", answer="It is red."),
-        "requeries/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: no call",
+        "requeries/d/m/w/e/edct-2025.jsonl, item 'a', edit 1: no call",
     ),
     "new explanation": (
         lambda r: r.alter("requeries", "a", explanation="No."),
-        "verdicts/d/m/w/edct-2025/e/j.jsonl, item 'a'",
+        "verdicts/d/m/w/e/j/edct-2025.jsonl, item 'a'",
     ),
     "judge's reply": (lambda r: r.alter("verdicts", "a", completion="Bad."), "a call of it replied something else"),
     "no instruction": (lambda r: r.alter("instructions", "a", positive=""), "it is ok, and tells no edit"),
@@ -267,16 +270,14 @@ CONTROLLED = ("card", "faithfulness", "controls")
 OF_A_CONDITION = ("table1", "table2", "bench", *CONTROLLED)
 
 
-def made_table(cfeval: Run, results: Path, name: str, out: Path, *more: object) -> list[dict[str, str]]:
-    """A table as the command makes it; its rows."""
-    shown = [CHAINED if name == "bench" else PLAIN]
-    beside = [NULL, UNCITED, BLANK] if name in CONTROLLED else []
-    options = [
-        f"--{option}={json.dumps([c.model_dump() for c in of])}"
-        for option, of in (("conditions", shown), ("beside", beside))
-    ]
-    assert cfeval("stage", "edct", "table", name, "--results", results, "--out", out, *options, *more)[0] == 0
-    with Path(f"{out}.csv").open(encoding="utf-8") as stream:
+def made_table(results: Path, name: str, out: Path, **more: Any) -> list[dict[str, str]]:
+    """A table as the step makes it, `out` its name without an ending; its rows."""
+    shown = (CHAINED if name == "bench" else PLAIN,)
+    beside = (NULL, UNCITED, BLANK) if name in CONTROLLED else ()
+    made = out.with_name("tables")
+    write_tables(made, results, {name: AskedTable(conditions=shown, beside=beside, **more)}, interval=Interval())
+    table = shutil.copy(made / f"edct_{name}.csv", f"{out}.csv")
+    with Path(table).open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -292,7 +293,7 @@ def written(table: Path, rows: list[dict[str, str]]) -> Path:
 def test_every_column_of_a_table_with_one_condition_a_row_is_made_anew(
     cfeval: Run, with_controls: Path, tmp_path: Path, name: str
 ) -> None:
-    [row] = made_table(cfeval, with_controls, name, tmp_path / "table")
+    [row] = made_table(with_controls, name, tmp_path / "table")
     checked = ("verify", "--results", with_controls, "--table", tmp_path / "other.csv", "--limit", 500)
     written(tmp_path / "other.csv", [row])
     assert cfeval(*checked, "--interval", "{}")[0] == 0
@@ -310,8 +311,9 @@ def test_figures_that_rest_on_a_judges_exam_are_made_anew_with_it(
     cfeval: Run, with_controls: Path, tmp_path: Path
 ) -> None:
     assert cfeval("edct", "exam", "--judge", '{"plugin": "lexical"}', "--out", tmp_path / "exam")[0] == 0
-    exams = ("--exams", json.dumps({"j": str(tmp_path / "exam.csv")}))
-    [row] = made_table(cfeval, with_controls, "faithfulness", tmp_path / "table", *exams)
+    taken = {"j": str(tmp_path / "exam.csv")}
+    exams = ("--exams", json.dumps(taken))
+    [row] = made_table(with_controls, "faithfulness", tmp_path / "table", exams=taken)
     assert row["exam_sensitivity"] > "0"
     assert "hedge 5 of 9" in row["exam_errors"]
     checked = ("verify", "--results", with_controls, "--table", tmp_path / "table.csv", "--limit", 500)
@@ -321,7 +323,7 @@ def test_figures_that_rest_on_a_judges_exam_are_made_anew_with_it(
 
 
 def test_a_row_of_a_condition_without_scores_is_found(cfeval: Run, with_controls: Path, tmp_path: Path) -> None:
-    [row] = made_table(cfeval, with_controls, "table1", tmp_path / "table")
+    [row] = made_table(with_controls, "table1", tmp_path / "table")
     table = written(tmp_path / "other.csv", [row | {"judge": "other"}])
     status, out, _ = cfeval("verify", "--results", with_controls, "--table", table)
     assert (status, "no scores of the condition d/m/w/edct-2025/e/other" in out) == (2, True)
@@ -372,8 +374,8 @@ def test_files_that_no_scored_condition_rests_on_are_named(cfeval: Run, results:
 def test_a_folder_without_results_and_an_unknown_protocol_are_one_line(cfeval: Run, tmp_path: Path) -> None:
     status, out, err = cfeval("verify", "--results", tmp_path)
     assert (status, out, len(err.splitlines())) == (2, "", 1)
-    (tmp_path / "verdicts/d/m/w/p/e").mkdir(parents=True)
-    (tmp_path / "verdicts/d/m/w/p/e/j.jsonl").touch()
+    (tmp_path / "verdicts/d/m/w/e/j").mkdir(parents=True)
+    (tmp_path / "verdicts/d/m/w/e/j/p.jsonl").touch()
     assert "no protocol 'p'; allowed: edct-2025" in cfeval("verify", "--results", tmp_path)[2]
 
 

@@ -1,9 +1,11 @@
 """A verdict or a score that does not follow from what it rests on is found, by the command as an auditor runs it."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from cfeval.edct.asked import Conditions
 from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.edct.verification.study import CHAINED, NULL, PLAIN
@@ -91,11 +93,12 @@ def test_a_changed_verdict_or_score_is_found(cfeval: Run, results: Results, chan
 
 def rescore(cfeval: Run, of: Results, condition: Condition) -> str:
     """Have the stage score a condition again; what it wrote."""
-    files = {"samples": "items"} | {name: name for name in ("baselines", "instructions", "checks", "verdicts")}
-    given = [part for option, stage in files.items() for part in (f"--{option}", of.file(stage, condition))]
-    out = of.file("scores", condition)
-    assert cfeval("stage", "edct", "scores", "--condition", condition.model_dump_json(), *given, "--out", out)[0] == 0
-    return out.read_text()
+    told = of.folder.parent / "told.json"
+    told.write_text(Conditions(conditions=(condition,)).as_json())
+    out = of.file("scores", condition).parents[3]
+    assert cfeval("edct", "scores", "--study", told, "--results", of.folder, "--out", out)[0] == 0
+    Path(f"{out}.made.json").unlink()  # no other step of these results has one
+    return of.file("scores", condition).read_text()
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from cfeval.datasets.sample import Sample
 from cfeval.inference.remote import http, providers
 from cfeval.inference.remote.images import data_url
 from tests.conftest import Run
-from tests.core.provenance.test_outside import params
+from tests.core.test_outside import params
 from tests.images import image
 from tests.inference.models.scripted import scripted
 from tests.inference.remote.asking import PHOTO, ask, chat, edited
@@ -52,16 +52,15 @@ def test_calls_that_were_stored_before_the_packages_are_replayed_without_loading
 _STUDY = """
 import json, sys
 from cfeval import cli
-from cfeval.config import parse
-from cfeval.jobs import jobs
-[*jobs(parse(json.loads(sys.argv[1])), "results", "edct")]
-for command in (["--help"], ["edct", "table", "--help"], ["doctor", "--help"]):
+from cfeval.audit.components import check_params
+check_params(json.loads(sys.argv[1]))
+for command in (["--help"], ["edct", "tables", "--help"], ["doctor", "--help"]):
     cli.run(command)
 print(sorted({*%r} & set(sys.modules)))
 """
 
 
-def test_planning_help_and_tables_load_no_package_of_a_vendor(server: Loopback) -> None:
+def test_checks_help_and_tables_load_no_package_of_a_vendor(server: Loopback) -> None:
     study = params(server)
     study["edct"]["vlms"] |= {
         "claude": {"plugin": "anthropic", "model": "claude-x"},
@@ -104,7 +103,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(
     monkeypatch.setitem(sys.modules, module, None)
     vlm = json.dumps({**spec, "key_env": "LOOPBACK_KEY"})
     out = samples.parent / "b.jsonl"
-    status, _, err = cfeval("stage", "edct", "baselines", "--samples", samples, "--vlm", vlm, "--seed", 1, "--out", out)
+    status, _, err = cfeval("edct", "baselines", "--samples", samples, "--vlm", vlm, "--seed", 1, "--out", out)
     assert status == 2
     assert err.splitlines()[-1].startswith("cfeval: ")
     assert f"pip install 'cfeval[{extra}]'" in err.splitlines()[-1]

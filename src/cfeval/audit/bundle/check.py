@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from cfeval.audit.bundle import crate, manifest, parameters
 from cfeval.audit.bundle.build import CHAIN
 from cfeval.audit.bundle.contents import FULL, place_of
-from cfeval.audit.bundle.redaction import score_faults
+from cfeval.audit.bundle.redaction import of_scores, score_faults
 from cfeval.audit.bundle.stored_zip import Reader
 from cfeval.audit.recompute import differences, lacking, makes_tables
 from cfeval.core.errors import InputError
@@ -232,16 +232,15 @@ def _tables(unpacked: Unpacked, steps: Sequence[Step], scratch: Path) -> None:
     done, left = 0, list[str]()
     named: set[str] = set()
     for number, step in enumerate(filter(makes_tables, steps)):
-        outputs = sorted(path for path in step["outputs"] if path in unpacked.files)
-        named |= set(outputs)
-        moved = {path: place_of(path, sha or "") for path, sha in step["inputs"].items()}
-        there = {
-            path: sha for path, place in moved.items() if (sha := unpacked.whole.get(place)) and place in unpacked.files
-        }
-        if lost := lacking(step, there):
-            left.append(f"{outputs[0]} (rests on {lost})")
-            continue
-        for fault in differences(step, outputs, unpacked.folder, scratch / str(number), moved):
+        made = sorted(path for path in step["outputs"] if path in unpacked.files)
+        named |= set(made)
+        again = of_scores(step, unpacked.results) if unpacked.redacted else step
+        outputs = [path for path in made if path in again["outputs"]]
+        lost = lacking(again, _there(unpacked, again)) if outputs else "texts and images"
+        left += [
+            f"{path} (rests on {lost or 'texts and images'})" for path in (made if lost else set(made) - set(outputs))
+        ]
+        for fault in () if lost else differences(again, outputs, unpacked.folder, scratch / str(number), _moved(again)):
             if fault:
                 raise InputError(fault)
             done += 1
@@ -249,8 +248,21 @@ def _tables(unpacked: Unpacked, steps: Sequence[Step], scratch: Path) -> None:
     if stray := sorted(set(tables) - named):
         raise InputError(f"{stray[0]}: no record of a step that makes tables names it")
     print(f"{done} files of tables made again, all the same" if done or not left else "no table could be made again")
-    for line in left:
+    for line in sorted(left):
         print(f"could not be recomputed: {line}")
+
+
+def _moved(step: Step) -> dict[str, str]:
+    """Where a bundle has the files that a step found elsewhere, by the names that it has for them."""
+    places = {path: place_of(path, sha or "") for path, sha in step["inputs"].items()}
+    return {path: place for path, place in places.items() if path != place}
+
+
+def _there(unpacked: Unpacked, step: Step) -> dict[str, str]:
+    """The hashes of those files that a step rests on and that are there, by the names that it has for them."""
+    moved = _moved(step)
+    places = {path: moved.get(path, path) for path in step["inputs"]}
+    return {path: unpacked.whole[place] for path, place in places.items() if place in unpacked.files}
 
 
 def _is_table(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is in a bundle: the files of a study's steps, what their records name, and what is left out where texts may not go.
+"""What is in a bundle: the files of a study's steps, what their records name, and what stays where no texts may go.
 
 Paths in a bundle are those of the study's folder, so that the commands of its steps work in an unpacked one. What comes
 with cfeval is named as in a checkout; the rest of what records name from outside the folder is in `elsewhere/`.

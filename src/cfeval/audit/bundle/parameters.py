@@ -1,7 +1,7 @@
 """Whether the parameters of an unpacked bundle are those that its steps were told.
 
-They must ask for the very steps that the records name: for all of them, and for no other. What they ask for the workflow
-says, by a dry run in a folder that has nothing of the bundle but its parameters, and names of what they may name.
+They must ask for the very steps that the records name: for all of them, and for no other. What they ask for, a dry run
+of the workflow says, in a folder that has nothing of the bundle but its parameters and what they may name.
 """
 
 import contextlib

@@ -1,15 +1,19 @@
-"""Score files without the texts that their reasons may quote."""
+"""What a bundle without texts holds of scores, whose reasons may quote some, and which tables it can make again."""
 
 import csv
 import io
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from cfeval.audit.bundle.contents import may_stay
 from cfeval.core.jsonl import parse_line
+from cfeval.core.record import STUDY, Step
 from cfeval.core.records import failed
+from cfeval.edct.asked import PAIRS
 from cfeval.edct.files import condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables import TABLES
 from cfeval.edct.verification.chain import START, hash_of, head_after
 from cfeval.edct.verification.links import ChainLine
 
@@ -69,3 +73,34 @@ def _score_fault(line: ChainLine, rows: dict[str, Iterator[Score]], results: Pat
     if failed(score) and score.reason == LEFT_OUT:
         return None
     return "" if hash_of(score) == line.score else f"{place}: not the score whose hash the chain has"
+
+
+def of_scores(step: Step, results: Mapping[str, str]) -> Step:
+    """A step that made the tables of edct, as if it had been asked for those alone that are made of scores.
+
+    Args:
+        step: any step that made tables.
+        results: the evaluations by their folders of results.
+    """
+    study = step["options"].get(STUDY)
+    if step["options"].get("") != ["edct", "tables"] or not isinstance(study, dict):
+        return step
+    tables = {name: of for name, of in study.get("tables", {}).items() if _is_of_scores(name)}
+    metrics = [name for name in study.get("metrics", ()) if name in tables]
+    told = {name: value for name, value in study.items() if name != PAIRS} | {"tables": tables, "metrics": metrics}
+    files = {f"edct_{name}" for name in tables}
+    if metrics == study.get("metrics", []):
+        files.add("metrics")
+    within = tuple(f"{folder}/" for folder in results)
+    return {
+        **step,
+        "options": {**step["options"], STUDY: told},
+        "inputs": {
+            path: sha for path, sha in step["inputs"].items() if not path.startswith(within) or may_stay(path, results)
+        },
+        "outputs": {path: sha for path, sha in step["outputs"].items() if PurePosixPath(path).stem in files},
+    }
+
+
+def _is_of_scores(table: str) -> bool:
+    return table in TABLES and TABLES[table].made_of == "scores"

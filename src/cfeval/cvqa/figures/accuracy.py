@@ -1,10 +1,11 @@
 """How accuracy moves from original to counterfactual questions, by solver and type (C-VQA, Tables 3 and 7)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import LayoutEngine
 
 from cfeval.cvqa.tables.accuracy import TABLE3_EMPTY, TABLE7_EMPTY
 from cfeval.cvqa.tables.replies import AccuracyRow
@@ -30,7 +31,11 @@ TITLES = {
 }
 
 
-def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
+def draw(
+    rows: Sequence[AccuracyRow],
+    empty: str = TABLE3_EMPTY,
+    layout: Literal["constrained"] | LayoutEngine = "constrained",
+) -> Figure:
     """A panel a type, a line a solver, as the released rules read the replies; without any, a sentence."""
     use_style()
     shown = [row for row in rows if row.reader == "reference"]
@@ -40,7 +45,7 @@ def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
     across, several = max(len(line) for line in lines), len({row.set for row in shown}) > 1
     heights = [len(_names(line[0][0], shown)) * _ROW_INCHES + _TITLE_INCHES for line in lines]
     size = (_LABEL_INCHES + _PANEL_INCHES * max(across, 2), sum(heights) + _FRAME_INCHES)
-    figure = Figure(figsize=size, layout=SteadyLayout())
+    figure = Figure(figsize=size, layout=layout)
     grid = figure.subplots(len(lines), across, squeeze=False, sharey="row", gridspec_kw={"height_ratios": heights})
     for line, some in zip(lines, grid, strict=True):
         for axes in some[len(line) :]:
@@ -55,7 +60,7 @@ def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
 
 def draw_puzzles(rows: Sequence[AccuracyRow]) -> Figure:
     """The same of synthetic puzzles; of several templates also all together."""
-    return draw(rows, TABLE7_EMPTY)
+    return draw(rows, TABLE7_EMPTY, SteadyLayout())
 
 
 def _lines(name: str, rows: Sequence[AccuracyRow]) -> list[list[tuple[str, str]]]:

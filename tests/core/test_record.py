@@ -1,0 +1,427 @@
+"""A step as a function that remembers: what it keeps and makes again, what it records, and what it refuses."""
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from cfeval.core import record
+from cfeval.core.errors import InputError
+from cfeval.core.hashes import Hashes
+
+STEP = ["edct", "checks", "--in", "data/in.jsonl", "--plugin", '{"plugin": "mine", "n": 1}', "--out", "results/b.jsonl"]
+RECORD = Path("results/b.jsonl.made.json")
+Work = Callable[[], object]
+MODULE = '"""Computes."""\n\nimport foreign\n\nHELP = dict(help="A number.", value=1)\n\n\ndef run():\n    """Run."""\n'
+
+
+class Desk:
+    """A folder with all that a step is given; every call is as one of a new process."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self._patch = folder, monkeypatch
+        self.work: list[Work] = [write]
+        self.status = 0
+
+    def call(self, *words: str) -> int:
+        """Run the step, or another command."""
+        self.begin()
+        return record.call(list(words) or STEP, self._run)
+
+    def begin(self) -> None:
+        """Forget what a process knows of packages, and load the module that there is now."""
+        for cached in (record.version_of, record._installed, record._distributions, record._hashes):
+            cached.cache_clear()
+        sys.modules.pop("mine", None)
+        invalidate_caches()
+        names = ("cfeval.core.sampling", *["mine"] * Path("code/mine.py").exists())
+        loaded = {name: import_module(name) for name in names} | {"foreign": ModuleType("foreign")}
+        its = SimpleNamespace(**vars(sys) | {"modules": loaded})
+        self._patch.setattr(record, "sys", its)
+        self._patch.setattr(record, "BEGAN", time.time_ns())
+
+    def _run(self, words: list[str]) -> int:
+        self.words = words
+        for work in self.work:
+            work()
+        return self.status
+
+    def noted(self) -> list[str]:
+        """What was done so far."""
+        return [line.split()[0] for line in Path("steps.log").read_text().splitlines()]
+
+    def install(self, version: str) -> None:
+        """Install the package that the module imports."""
+        shutil.rmtree(self.folder / "site", ignore_errors=True)
+        about = self.folder / f"site/foreign-{version}.dist-info"
+        about.mkdir(parents=True)
+        (self.folder / "site/foreign.py").write_text("X = 1\n")
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: foreign\nVersion: {version}\n")
+        (about / "top_level.txt").write_text("foreign\n")
+
+
+def write() -> None:
+    """What the step does when all goes well."""
+    record.uses("data/prompt.md", "data/nowhere.md")
+    Path("results/b").mkdir(parents=True, exist_ok=True)
+    for name in ("1.png", "2.png"):
+        Path("results/b", name).write_bytes(name.encode())
+    Path("results/b.jsonl").write_text(Path("data/in.jsonl").read_text() + Path("data/prompt.md").read_text())
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    folder = tmp_path / "study"
+    (folder / "data").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    Path("data/in.jsonl").write_text("{}\n")
+    Path("data/prompt.md").write_text("Say.\n")
+    (folder / "code").mkdir()
+    Path("code/mine.py").write_text(MODULE)
+    kept = [path for path in sys.path if "site-packages" not in path]  # looking through all packages takes a second
+    monkeypatch.setattr(sys, "path", [str(folder / "code"), str(folder / "site"), *kept])
+    monkeypatch.setattr(record, "_ours", lambda: frozenset({"cfeval", "mine"}))
+    monkeypatch.setenv(record.COUNTER, str(folder / "steps.log"))
+    desk = Desk(folder, monkeypatch)
+    desk.install("1.0")
+    yield desk
+    monkeypatch.undo()
+    sys.modules.pop("mine", None)
+    for cached in (record.version_of, record._installed, record._distributions, record._hashes):
+        cached.cache_clear()
+
+
+def steps() -> list[dict[str, dict[str, str]]]:
+    """What the record says."""
+    return json.loads(RECORD.read_text())["steps"]
+
+
+def test_a_step_says_what_it_was_made_from_and_no_time_and_no_place(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert desk.call() == 0
+    [step] = steps()
+    assert step["options"]["--plugin"] == {"plugin": "mine", "n": 1}
+    assert step["inputs"].keys() == {"data/in.jsonl", "data/prompt.md", "data/nowhere.md"}
+    assert step["inputs"]["data/nowhere.md"] is None, "were it there, it might have been read"
+    assert step["outputs"].keys() == {"results/b.jsonl", "results/b/"}
+    assert step["code"].keys() == {"cfeval.core.sampling", "mine"}
+    assert step["packages"] == {"foreign": "1.0", "python": f"{sys.version_info.major}.{sys.version_info.minor}"} | {
+        name: version for name, version in step["packages"].items() if name not in ("foreign", "python")
+    }
+    text = RECORD.read_text()
+    assert str(desk.folder) not in text
+    elsewhere = desk.folder.parent / "elsewhere"
+    shutil.copytree(desk.folder, elsewhere, ignore=shutil.ignore_patterns("results", ".cfeval"))
+    monkeypatch.chdir(elsewhere)
+    assert desk.call(*STEP[:2], *STEP[4:6], "--in", str(elsewhere / "data/in.jsonl"), *STEP[6:]) == 0
+    assert RECORD.read_text() == text, "wherever the study lies, and in whatever order it is told"
+
+
+def test_what_holds_is_kept_and_looks_new(desk: Desk) -> None:
+    desk.call()
+    os.utime("results/b.jsonl", (1, 1))
+    desk.work = [lambda: pytest.fail("it ran")]
+    assert desk.call() == desk.call(*STEP, "--offline") == 0
+    assert Path("results/b.jsonl").stat().st_mtime > 1e9, "Snakemake wants to see that something happened"
+    assert desk.noted() == ["made", "kept", "kept"]
+    assert record.Records().reason(STEP) is None
+
+
+def in_place(name: str) -> None:
+    """Change a byte of a file; size and time are restored."""
+    path = Path(name)
+    stat = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"X")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+CHANGES: dict[str, tuple[Callable[[Desk], object], str]] = {
+    "an input": (lambda _: in_place("data/in.jsonl"), "data/in.jsonl has changed"),
+    "a prompt": (lambda _: Path("data/prompt.md").write_text("Tell.\n"), "data/prompt.md has changed"),
+    "a file that was not there": (lambda _: Path("data/nowhere.md").write_text("Now.\n"), "data/nowhere.md is new"),
+    "an output": (lambda _: in_place("results/b.jsonl"), "results/b.jsonl has changed"),
+    "no output": (lambda _: Path("results/b.jsonl").unlink(), "results/b.jsonl is missing"),
+    "an image": (lambda _: in_place("results/b/1.png"), "results/b/ has changed"),
+    "no image": (lambda _: Path("results/b/1.png").unlink(), "results/b/ has changed"),
+    "one image more": (lambda _: Path("results/b/3.png").write_text("3"), "results/b/ has changed"),
+    "a module": (
+        lambda _: Path("code/mine.py").write_text(MODULE.replace("value=1", "value=2")),
+        "code has changed: mine",
+    ),
+    "no module": (lambda _: Path("code/mine.py").unlink(), "code has changed: mine"),
+    "a package": (lambda desk: desk.install("2.0"), "foreign is 2.0, was 1.0"),
+    "no package": (lambda desk: shutil.rmtree(desk.folder / "site"), "foreign is not installed, was 1.0"),
+    "no record": (lambda _: RECORD.unlink(), "no b.jsonl.made.json"),
+    "a broken record": (lambda _: RECORD.write_text("["), "no b.jsonl.made.json"),
+    "a record of nothing": (lambda _: RECORD.write_text('{"steps": [{}]}'), "no b.jsonl.made.json"),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), CHANGES.values(), ids=CHANGES)
+def test_what_does_not_hold_is_told_and_made_again(desk: Desk, change: Callable[[Desk], object], why: str) -> None:
+    desk.call()
+    change(desk)
+    desk.begin()
+    assert record.Records().reason(STEP) == why
+    assert desk.call() == 0
+    assert desk.noted() == ["made", "made"]
+    assert record.Records().reason(STEP) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([*STEP, "--n", "2"], "--n: was None, is 2"),
+        ([word.replace('"n": 1', '"n": 2') for word in STEP], "--plugin: n changed"),
+        ([*STEP[:2], *STEP[4:]], "--in: was data/in.jsonl, is None"),
+        ([*STEP, "--flag"], "--flag: was None, is []"),
+    ],
+)
+def test_another_option_is_told_and_made(desk: Desk, words: list[str], why: str) -> None:
+    desk.call()
+    assert record.Records().reason(words) == why
+    assert desk.call(*words) == 0
+    assert desk.noted() == ["made", "made"]
+    assert len(steps()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('"""Computes."""', '"""Does it."""', True),
+        ('    """Run."""', '    """Go."""', True),
+        ("import foreign", "import foreign  # as it must", True),
+        ('help="A number."', 'help="How many."', True),
+        ("value=1", "value=1.0", False),
+        ("def run", "def ran", False),
+    ],
+)
+def test_words_about_code_are_no_part_of_it(desk: Desk, old: str, new: str, same: bool) -> None:
+    desk.call()
+    before = RECORD.read_bytes()
+    Path("code/mine.py").write_text(MODULE.replace(old, new))
+    assert (record.Records().reason(STEP) is None) is same
+    desk.call()
+    assert desk.noted()[-1] == ("kept" if same else "made")
+    assert (RECORD.read_bytes() == before) is same
+
+
+@pytest.mark.parametrize(
+    ("name", "work"),
+    [
+        ("data/in.jsonl", lambda: in_place("data/in.jsonl")),
+        ("data/in.jsonl", lambda: Path("data/in.jsonl").unlink()),
+        ("data/prompt.md", lambda: in_place("data/prompt.md")),
+        ("data/nowhere.md", lambda: Path("data/nowhere.md").write_text("Now.\n")),
+        ("code/mine.py", lambda: Path("code/mine.py").write_text(MODULE)),
+    ],
+    ids=["an input", "one that goes", "a prompt", "one that comes", "code, even to the same"],
+)
+def test_what_changes_while_a_step_runs_ends_it_and_nothing_is_kept(desk: Desk, name: str, work: Work) -> None:
+    desk.work = [write, work]
+    with pytest.raises(InputError, match=f"{name} changed while .*; start again"):
+        desk.call()
+    assert not RECORD.exists()
+    assert not Path("steps.log").exists()
+
+
+def test_a_former_record_does_not_vouch_while_a_step_runs_nor_where_it_fails(desk: Desk) -> None:
+    desk.call()
+    Path("data/prompt.md").write_text("Tell.\n")
+    desk.work, desk.status = [write, lambda: pytest.fail("it is there") if RECORD.exists() else None], 3
+    assert desk.call() == 3
+    assert not RECORD.exists()
+    desk.status = 0
+    desk.work = [lambda: Path("results/b.jsonl").unlink()]
+    with pytest.raises(InputError, match=r"results/b\.jsonl: the step ended well without having made it"):
+        shutil.rmtree("results/b")
+        desk.call()
+
+
+def test_a_step_that_was_killed_among_its_images_makes_the_same_then(desk: Desk) -> None:
+    desk.call()
+    whole, images = RECORD.read_bytes(), sorted(Path("results/b").iterdir())
+    shutil.rmtree("results")
+    Path("results/b").mkdir(parents=True)
+    for name in ("1.png", "9.png"):  # as far as it came
+        Path("results/b", name).write_text("half")
+    desk.call()
+    assert (RECORD.read_bytes(), sorted(Path("results/b").iterdir())) == (whole, images)
+
+
+def test_a_file_of_the_users_among_images_is_refused_and_stays(desk: Desk) -> None:
+    desk.call()
+    Path("results/b/notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"results/b/notes\.txt: no image of results/b\.jsonl, .* move it away"):
+        desk.call()
+    assert Path("results/b/notes.txt").read_text() == "mine"
+
+
+def test_protocols_are_steps_each_by_itself_and_one_that_is_not_asked_for_goes(desk: Desk) -> None:
+    def judge() -> None:
+        out = Path(record.option(desk.words, "--out"))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        record.uses(f"data/{record.protocols()[0]}.md")
+        out.write_text(record.protocols()[0])
+
+    def command(protocols: str) -> list[str]:
+        words = "edct verdicts --in data/in.jsonl --protocol {} --seed 7 --out results/v/{{protocol}}.jsonl"
+        return words.format(protocols).split()
+
+    def ran(protocols: str) -> list[str]:
+        before = len(desk.noted()) if Path("steps.log").exists() else 0
+        assert desk.call(*command(protocols)) == 0
+        return [line.split()[-1] for line in Path("steps.log").read_text().splitlines()[before:] if "made" in line]
+
+    desk.work = [judge]
+    assert ran("a,b") == ["results/v/a.jsonl", "results/v/b.jsonl"]
+    found = record.read("results/v.made.json")
+    assert [step["options"]["--protocol"] for step in found] == ["a", "b"]
+    assert all({"data/in.jsonl", f"data/{name}.md"} <= set(step["inputs"]) for name, step in zip("ab", found, strict=True))
+    Path("results/v/b.jsonl").write_text("other")
+    assert record.Records().reason(command("a,b")) == "results/v/b.jsonl has changed"
+    assert ran("a,b") == ["results/v/b.jsonl"]
+    assert record.Records().reason(command("a,b,c")) == "results/v/c.jsonl was not asked for"
+    assert ran("c,a") == ["results/v/c.jsonl"]
+    assert sorted(path.name for path in Path("results/v").iterdir()) == ["a.jsonl", "c.jsonl"]
+    Path("results/v/c.jsonl").write_text("by hand")
+    assert ran("a") == []
+    assert Path("results/v/c.jsonl").read_text() == "by hand", "it is nobody's any more, and not removed"
+
+    def judge_some() -> None:
+        desk.status = 3 * (record.protocols() == ["d"])
+
+    desk.work = [judge, judge_some]
+    assert desk.call(*command("a,b,d,c")) == 3
+    assert [step["options"]["--protocol"] for step in record.read("results/v.made.json")] == ["a", "b"]
+
+
+def tables(*names: str) -> Work:
+    """A step that writes some files into its folder."""
+
+    def made() -> None:
+        Path("results/tables").mkdir(parents=True, exist_ok=True)
+        for name in names:
+            Path("results/tables", name).write_text(name)
+
+    return made
+
+
+def test_a_folder_holds_what_its_step_made_and_what_somebody_put_there(desk: Desk) -> None:
+    words = ["edct", "tables", "--in", "data/in.jsonl", "--out", "results/tables"]
+    desk.work = [tables("one.csv", "two.csv", "three.csv")]
+    desk.call(*words)
+    Path("results/tables/mine.csv").write_text("mine")
+    Path("results/tables/three.csv").write_text("by hand")
+    assert record.Records().reason(words) == "results/tables/three.csv has changed"
+    desk.work = [tables("one.csv")]
+    desk.call(*words)
+    assert sorted(path.name for path in Path("results/tables").iterdir()) == ["mine.csv", "one.csv", "three.csv"]
+    [step] = record.read("results/tables.made.json")
+    assert set(step["outputs"]) == {"results/tables/one.csv"}
+    assert record.Records().reason(words) is None
+
+
+@pytest.mark.parametrize("images", ["/1.png", ".zip"])
+def test_shards_are_one_step_with_the_images_of_each(desk: Desk, images: str) -> None:
+    def file() -> None:
+        for shard in range(2):
+            path = Path(f"results/items/mine/{shard:03}{images}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("image")
+            Path(f"results/items/mine/{shard:03}.jsonl").write_text("{}\n")
+
+    words = ["edct", "items", "--shards", "2", *["--archive"] * (images == ".zip"), "--out", "results/items/mine.jsonl"]
+    desk.work = [file]
+    desk.call(*words)
+    [step] = record.read("results/items/mine.jsonl.made.json")
+    beside = images.removesuffix("1.png")
+    assert set(step["outputs"]) == {f"results/items/mine/{n}{ending}" for n in ("000", "001") for ending in (beside, ".jsonl")}
+    in_place(f"results/items/mine/001{images}")
+    assert record.Records().reason(words) == f"results/items/mine/001{beside} has changed"
+    in_place("results/items/mine/000.jsonl")
+    desk.call(*words)
+    assert record.Records().reason(words) is None
+
+
+def test_an_archive_beside_an_input_is_an_input(desk: Desk) -> None:
+    Path("data/in.zip").write_text("images")
+    desk.call()
+    assert steps()[0]["inputs"].keys() >= {"data/in.jsonl", "data/in.zip"}
+    in_place("data/in.zip")
+    assert record.Records().reason(STEP) == "data/in.zip has changed"
+
+
+def test_what_a_study_is_told_stands_in_the_record_by_content(desk: Desk) -> None:
+    words = [*STEP, "--study", "told.json"]
+    Path("told.json").write_text('{"shards": 2}')
+    desk.call(*words)
+    assert steps()[0]["options"]["--study"] == {"shards": 2}
+    Path("told.json").rename("otherwise.json")
+    assert record.Records().reason([*STEP, "--study", "otherwise.json"]) is None
+    Path("otherwise.json").write_text('{"shards": 3}')
+    assert record.Records().reason([*STEP, "--study", "otherwise.json"]) == "--study: shards changed"
+
+
+def test_copies_of_a_storage_provider_have_the_names_of_what_they_are_of(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = "copies/disk/study/"
+    shutil.copytree("data", f"{place}data")
+    desk.work = [
+        lambda: Path(f"{place}results").mkdir(exist_ok=True),
+        lambda: Path(f"{place}results/b.jsonl").write_text("made\n"),
+    ]
+    monkeypatch.setenv(record.PLACE, place)
+    words = [f"{place}{word}" if word.startswith(("data/", "results/")) else word for word in STEP]
+    assert desk.call(*words) == 0
+    [step] = record.read(f"{place}results/b.jsonl.made.json")
+    assert (list(step["inputs"]), list(step["outputs"])) == (["data/in.jsonl"], ["results/b.jsonl"])
+    assert place not in json.dumps(step)
+    assert desk.call(*words) == 0
+    assert desk.noted() == ["made", "kept"]
+
+
+def test_a_young_file_is_hashed_each_time_and_an_old_one_is_remembered(tmp_path: Path) -> None:
+    memory = tmp_path / "hashes.json"
+    for path in ("data/in.jsonl", "data/"):
+        first = Hashes(memory)
+        before = first.path(path)
+        first.remember()
+        assert not memory.exists()
+        in_place("data/in.jsonl")
+        assert Hashes(memory).path(path) != before
+        Path("data/in.jsonl").write_text("{}\n")
+    time.sleep(2.1)
+    first = Hashes(memory)
+    kept = first.path("data/in.jsonl"), first.path("data/")
+    first.remember()
+    assert "data/in.jsonl" in memory.read_text()
+    in_place("data/in.jsonl")
+    later = Hashes(memory)
+    assert (later.path("data/in.jsonl"), later.path("data/")) != kept
+    for damage in ("", "[", "[]", "\x00"):
+        memory.write_text(damage)
+        assert Hashes(memory).path("data/prompt.md") == Hashes().path("data/prompt.md")
+
+
+def test_a_module_of_nobodys_counts_by_its_bytes_and_a_version_that_was_remembered_no_longer(desk: Desk) -> None:
+    desk.call()
+    assert record.versions({"foreign", "json"})["foreign"] == "1.0"
+    desk.install("2.0")  # the memory of packages speaks of 1.0
+    desk.begin()
+    assert record.versions({"foreign"})["foreign"] == "2.0"
+    Path("site/alone.py").write_text("X = 1\n")
+    desk.begin()
+    one = record.versions({"alone", "nowhere_to_be_found", "os"})
+    assert one.keys() == {"python", "module alone"}
+    Path("site/alone.py").write_text("X = 2\n")
+    desk.begin()
+    assert record.versions({"alone"}) != one
