@@ -19,15 +19,16 @@ help: ## This list.
 
 setup: .venv/ready ## Virtual environment with all locked packages and cfeval itself, in .venv.
 
-# What the studies of the test bed need, without torch: a tenth of all.
+# What demo, calibration, pairs and cvqa need: no torch. uv writes the bytecode here, which the first study would else do.
 .venv/demo: requirements-demo.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cfeval needs Python 3.11 or newer; make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements-demo.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode --requirements requirements-demo.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 
+# The whole environment adds to that: the versions are the same.
 .venv/ready: requirements.lock .venv/demo
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .

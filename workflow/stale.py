@@ -13,6 +13,7 @@ as nothing else says at the end which jobs a run had.
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -60,10 +61,12 @@ class Staleness:
     Args:
         workflow: Snakemake's.
         stored: what a storage provider keeps, where the results do not lie in the working folder.
+        cannot_run: by evaluation whose packages are not installed here, a line about that; asked for, it ends the run.
     """
 
-    def __init__(self, workflow: Any, stored: Stored | None = None) -> None:
+    def __init__(self, workflow: Any, stored: Stored | None, cannot_run: Mapping[str, str]) -> None:
         self.workflow, self._stored, self._looks_on = workflow, stored, looks_on(workflow)
+        self._cannot_run = cannot_run
         self.jobs: dict[str, Job] = {}
         self._made_from: dict[str, list[Job]] = {}
         self.records, self._began, self._asking = self._now(), time.time_ns(), set[str]()
@@ -103,6 +106,9 @@ class Staleness:
             name = str(outputs[0]).removeprefix(self._place)
             if not self.workflow.is_main_process:  # a job's own process: that was decided when it was sent
                 return marker_path(name)
+            if fault := self._cannot_run.get(rule.name.rpartition(":")[2].partition("_")[0]):
+                print(f"cfeval: {fault}", file=sys.stderr)
+                raise SystemExit(2)
             if name not in self.jobs:
                 self.jobs[name] = self._job(rule, its, outputs)
                 if not self._looks_on:
@@ -123,7 +129,10 @@ class Staleness:
         text = filled(rule.shellcmd, **{**self.workflow.globals, **known})
         words = record.words_of(text.replace(self._place, "") if self._place else text)
         made, taken = ([str(path).removeprefix(self._place) for path in paths] for paths in (outputs, inputs))
-        return Job(rule.name, made, taken, words, self.records.reason(words) or "", dict(its))
+        job = Job(rule.name, made, taken, words, self.records.reason(words) or "", dict(its))
+        for path in taken:
+            self._made_from.setdefault(path, []).append(job)
+        return job
 
     def _mark(self, name: str, job: Job) -> None:
         marker = Path(marker_path(name))

@@ -52,11 +52,10 @@ def _run(arguments: list[str]) -> int:
         return _refuse(error)
     except ModuleNotFoundError as error:
         package = str(error.name)
-        if extras.advice(package) == extras.UNKNOWN:
+        advice = extras.advice(package, _command(arguments))
+        if advice == extras.UNKNOWN:
             raise
-        return _refuse(
-            CfevalError(f"this needs the package '{package}', which is not installed: {extras.advice(package)}")
-        )
+        return _refuse(CfevalError(f"this needs the package '{package}', which is not installed: {advice}"))
     except OSError as error:
         known = as_output_error(error)
         if known is None:
@@ -77,6 +76,12 @@ def _group_of(words: list[str]) -> str:
     return next((name for name in words[:1] if name in _COMMANDS), "")
 
 
+def _command(words: list[str]) -> str:
+    """The function that the words call, `module:function`; empty where they name no command."""
+    group = _group_of(words)
+    return _COMMANDS[group].get(next(iter(words[len(group.split()) :]), ""), "")
+
+
 def _refuse_unknown(words: list[str]) -> None:
     """Say in one line that there is no such command, and what there is."""
     group = _group_of(words)
@@ -91,7 +96,7 @@ def _app(words: list[str]) -> typer.Typer:
     """The command tree; where the words name a command, only that command's module is imported."""
     words = words or _to_complete()
     group = _group_of(words)
-    wanted = next(iter(words[len(group.split()) :]), "")
+    command = _command(words)
     app = inner = typer.Typer(
         name="cfeval",
         cls=_Panels,
@@ -103,8 +108,8 @@ def _app(words: list[str]) -> typer.Typer:
     if group:
         inner = typer.Typer(help=GROUPS[group], no_args_is_help=True, callback=_group)
         app.add_typer(inner, name=group)
-    if wanted in _COMMANDS[group]:
-        inner.command(wanted)(load(_COMMANDS[group][wanted]))
+    if command:
+        inner.command(words[1 if group else 0])(load(command))
         return app
     panels = dict.fromkeys(STEPS.get(group, ()), _STEPS) if group else _PANEL
     for name, dotted in {**VERBS[group], **_COMMANDS[group]}.items():

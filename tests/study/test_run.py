@@ -190,6 +190,16 @@ def test_a_missing_extra_is_named(
     extras.missing.cache_clear()
 
 
+def test_a_stage_of_vce_that_lacks_torch_names_the_extra_of_vce(cfeval: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_: object) -> None:
+        raise ModuleNotFoundError("no torch", name="torch")
+
+    monkeypatch.setattr("cfeval.cli.load", lacking)
+    status, _, err = cfeval("stage", "vce", "counterfactuals")
+    assert status == 2
+    assert err == "cfeval: this needs the package 'torch', which is not installed: pip install 'cfeval[vce]'\n"
+
+
 def test_a_command_that_lacks_a_package_names_its_extra(cfeval: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(*_: object) -> None:
         raise ModuleNotFoundError("no dvc", name="dvc.repo")

@@ -37,16 +37,21 @@ EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4,
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
 
+def with_weights(study: Study) -> Study:
+    """A study with the models of cells."""
+    shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
+    for name in WEIGHTS:
+        for ending in (".json", ".safetensors"):
+            shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")
+    return study
+
+
 @pytest.fixture(scope="module")
 def finished(shared: Shared) -> Study:
     """The study, finished by `snakemake -- vce`."""
 
     def finish(folder: Path) -> None:
-        study = lay_out(folder / "home" / "study", deepcopy(PARAMS) | {"shards": 1, "vce": VCE})
-        shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
-        for name in WEIGHTS:
-            for ending in (".json", ".safetensors"):
-                shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")
+        study = with_weights(lay_out(folder / "home" / "study", deepcopy(PARAMS) | {"shards": 1, "vce": VCE}))
         (folder / "jobs.json").write_text(json.dumps(study.jobs("snakemake", "--", "vce")))
 
     return Study(shared("vce", finish) / "home" / "study")

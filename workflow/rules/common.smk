@@ -51,7 +51,7 @@ def kept(content, name):
 TOLD = "CFEVAL_PARAMS"
 """Names the parameters with which a run's jobs were sent: a job reads those hours later, whatever params.yaml is then."""
 if workflow.is_main_process:
-    from cfeval.audit.components import check_params
+    from cfeval.audit.components import check_params, missing_packages
     from cfeval.audit.unscored import unscored
 
     if not looks_on(workflow) and not run_locks.take(Path()):
@@ -104,7 +104,8 @@ CACHE = surroundings.at_home(PARAMS.calls.cache)
 calls.use(PARAMS.calls.model_copy(update={"cache": CACHE}))
 if FOLLOWED:
     FOLLOWED.items.watch(Path(CACHE))
-STALE = Staleness(workflow, STORED)
+CANNOT_RUN = missing_packages(PARAMS, "params.yaml") if workflow.is_main_process else {}
+STALE = Staleness(workflow, STORED, CANNOT_RUN)
 atexit.register(STALE.tell)
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a

@@ -31,6 +31,7 @@ NEEDS = {
     "testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
     "testbed.plugins.pair_sets_easy_vqa": ("world", "easy_vqa"),
     "vce.plugins.": ("vce", "torch"),
+    "vce.stages.": ("vce", "torch"),
     "cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
     "inference.models.blip": ("local", "transformers"),
     "inference.models.transformers": ("local", "transformers"),
@@ -40,7 +41,7 @@ NEEDS = {
     "edct.plugins.segmenters.difference": ("local", "cv2"),
     "edct.plugins.verifiers.localised": ("local", "cv2"),
 }
-"""By the beginning of a plugin's module: the extra that it needs, and the package by which that is told."""
+"""By the beginning of a plugin's or stage's module: the extra that it needs, and the package by which that is told."""
 
 
 UNKNOWN = "install it"
@@ -48,7 +49,7 @@ UNKNOWN = "install it"
 
 
 def advice(package: str, module: str = "") -> str:
-    """What to do about a package that is not installed, where a plugin of a module wants it."""
+    """What to do about a package that is not installed, where a plugin or stage of a module wants it."""
     own = [extra for start, (extra, _) in NEEDS.items() if _within(module, start)]
     found = [extra for extra, packages in EXTRAS.items() if package.partition(".")[0] in packages]
     return f"pip install 'cfeval[{(own or found)[0]}]'" if found or own else UNKNOWN
