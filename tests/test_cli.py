@@ -24,7 +24,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 from cfeval.cli import main
 main()
 """
-VERBS = [f"{group} {verb}".strip() for group, of in verbs.VERBS.items() for verb in of]
+COMMANDS = [(group, name, dotted) for of in (verbs.VERBS, verbs.STEPS) for group in of for name, dotted in of[group].items()]
 
 
 @pytest.fixture
@@ -37,27 +37,27 @@ def samples(cfeval: Run, photo: Path, tmp_path: Path) -> Path:
 
 def ask(samples: Path, out: Path, vlm: object = None) -> list[object]:
     spec = vlm if isinstance(vlm, str) else json.dumps(vlm or {"plugin": "mock"})
-    return ["stage", "edct", "baselines", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
+    return ["edct", "baselines", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help(cfeval: Run, verb: str) -> None:
-    status, out, _ = cfeval(*verb.split(), "--help")
+@pytest.mark.parametrize("words", [f"{group} {name}".strip() for group, name, _ in COMMANDS])
+def test_every_command_has_help(cfeval: Run, words: str) -> None:
+    status, out, _ = cfeval(*words.split(), "--help")
     assert status == 0
     assert "Usage: cfeval" in out
 
 
 def test_help_loads_nothing_heavy() -> None:
     heavy = {"torch", "diffusers", "snakemake", "matplotlib", "scipy"}
-    asked = [["--help"], *(["stage", group, "table", "--help"] for group in ("edct", "cvqa", "vce"))]
+    asked = [["--help"], *([group, "tables", "--help"] for group in ("edct", "cvqa", "vce"))]
     code = f"import sys; from cfeval import cli; print([cli.run(words) for words in {asked}])"
     code += f"; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-2:] == ["[0, 0, 0, 0]", "[]"]
 
 
-@pytest.mark.parametrize("dotted", [dotted for of in verbs.VERBS.values() for dotted in of.values()])
-def test_every_verb_is_there_and_says_in_one_sentence_what_it_does(dotted: str) -> None:
+@pytest.mark.parametrize("dotted", [dotted for _, _, dotted in COMMANDS])
+def test_every_command_is_there_and_says_in_one_sentence_what_it_does(dotted: str) -> None:
     said = cli._docstring(dotted).partition("\n\n")[0]
     assert said == str(load(dotted).__doc__).partition("\n\n")[0]
     assert said.endswith((".", "?"))
@@ -76,7 +76,7 @@ def test_the_help_groups_every_command_once(cfeval: Run) -> None:
     assert [line for line in shown if line[0] != "Options" and not line[1].startswith("-")] == wanted
 
 
-@pytest.mark.parametrize("arguments", [["stage", "edct", "baselines"], ["stage", "edct", "baselines", "--sed", "1"]])
+@pytest.mark.parametrize("arguments", [["edct", "baselines"], ["edct", "baselines", "--sed", "1"]])
 def test_a_wrong_option_ends_with_status_2(cfeval: Run, arguments: list[str]) -> None:
     assert cfeval(*arguments)[0] == 2
 
@@ -86,8 +86,8 @@ def test_a_wrong_option_ends_with_status_2(cfeval: Run, arguments: list[str]) ->
     [
         ("estmate", "no command 'estmate'; did you mean 'estimate'? allowed: audit, cache, check, "),
         ("cache stat", "no command 'cache stat'; did you mean 'stats'? allowed: export, forget, "),
-        ("stage edct bseline", "no command 'stage edct bseline'; did you mean 'baselines'? "),
-        ("edct baselines", "'edct baselines' is a stage of the workflow; call it by `cfeval stage edct baselines`"),
+        ("edct bseline", "no command 'edct bseline'; did you mean 'baselines'? "),
+        ("stage edct baselines", "no command 'stage'; "),
     ],
 )
 def test_a_mistyped_command_is_one_line_with_the_nearest(cfeval: Run, words: str, said: str) -> None:
@@ -100,8 +100,8 @@ def test_a_mistyped_command_is_one_line_with_the_nearest(cfeval: Run, words: str
     ("line", "offered"),
     first_fast(
         [
-            ("cfeval st", ["status", "stage"]),
-            ("cfeval stage edct re", ["report", "requeries"]),
+            ("cfeval st", ["status"]),
+            ("cfeval edct re", ["requeries", "report"]),
             ("cfeval estimate --j", ["--json"]),
         ],
         1,

@@ -17,9 +17,9 @@ import PIL.Image
 import pytest
 
 from cfeval.audit.unscored import unscored
+from cfeval.audit.whole import Job
 from cfeval.core.images import Image
 from cfeval.core.jsonl import write_csv
-from cfeval.core.provenance.jobs import Job
 from cfeval.core.records import Status
 from cfeval.core.shards import file_with_images
 from cfeval.datasets.sample import RawSample, file_samples
@@ -56,10 +56,10 @@ class Desk:
         self.patch.setenv(VARIABLE, json.dumps(settings))
 
     def baseline(self, vlm: dict[str, Any] | None = None, *more: str) -> str:
-        """What `cfeval stage edct baselines` prints last."""
+        """What `cfeval edct baselines` prints last."""
         spec = json.dumps(vlm or target(self.server.openai))
         options = ["--samples", self.samples, "--vlm", spec, "--seed", 1, "--out", self.folder / "b.jsonl", *more]
-        return self.run("stage", "edct", "baselines", *options)
+        return self.run("edct", "baselines", *options)
 
     def check(self, content: Any) -> str:
         """What `cfeval check` prints about parameters."""
@@ -158,7 +158,7 @@ def newer_cache(desk: Desk) -> str:
 
 def damaged_call(desk: Desk) -> str:
     desk.server.script([])
-    assert desk.cfeval("stage", "edct", "baselines", *_options(desk))[0] == 0
+    assert desk.cfeval("edct", "baselines", *_options(desk))[0] == 0
     with sqlite3.connect(desk.folder / "calls.sqlite") as database:
         database.execute("UPDATE calls SET model = 'another'")
     database.close()
@@ -292,7 +292,7 @@ def full_gpu_editing(desk: Desk) -> str:
     model = str(editor_checkpoint("StableDiffusionImg2ImgPipeline"))
     editor = json.dumps({"plugin": "diffusers", "model": model, "device": "cuda"})
     files = ("--samples", desk.samples, "--instructions", desk.folder / "i.jsonl", "--out", desk.folder / "c.jsonl")
-    return desk.run("stage", "edct", "counterfactuals", "--editor", editor, "--seed", 1, *files)
+    return desk.run("edct", "counterfactuals", "--editor", editor, "--seed", 1, *files)
 
 
 def doctor(desk: Desk) -> str:
@@ -307,23 +307,22 @@ LIKE_IT = {"source": CELL, "target": "red square", "pair": "ideal"}
 
 
 def animals(desk: Desk, count: int = 1, side: int = 64, size: int = 32, mode: str = "RGB") -> str:
-    """What `cfeval stage vce images` prints last of a folder with one image of a class."""
+    """What `cfeval vce images` prints last of a folder with one image of a class."""
     (desk.folder / "animals" / "cat").mkdir(parents=True)
     PIL.Image.new(mode, (side, side)).save(desk.folder / "animals" / "cat" / "tom.png")
     source = json.dumps({"plugin": "folder", "path": str(desk.folder / "animals")})
     arguments = ["--label", "cat", "--count", count, "--size", size, "--seed", 1, "--out", desk.folder / "i.jsonl"]
-    return desk.run("stage", "vce", "images", "--image-set", source, *arguments)
+    return desk.run("vce", "images", "--image-set", source, *arguments)
 
 
 def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> str:
-    """What `cfeval stage vce counterfactuals` prints last about a built-in cell, or one enlarged."""
+    """What `cfeval vce counterfactuals` prints last about a built-in cell, or one enlarged."""
     cell = Image.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
     source = SourceImage(id="a", label=CELL, number=0, image=cell.ref("a.png"))
     file_with_images(desk.folder / "i.jsonl", [(source.id, source, cell, source.image.path)])
     method = {"preset": "dbvce", "projection": "none", "respacing": "4"}
     return desk.run(
         *(
-            "stage",
             "vce",
             "counterfactuals",
             "--images",
@@ -367,7 +366,6 @@ def cvqa_set(desk: Desk, header: str = HEADER, row: str = ROW) -> dict[str, str]
 def filing(of: dict[str, Any], name: str = "q", items: int = 1) -> list[object]:
     """The arguments that file a set."""
     return [
-        "stage",
         "cvqa",
         "questions",
         "--set",
@@ -406,23 +404,23 @@ def answering(name: str) -> list[object]:
     """The arguments that have a set answered."""
     spec = json.dumps({"plugin": "random"})
     files = ("--questions", f"{name}.jsonl", "--out", f"{name}-answers.jsonl")
-    return ["stage", "cvqa", "answers", "--solver", spec, "--seed", 1, *files]
+    return ["cvqa", "answers", "--solver", spec, "--seed", 1, *files]
 
 
 def scored(desk: Desk, own: dict[str, Any], other: dict[str, Any]) -> str:
-    """What `cfeval stage cvqa scores` prints of answers to another set."""
+    """What `cfeval cvqa scores` prints of answers to another set."""
     filed(desk, own, "own", seed=1)
     filed(desk, other, "other", seed=2)
     assert desk.cfeval(*answering("other"))[0] == 0
     files = ("--questions", "own.jsonl", "--answers", "other-answers.jsonl", "--out", "scores.jsonl")
-    return desk.run("stage", "cvqa", "scores", *files)
+    return desk.run("cvqa", "scores", *files)
 
 
 def drafting(kind: str) -> list[object]:
     """The arguments that have drafts written about drawn scenes."""
     source = json.dumps({"plugin": "world", "kinds": [kind]})
     options = ("--question-generator", json.dumps({"plugin": "grammar"}), "--items", 2, "--seed", 1, "--out", "d.jsonl")
-    return ["stage", "cvqa", "drafts", "--source", source, *options]
+    return ["cvqa", "drafts", "--source", source, *options]
 
 
 def decided(desk: Desk) -> list[object]:
@@ -438,7 +436,7 @@ def odd_decision(desk: Desk) -> str:
     path = desk.folder / "decisions.csv"
     path.write_text(path.read_text(encoding="utf-8").replace(",,,,\n", ",perhaps,,,\n", 1), encoding="utf-8")
     files = ("--drafts", "d.jsonl", "--decisions", path, "--out", "built.jsonl", "--fates", "fates.jsonl")
-    return desk.run("stage", "cvqa", "builds", *files)
+    return desk.run("cvqa", "builds", *files)
 
 
 def nobody_decides(desk: Desk) -> str:

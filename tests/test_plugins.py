@@ -1,4 +1,4 @@
-"""Plugins of other packages: found by their entry points, run by the command line, known to provenance."""
+"""Plugins of other packages: found by their entry points, run by the command line, known to records."""
 
 import json
 import os
@@ -11,8 +11,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.provenance.plans import Planner
-from cfeval.core.provenance.sources import Closure
+from cfeval.core.record import Records, read
 from tests.conftest import Run
 from tests.edct.stages.stages import OUTPUTS, READS, staged
 
@@ -64,7 +63,7 @@ def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeva
     subprocess.run([sys.executable, "-m", "pip", "install", *ways, "--target", site, source], check=True)
     stages = staged(tmp_path / "study", 2, cfeval).run_all()
     files = [word for name in READS["verdicts"] for word in (f"--{name}", str(stages.file(name)))]
-    command = [sys.executable, "-m", "cfeval.cli", "stage", "edct", "verdicts", *files, "--judge", json.dumps(OVERLAP)]
+    command = [sys.executable, "-m", "cfeval.cli", "edct", "verdicts", *files, "--judge", json.dumps(OVERLAP)]
     out = stages.folder / "mine.jsonl"
     path = os.pathsep.join([str(site), *sys.path])
     subprocess.run(
@@ -102,55 +101,24 @@ def test_one_that_cannot_be_imported_is_one_line(site: Path, source: str, says: 
     assert "\n" not in str(refused.value)
 
 
-def code(name: str) -> Closure:
-    """What a judge rests on, read from disk now."""
-    [root] = registry.code("judges", {"plugin": name}).values()
-    return Planner(memory=None).sources.closure(root)
-
-
 @pytest.mark.slow
-def test_an_edit_of_a_foreign_plug_in_concerns_those_who_use_it_and_nobody_else(site: Path) -> None:
-    offer(site, "naive_judge", "naive", NAIVE)
-    offer(site, "other_judge", "other", NAIVE)
-    before = {name: code(name) for name in ("naive", "other", "lexical", "grammar")}
-    assert {"naive_judge", "cfeval.edct.plugins.judges.lexical"} <= set(before["naive"].modules)
-    assert "naive_judge" in before["naive"].packages
-    (site / "naive_judge.py").write_text(NAIVE + "\nLATER = 1\n")
-    after = {name: code(name) for name in before}
-    assert [name for name in before if before[name].code != after[name].code] == ["naive"]
-
-
-def test_all_files_of_a_foreign_package_count_and_what_it_names_of_the_project(
-    site: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_edit_of_a_foreign_plug_in_concerns_those_who_use_it_and_nobody_else(
+    site: Path, tmp_path: Path, cfeval: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offer(site, "wide", "naive", NAIVE)
-    (site / "wide").mkdir()
-    (site / "wide.py").rename(site / "wide" / "__init__.py")
-    (site / "wide" / "words.txt").write_text("a")
-    first = code("naive")
-    (site / "wide" / "words.txt").write_text("b")
-    second = code("naive")
-    assert first.code != second.code
-    from cfeval.edct.plugins.judges import lexical
-
-    path = str(lexical.__file__)
-    changed = Path(path).read_bytes().replace(b"text.lower()", b"text.upper()")
-    [root] = registry.code("judges", {"plugin": "naive"}).values()
-    assert Planner(memory=None, loaded={path: changed}).sources.closure(root).code != second.code
-
-
-def test_what_a_job_ran_of_a_foreign_plug_in_is_what_its_plan_holds(site: Path) -> None:
+    """Verdicts of two judges, of which one comes from a package; each step is a process of its own, as in a run."""
+    stages = staged(tmp_path / "study", 2, cfeval).run_all()
+    files = [word for name in READS["verdicts"] for word in (f"--{name}", str(stages.file(name)))]
+    monkeypatch.chdir(stages.folder)
     offer(site, "naive_judge", "naive", NAIVE)
-    ran = """
-import sys
-from cfeval.core.provenance import loading
-loading.record()
-from cfeval.core import registry
-registry.check("judges", {"plugin": "naive"}, "here")
-print(*loading.loaded, *loading.named)
-"""
-    path = os.pathsep.join([str(site), *sys.path])
-    said = subprocess.run(
-        [sys.executable, "-c", ran], check=True, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
-    )
-    assert {str(site / "naive_judge.py"), "naive_judge"} <= set(said.stdout.split())
+    records = {}
+    for name in ("naive", "lexical"):
+        words = ["edct", "verdicts", *files, "--judge", json.dumps({"plugin": name}), "--seed", "7"]
+        command = [sys.executable, "-m", "cfeval.cli", *words, "--protocol", "edct-2025", "--out", f"{name}.jsonl"]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *sys.path])})
+        [records[name]] = read(f"{name}.jsonl.made.json")
+    assert {"naive_judge", "cfeval.edct.plugins.judges.lexical"} <= records["naive"]["code"].keys()
+    assert records["naive"]["code"].keys() - records["lexical"]["code"].keys() == {"naive_judge"}
+    (site / "naive_judge.py").write_text(f"{NAIVE}\n# A remark.\n")
+    assert [Records().fault(records[name]) for name in records] == [None, None]
+    (site / "naive_judge.py").write_text(f"{NAIVE}\nLATER = 1\n")
+    assert [Records().fault(records[name]) for name in records] == ["code has changed: naive_judge", None]

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +47,16 @@ _CHATTER = (
 )
 
 
-def follow(logger: logging.Logger, dry: bool) -> "Progress":
+def follow(logger: logging.Logger, dry: bool, commands: bool) -> "Progress":
     """Show a line a job, and keep Snakemake's own handlers from telling the same in more words."""
     for handler in logger.handlers:
         if isinstance(handler, Progress):  # another workflow takes this one in twice
             return handler
     for handler in logger.handlers:
         handler.addFilter(_matters)
-    progress = Progress(dry, [handler for handler in logger.handlers if isinstance(handler, logging.StreamHandler)])
+    progress = Progress(
+        dry, commands, [handler for handler in logger.handlers if isinstance(handler, logging.StreamHandler)]
+    )
     logger.addHandler(progress)
     return progress
 
@@ -70,17 +72,21 @@ def _event(record: logging.LogRecord) -> str:
 
 
 class Progress(logging.Handler):
-    """Follows Snakemake's events; `dry` tells what would run and why.
+    """Follows Snakemake's events; `dry` tells what would run and why, `commands` each job's command, for a shell.
 
     `beside` are handlers that write to the terminal too, and must not write into the lines that move.
     """
 
-    def __init__(self, dry: bool = False, beside: Sequence["logging.StreamHandler[Any]"] = ()) -> None:
+    def __init__(
+        self, dry: bool = False, commands: bool = False, beside: Sequence["logging.StreamHandler[Any]"] = ()
+    ) -> None:
         super().__init__()
-        self.dry, self.beside = dry, beside
+        self.dry, self.commands, self.beside = dry, commands, beside
         self.items = items.Items()
         self._moving: Any = None
         os.environ[FOLDER] = str(self.items.folder)
+        self.reasons: Callable[[str], str] = lambda _: ""
+        """Why a job is out of date by itself, by its first output."""
         self.titles: dict[int, str] = {}
         self.started: dict[int, float] = {}
         self.finished: list[int] = []
@@ -89,6 +95,7 @@ class Progress(logging.Handler):
         """Turn an event into a line, if it is one that matters."""
         follow = {
             "JOB_INFO": self._begun,
+            "SHELLCMD": self._called,
             "JOB_FINISHED": self._ended,
             "JOB_ERROR": self._failed,
             "PROGRESS": self._counted,
@@ -105,7 +112,13 @@ class Progress(logging.Handler):
             self.items.begin()
             self._moving = _live(self) if _is_terminal() else _now_and_then(self)
         if self.dry:
-            _say(f"would run: {self.titles[job]} ({_one_line(event['reason'])})")
+            first = str(next(iter(event["output"] or ()), "")).partition(" (")[0]  # without its flags
+            why = self.reasons(first) or event["reason"]
+            _say(f"would run: {self.titles[job]} ({_one_line(why)})")
+
+    def _called(self, event: dict[str, Any]) -> None:
+        if self.commands and event["shellcmd"]:
+            _say(f"    {event['shellcmd'].partition(' 2> ')[0]}")
 
     def _planned(self, event: dict[str, Any]) -> None:
         self.items.planned({rule: count for rule, count in event["stats"].items() if rule != "total"})

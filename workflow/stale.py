@@ -6,8 +6,8 @@ hold, and old where it does. Where it holds, no time matters: after a checkout t
 
 What here is not Snakemake's public interface, as there is none for it, and why (tests/workflow_unit/test_stale.py names
 the versions it was seen with): `rule.set_input`, as one loop over all rules adds what each would have to repeat;
-`rule.expand_input` and the like, as what a job would run is known only with its wildcards filled in; `dag.finished_jobs`,
-as nothing else says at the end which jobs a run had.
+`rule.expand_input` and the like, as what a job would run is known only with its wildcards filled in; and
+`dag.finished_jobs`, as nothing else says at the end which jobs a run had.
 """
 
 import hashlib
@@ -83,6 +83,11 @@ class Staleness:
         for rule in rules:
             if (rule.shellcmd or "").startswith("cfeval ") and "stale" not in dict(rule.input.items()):
                 rule.set_input(stale=self._marker_of(rule))
+
+    def reason(self, output: str) -> str:
+        """Why a job is out of date by itself, by its first output; empty where it is not."""
+        job = self.jobs.get(output.removeprefix(self._place))
+        return job.reason if job else ""
 
     def no_longer_hold(self) -> dict[str, str]:
         """The outputs of this run's jobs that are not what would be made now, and why: asked when all have run."""

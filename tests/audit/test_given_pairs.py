@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.bundle.build import build
+from cfeval.audit.bundle.build import Study, build
 from cfeval.audit.bundle.check import check
 from cfeval.audit.documents.cli import DOCUMENTS, documents
 from cfeval.audit.documents.facts import facts
 from cfeval.config import parse, read
 from cfeval.core.errors import InputError
+from cfeval.core.record import ENDING
 from tests.audit.bundle.study import EDCT, contents, made_of_pairs
 
 pytestmark = pytest.mark.slow
@@ -49,6 +50,20 @@ def test_the_bundle_says_which_models_answered_and_is_checked(place: Path, capsy
     said = capsys.readouterr().out
     assert "2 conditions of given pairs, 12 verdicts" in said
     assert re.search(r"[1-9]\d* files of tables made again, all the same", said)
+
+
+def test_without_texts_the_table_of_pairs_is_said_not_to_be_made_again(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params, records = parse(read(place / "params.yaml")), sorted((place / EDCT).rglob(f"*{ENDING}"))
+    names = [path.relative_to(place).as_posix() for path in records]
+    with chdir(place):
+        study = Study(params, {EDCT: "edct"}, names, {"params.yaml": Path("params.yaml")}, "2026-11-23")
+        build(study, place.parent / "redacted.zip", redact=True)
+    check(place.parent / "redacted.zip")
+    said = capsys.readouterr().out
+    assert f"could not be recomputed: {EDCT}/tables/edct_pairs.csv (rests on texts and images)" in said
+    assert "no table could be made again" in said
 
 
 def test_every_document_is_made_and_its_figures_are_those_of_the_table(place: Path, made: dict[str, str]) -> None:

@@ -213,7 +213,7 @@ def test_what_is_out_of_date_is_listed_parents_first_and_refused(cfeval: Run, st
     status, out, err = cfeval("verify", "--limit", 1)
     assert status == 2
     assert out.splitlines() == [f"FAIL {lines[0]}", "FAIL … and 4 more; see --limit"]
-    assert err == f"cfeval: {FOLDER}: 8 of 19 jobs are not what would be made now; run snakemake edct\n"
+    assert err == f"cfeval: {FOLDER}: 8 of 19 jobs are not what would be made now; run snakemake\n"
     for words in (("status", "edtc"), ("verify", "edtc"), ("verify", "vce")):
         status, _, err = cfeval(*words)
         assert (status, err.count("\n")) == (2, 1), words
@@ -243,9 +243,9 @@ def test_results_of_former_parameters_are_named_and_on_demand_removed(cfeval: Ru
     assert (status, f"{former[1]}: of former parameters, removed\n" in out) == (0, True)
     assert not any(file.exists() for file in [*former, beside])
     assert not Path(f"{FOLDER}/scores/d/n").exists()
-    assert [step["options"]["--protocol"] for step in json.loads(Path(f"{VERDICTS}.made.json").read_text())["steps"]] == [
-        "edct-2025"
-    ]
+    assert [
+        step["options"]["--protocol"] for step in json.loads(Path(f"{VERDICTS}.made.json").read_text())["steps"]
+    ] == ["edct-2025"]
     assert cfeval("verify")[1] == f"{FOLDER}: fine; 12 jobs are what would be made now, and records name every file\n"
 
 

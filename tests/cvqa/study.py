@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.jsonl import read_jsonl
+from cfeval.core.record import ENDING
 from cfeval.cvqa.records import Draft
 from tests.conftest import Run
 
@@ -44,6 +45,12 @@ def told(folder: Path, **asked: Any) -> Path:
     file = folder / "study.json"
     file.write_text(json.dumps(asked))
     return file
+
+
+def without_records(results: Path) -> None:
+    """Take away what steps recorded, of which some were made from files that a test wrote."""
+    for record in results.rglob(f"*{ENDING}"):
+        record.unlink()
 
 
 class Study:

@@ -283,8 +283,11 @@ def test_decisions_that_cannot_be_read_are_named_by_their_line(study: Study, old
 def test_a_set_is_not_assembled_over_what_it_is_made_from(study: Study) -> None:
     [drafts] = study.draft()
     reviews = study.review(drafts)
+    before = drafts.read_bytes(), reviews.read_bytes()
     for verb, file in (("builds", drafts), ("builds", reviews), ("fates", drafts), ("fates", reviews)):
-        assert "--out: " in study.refused(verb, *given(drafts=drafts, reviews=reviews, out=file))
+        status, _, err = study.cfeval("cvqa", verb, *given(drafts=drafts, reviews=reviews, out=file))
+        assert (status, err) == (2, f"cfeval: --out: {file} is named twice; choose another name\n")
+    assert (drafts.read_bytes(), reviews.read_bytes()) == before
 
 
 def test_a_draft_whose_image_is_gone_is_not_assembled(study: Study) -> None:
@@ -354,7 +357,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(study: Stud
     (study.folder / "mine").mkdir()
     (study.folder / "mine" / "notes.txt").write_text("keep me")
     line = study.refused("questions", *given(set=of, seed=1, out=study.folder / "mine.jsonl"))
-    assert "mine: exists, and mine.jsonl does not stand beside it; move it away or choose another" in line
+    assert "mine/notes.txt: no image of " in line
+    assert line.endswith("mine.jsonl, whose folder is made anew; move it away")
 
 
 def test_failures_are_no_answers(study: Study) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cfeval.core.shards import file_with_images
 from tests.conftest import Run
 from tests.cvqa.pairs import image_of, pair
-from tests.cvqa.study import told
+from tests.cvqa.study import told, without_records
 from tests.loopback.server import loopback
 from tests.provider_study import CANARY, KEY_ENV, target
 
@@ -120,6 +120,7 @@ def finished(cfeval: Run, results: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     questions = results / "questions" / "s.jsonl"
     assert cfeval("cvqa", "scores", "--questions", questions, "--answers", answered, "--out", scored)[0] == 0
     assert export(cfeval, results)[0] == 0
+    without_records(results)
     return results
 
 

@@ -57,7 +57,7 @@ def test_the_reader_of_own_pairs_takes_the_bank(results: Results, tmp_path: Path
     pairs, _ = bank(cfeval, results, tmp_path / "bank")
     spec = json.dumps({"plugin": "files", "path": str(tmp_path / "bank" / "pairs.jsonl")})
     filed = ("--pair-set", spec, "--items", 10, "--seed", 1, "--out", tmp_path / "items.jsonl")
-    assert cfeval("stage", "edct", "pair_items", *filed)[0] == 0
+    assert cfeval("edct", "pair-items", *filed)[0] == 0
     samples = [sample for sample in read_jsonl(tmp_path / "items.jsonl", Sample) if pair_of(sample).side == "after"]
     assert {pair_of(sample).pair for sample in samples} == {pair["id"] for pair in pairs}
     assert {pair_of(sample).verified for sample in samples} == {"the study's verifier"}

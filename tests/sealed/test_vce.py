@@ -101,16 +101,16 @@ def test_conditions_are_told_from_one_another(sealed: dict[str, Figures]) -> Non
 def test_counterfactuals_in_float64_have_the_same_bytes_on_every_processor(processor: str, tmp_path: Path) -> None:
     environment = os.environ | {"OMP_NUM_THREADS": "1"} | PROCESSORS[processor]
 
-    def stage(verb: str, out: Path, **options: object) -> list[str]:
+    def step(verb: str, out: Path, **options: object) -> list[str]:
         told = {name: value if isinstance(value, str | Path) else json.dumps(value) for name, value in options.items()}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in (told | {"out": out}).items()]
-        return ["stage", "vce", verb, *words]
+        return ["vce", verb, *words]
 
     images, made = tmp_path / "images.jsonl", [tmp_path / f"{kind}.jsonl" for kind in KINDS]
     how = {"images": images, "method": METHOD, "groups": GROUPS, "denoiser": DOUBLE, "robust": DOUBLE | ROBUST}
     commands = [
-        stage("images", images, image_set={"plugin": "world"}, label="red circle", count=2, size=32, seed=7),
-        *(stage("counterfactuals", out, classifier=DOUBLE | {"kind": out.stem}, seed=7, **how) for out in made),
+        step("images", images, image_set={"plugin": "world"}, label="red circle", count=2, size=32, seed=7),
+        *(step("counterfactuals", out, classifier=DOUBLE | {"kind": out.stem}, seed=7, **how) for out in made),
     ]
     told = json.dumps(commands)
     subprocess.run([sys.executable, "-c", COMMANDS], env=environment, input=told, text=True, check=True)

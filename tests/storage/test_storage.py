@@ -80,7 +80,7 @@ def results(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in files}
 
 
-def test_results_and_sidecars_are_those_of_a_run_without(finished: Kept, here: dict[str, bytes]) -> None:
+def test_results_and_records_are_those_of_a_run_without(finished: Kept, here: dict[str, bytes]) -> None:
     assert results(finished.store) == here
     assert not (finished.root / "results").exists()
     assert any(name.endswith(".zip") and "counterfactuals" in name for name in here)
@@ -95,22 +95,22 @@ def test_a_changed_parameter_makes_its_own_jobs_and_what_follows_and_back(study:
     study.set_threshold(0.9)
     jobs = study.make()
     assert {stage: jobs.get(stage) for stage in STAGES[:7]} == dict.fromkeys(STAGES[:6]) | {"verdicts": 1}
-    assert {"scores", "table", "report"} < set(jobs)
+    assert {"scores", "tables", "report"} < set(jobs)
     study.set_threshold(0.5)
     assert study.make()["verdicts"] == 1
     assert results(study.store) == here
 
 
-@pytest.mark.parametrize("what", ["another", "without its sidecar", "of an edited sidecar", "gone"])
+@pytest.mark.parametrize("what", ["another", "without its record", "of an edited record", "gone"])
 def test_what_is_not_what_a_job_stored_is_made_again(study: Kept, here: dict[str, bytes], what: str) -> None:
     file = next(path for path in (study.store / "results/edct/requeries").rglob("*.jsonl"))
-    sidecar = file.with_name(f"{file.name}.made.json")
+    record = file.parent.with_name(f"{file.parent.name}.made.json")
     if what == "another":
         file.write_bytes(file.read_bytes().replace(b"said", b"told"))
-    elif what == "without its sidecar":
-        sidecar.unlink()
-    elif what == "of an edited sidecar":
-        sidecar.write_text(sidecar.read_text().replace('"inputs"', '"others"'))
+    elif what == "without its record":
+        record.unlink()
+    elif what == "of an edited record":
+        record.write_text(record.read_text().replace('"inputs"', '"others"'))
     else:
         file.unlink()
     assert study.make()["requeries"] == 1
@@ -118,7 +118,7 @@ def test_what_is_not_what_a_job_stored_is_made_again(study: Kept, here: dict[str
 
 
 def test_an_upload_that_was_broken_off_does_not_pass(study: Kept, here: dict[str, bytes]) -> None:
-    """The record file of other parameters was stored and its sidecar not; then the parameters were put back."""
+    """The results of other parameters were stored and their record not; then the parameters were put back."""
     other = study.copy(study.home.parent / "other")
     other.change(lambda edct: edct["vlms"]["ma"].update(replies=["other"]))
     assert other.make()["baselines"] == 1
@@ -128,9 +128,9 @@ def test_an_upload_that_was_broken_off_does_not_pass(study: Kept, here: dict[str
     assert results(study.store) == here
 
 
-def test_what_is_brought_to_the_folder_can_be_sealed(study: Kept) -> None:
+def test_what_is_brought_to_the_folder_can_be_verified(study: Kept) -> None:
     shutil.copytree(study.store / "results", study.root / "results")
-    assert "sealed" in study.run("cfeval", "seal", "edct")
+    assert study.is_verified()
     assert "fine; the chain's head is" in study.run("cfeval", "verify", "--results", "results/edct")
 
 

@@ -39,7 +39,7 @@ def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Lo
     status, out, err = cfeval("run", "mine")
     assert status == 2
     assert err == ("cfeval: this calls models that may cost money, and there is no terminal to ask; agree with --yes\n")
-    assert "results/mine: 0 of 15 jobs are done" in out
+    assert "results/mine: 0 of 12 jobs are done" in out
     assert " calls, " in out
     assert not server.sent()
     assert not (study / "results").exists()
@@ -131,7 +131,9 @@ def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_pa
     (scores / "w/e/j").mkdir(parents=True)
     (scores / "w/e/j/edct-2025.csv").write_text("id,status,stage,reason\n1,refused,baselines,no\n")
     job = Job("edct_scores", [str(scores)], [], ["edct", "scores", "--out", str(scores)], "", {})
-    with pytest.raises(InputError, match=r"^edct: nothing was scored, so there is no result; of 1 items and edits none"):
+    with pytest.raises(
+        InputError, match=r"^edct: nothing was scored, so there is no result; of 1 items and edits none"
+    ):
         run._conclude(Whole(params, str(tmp_path)), [job], Path("mine"))
 
 
@@ -195,7 +197,7 @@ def test_a_stage_of_vce_that_lacks_torch_names_the_extra_of_vce(cfeval: Run, mon
         raise ModuleNotFoundError("no torch", name="torch")
 
     monkeypatch.setattr("cfeval.cli.load", lacking)
-    status, _, err = cfeval("stage", "vce", "counterfactuals")
+    status, _, err = cfeval("vce", "counterfactuals")
     assert status == 2
     assert err == "cfeval: this needs the package 'torch', which is not installed: pip install 'cfeval[vce]'\n"
 

@@ -74,13 +74,22 @@ def test_case_a_what_is_edited_while_a_job_reads_it_ends_the_job_and_nothing_is_
         str(weights): lambda: weights.write_bytes(b"2" * 100),
         HELPER: lambda: study.replace(HELPER, "/ 256", "/ 200"),
     }
+    record = study.root / f"{VERDICT}.made.json"
+    before = record.read_bytes(), (study.root / VERDICT / FILE).read_bytes()
     for name, edit in edits.items():
         run = held(study, VERDICT)
         edit()
         let_go(study)
         assert run.wait() == 1
         assert re.search(f"{re.escape(name)} changed while .*; start again", study.said)
-        assert not (study.root / f"{VERDICT}.made.json").exists()
+        now = record.read_bytes(), (study.root / VERDICT / FILE).read_bytes()
+        assert now == before, "Snakemake puts back what was there, with its record"
+    record.unlink()
+    run = held(study, VERDICT)
+    study.replace(HELPER, "/ 200", "/ 201")
+    let_go(study)
+    assert run.wait() == 1
+    assert not record.exists()
     assert study.jobs("snakemake", "--", VERDICT) == {"verdicts": 1}
     assert VERDICT not in study.stale(targets=(VERDICT,))
     assert (study.root / VERDICT / FILE).read_bytes() != (finished.root / VERDICT / FILE).read_bytes()
@@ -144,6 +153,7 @@ def test_a_job_killed_among_its_images_and_one_half_written(study: Study, finish
     study.change(lambda edct: edct["editors"].update(ea={"plugin": "fatal", "strength": 0.5}))
     output = "results/edct/counterfactuals/mine/ma/w/ea/000"
     shutil.rmtree(study.root / output)
+    (study.root / f"{output}.made.json").unlink()
     (study.home / "die").touch()
     assert study.try_("snakemake", "--", output).returncode == 1
     assert not (study.root / f"{output}.made.json").exists()

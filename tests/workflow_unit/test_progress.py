@@ -125,7 +125,7 @@ def reported(job: str, done: int, total: int, monkeypatch: pytest.MonkeyPatch) -
     from cfeval.core import progress as of_job
 
     monkeypatch.setattr(of_job, "_REPORT_SECONDS", 0)
-    of_job.begin_job("edct.baselines", job)
+    of_job.begin_job("edct_baselines", job)
     tracked = of_job.track(range(total), total, "baselines")
     for _ in range(done + 1):
         next(tracked)
@@ -142,7 +142,7 @@ def test_items_of_all_jobs_are_added_up_and_those_to_come_are_guessed(
     reported("a", 30, 5000, monkeypatch)
     reported("b", 10, 1000, monkeypatch)
     [line] = followed.lines()
-    assert re.fullmatch(r"edct\.baselines: 40 of about 9,000 items, [\d,.]+ a second, \d+:\d\d(:\d\d)? left", line)
+    assert re.fullmatch(r"edct_baselines: 40 of about 9,000 items, [\d,.]+ a second, \d+:\d\d(:\d\d)? left", line)
 
 
 def test_what_a_former_run_reported_is_forgotten_and_a_dry_run_touches_nothing(

@@ -1,9 +1,7 @@
-"""What every job asks of the machine or cluster that it runs on."""
+"""What every rule says: its step as a whole command, and what its jobs ask of the machine or cluster."""
 
 import re
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -11,83 +9,77 @@ import yaml
 from cfeval.config import load
 from cfeval.core import registry
 from cfeval.edct.config import FAMILIES
-from cfeval.jobs import jobs
+from cfeval.verbs import STEPS
 
 ROOT = Path(__file__).parents[2]
 RULES = {
     found[1]: found[2]
     for file in sorted((ROOT / "workflow/rules").glob("*.smk"))
-    for found in re.finditer(r"^use rule \w+ as (\w+) with:\n((?:    .*\n|\n)+)", file.read_text(), re.MULTILINE)
+    for found in re.finditer(r"^rule (\w+):\n((?:    .*\n|\n)+)", file.read_text(), re.MULTILINE)
+    if "    shell:" in found[2]
 }
-"""The rules of all stages, each with what it says of its own."""
-STAGE = (ROOT / "workflow/rules/stage.smk").read_text()
+"""The rules of all steps, each with what it says."""
 TRAIN = (ROOT / "workflow/train.smk").read_text()
 NEEDS = ("gpu", "gpu_model", "api_slots")
+OTHERWISE = {"vce_groups": "group-scores", "vce_sheets": "contact-sheet"}
+"""Rules that have the name of their folder, and the step of each."""
 
 
-def pattern(rule: str) -> str:
-    """The pattern of a rule's first output, whose jobs it runs."""
-    first = re.search(r"\b((?:edct|vce|cvqa)\.[A-Z_]+)\b", RULES[rule].partition("    output:")[2])
-    assert first is not None
-    return first[1]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_rule_says_memory_and_time_or_has_those_of_a_small_job(rule: str) -> None:
-    said = re.findall(r"^    resources:\n((?:        .*\n)+)", RULES[rule], re.MULTILINE)
-    assert len(said) <= 1
-    assert all(re.fullmatch(r'        \*\*resources_for\(mem_mb=\d+, runtime="\d+[hm]"\),\n', one) for one in said)
+def step_of(rule: str) -> str:
+    return OTHERWISE.get(rule, rule.partition("_")[2].replace("_", "-"))
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_mark_of_what_is_stale_and_the_log_are_of_the_jobs_whose_output_a_rule_makes(rule: str) -> None:
-    assert re.findall(r"^        stale=stale\((\w+\.\w+)\),$", RULES[rule], re.MULTILINE) == [pattern(rule)]
-    assert re.findall(r"^        log_of\((\w+\.\w+)(?:, shard=\"\")?\),$", RULES[rule], re.MULTILINE) == [pattern(rule)]
+def test_a_rule_has_a_docstring_a_message_a_log_memory_and_time(rule: str) -> None:
+    text = RULES[rule]
+    assert re.match(r'    """[A-Z].*\.', text)
+    assert re.search(r'^    message:\n        "', text, re.MULTILINE)
+    assert re.search(rf'^    log:\n        "logs/{rule.partition("_")[0]}/', text, re.MULTILINE)
+    assert re.search(r"^    resources:\n", text, re.MULTILINE)
+    assert re.search(r"\bmem_mb=", text)
+    assert re.search(r'\bruntime="\d+[hm]"', text)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_outputs_stay_while_a_job_runs(rule: str) -> None:
-    [made] = re.findall(r"^    output:\n((?:        .*\n)+)", RULES[rule], re.MULTILINE)
-    assert re.fullmatch(r"        \*\*makes\(.*\),\n", made)
+def test_a_rule_calls_the_step_of_its_name_and_says_where_its_errors_go(rule: str) -> None:
+    shell = "".join(re.findall(r'"(.*)"', RULES[rule].partition("    shell:")[2]))
+    called = re.match(r"cfeval (\w+) (\S+)", shell)
+    assert called is not None
+    assert called[1] == rule.partition("_")[0]
+    assert called[2] in (step_of(rule), "{params.step}")
+    assert " --out " in shell
+    assert shell.endswith("2> {log:q}")
 
 
-def test_all_rules_run_their_job_as_one_rule_says() -> None:
-    assert [
-        rule for rule, text in RULES.items() if re.search(r"^    (shell|params|priority):", text, re.MULTILINE)
-    ] == []
-    assert STAGE.rstrip().endswith('"exec cfeval stage {params.job:q} 2>{log:q}"')
-    assert "job=job_name" in STAGE
-    assert re.search(r'\*\*resources_for\(mem_mb=\d+, runtime="\w+"\)', STAGE)
-    assert "    priority: waiting\n" in STAGE
+def test_every_step_is_called_by_a_rule() -> None:
+    named = {(study, step) for study, of in STEPS.items() for step in of}
+    called = {(rule.partition("_")[0], step_of(rule)) for rule in RULES}
+    assert called == named
+    assert len(RULES) > 30
+
+
+def test_jobs_that_many_wait_for_begin_before_those_that_end_a_study() -> None:
+    given = {rule: int((re.search(r"^    priority: (\d+)", text, re.MULTILINE) or [0, "0"])[1]) for rule, text in RULES.items()}
+    for study, first, then in (
+        ("edct", "items baselines instructions counterfactuals requeries verdicts scores", "tables figures report calls"),
+        ("vce", "images counterfactuals scores", "tables figures report"),
+        ("cvqa", "questions answers scores", "tables figures report calls"),
+    ):
+        order = [given[f"{study}_{step}"] for step in first.split()]
+        assert order == sorted(order, reverse=True), study
+        assert order[-1] >= max(given[f"{study}_{step}"] for step in then.split())
 
 
 def test_training_says_what_it_holds() -> None:
     assert all(re.search(f"^        {name}=", TRAIN, re.MULTILINE) for name in (*NEEDS, "mem_mb", "runtime"))
 
 
-def test_there_are_rules_to_look_at() -> None:
-    assert {"edct_verdicts", "vce_counterfactuals", "cvqa_answers"} <= set(RULES)
-    assert len(RULES) > 20
-
-
 def test_the_groups_of_the_slurm_profile_are_of_rules_that_hold_neither_gpu_nor_slot() -> None:
     profile = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())
     groups = dict(pair.split("=") for pair in profile["groups"])
     assert set(groups) <= set(RULES)
-    needs = _needs_by_folder()
-    for rule in groups:
-        study, name = pattern(rule).split(".")
-        folder = {"TABLE": "tables", "FIGURE": "figures", "METRICS": "tables", "SCORES": "scores"}[name]
-        assert needs[study, folder] == {(0, "", 0)}
-    assert set(groups.values()) == {pair.split("=")[0] for pair in profile["group-components"]}
-
-
-def _needs_by_folder() -> dict[tuple[str, str], set[tuple[Any, ...]]]:
-    found = defaultdict(set)
-    for job in jobs(load(ROOT / "params.yaml")):
-        _, study, folder, *_ = job.name.split("/")
-        found[study, folder].add(tuple(job.resources[name] for name in NEEDS))
-    return found
+    assert not [rule for rule in groups if "**needs(" in RULES[rule]]
+    assert {pair.split("=")[0] for pair in profile["group-components"]} <= set(groups.values())
 
 
 def test_the_default_study_holds_neither_gpu_nor_slot() -> None:

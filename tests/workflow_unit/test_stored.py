@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any
 import pytest
 
 import stored
-from cfeval.core.provenance import frozen
-from cfeval.core.provenance.jobs import Job
+from cfeval.core import record
 
 PREFIX = "s3://bucket/study"
+FIRST = ["edct", "items", "--seed", "7", "--out", "results/a.jsonl"]
+THEN = ["edct", "baselines", "--samples", "results/a.jsonl", "--out", "results/b.jsonl"]
 
 
 class Thing:
@@ -22,7 +22,10 @@ class Thing:
 
     def __init__(self, files: dict[str, tuple[bytes, float]], query: str) -> None:
         self.files, self.query = files, query
-        self.local = Path("nowhere")
+        self.local = Path("copies", query.removeprefix("s3://"))
+
+    def local_path(self) -> Path:
+        return self.local
 
     def set_local_path(self, path: Path) -> None:
         self.local = path
@@ -57,73 +60,62 @@ class Provider:
         self.files[f"{PREFIX}/{name}"] = (content, time)
 
 
-def job(number: int, *inputs: str) -> Job:
-    return Job(
-        "edct.stage", ("edct", "stage"), inputs, (f"results/edct/{number}.jsonl", f"results/edct/{number}.zip"), {}
-    )
-
-
-def sidecar(provider: Provider, of: Job, time: float) -> None:
-    told = {"outputs": {path: f"hash of {path}" for path in of.outputs}}
-    provider.put(of.sidecar, json.dumps(told).encode(), time)
+def keep(provider: Provider, words: list[str], inputs: dict[str, str], time: float = 5) -> None:
+    """Store the output of a step with its record."""
+    out = record.option(words, "--out")
+    step = {"options": record.options(words), "inputs": inputs, "outputs": {out: f"hash of {out}"}}
+    provider.put(out, time=time)
+    text = json.dumps({"steps": [step | {"code": {}, "packages": {}}]})
+    provider.put(record.record_of(words), text.encode(), time)
 
 
 @pytest.fixture
 def provider(tmp_path: Path) -> Iterator[Provider]:
+    provider = Provider()
+    keep(provider, FIRST, {})
+    keep(provider, THEN, {"results/a.jsonl": "hash of results/a.jsonl"})
     with chdir(tmp_path):
-        yield Provider()
+        yield provider
 
 
-def fetched(provider: Any, *jobs: Job) -> stored.Stored:
-    found = stored.Stored(provider, PREFIX, asyncio.run)
-    found.fetch_sidecars(jobs)
-    return found
+def reasons(provider: Any) -> list[str | None]:
+    """Why each of the steps would have to run."""
+    records = stored.StoredRecords(stored.Stored(provider, PREFIX, asyncio.run))
+    return [records.reason(words) for words in (FIRST, THEN)]
 
 
-def test_an_output_is_what_the_sidecar_says_that_was_stored_after_it(provider: Provider) -> None:
-    one = job(1)
-    for path in one.outputs:
-        provider.put(path, time=5)
-    sidecar(provider, one, time=5)
-    found = fetched(provider, one)
-    assert [found.path(path) for path in one.outputs] == [f"hash of {path}" for path in one.outputs]
-    assert Path(stored.PLACE, one.sidecar).is_file()
+def test_records_that_fit_each_other_hold_and_nothing_else_is_fetched(provider: Provider) -> None:
+    assert reasons(provider) == [None, None]
+    fetched = [path.name for path in Path(stored.FETCHED).rglob("*") if path.is_file()]
+    assert sorted(fetched) == ["a.jsonl.made.json", "b.jsonl.made.json"]
 
 
-def test_an_output_that_is_younger_missing_or_of_nobody_is_none(provider: Provider) -> None:
-    younger, missing, unsaid = job(1), job(2), job(3)
-    for one in (younger, missing):
-        sidecar(provider, one, time=5)
-    provider.put(younger.outputs[0], time=6)
-    provider.put(younger.outputs[1], time=5)
-    provider.put(missing.outputs[0], time=5)
-    provider.put(unsaid.outputs[0], time=5)
-    found = fetched(provider, younger, missing, unsaid)
-    assert [found.path(path) is None for path in younger.outputs] == [True, False]
-    assert [found.path(path) is None for path in missing.outputs] == [False, True]
-    assert found.path(unsaid.outputs[0]) is None
+def test_what_is_younger_than_its_record_missing_or_of_another_input_does_not_hold(provider: Provider) -> None:
+    provider.put("results/a.jsonl", time=6)
+    assert reasons(provider) == ["results/a.jsonl is not what the step stored", None]
+    del provider.files[f"{PREFIX}/results/a.jsonl"]
+    assert reasons(provider)[0] == "results/a.jsonl is not what the step stored"
+    keep(provider, FIRST, {})
+    keep(provider, THEN, {"results/a.jsonl": "another hash"})
+    assert reasons(provider) == [None, "results/a.jsonl has changed"]
+    del provider.files[f"{PREFIX}/results/b.jsonl.made.json"]
+    assert reasons(provider) == [None, "no b.jsonl.made.json"], "that of a former look is forgotten"
 
 
-def test_the_sidecar_of_a_former_look_is_forgotten(provider: Provider) -> None:
-    one = job(1)
-    sidecar(provider, one, time=5)
-    fetched(provider, one)
-    provider.files.clear()
-    fetched(provider, one)
-    assert not Path(stored.PLACE, one.sidecar).exists()
+def test_another_option_is_told(provider: Provider) -> None:
+    keep(provider, [word.replace("7", "8") for word in FIRST], {})
+    assert reasons(provider)[0] == "--seed: was 8, is 7"
 
 
-def test_a_job_elsewhere_hears_what_the_run_was_told(
-    provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(frozen.VARIABLE, "")
-    told, stale = tmp_path / ".cfeval/frozen/1.json", Path(".cfeval/stale")
+def test_a_job_elsewhere_has_what_the_run_was_told(provider: Provider, tmp_path: Path) -> None:
+    here = stored.Stored(provider, PREFIX, asyncio.run)
+    told = Path(".cfeval/params/1.json")
     told.parent.mkdir(parents=True)
     told.write_text("told")
-    stale.write_text("stale")
-    fetched(provider).tell(told, stale)
+    here.put(str(told))
+    assert here.time(str(told)) == 9
     (tmp_path / "node").mkdir()
     with chdir(tmp_path / "node"):
-        fetched(provider).hear()
-        assert Path(os.environ[frozen.VARIABLE]).read_text() == "told"
-    assert f"{PREFIX}/.cfeval/stale" in provider.files
+        stored.Stored(provider, PREFIX, asyncio.run).bring(str(told))
+        assert told.read_text() == "told"
+    assert here.place == "copies/bucket/study/"

@@ -58,7 +58,7 @@ if workflow.is_main_process:
         stop(f"process {run_locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
     if not looks_on(workflow) and not run_locks.elsewhere(Path()):
         run_locks.remove(run_locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
-        shutil.rmtree(".snakemake/backup", ignore_errors=True)  # so, too: Snakemake copies no folder over another
+        shutil.rmtree(".snakemake/backups", ignore_errors=True)  # so, too: Snakemake copies no folder over another
     PARAMS = checked(check_params, config)
     RESULTS = checked(root_of, BASE, config, list(workflow.overwrite_configfiles))
     os.environ[TOLD] = kept(as_json({"params": PARAMS.model_dump(mode="json"), "root": RESULTS}), "run")
@@ -106,6 +106,8 @@ if FOLLOWED:
     FOLLOWED.items.watch(Path(CACHE))
 CANNOT_RUN = missing_packages(PARAMS, "params.yaml") if workflow.is_main_process else {}
 STALE = Staleness(workflow, STORED, CANNOT_RUN)
+if FOLLOWED:
+    FOLLOWED.reasons = STALE.reason
 atexit.register(STALE.tell)
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a

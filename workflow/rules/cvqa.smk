@@ -4,9 +4,9 @@ Inputs: what params.yaml names: plugins and their files; people's decisions abou
 where there are some; the paper's published figures.
 Outputs: <results>/cvqa/STEP/…: a record file a set or condition (and shard), images in the folder, or the archive, of
 the record file's name; beside each output its record, OUTPUT.made.json.
-Steps: 1. questions: pairs of every set. 2. of every set that is built: drafts, reviews, the pairs that both let pass, and
-what became of the others. 3. answers to both questions of every pair. 4. scores by both readers, and readings by language
-models. 5. the calls to models outside. 6. tables with headline figures, and figures. 7. the report.
+Steps: 1. questions: pairs of every set. 2. of every set that is built: drafts, reviews, the pairs that both let pass,
+and what became of every draft. 3. answers to both questions of every pair. 4. scores by both readers, and readings by
+language models. 5. the calls to models outside. 6. tables with headline figures, and figures. 7. the report.
 """
 
 from cfeval.cvqa import asked as cvqa_asked
@@ -135,17 +135,17 @@ rule cvqa_questions:
         made("<results>/cvqa/questions/{set}.jsonl"),
     log:
         "logs/cvqa/questions/{set}.log",
+    wildcard_constraints:
+        set=one_of(CVQA.sets),
+    priority: 90
+    resources:
+        **needs("question_sets", CVQA.sets, "set", mem_mb=2000, runtime="1h"),
     params:
         out=cvqa_file("questions"),
         plugin=lambda wildcards: plugin(CVQA.sets, wildcards.set),
         number=cvqa_items,
         seed=CVQA.seed,
         cut=CUT,
-    wildcard_constraints:
-        set=one_of(CVQA.sets),
-    resources:
-        **needs("question_sets", CVQA.sets, "set", mem_mb=2000, runtime="1h"),
-    priority: 90
     message:
         "questions of {wildcards.set}"
     shell:
@@ -160,6 +160,11 @@ rule cvqa_drafts:
         made("<results>/cvqa/drafts/{set}.jsonl"),
     log:
         "logs/cvqa/drafts/{set}.log",
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS),
+    priority: 90
+    resources:
+        **needs("question_generators", CVQA_GENERATORS, "set", mem_mb=2000, runtime="8h"),
     params:
         out=cvqa_file("drafts"),
         source=lambda wildcards: plugin(CVQA.sources, CVQA_BUILDS[wildcards.set].source),
@@ -167,11 +172,6 @@ rule cvqa_drafts:
         number=lambda wildcards: CVQA_BUILDS[wildcards.set].items,
         seed=CVQA.seed,
         cut=CUT,
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS),
-    resources:
-        **needs("question_generators", CVQA_GENERATORS, "set", mem_mb=2000, runtime="8h"),
-    priority: 90
     message:
         "drafts of {wildcards.set}"
     shell:
@@ -188,14 +188,14 @@ rule cvqa_reviews:
         made(CVQA_REVIEWS),
     log:
         "logs/cvqa/reviews/{set}{shard}.log",
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS),
+    priority: 80
+    resources:
+        **needs("question_validators", CVQA_VALIDATORS, "set", mem_mb=4000, runtime="8h"),
     params:
         validator=lambda wildcards: plugin(CVQA_VALIDATORS, wildcards.set),
         seed=CVQA.seed,
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS),
-    resources:
-        **needs("question_validators", CVQA_VALIDATORS, "set", mem_mb=4000, runtime="8h"),
-    priority: 80
     message:
         "reviews of {wildcards.set}{wildcards.shard}"
     shell:
@@ -213,6 +213,12 @@ rule cvqa_builds:
         made("<results>/cvqa/questions/{set}.jsonl"),
     log:
         "logs/cvqa/builds/{set}.log",
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS),
+    priority: 70
+    resources:
+        mem_mb=2000,
+        runtime="1h",
     params:
         drafts=cvqa_file("drafts"),
         reviews=cvqa_file("reviews"),
@@ -221,12 +227,6 @@ rule cvqa_builds:
         people=cvqa_people,
         shards=PARAMS.shards,
         cut=CUT,
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS),
-    resources:
-        mem_mb=2000,
-        runtime="1h",
-    priority: 70
     message:
         "pairs of {wildcards.set}"
     shell:
@@ -244,18 +244,18 @@ rule cvqa_fates:
         made(CVQA_FATES),
     log:
         "logs/cvqa/fates/{set}.log",
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS),
+    priority: 20
+    resources:
+        mem_mb=2000,
+        runtime="1h",
     params:
         drafts=cvqa_file("drafts"),
         reviews=cvqa_file("reviews"),
         decisions=cvqa_decisions,
         people=cvqa_people,
         shards=PARAMS.shards,
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS),
-    resources:
-        mem_mb=2000,
-        runtime="1h",
-    priority: 20
     message:
         "what became of the drafts of {wildcards.set}"
     shell:
@@ -272,13 +272,13 @@ rule cvqa_answers:
         made(CVQA_ANSWERS),
     log:
         "logs/cvqa/answers/{set}/{solver}{shard}.log",
+    priority: 60
+    resources:
+        **needs("solvers", CVQA.solvers, "solver", mem_mb=4000, runtime="24h"),
     params:
         solver=lambda wildcards: plugin(CVQA.solvers, wildcards.solver),
         orders=cvqa_orders,
         seed=CVQA.seed,
-    resources:
-        **needs("solvers", CVQA.solvers, "solver", mem_mb=4000, runtime="24h"),
-    priority: 60
     message:
         "answers of {wildcards.solver} to {wildcards.set}{wildcards.shard}"
     shell:
@@ -296,14 +296,14 @@ rule cvqa_scores:
         made(CVQA_SCORES),
     log:
         "logs/cvqa/scores/{set}.log",
+    priority: 30
+    resources:
+        mem_mb=2000,
+        runtime="1h",
     params:
         questions=cvqa_file("questions"),
         answers=cvqa_answers_to,
         shards=PARAMS.shards,
-    resources:
-        mem_mb=2000,
-        runtime="1h",
-    priority: 30
     message:
         "scores on {wildcards.set}"
     shell:
@@ -321,13 +321,13 @@ rule cvqa_readings:
         made(CVQA_READINGS),
     log:
         "logs/cvqa/readings/{reader}/{set}/{solver}{shard}.log",
+    priority: 40
+    resources:
+        **needs("reply_readers", CVQA.reply_readers, "reader", mem_mb=2000, runtime="8h"),
     params:
         reader=lambda wildcards: plugin(CVQA.reply_readers, wildcards.reader),
         share=CVQA.reread,
         seed=CVQA.seed,
-    resources:
-        **needs("reply_readers", CVQA.reply_readers, "reader", mem_mb=2000, runtime="8h"),
-    priority: 40
     message:
         "readings by {wildcards.reader} of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
     shell:
@@ -347,12 +347,12 @@ rule cvqa_calls:
         made(CVQA_CALLS),
     log:
         "logs/cvqa/calls.log",
-    params:
-        study=kept(cvqa_asked.asked_calls(CVQA, PARAMS.shards).as_json(), "cvqa-calls"),
-        results=f"{PLACE}{RESULTS}/cvqa",
     resources:
         mem_mb=2000,
         runtime="1h",
+    params:
+        study=kept(cvqa_asked.asked_calls(CVQA, PARAMS.shards).as_json(), "cvqa-calls"),
+        results=f"{PLACE}{RESULTS}/cvqa",
     message:
         "export of the calls of cvqa"
     shell:
@@ -360,7 +360,7 @@ rule cvqa_calls:
 
 
 rule cvqa_tables:
-    """All tables, from questions, answers, scores, readings and drafts, and their headline figures for `dvc metrics`."""
+    """All tables, from questions, answers, scores, readings and fates, with headline figures for `dvc metrics`."""
     input:
         each(CVQA_QUESTIONS, CVQA_CONDITIONS),
         each(CVQA_ANSWERS, CVQA_TOLD.of_programs()),
@@ -373,16 +373,17 @@ rule cvqa_tables:
         made("<results>/cvqa/tables"),
     log:
         "logs/cvqa/tables.log",
-    params:
-        study=kept(CVQA_TOLD.as_json(), "cvqa-tables"),
-        results=f"{PLACE}{RESULTS}/cvqa",
     resources:
         mem_mb=4000,
         runtime="1h",
+    params:
+        study=kept(CVQA_TOLD.as_json(), "cvqa-tables"),
+        results=f"{PLACE}{RESULTS}/cvqa",
     message:
         "tables of cvqa"
     shell:
-        "cfeval cvqa tables --study {params.study:q} --results {params.results} --out {params.results}/tables 2> {log:q}"
+        "cfeval cvqa tables --study {params.study:q} --results {params.results} --out {params.results}/tables "
+        "2> {log:q}"
 
 
 rule cvqa_figures:
@@ -394,16 +395,17 @@ rule cvqa_figures:
         made("<results>/cvqa/figures"),
     log:
         "logs/cvqa/figures.log",
-    params:
-        figures=[f"--figure {figure}" for figure in CVQA_DRAWN],
-        results=f"{PLACE}{RESULTS}/cvqa",
     resources:
         mem_mb=2000,
         runtime="30m",
+    params:
+        figures=[f"--figure {figure}" for figure in CVQA_DRAWN],
+        results=f"{PLACE}{RESULTS}/cvqa",
     message:
         "figures of cvqa"
     shell:
-        "cfeval cvqa figures --tables {params.results}/tables {params.figures} --out {params.results}/figures 2> {log:q}"
+        "cfeval cvqa figures --tables {params.results}/tables {params.figures} --out {params.results}/figures "
+        "2> {log:q}"
 
 
 rule cvqa_report:
@@ -419,12 +421,12 @@ rule cvqa_report:
         made(CVQA_REPORT),
     log:
         "logs/cvqa/report.log",
-    params:
-        study=kept(cvqa_asked.conditions_of(CVQA, PARAMS.shards).as_json(), "cvqa-report"),
-        results=f"{PLACE}{RESULTS}/cvqa",
     resources:
         mem_mb=4000,
         runtime="1h",
+    params:
+        study=kept(cvqa_asked.conditions_of(CVQA, PARAMS.shards).as_json(), "cvqa-report"),
+        results=f"{PLACE}{RESULTS}/cvqa",
     message:
         "report of cvqa"
     shell:

@@ -44,7 +44,7 @@ def lacking(step: Step, there: Mapping[str, str]) -> str:
     of_cfeval = Records()
     for path, sha in sorted(step["inputs"].items()):
         if sha and sha != (of_cfeval.path(path) if path.startswith(_BROUGHT) else there.get(path)):
-            return path
+            return str(path)
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Whether the results of a study are what its parameters ask for: by the records of its steps, and nothing beside them."""
+"""Whether the results of a study are what its parameters ask for, by the records of its steps, and nothing else."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -95,7 +95,7 @@ class Results:
             print(f"FAIL … and {len(faults) - limit} more; see --limit")
         if self.outdated:
             number = f"{len(self.outdated)} of {len(self.jobs)} jobs"
-            return f"{self.folder}: {number} are not what would be made now; run snakemake {self.jobs[0].study}"
+            return f"{self.folder}: {number} are not what would be made now; run snakemake"
         if faults:
             return f"{self.folder}: {len(faults)} things do not hold; see above"
         return "; ".join(unscored(self.jobs))

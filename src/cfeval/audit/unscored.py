@@ -14,10 +14,15 @@ _SHOWN = 3
 
 
 class Job(Protocol):
-    """A job of a run: the command that it calls, after `cfeval`, and what it makes."""
+    """A job of a run."""
 
-    words: list[str]
-    outputs: list[str]
+    @property
+    def words(self) -> list[str]:
+        """The command that it calls, after `cfeval`."""
+
+    @property
+    def outputs(self) -> list[str]:
+        """What it makes."""
 
 
 def unscored(jobs: Iterable[Job]) -> list[str]:

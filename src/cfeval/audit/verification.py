@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cfeval.audit.whole import STUDIES, Name, Overlays, whole
+from cfeval.audit.whole import STUDIES, whole
 from cfeval.core.errors import InputError
 
 _ANY, _STUDY = "For all", "cfeval verify STUDIES"
@@ -55,9 +55,7 @@ def run(
     exams: Annotated[
         str, _option(_RESULTS, 'edct: as the tables were told, exams by judge, as JSON: {"panel": "exam.csv"}.')
     ] = "{}",
-    kept: Annotated[
-        Path | None, _option(_RESULTS, "edct: a chain written before, with which all must agree.")
-    ] = None,
+    kept: Annotated[Path | None, _option(_RESULTS, "edct: a chain written before, with which all must agree.")] = None,
     out: Annotated[
         Path | None, _option(_RESULTS, "edct: where to write the chain (JSONL): a line of hashes for each score.")
     ] = None,
@@ -86,7 +84,7 @@ def run(
 
     Ends with status 2 where something does not fit; then nothing is written or removed.
     """
-    of = {
+    of: dict[str, dict[str, Any]] = {
         _STUDY: {"overlay": overlay, "name": name, "remove_former": remove_former},
         _RESULTS: {
             "conditions": conditions,
@@ -120,7 +118,9 @@ def _use(what: list[str], results: Path | None) -> str:
     """What is to be checked; InputError where it is nothing, or several things."""
     if results is not None:
         if what:
-            raise InputError(f"{what[0]}: with --results, neither studies nor a bundle are named; leave one of them out")
+            raise InputError(
+                f"{what[0]}: with --results, neither studies nor a bundle are named; leave one of them out"
+            )
         return _RESULTS
     bundle = next((one for one in what if one not in STUDIES), "")
     if bundle and not Path(bundle).is_file():

@@ -1,4 +1,4 @@
-"""A study as a whole: its parameters, its folder of results, and the jobs that the rules of the workflow make of them."""
+"""A study as a whole: its parameters, its folder of results, and the jobs that the workflow makes of them."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from cfeval.study.folder import command, snakemake
 
 STUDIES = ("edct", "vce", "cvqa")
 JOBS = "CFEVAL_JOBS"
-"""The environment variable that names the file into which the workflow writes the jobs that it knows (workflow/stale.py)."""
+"""The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py)."""
 NOT_MADE = "not made yet"
 Overlays = Annotated[
     list[Path] | None,
@@ -95,7 +95,7 @@ class Whole:
 
 def _is_lacking(job: Job) -> bool:
     """Whether nothing of a job is there, neither its outputs nor its record."""
-    return bool(job.reason) and not os.path.exists(record_of(job.words)) and not any(map(outputs_of, steps(job.words)))
+    return bool(job.reason) and not Path(record_of(job.words)).exists() and not any(map(outputs_of, steps(job.words)))
 
 
 def _said(errors: str) -> str:
@@ -122,7 +122,11 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
 
 
 def outdated(jobs: Iterable[Job]) -> dict[str, str]:
-    """Why jobs, parents first, are not what would be made now, by first output; those that follow from such ones too."""
+    """Why jobs are not what would be made now, by first output; those that follow from such ones too.
+
+    Args:
+        jobs: parents first.
+    """
     found: dict[str, str] = {}
     wrong: dict[str, str] = {}
     """The outdated outputs, each with the first output of its job."""

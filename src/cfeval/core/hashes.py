@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 _SETTLED_NS = 2_000_000_000
@@ -32,10 +33,12 @@ class Hashes:
         self._young: set[str] = set()
 
     def file(self, path: str) -> str | None:
-        """The hash of a file's bytes."""
+        """The hash of a file's bytes; of what is none, as a folder, there is no hash."""
         try:
             stat = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not S_ISREG(stat.st_mode):
             return None
         return self._hash(path, state_of(stat), stat.st_ctime_ns, lambda: _of_file(path))
 

@@ -537,7 +537,8 @@ def _hashes() -> Hashes:
 def _write(record: Path, known: Sequence[Step]) -> None:
     """Write a record whole; one without steps is removed."""
     if not known:
-        record.unlink(missing_ok=True)
+        if record.exists():
+            record.unlink()
         return
     building = record.with_name(f".{record.name[:200]}.{os.getpid()}.part")
     text = json.dumps({"steps": list(known)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

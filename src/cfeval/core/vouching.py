@@ -167,14 +167,14 @@ def is_inside(path: str) -> bool:
 
 
 def _before(step: Step, stem: str) -> str:
-    """What came before paths in the folder when a step ran whose record is STEM.made.json; ValueError where it is none."""
+    """What came before paths in the folder when a step ran; ValueError where STEM.made.json is not its record."""
     out, outputs = step["options"]["--out"], step["outputs"]
     hashes = [*outputs.values(), *filter(None, step["inputs"].values())]
     if not outputs or not all(isinstance(sha, str) for sha in hashes):
         raise ValueError("is no record of a step")
     if any(".." in PurePosixPath(path).parts for path in (out, *outputs, *step["inputs"])):
         raise ValueError("names a path with '..' in it")
-    for place in (out, os.path.dirname(out)):
+    for place in (out, out.rpartition("/")[0]):
         if place == stem or place.endswith(f"/{stem}"):
             own = place.removesuffix(".jsonl")
             if all(path == place or path.startswith((f"{own}/", f"{own}.")) for path in outputs):
@@ -192,4 +192,4 @@ def _files(folder: Path) -> Iterator[str]:
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         place = at[len(str(folder)) + 1 :]
-        yield from (os.path.join(place, name) for name in names if not name.startswith("."))
+        yield from (f"{place}/{name}" if place else name for name in names if not name.startswith("."))

@@ -125,13 +125,12 @@ ABOUT = {
     "cvqa": "does a model still answer right if something were different?",
 }
 DVC = """\
-# `dvc repro` runs the study and verifies it: nothing that is not what would be made now gets a hash. After an update of cfeval:
-# `dvc repro --force`, which makes what is out of date and no more. Outputs persist because cfeval, not DVC, knows what that is.
+# `dvc repro` runs the study and verifies it: nothing that is not what would be made now gets a hash. After an update of
+# cfeval, `dvc repro --force` makes what is out of date, and no more. Outputs persist because cfeval knows what that is.
 stages:
   {evaluation}:
     cmd: cfeval run --yes && cfeval verify {evaluation} --remove-former
     deps: {deps}
-    params: [{evaluation}, calibrate, images, shards]
     outs:{more}
 {outs}
 params: [params.yaml]
@@ -234,7 +233,7 @@ def dvc_stages(name: str, evaluation: str, data: Sequence[str]) -> str:
     return DVC.format(
         name=name,
         evaluation=evaluation,
-        deps=flow(list(data)),
+        deps=flow(["params.yaml", *data]),
         more=f"  # {more}" if (more := MORE_OUTPUTS.get(evaluation)) else "",
         outs="\n".join(outs),
         metrics=METRICS[evaluation],

@@ -70,7 +70,10 @@ OF_IMAGES = {
         lambda r: r.place("items", "b.png", 77),
         "items/d.jsonl, item 'b': its image 'b.png' is another",
     ),
-    "an edited one": (lambda r: r.place("counterfactuals", "a-1.png", 77), "e.jsonl, item 'a', edit 1: its image"),
+    "an edited one": (
+        lambda r: r.place("counterfactuals", "a-1.png", 77),
+        "edct-2025.jsonl, item 'a', edit 1: its image",
+    ),
     "a rejected try": (
         lambda r: r.place("counterfactuals", "g-2-try1.png", 77, CHAINED),
         "e/edct-bench-2026.jsonl, item 'g', edit 2: its image 'g-2-try1.png' is another",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cfeval.core.images import folder_of
 from cfeval.core.hashes import Hashes
+from cfeval.core.images import folder_of
 from cfeval.core.record import outputs_of, record_of
 from cfeval.core.vouching import vouched
 from cfeval.edct.files import STAGES

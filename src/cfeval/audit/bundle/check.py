@@ -234,13 +234,14 @@ def _tables(unpacked: Unpacked, steps: Sequence[Step], scratch: Path) -> None:
     for number, step in enumerate(filter(makes_tables, steps)):
         made = sorted(path for path in step["outputs"] if path in unpacked.files)
         named |= set(made)
-        again = of_scores(step, unpacked.results) if unpacked.redacted else step
+        again, lost = of_scores(step, unpacked.results) if unpacked.redacted else step, ""
         outputs = [path for path in made if path in again["outputs"]]
-        lost = lacking(again, _there(unpacked, again)) if outputs else "texts and images"
-        left += [
-            f"{path} (rests on {lost or 'texts and images'})" for path in (made if lost else set(made) - set(outputs))
-        ]
-        for fault in () if lost else differences(again, outputs, unpacked.folder, scratch / str(number), _moved(again)):
+        if not outputs or (lost := lacking(again, _there(unpacked, again))):
+            outputs = []
+        left += [f"{path} (rests on {lost or 'texts and images'})" for path in made if path not in outputs]
+        if not outputs:
+            continue
+        for fault in differences(again, outputs, unpacked.folder, scratch / str(number), _moved(again)):
             if fault:
                 raise InputError(fault)
             done += 1

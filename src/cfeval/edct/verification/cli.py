@@ -45,9 +45,7 @@ _ADVICE = {
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
-_UNRECORDED = (
-    f"without records: no X{ENDING} ties these files to what they were made from, as snakemake's results have"
-)
+_UNRECORDED = f"without records: no X{ENDING} ties these files to what they were made from, as snakemake's results have"
 _SHARED = 2 * len(STAGES)
 """So many files are kept in memory, because the next condition may share them."""
 _RESTORE = "restore the file, or make it and what follows from it again"
