@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ import PIL.Image
 import pytest
 
 from cfeval.audit.unscored import unscored
-from cfeval.audit.whole import Job
 from cfeval.core.images import Image
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Status
@@ -238,7 +238,7 @@ def nothing_scored(desk: Desk) -> str:
     file = desk.folder / "scores.csv"
     failed = {"status": "edit_invalid", "stage": "counterfactuals", "reason": "the image has another size"}
     write_csv(file, Score, [Score(**names, **failed, id="a")])
-    [line] = unscored([Job("edct.scores", (), (), (str(file),), {})])
+    [line] = unscored([SimpleNamespace(words=["edct", "scores"], outputs=[str(file)])])
     return f"cfeval: {line}"
 
 
@@ -358,9 +358,11 @@ def weights_of_another(desk: Desk) -> str:
 
 def cvqa_set(desk: Desk, header: str = HEADER, row: str = ROW) -> dict[str, str]:
     """A set of one question about an image."""
-    (desk.folder / "a.png").write_bytes(image(3).png)
+    images = desk.folder / "images"
+    images.mkdir(exist_ok=True)
+    (images / "a.png").write_bytes(image(3).png)
     (desk.folder / "set.csv").write_text(f"{header}\n{row}\n")
-    return {"plugin": "csv", "questions": str(desk.folder / "set.csv"), "images": str(desk.folder)}
+    return {"plugin": "csv", "questions": str(desk.folder / "set.csv"), "images": str(images)}
 
 
 def filing(of: dict[str, Any], name: str = "q", items: int = 1) -> list[object]:
@@ -435,7 +437,7 @@ def odd_decision(desk: Desk) -> str:
     decided(desk)
     path = desk.folder / "decisions.csv"
     path.write_text(path.read_text(encoding="utf-8").replace(",,,,\n", ",perhaps,,,\n", 1), encoding="utf-8")
-    files = ("--drafts", "d.jsonl", "--decisions", path, "--out", "built.jsonl", "--fates", "fates.jsonl")
+    files = ("--drafts", "d.jsonl", "--decisions", path, "--out", "built.jsonl")
     return desk.run("cvqa", "builds", *files)
 
 

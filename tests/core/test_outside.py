@@ -99,7 +99,16 @@ def steps(edct: dict[str, Any]) -> list[list[str]]:
         ("requeries", (*protocol, *samples, *edited, "--vlm", its["vlms"]), files["requeries"]),
         (
             "verdicts",
-            (*protocol, *baselines, *instructions, *edited, "--requeries", files["requeries"], "--judge", its["judges"]),
+            (
+                *protocol,
+                *baselines,
+                *instructions,
+                *edited,
+                "--requeries",
+                files["requeries"],
+                "--judge",
+                its["judges"],
+            ),
             "results/verdicts.jsonl",
         ),
     )

@@ -24,7 +24,7 @@ def test_tables_are_told_every_condition_and_what_is_told_comes_back_from_its_fi
 @pytest.mark.parametrize(("projection", "classifiers"), [("cone", 2), ("none", 1)])
 def test_a_robust_classifier_takes_part_where_there_is_a_cone(projection: str, classifiers: int) -> None:
     method = {"preset": "dbvce", "projection": projection}
-    coned = study(methods={name: method for name in GOOD["methods"]})
+    coned = study(methods=dict.fromkeys(GOOD["methods"], method))
     families = [family for family, _ in makers(coned, coned.all_conditions()[0])]
     assert families.count("classifiers") == classifiers
 

@@ -4,9 +4,11 @@ Steps ask no audit hook: a file that nobody declared stops no run. Here a hook l
 studies runs on a few items with the plug-ins of the test bed.
 """
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from cfeval.audit.whole import Job, whole
 from cfeval.config import merged
 from cfeval.core import record
 from cfeval.core.package import PACKAGE, carried
+from tests.images import image
+from tests.workflow.study import CONDITION, PARAMS
 
 PROJECT = Path(__file__).parents[2]
 ONE = {"dataset": ["world"], "vlm": ["mixed-50"], "writer": ["grammar"], "editor": ["scene"], "judge": ["grammar"]}
@@ -62,6 +66,7 @@ SMALL: dict[str, Any] = {
         "interval": {"resamples": 100},
     },
 }
+JUDGE = ("judge", "judge_repair")
 CODE = (".py", ".pyc", ".so")
 OUR_OWN = (".cfeval/", ".env", "logs/")
 """What is no part of a study: what this machine remembers, keys, logs."""
@@ -100,7 +105,12 @@ def undeclared(opened: list[str], steps: list[record.Step], folder: Path) -> set
     for path in opened:
         name = record._name(record._relative(str(folder / path)))
         inside = not Path(name).is_absolute() or name.startswith(str(PACKAGE))
-        if not inside or name.endswith(CODE) or name.startswith((*OUR_OWN, *folders)) or Path(name).name.startswith("."):
+        if (
+            not inside
+            or name.endswith(CODE)
+            or name.startswith((*OUR_OWN, *folders))
+            or Path(name).name.startswith(".")
+        ):
             continue
         if not (folder / path).exists():  # an archive that was looked for
             continue
@@ -120,6 +130,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def use_own_files(folder: Path) -> None:
+    """Let a study have images, questions, prompts and a list of ids of its own."""
+    own = folder / "own"
+    for name in ("photos", "prompts", "judge"):
+        (own / name).mkdir(parents=True)
+    for number in range(3):
+        (own / "photos" / f"{number}.png").write_bytes(image(number).png)
+    (own / "samples.csv").write_text("image,question\n" + "".join(f"photos/{n}.png,What is {n}?\n" for n in range(3)))
+    for study, names, there in (("conversation", ("answer", "explain"), "prompts"), ("edct-2025", JUDGE, "judge")):
+        for name in names:
+            shutil.copy2(PACKAGE / f"edct/prompts/{study}/{name}.md", own / there)
+    params = deepcopy(PARAMS) | {"shards": 1}
+    params["edct"] |= {
+        "prompts": "own/prompts",
+        "datasets": {"mine": {"plugin": "files", "path": "own/samples.csv"}},
+        "judges": {"j": {"plugin": "chat", "model": {"plugin": "mock"}, "prompts": "own/judge"}},
+        "instruction_writers": {"w": {"plugin": "mock"}},
+        "tables": {"table1": [CONDITION]},
+        "known": {},
+    }
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+
+
 def in_order(jobs: list[Job]) -> list[Job]:
     """The jobs, each after those that it is made from."""
     makers = {path: job.name for job in jobs for path in job.outputs}
@@ -128,8 +161,9 @@ def in_order(jobs: list[Job]) -> list[Job]:
     return [by_name[name] for name in TopologicalSorter(graph).static_order()]
 
 
-@pytest.mark.parametrize("study", ["edct", "vce", "cvqa"])
-def test_every_file_that_a_step_opens_stands_in_its_record(folder: Path, study: str) -> None:
+@pytest.mark.parametrize(("study", "own"), [("edct", False), ("edct", True), ("vce", False), ("cvqa", False)])
+def test_every_file_that_a_step_opens_stands_in_its_record(folder: Path, study: str, own: bool) -> None:
+    use_own_files(folder) if own else None
     found: dict[str, set[str]] = {}
     jobs = in_order(whole().jobs([study]))
     for job in jobs:

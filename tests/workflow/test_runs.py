@@ -17,7 +17,6 @@ from tests.workflow.watched import (
     FILE,
     HELPER,
     OTHERS,
-    PLUG_IN,
     PROMPT,
     VERDICT,
     VERDICTS,
@@ -27,7 +26,7 @@ from tests.workflow.watched import (
 )
 
 SCRIPTED = "src/cfeval/testbed/mocks/judges.py"
-FATAL = '''"""The scripted editor, which kills its process after some images where there is a file `die` beside the study."""
+FATAL = '''"""The scripted editor, which kills its process after some images where `die` lies beside the study."""
 
 import os
 import signal

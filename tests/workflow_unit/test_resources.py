@@ -59,9 +59,16 @@ def test_every_step_is_called_by_a_rule() -> None:
 
 
 def test_jobs_that_many_wait_for_begin_before_those_that_end_a_study() -> None:
-    given = {rule: int((re.search(r"^    priority: (\d+)", text, re.MULTILINE) or [0, "0"])[1]) for rule, text in RULES.items()}
+    given = {
+        rule: int((re.search(r"^    priority: (\d+)", text, re.MULTILINE) or [0, "0"])[1])
+        for rule, text in RULES.items()
+    }
     for study, first, then in (
-        ("edct", "items baselines instructions counterfactuals requeries verdicts scores", "tables figures report calls"),
+        (
+            "edct",
+            "items baselines instructions counterfactuals requeries verdicts scores",
+            "tables figures report calls",
+        ),
         ("vce", "images counterfactuals scores", "tables figures report"),
         ("cvqa", "questions answers scores", "tables figures report calls"),
     ):

@@ -15,12 +15,16 @@ FOLDER = "CFEVAL_PROGRESS"
 _EVERY_SECONDS = 5.0
 _REPORT_SECONDS = 0.5
 _job: list[str] = []
-"""The stage and the name of the job that this process runs."""
+"""The rule and the name of the job that this process runs."""
+_counts = {"former": 0, "total": 0}
+"""The things of the job's former steps, and of the step that runs."""
 
 
-def begin_job(stage: str, name: str) -> None:
-    """From here on this process runs a job, whose progress the run that started it wants to know."""
-    _job[:] = stage, name
+def begin_job(rule: str, name: str) -> None:
+    """From here on this process runs a job, or a further step of it; the run that started it wants to know how far."""
+    _counts["former"] = _counts["former"] + _counts["total"] if _job == [rule, name] else 0
+    _counts["total"] = 0
+    _job[:] = rule, name
 
 
 def track(things: Iterable[T], total: int, label: str) -> Iterator[T]:
@@ -51,11 +55,13 @@ def _report(done: int, total: int) -> None:
     folder = os.environ.get(FOLDER)
     if not folder or not _job:
         return
-    stage, name = _job
+    rule, name = _job
+    _counts["total"] = total
     file = Path(folder, f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json")
     part = file.with_suffix(".part")
     try:
-        part.write_text(json.dumps({"stage": stage, "job": name, "done": done, "total": total}), encoding="utf-8")
+        so_far = {"done": _counts["former"] + done, "total": _counts["former"] + total}
+        part.write_text(json.dumps({"stage": rule, "job": name, **so_far}), encoding="utf-8")
         part.replace(file)
     except OSError:
         return

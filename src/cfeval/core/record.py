@@ -212,7 +212,7 @@ def call(words: Words, run: Callable[[list[str]], int]) -> int:
     from cfeval.core.progress import begin_job
 
     for key, step in wanted.items():
-        begin_job("_".join(words[:2]), option(step, "--out").removeprefix(place))
+        begin_job("_".join(words[:2]), str(record).removeprefix(place))
         if key in known and records.fault(known[key]) is None:
             for path in (*known[key]["outputs"], str(record)):
                 os.utime(_placed(path))

@@ -1,4 +1,4 @@
-"""What a step that sees a whole study is told of it: a JSON file, which the workflow writes, and its record holds in full.
+"""What a step that sees a whole study is told of it: a JSON file, which the workflow writes; a record holds all of it.
 
 It holds just what the step needs, so that no other parameter makes the step's results stale.
 """

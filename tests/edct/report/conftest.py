@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
-from cfeval.edct.tables import OF_CONDITIONS
 from cfeval.edct.tables import test_models as known_models
 from tests.edct.report.study import CONDITIONS, conditions_json, write_study
+from tests.listed import OF_CONDITIONS
 from tests.listed import OF_EDITS as DRAWN
 
 SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
