@@ -9,10 +9,10 @@ CORES ?= 2
 WORKERS ?= $(shell expr $(CORES) + 1)
 PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 # Folders of tests that have targets of their own.
-APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed formats optional vllm)
+APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage installed formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration pairs vce cvqa studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -60,7 +60,7 @@ cvqa: .venv/demo ## The study of counterfactual questions: built-in puzzles and 
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet cvqa && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/cvqa/report/index.html (tables: results/cvqa/tables/)."
 
-seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
+studies: demo calibration vce cvqa ## All studies, made and verified, as before a release.
 
 test: setup ## Fast tests.
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
@@ -68,8 +68,8 @@ test: setup ## Fast tests.
 test-slow: setup ## What the fast tests check on few cases, on many.
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
 
-test-sealed: setup ## One condition of each kind made anew: the sealed bytes, of vce the figures; `make pairs`; the bundle of the default study.
-	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/sealed
+test-remade: setup ## One condition of each kind made anew: the committed bytes, of vce the figures; `make pairs`; the bundle of the demo.
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/remade
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -n $(CORES) --dist loadfile --no-loadscope-reorder tests/workflow

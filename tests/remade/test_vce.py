@@ -1,4 +1,4 @@
-"""Counterfactuals of the test bed, made here and now: in float32 the sealed figures, in float64 the recorded bytes.
+"""Counterfactuals of the test bed, made here and now: in float32 the committed figures, in float64 the recorded bytes.
 
 In float32 the order in which a processor's libraries add up reaches the last digit of a number, and now and then a
 pixel. In float64 it does not reach a level of a pixel.
@@ -20,7 +20,7 @@ import pytest
 from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.vce.records import GroupScore, VceCounterfactual
-from tests.sealed.conftest import GUIDED, VCE, groups
+from tests.remade.conftest import GUIDED, VCE, groups
 from tests.workflow.study import PROJECT, Study
 
 Figures = dict[str, float]
@@ -50,8 +50,8 @@ PROCESSORS = {
 
 
 @pytest.fixture(scope="module")
-def sealed() -> dict[str, Figures]:
-    """The means over groups in the sealed table of methods, by condition."""
+def committed() -> dict[str, Figures]:
+    """The means over groups in the committed table of methods, by condition."""
     found: dict[str, Figures] = defaultdict(dict)
     with (PROJECT / "results/vce/tables/vce_methods.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -74,27 +74,29 @@ def differing(found: Mapping[str, float], expected: Mapping[str, float], count: 
     for name, value in expected.items():
         allowed = OTHERWISE / count if name in COUNTED else max(ABSOLUTE, RELATIVE * abs(value))
         if name not in found or abs(found[name] - value) > allowed + 1e-4:  # the table has four decimals
-            wrong.append(f"{name}: {found.get(name)}, sealed {value}")
+            wrong.append(f"{name}: {found.get(name)}, committed {value}")
     return wrong
 
 
 @pytest.mark.parametrize("condition", VCE)
-def test_a_condition_made_here_has_the_figures_of_the_sealed_one(
-    condition: str, sealed: dict[str, Figures], study: Study
+def test_a_condition_made_here_has_the_figures_of_the_committed_one(
+    condition: str, committed: dict[str, Figures], study: Study
 ) -> None:
-    assert differing(figures(study, groups(condition)), sealed[condition]) == []
+    assert differing(figures(study, groups(condition)), committed[condition]) == []
 
 
-def test_a_tenth_more_guidance_is_told_from_the_sealed_condition(sealed: dict[str, Figures], study: Study) -> None:
+def test_a_tenth_more_guidance_is_told_from_the_committed_condition(
+    committed: dict[str, Figures], study: Study
+) -> None:
     found = figures(study, groups(GUIDED, "results/calibration"))
-    assert len(differing(found, sealed[GUIDED])) > 3
+    assert len(differing(found, committed[GUIDED])) > 3
 
 
-def test_conditions_are_told_from_one_another(sealed: dict[str, Figures]) -> None:
+def test_conditions_are_told_from_one_another(committed: dict[str, Figures]) -> None:
     for condition in VCE:
-        others = [other for other in sealed if other != condition]
+        others = [other for other in committed if other != condition]
         assert others
-        assert all(len(differing(sealed[other], sealed[condition])) > 3 for other in others)
+        assert all(len(differing(committed[other], committed[condition])) > 3 for other in others)
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)

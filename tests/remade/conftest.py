@@ -1,0 +1,74 @@
+"""Conditions of each kind, made here and now in a copy of the project, one run for each file of parameters.
+
+The whole of the studies is made by `make studies` before a release; the records beside the committed tables name by
+hash every file that they rest on, so that a few conditions tell whether this machine would make the same.
+"""
+
+import pytest
+
+from cfeval.edct.records import Condition
+from tests.workflow.study import Study, whole
+
+OF_CALIBRATION = "workflow/params/calibration.yaml"
+EDCT_RESULTS = "results/calibration/edct"
+
+
+def _of_world(vlm: str, editor: str, judge: str, protocol: str = "edct-2025", writer: str = "grammar") -> Condition:
+    return Condition(dataset="world", vlm=vlm, writer=writer, editor=editor, judge=judge, protocol=protocol)
+
+
+EDCT = {
+    "an editor that goes wrong, behind a gate": [_of_world("shortcut", "flawed-gated-read", "grammar")],
+    "a learned editor": [_of_world("grounded", "diffusion", "grammar")],
+    "every judge under the 2026 protocol": [
+        _of_world("mixed-25", "scene", judge, "edct-bench-2026")
+        for judge in ("grammar", "lexical", "reader", "noisy", "panel")
+    ],
+    "a target asked again, another writer, an uncited edit": [
+        _of_world("mixed-50-again", "scene", "lexical"),
+        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"),
+        _of_world("prior", "scene", "grammar", "uncited-edit"),
+    ],
+}
+"""Conditions of the calibration; their scores are the same by bytes on every machine."""
+CVQA = {
+    "programs and a model on a set that is built": [
+        f"results/cvqa/answers/built/{solver}.jsonl" for solver in ("world-programs", "world-cot")
+    ],
+    "a model and an agent on puzzles": [
+        "results/cvqa/answers/synthetic-fresh/puzzles.jsonl",
+        "results/cvqa/answers/synthetic/agent.jsonl",
+    ],
+}
+"""Files of cvqa, likewise."""
+
+VCE = ("brittle/base", "standard/maskdime")
+"""Conditions of vce, by classifier and method."""
+GUIDED = VCE[0]
+"""The one that is made once more, guided a tenth more than in the committed tables."""
+_MORE_GUIDANCE = """
+vce:
+  methods:
+    base: {preset: dbvce, respacing: "20", start: 0.4, scales: [1.1], lp_weight: 0.3}
+"""
+
+
+def groups(condition: str, root: str = "results") -> str:
+    """The file of a condition of vce."""
+    return f"{root}/vce/groups/world/world/{condition}.jsonl"
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The copy; where the calibration is made, vce is guided more."""
+    study = whole(tmp_path_factory.mktemp("remade") / "study")
+    overlay = study.root / OF_CALIBRATION
+    overlay.write_text(overlay.read_text() + _MORE_GUIDANCE)
+    usual, calibration = [groups(condition) for condition in VCE], [groups(GUIDED, "results/calibration")]
+    usual += [file for files in CVQA.values() for file in files]
+    for one in (one for conditions in EDCT.values() for one in conditions):
+        names = f"{one.dataset}/{one.vlm}/{one.writer}/{one.editor}"
+        calibration += [f"{EDCT_RESULTS}/checks/{names}", f"{EDCT_RESULTS}/verdicts/{names}/{one.judge}"]
+    study.run("snakemake", "--", *usual)
+    study.run("snakemake", "--configfile", OF_CALIBRATION, "--", *dict.fromkeys(calibration))
+    return study
