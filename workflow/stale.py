@@ -1,8 +1,8 @@
 """Which jobs are out of date: each one's record says, and a file tells Snakemake, the marker, an input of the job.
 
 Snakemake compares times, and its own notes do not travel with the files. So every job that calls cfeval has one input
-more, always the same, `.cfeval/stale/HASH`: of new content and newer than the output where the job's record does not
-hold, and old where it does. Where it holds, no time matters: after a checkout they mean nothing.
+more, always the same, `.cfeval/markers/HASH/marker`: of new content and newer than the output where the job's record
+does not hold, and old where it does. Where it holds, no time matters: after a checkout they mean nothing.
 
 What here is not Snakemake's public interface, as there is none for it, and why (tests/workflow_unit/test_stale.py names
 the versions it was seen with): `rule.set_input`, as one loop over all rules adds what each would have to repeat;
@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 from snakemake.utils import format as filled
 
 from cfeval.core import record
-from cfeval.core.record import MEMORY, Records
+from cfeval.core.record import ENDING, MEMORY, Records
 from stored import Stored, StoredRecords
 
 JOBS = "CFEVAL_JOBS"
@@ -31,6 +31,8 @@ JOBS = "CFEVAL_JOBS"
 
 A dry run with it changes nothing, no file's time either: it may look on while another run is at work.
 """
+_STAMP = ".snakemake_timestamp"
+"""A file that Snakemake puts into each folder that is an output, for its time."""
 _OLD = (2, 2)
 """A time in 1970, in seconds: 0 is taken for no output, 1 is overruled by checksums."""
 
@@ -68,7 +70,6 @@ class Staleness:
         self.workflow, self._stored, self._looks_on = workflow, stored, looks_on(workflow)
         self._cannot_run = cannot_run
         self.jobs: dict[str, Job] = {}
-        self._made_from: dict[str, list[Job]] = {}
         self.records, self._began, self._asking = self._now(), time.time_ns(), set[str]()
 
     def _now(self) -> Records:
@@ -134,10 +135,7 @@ class Staleness:
         text = filled(rule.shellcmd, **{**self.workflow.globals, **known})
         words = record.words_of(text.replace(self._place, "") if self._place else text)
         made, taken = ([str(path).removeprefix(self._place) for path in paths] for paths in (outputs, inputs))
-        job = Job(rule.name, made, taken, words, self.records.reason(words) or "", dict(its))
-        for path in taken:
-            self._made_from.setdefault(path, []).append(job)
-        return job
+        return Job(rule.name, made, taken, words, self.records.reason(words) or "", dict(its))
 
     def _mark(self, name: str, job: Job) -> None:
         marker = Path(marker_path(name))
@@ -151,17 +149,6 @@ class Staleness:
             os.utime(marker, _OLD)
         if self._stored and (job.reason or not known):
             self._stored.put(str(marker))
-        if not self._stored:
-            self._restamp(job)
-
-    def _restamp(self, job: Job) -> None:
-        """Let no output be older than what it was made from where the record holds; nor then what was made from it."""
-        if job.reason or _newest(job.inputs) <= min(map(_time, job.outputs)):
-            return
-        for path in job.outputs:
-            os.utime(_stamped(path), ns=(self._began, self._began))
-        for other in (other for path in job.outputs for other in self._made_from.get(path, ())):
-            self._restamp(other)
 
 
 class _Wildcards:
@@ -177,15 +164,50 @@ def looks_on(workflow: Any) -> bool:
 
 
 def marker_path(output: str) -> str:
-    """Where the marker of a job lies, by its first output."""
-    return f"{MEMORY}/stale/{hashlib.sha256(output.encode()).hexdigest()[:16]}"
+    """Where the marker of a job lies, by its first output: in a folder of its own.
+
+    Snakemake lists a folder once and takes for missing what comes into it later.
+    """
+    return f"{MEMORY}/markers/{hashlib.sha256(output.encode()).hexdigest()[:16]}/marker"
 
 
-def _newest(paths: list[str]) -> int:
-    return max((_time(path) for path in paths if os.path.exists(path)), default=0)
+def restamp(results: str) -> None:
+    """Where some result is older than what it was made from, as records tell, give all results one time.
+
+    Times mean nothing after a checkout or a pull, and whether a result still holds, its marker says. It is done before
+    Snakemake looks at any time, which it keeps.
+    """
+    now, outputs, in_order = time.time_ns(), set[str](), True
+    for file in _records_in(results):
+        steps = record.read(file)
+        made = {file, file.removesuffix(ENDING), *(path for step in steps for path in step["outputs"])}
+        files = (path for step in steps for path in step["inputs"] if path.startswith(f"{results}/"))
+        taken = {place for path in files for place in (path, *_known_folders(path))}
+        oldest = min((_time(path) for path in made if os.path.exists(path)), default=now)
+        in_order = in_order and max(map(_time, taken), default=0) <= oldest
+        outputs |= made
+    if not in_order:
+        for path in filter(os.path.exists, outputs):
+            os.utime(_stamped(path), ns=(now, now))
+
+
+def _known_folders(path: str) -> Iterator[str]:
+    """The folders that a file lies in and that Snakemake knows as some job's output."""
+    while path := os.path.dirname(path):
+        if os.path.exists(os.path.join(path, _STAMP)):
+            yield path
+
+
+def _records_in(folder: str) -> Iterator[str]:
+    """The records in a folder of results; folders of images, which lie beside record files, are not looked into."""
+    for at, folders, names in os.walk(folder):
+        files = set(names)
+        folders[:] = [name for name in folders if f"{name}.jsonl" not in files]
+        yield from (os.path.join(at, name) for name in names if name.endswith(ENDING))
 
 
 def _time(path: str) -> int:
+    """When a file, or a folder that Snakemake knows, was made; 0 where it is not there."""
     try:
         return os.stat(_stamped(path)).st_mtime_ns
     except FileNotFoundError:
@@ -193,9 +215,6 @@ def _time(path: str) -> int:
 
 
 def _stamped(path: str) -> str:
-    """The file whose time Snakemake looks at: for a folder, the one that it puts into it."""
-    if not os.path.isdir(path):
-        return path
-    stamp = os.path.join(path, ".snakemake_timestamp")
-    Path(stamp).touch() if not os.path.exists(stamp) else None
-    return stamp
+    """What has the time of a file or folder: for a folder that Snakemake knows, the file that it puts into it."""
+    stamp = os.path.join(path, _STAMP)
+    return stamp if os.path.isdir(path) and os.path.exists(stamp) else path

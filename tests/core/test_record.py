@@ -356,6 +356,23 @@ def test_shards_are_one_step_with_the_images_of_each(desk: Desk, images: str) ->
     desk.call(*words)
     assert record.Records().reason(words) is None
 
+    def file_whole() -> None:
+        assert not Path("results/items/mine").exists(), "what was of two shards is out of the way"
+        Path(f"results/items/mine{images}").parent.mkdir(parents=True, exist_ok=True)
+        Path(f"results/items/mine{images}").write_text("image")
+        Path("results/items/mine.jsonl").write_text("{}\n")
+
+    in_place("results/items/mine/000.jsonl")
+    desk.work = [file]
+    desk.call(*words)
+    desk.work = [file_whole]
+    desk.call("edct", "items", "--out", "results/items/mine.jsonl")
+    assert not Path("results/items/mine/000.jsonl").exists()
+    desk.work = [file]
+    desk.call(*words)
+    assert sorted(path.name for path in Path("results/items").rglob("*.png") if path.parent.name == "mine") == []
+    assert not Path("results/items/mine.jsonl").exists()
+
 
 def test_an_archive_beside_an_input_is_an_input(desk: Desk) -> None:
     Path("data/in.zip").write_text("images")

@@ -45,7 +45,7 @@ def stages(samples: Path, out: Path, model: dict[str, Any], *more: str) -> list[
         "requeries": ["--samples", samples, *made, "--vlm", asked],
         "verdicts": [*texts, *wanted, *made, "--requeries", files["requeries"], "--judge", speaking],
     }
-    return [["stage", "edct", verb, *options[verb], "--seed", 1, "--out", files[verb], *more] for verb in VERBS]
+    return [["edct", verb, *options[verb], "--seed", 1, "--out", files[verb], *more] for verb in VERBS]
 
 
 def test_a_finished_study_is_made_again_offline_byte_for_byte(

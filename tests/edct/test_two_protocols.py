@@ -69,7 +69,7 @@ def commands(samples: Path, out: Path, server: Loopback, protocol: str) -> dict[
         "requeries": [*shown, *made, "--vlm", json.dumps(vlm)],
         "verdicts": [*texts, *wanted, *made, *said, *of, "--judge", speaking["j"]],
     }
-    return {verb: ["stage", "edct", verb, *options[verb], "--seed", 1, "--out", files[verb]] for verb in verbs}
+    return {verb: ["edct", verb, *options[verb], "--seed", 1, "--out", files[verb]] for verb in verbs}
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ def test_a_study_of_a_served_model_runs_to_its_table(served: Server, tmp_path: P
     study.run("snakemake")
     results = study.root / "results/edct"
     before = list(read_jsonl(results / "baselines/mine/served.jsonl", Baseline))
-    after = list(read_jsonl(results / "requeries/mine/served/w/edct-2025/ea.jsonl", Requery))
-    scored = read_csv(results / "scores/mine/served/w/edct-2025/ea/j.csv", Score)
+    after = list(read_jsonl(results / "requeries/mine/served/w/ea/edct-2025.jsonl", Requery))
+    scored = read_csv(results / "scores/mine/served/w/ea/j/edct-2025.csv", Score)
     assert len(before) == len(after) == len(scored) == ITEMS
     assert {record.status for record in (*before, *after, *scored)} == {"ok"}
     assert len({call for record in (*before, *after) for call in record.calls}) == 4 * ITEMS

@@ -86,7 +86,7 @@ def test_a_study_runs_to_its_end_though_its_server_is_killed(tmp_path: Path) -> 
     assert study.said.count("serving 'tiny' at port") == 2
     results = study.root / "results/edct"
     before = list(read_jsonl(results / "baselines/mine/served.jsonl", Baseline))
-    after = list(read_jsonl(results / "requeries/mine/served/w/edct-2025/ea.jsonl", Requery))
+    after = list(read_jsonl(results / "requeries/mine/served/w/ea/edct-2025.jsonl", Requery))
     assert len(before) == len(after) == ITEMS
     assert {record.status for record in (*before, *after)} == {"ok"}
     hits, asked = (counted(study.said, f"mm_cache_{name}") for name in ("hits", "queries"))

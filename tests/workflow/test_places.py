@@ -63,7 +63,7 @@ def test_another_workflow_takes_it_in_as_a_module(fresh: Study, tmp_path: Path) 
     words, code = ("snakemake", "--cores", "2", "--quiet", "all"), str(fresh.root / "src")
     made = study.jobs(*words, PYTHONPATH=code)
     assert (study.root / "conclusion.csv").read_text() == "vlm,n,n_scored\nscripted,1,1\n"
-    assert made["verdicts"] == 1
+    assert made["verdicts"] >= 1
     assert study.jobs(*words, PYTHONPATH=code) == {}
     config = study.root / "config.yaml"
     config.write_text(config.read_text().replace("items: 1", "items: 1\n    seed: 5"))

@@ -13,7 +13,7 @@ import shutil
 import stored
 from snakemake.resources import Resource
 from snakemake.settings.types import DeploymentMethod
-from stale import Staleness, looks_on
+from stale import Staleness, looks_on, restamp
 
 from cfeval.core import gpu_leases, registry, run_locks
 from cfeval.core.hashes import digest
@@ -104,6 +104,8 @@ CACHE = surroundings.at_home(PARAMS.calls.cache)
 calls.use(PARAMS.calls.model_copy(update={"cache": CACHE}))
 if FOLLOWED:
     FOLLOWED.items.watch(Path(CACHE))
+if workflow.is_main_process and not STORED and not looks_on(workflow):
+    restamp(RESULTS)
 CANNOT_RUN = missing_packages(PARAMS, "params.yaml") if workflow.is_main_process else {}
 STALE = Staleness(workflow, STORED, CANNOT_RUN)
 if FOLLOWED:

@@ -15,7 +15,7 @@ from stat import S_ISREG
 from typing import Any
 
 _SETTLED_NS = 2_000_000_000
-_SNAKEMAKES = ".snakemake_timestamp"
+STAMP = ".snakemake_timestamp"
 """A file that Snakemake puts into every folder that a rule declares."""
 
 
@@ -117,7 +117,7 @@ def _files(folder: str) -> list[str]:
     found = []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
-            if entry.name == _SNAKEMAKES:
+            if entry.name == STAMP:
                 continue
             if entry.is_dir():
                 found += [f"{entry.name}/{name}" for name in _files(entry.path)]

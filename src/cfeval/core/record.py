@@ -23,7 +23,7 @@ from typing import Any
 
 from cfeval.core import outside
 from cfeval.core.errors import InputError
-from cfeval.core.hashes import Hashes, digest, read_json, state_of, write_json
+from cfeval.core.hashes import STAMP, Hashes, digest, read_json, state_of, write_json
 from cfeval.core.package import PACKAGE, carried, name_of
 
 BEGAN = time.time_ns()
@@ -41,6 +41,7 @@ EACH = "{protocol}"
 PROTOCOL = "--protocol"
 STUDY = "--study"
 """The option whose file holds parameters; a record has its content in the place of its name."""
+SHARDS = "--shards"
 _BROUGHT = "cfeval:"
 """What comes before the name of a file that comes with cfeval, wherever that is installed."""
 _FILES = (".jsonl", ".csv", ".zip", ".json", ".html", ".md")
@@ -218,14 +219,17 @@ def call(words: Words, run: Callable[[list[str]], int]) -> int:
                 os.utime(_placed(path))
             _count("kept", step)
             continue
-        former = {path: sha for one in _same_output(known, step) for path, sha in known.pop(one)["outputs"].items()}
+        of_before = [known.pop(one) for one in _same_output(known, step)]
+        former = {path: sha for one in of_before for path, sha in one["outputs"].items()}
         _write(record, list(known.values()))  # while it runs, nothing vouches for what lies there
+        if any(one["options"].get(SHARDS) != options(step).get(SHARDS) for one in of_before):
+            _remove_former(former, {}, record)  # shards lie where a single file has its images, and the other way round
         made = _made(step, run)
         if isinstance(made, int):
             return made
         known[key] = made
         _write(record, [known[one] for one in wanted if one in known])
-        _remove_former(former, made["outputs"])
+        _remove_former(former, made["outputs"], record)
         _count("made", step)
     return 0
 
@@ -233,7 +237,9 @@ def call(words: Words, run: Callable[[list[str]], int]) -> int:
 def _made(words: Words, run: Callable[[list[str]], int]) -> Step | int:
     """Run a step; what its record says, or the exit status where it failed."""
     out = option(words, "--out")
-    _clear(out)
+    if _relative(out) in _files_of(words):
+        raise InputError(f"{out}: would be written in the place of what it is made from; name another --out")
+    _clear(words)
     _running[:] = words
     before = {path: _state(path) for path in outputs_of(words)}
     named = list(_files_of(words))
@@ -271,7 +277,7 @@ def outputs_of(words: Words) -> list[str]:
     """What lies where a step writes: a file, or its shards, each with the folder or archive of its images; or all files
     of a folder.
     """
-    out, shards = option(words, "--out"), int(option(words, "--shards") or 1)
+    out, shards = option(words, "--out"), int(option(words, SHARDS) or 1)
     stem, ending = os.path.splitext(out)
     if ending not in _FILES:
         found = (os.path.join(at, name) for at, _, names in os.walk(out) for name in names)
@@ -379,7 +385,7 @@ def _forget(known: dict[str, Step], keys: Iterable[str], record: Path) -> None:
     for key in list(keys):
         outputs = known.pop(key)["outputs"]
         _write(record, list(known.values()))
-        _remove_former(outputs, {})
+        _remove_former(outputs, {}, record)
 
 
 def _same_output(known: Mapping[str, Step], words: Words) -> list[str]:
@@ -388,43 +394,48 @@ def _same_output(known: Mapping[str, Step], words: Words) -> list[str]:
     return [key for key, step in known.items() if step["options"]["--out"] == out]
 
 
-def _remove_former(former: Mapping[str, str], made: Mapping[str, Any]) -> None:
-    """Remove what a step has made formerly and does not make any more, where nobody has changed it since."""
-    hashes = Hashes()
+def _remove_former(former: Mapping[str, str], made: Mapping[str, Any], record: Path) -> None:
+    """Remove what a step has made formerly and does not make any more, where nobody has changed it since.
+
+    Only what lies beside the record: that of a copied folder names what lies in the original.
+    """
+    hashes, beside = Hashes(), f"{os.path.abspath(record.parent)}/"
     for path, sha in former.items():
         there = _placed(path)
         again = path in made or any(path.startswith(one) for one in made if one.endswith("/"))
-        if not again and hashes.path(there) == sha:
+        if not again and os.path.abspath(there).startswith(beside) and hashes.path(there) == sha:
             remove(there)
 
 
 def remove(path: str) -> None:
-    """Remove a file, or the images of a folder, and every folder that is left empty."""
+    """Remove a file, or the images of a folder, and every folder that is left empty (but for Snakemake's own file)."""
     files = [path]
     if path.endswith("/"):
         files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names if name.endswith(_IMAGES)]
     for file in files:
         os.unlink(file)
     folder = os.path.dirname(path)
-    while folder and os.path.isdir(folder) and not os.listdir(folder):
+    while folder and os.path.isdir(folder) and set(os.listdir(folder)) <= {STAMP}:
+        Path(folder, STAMP).unlink(missing_ok=True)
         os.rmdir(folder)
         folder = os.path.dirname(folder)
 
 
-def _clear(out: str) -> None:
+def _clear(words: Words) -> None:
     """Take away images of a run that was broken off: the step makes its images anew.
 
     Raises:
         InputError: their folder holds something else, which would be lost with them.
     """
+    out = option(words, "--out")
     stem, ending = os.path.splitext(out)
     if ending != ".jsonl" or not os.path.isdir(stem):
         return
     files = [os.path.join(at, name) for at, _, names in os.walk(stem) for name in names]
-    own = (*_IMAGES, ".jsonl", ".zip", ".part", ".snakemake_timestamp")
+    own = (*_IMAGES, ".jsonl", ".zip", ".part", STAMP)
     if foreign := [file for file in files if not file.endswith(own)]:
         raise InputError(f"{foreign[0]}: no image of {out}, whose folder is made anew; move it away")
-    if not os.path.exists(out):
+    if not any(path.endswith(".jsonl") for path in outputs_of(words)):
         remove(f"{stem}/")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cfeval.core.cli_options import OutFolder
+from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.package import carried
 from cfeval.core.told import StudyFile, read_told
@@ -36,6 +37,8 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     They are made of scores; `gate` of counterfactuals, `pairs` of verdicts. A table without a condition is empty.
     """
     asked = read_told(study, AskedTables)
+    if unknown := [name for name in (*asked.tables, *asked.metrics) if name not in TABLES]:
+        raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
     for name, one in asked.tables.items():
         table = TABLES[name].load()
         rows = table.rows(one.conditions, _made_from(name, one, asked, results))

@@ -12,11 +12,8 @@ import pytest
 from scipy.spatial.distance import cityblock
 from scipy.stats import pearsonr, pointbiserialr
 
-from cfeval.config import parse
-from cfeval.core.jobs import Filing
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
-from cfeval.edct.jobs import jobs
 from cfeval.edct.pairs.distances import decisive_word, distance
 from cfeval.edct.pairs.measures import cct, phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
@@ -243,7 +240,7 @@ def test_planted_distributions_come_back_from_a_provider_and_offline(
     ]
     file_pairs(items, raws, seed=1, every=1)
     model = json.dumps(target(provider.openai, model="sure", logprobs=5))
-    stage = ["stage", "edct", "pair_baselines", "--samples", items, "--vlm", model, "--seed", 1]
+    stage = ["edct", "pair-baselines", "--samples", items, "--vlm", model, "--seed", 1]
     assert cfeval(*stage, "--out", said)[0] == 0
     of = {one.id: one for one in read_jsonl(said, PairBaseline)}
     assert of["p0.before"].first_token == "Yes"
@@ -253,7 +250,7 @@ def test_planted_distributions_come_back_from_a_provider_and_offline(
     assert again.read_bytes() == said.read_bytes()
 
     judge, ruled = json.dumps({"plugin": "lexical"}), tmp_path / "verdicts.jsonl"
-    judged = ["stage", "edct", "pair_verdicts", "--samples", items, "--baselines", said, "--pair-judge", judge]
+    judged = ["edct", "pair-verdicts", "--samples", items, "--baselines", said, "--pair-judge", judge]
     assert cfeval(*judged, "--seed", 1, "--out", ruled)[0] == 0
     verdicts = list(read_jsonl(ruled, PairVerdict))
     assert {one.id: (one.total_variation, one.named) for one in verdicts} == {
@@ -274,24 +271,9 @@ def test_a_target_without_the_option_is_asked_as_ever_and_its_answers_have_none(
     items, said, plain = tmp_path / "items.jsonl", tmp_path / "said.jsonl", tmp_path / "plain.jsonl"
     file_pairs(items, [pair(question="Is it so? 0.9 0.1 1")], seed=1, every=1)
     model = json.dumps(target(provider.openai, model="sure"))
-    for stage, out in (("pair_baselines", said), ("baselines", plain)):
-        command = ["stage", "edct", stage, "--samples", items, "--vlm", model, "--seed", 1, "--out", out]
+    for stage, out in (("pair-baselines", said), ("baselines", plain)):
+        command = ["edct", stage, "--samples", items, "--vlm", model, "--seed", 1, "--out", out]
         assert cfeval(*command)[0] == 0
     with_none = [json.loads(line) for line in said.read_text().splitlines()]
     assert all((record.pop("logprobs"), record.pop("first_token")) == ({}, "") for record in with_none)
     assert with_none == [json.loads(line) for line in plain.read_text().splitlines()], "the same calls by their keys"
-
-
-@pytest.mark.parametrize(("more", "stage"), [({}, "edct.baselines"), ({"logprobs": 5}, "edct.pair_baselines")])
-def test_only_a_target_that_gives_log_probabilities_is_asked_by_the_stage_that_keeps_them(
-    more: dict[str, int], stage: str
-) -> None:
-    study = {
-        "items": 3,
-        "pair_sets": {"s": {"plugin": "world"}},
-        "vlms": {"m": target("http://localhost:1/v1", **more)},
-        "pair_judges": {"j": {"plugin": "lexical"}},
-        "pairs": [{"pair_set": ["s"], "vlm": ["m"], "pair_judge": ["j"]}],
-    }
-    made = jobs(parse({"edct": study}).edct, Filing("results", 1, archived=False))
-    assert [job.stage for job in made if "pair_baselines/" in job.name] == [stage]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from cfeval.core.images import Image, import_image
 from cfeval.core.jsonl import read_csv, read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.sample import Sample
+from cfeval.edct.asked import Conditions
+from cfeval.edct.files import stage_files
 from cfeval.edct.interfaces import EditReply, EditRequest, WriteReply, WriteRequest
-from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Score
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Score
 from tests.answers import answers
 from tests.conftest import Run
 from tests.images import image
+from tests.told import told
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
 BUS = {"item": "i1", "concept": "red bus", "instruction": "Make the bus blue.", "image": "bus.png", "negative": "red"}
@@ -93,8 +97,8 @@ def test_the_editor_gives_the_image_that_was_made_by_the_instruction_and_no_othe
     assert made.image is not None
     assert (made.image.pixels == image(100).pixels).all()
     assert made.details == {"given": "bus.png"}
-    for item, told in (("i1", "Make the bus green."), ("i2", BUS["instruction"])):
-        lost = edit(path, item, told)
+    for item, wish in (("i1", "Make the bus green."), ("i2", BUS["instruction"])):
+        lost = edit(path, item, wish)
         assert (lost.status, lost.image) == (Status.EDIT_INVALID, None)
         assert lost.reason == "no image is given for this item and instruction"
 
@@ -164,7 +168,7 @@ def test_a_bad_table_ends_the_stage_with_one_line_and_status_2(
 
 
 class Tiny:
-    """Three items over `cfeval stage`: the first two with conversations, the third refused."""
+    """Three items through the command line: the first two with conversations, the third refused."""
 
     def __init__(self, folder: Path, cfeval: Run) -> None:
         self.folder, self.cfeval = folder, cfeval
@@ -187,7 +191,7 @@ class Tiny:
             part for file in files or ("samples", "baselines") for part in (f"--{file}", self.folder / f"{file}.jsonl")
         ]
         given = (*read, option, json.dumps(spec), "--seed", 7, "--out", self.folder / f"{name}.jsonl")
-        status, _, said = self.cfeval("stage", "edct", name, *given)
+        status, _, said = self.cfeval("edct", name, *given)
         return status, said
 
 
@@ -205,8 +209,8 @@ def test_a_study_runs_on_given_edits_and_scores_no_item_without_one(tmp_path: Pa
     ]
     for step in steps:
         assert study.stage(*step)[0] == 0
-    told = list(read_jsonl(tmp_path / "instructions.jsonl", Instruction))
-    assert [(one.status.value, one.positive) for one in told] == [
+    written = list(read_jsonl(tmp_path / "instructions.jsonl", Instruction))
+    assert [(one.status.value, one.positive) for one in written] == [
         ("ok", BUS["instruction"]),
         ("unparsable", ""),
         ("refused", ""),
@@ -215,12 +219,16 @@ def test_a_study_runs_on_given_edits_and_scores_no_item_without_one(tmp_path: Pa
     assert made.image is not None
     shown = import_image(tmp_path / "counterfactuals" / made.image.path)
     assert (shown.pixels == image(100).pixels).all()
-    files = ("verdicts", "checks", "samples", "baselines", "instructions")
-    condition = {"dataset": "d", "vlm": "m", "writer": "g", "protocol": "edct-2025", "editor": "g", "judge": "j"}
-    read = [part for file in files for part in (f"--{file}", tmp_path / f"{file}.jsonl")]
-    out = ("--condition", json.dumps(condition), "--out", tmp_path / "scores.csv")
-    assert cfeval("stage", "edct", "scores", *read, *out)[0] == 0
-    rows = read_csv(tmp_path / "scores.csv", Score)
+    condition = Condition(dataset="d", vlm="m", writer="g", protocol="edct-2025", editor="g", judge="j")
+    results, scores = tmp_path / "edct", tmp_path / "scores"
+    for name in ("verdicts", "checks", "samples", "baselines", "instructions"):
+        [file] = stage_files(results, "items" if name == "samples" else name, condition, 1)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tmp_path / f"{name}.jsonl", file)
+    asked = told(tmp_path, Conditions(conditions=(condition,)))
+    assert cfeval("edct", "scores", "--study", asked, "--results", results, "--out", scores)[0] == 0
+    [file] = scores.rglob("edct-2025.csv")
+    rows = read_csv(file, Score)
     assert [(row.id, row.status.value, row.ccs is None) for row in rows] == [
         ("i1", "ok", False),
         ("i2", "unparsable", True),

@@ -6,15 +6,22 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
+from cfeval.edct.asked import AskedReport, AskedTable, AskedTables
 from cfeval.edct.tables import test_models as known_models
-from tests.edct.report.study import CONDITIONS, conditions_json, write_study
+from cfeval.stats.intervals import Interval
+from tests.edct.report.study import CONDITIONS, write_study
 from tests.listed import OF_CONDITIONS
 from tests.listed import OF_EDITS as DRAWN
+from tests.told import told
 
-SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
-SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
-SETTINGS += ["--known", '{"grounded": 0, "prior": 1, "confabulating": 1}', "--judge-error", '["grounded", "prior"]']
-SETTINGS += ["--expected", '{"grounded": {"faithful": 1}}']
+SETTINGS = AskedTable(
+    test_targets=("grounded", "prior", "confabulating"),
+    repeats={"prior": "grounded"},  # so that the table of repeats has a row
+    known={"grounded": 0, "prior": 1, "confabulating": 1},
+    judge_error=("grounded", "prior"),
+    expected={"grounded": {"faithful": 1}},
+)
+INTERVAL = Interval(resamples=100)
 CONTROLLED = [one for one in CONDITIONS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"]
 SHOWN = {
     "bench": [one for one in CONDITIONS if one.protocol == "edct-bench-2026"],
@@ -26,31 +33,28 @@ BESIDE = [one for one in CONDITIONS if one.protocol == "uncited-edit"]
 
 def make_report(folder: Path, shards: int = 1) -> Path:
     """Tables, figures and report of the made-up study; returns the page."""
-    write_study(folder / "edct", shards)
-    results: list[object] = ["--results", folder / "edct", "--shards", shards]
-    tables, figures = folder / "tables", folder / "figures"
-    page = folder / "report" / "index.html"
+    results, page = folder / "edct", folder / "report" / "index.html"
+    write_study(results, shards)
+    asked = AskedTables(tables={name: _asked(name) for name in OF_CONDITIONS}, shards=shards, interval=INTERVAL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_models, "RESAMPLES", 20)  # of which nothing here depends, and 200 take seconds
-        _make_tables(results, tables)
-    for name, (_, table) in DRAWN.items():
-        _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
-    _run("report", *results, "--conditions", conditions_json(), "--tables", tables, "--figures", figures, "--out", page)
+        _run("tables", "--study", told(folder, asked), "--results", results, "--out", results / "tables")
+    drawn = [word for name in DRAWN for word in ("--figure", name)]
+    _run("figures", "--tables", results / "tables", *drawn, "--out", results / "figures")
+    shown = AskedReport(conditions=CONDITIONS, tables=OF_CONDITIONS, shards=shards)
+    _run("report", "--study", told(folder, shown), "--results", results, "--out", page)
     return page
 
 
-def _make_tables(results: list[object], tables: Path) -> None:
-    for name in OF_CONDITIONS:
-        conditions = [
-            "--conditions",
-            conditions_json(SHOWN.get(name, [one for one in CONDITIONS if one.protocol == "edct-2025"])),
-        ]
-        conditions += ["--beside", conditions_json(BESIDE)] if name == "calibration" else []
-        _run("table", name, *results, *conditions, *SETTINGS, "--out", tables / f"edct_{name}")
+def _asked(table: str) -> AskedTable:
+    conditions = SHOWN.get(table, [one for one in CONDITIONS if one.protocol == "edct-2025"])
+    return SETTINGS.model_copy(
+        update={"conditions": tuple(conditions), "beside": tuple(BESIDE) if table == "calibration" else ()}
+    )
 
 
 def _run(*arguments: object) -> None:
-    assert cli.run(["stage", "edct", *map(str, arguments)]) == 0
+    assert cli.run(["edct", *map(str, arguments)]) == 0
 
 
 @pytest.fixture(scope="session")

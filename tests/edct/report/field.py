@@ -4,7 +4,6 @@ Nothing in it was measured: it is what a page must be able to show.
 """
 
 import io
-import json
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status, failure
 from cfeval.datasets.sample import Sample
+from cfeval.edct.asked import AskedReport, AskedTable, AskedTables
+from cfeval.edct.files import stage_files
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, NULL_EDIT, RULES, UNCITED, UNCITED_EDIT
 from cfeval.edct.records import (
     Baseline,
@@ -30,6 +31,7 @@ from cfeval.edct.records import (
     Verification,
 )
 from tests.edct.tables.study import failed, score
+from tests.told import told
 
 MODELS = (
     "qwen3-vl-235b-a22b-instruct-awq-int4",
@@ -126,40 +128,35 @@ def make_report(folder: Path) -> Path:
     """Records, tables, figures and the page, through the command line; returns the page."""
     results = folder / "edct"
     write_study(results)
-    given = ["--results", results]
     asked = [one for one in CONDITIONS if one.protocol == "edct-2025"]
     controlled = [one for one in CONDITIONS if one.vlm in CONTROLLED and one.judge == JUDGES[0]]
     shown = {"table1": asked[::2], "agreement": asked, "comparisons": asked[::2]}
     shown |= dict.fromkeys(("card", "faithfulness", "controls"), controlled)
-    for name, conditions in shown.items():
-        _run("table", name, *given, "--conditions", _json(conditions), "--out", folder / f"tables/edct_{name}")
-    for name, table in (("forest", "table1"), ("axes", "controls")):
-        drawn = folder / f"figures/edct_{name}"
-        _run("figure", name, "--table", folder / f"tables/edct_{table}.csv", "--out", drawn)
-    out = folder / "report/index.html"
-    given += ["--conditions", _json(CONDITIONS), "--tables", folder / "tables", "--figures", folder / "figures"]
-    _run("report", *given, "--out", out)
+    tables = AskedTables(tables={name: AskedTable(conditions=conditions) for name, conditions in shown.items()})
+    _run("tables", "--study", told(folder, tables), "--results", results, "--out", results / "tables")
+    drawn = ("--figure", "forest", "--figure", "axes")
+    _run("figures", "--tables", results / "tables", *drawn, "--out", results / "figures")
+    out, page = folder / "report/index.html", AskedReport(conditions=CONDITIONS, tables=tuple(shown))
+    _run("report", "--study", told(folder, page), "--results", results, "--out", out)
     return out
 
 
 def write_study(results: Path) -> None:
     """Every record file that the report reads."""
-    first = CONDITIONS[0]
-    _write(results / f"items/{first.dataset}.jsonl", [_sample(number) for number in range(ITEMS)])
+    _write(stage_files(results, "items", CONDITIONS[0], 1)[0], [_sample(number) for number in range(ITEMS)])
     for one in CONDITIONS:
-        above = f"{one.dataset}/{one.vlm}"
-        below = f"{above}/{one.writer}/{one.protocol}"
-        made = f"{below}/{one.editor}"
         edits = [(number, edit) for number in range(ITEMS) for edit in _edits(one)]
-        _write(results / f"baselines/{above}.jsonl", [_baseline(number, one) for number in range(ITEMS)])
-        _write(results / f"instructions/{below}.jsonl", [_instruction(*which, one) for which in edits])
-        _write(results / f"counterfactuals/{made}.jsonl", [_counterfactual(*which, one) for which in edits])
-        _write(results / f"checks/{made}.jsonl", [_check(*which, one) for which in edits])
-        _write(results / f"requeries/{made}.jsonl", [_requery(*which, one) for which in edits])
-        _write(results / f"verdicts/{made}/{one.judge}.jsonl", [_verdict(*which, one) for which in edits])
-        path = results / f"scores/{made}/{one.judge}.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_csv(path, Score, [_score(*which, one) for which in edits])
+        of: dict[str, list[Record]] = {
+            "baselines": [_baseline(number, one) for number in range(ITEMS)],
+            "instructions": [_instruction(*which, one) for which in edits],
+            "counterfactuals": [_counterfactual(*which, one) for which in edits],
+            "checks": [_check(*which, one) for which in edits],
+            "requeries": [_requery(*which, one) for which in edits],
+            "verdicts": [_verdict(*which, one) for which in edits],
+        }
+        for stage, records in of.items():
+            _write(stage_files(results, stage, one, 1)[0], records)
+        write_csv(stage_files(results, "scores", one, 1)[0], Score, [_score(*which, one) for which in edits])
 
 
 @cache
@@ -181,11 +178,7 @@ def photograph(number: int, edited: bool = False) -> Image:
 
 
 def _run(*arguments: object) -> None:
-    assert cli.run(["stage", "edct", *map(str, arguments)]) == 0
-
-
-def _json(conditions: list[Condition]) -> str:
-    return json.dumps([one.model_dump() for one in conditions])
+    assert cli.run(["edct", *map(str, arguments)]) == 0
 
 
 def _write(path: Path, records: list[Record]) -> None:

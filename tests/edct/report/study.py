@@ -1,14 +1,14 @@
 """The result files of a made-up study, as the pipeline lays them out."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
-from cfeval.core.shards import shard_files, shard_of
+from cfeval.core.shards import shard_of
 from cfeval.datasets.sample import Sample
+from cfeval.edct.files import stage_files
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_BENCH_2026
 from cfeval.edct.records import (
     Baseline,
@@ -44,31 +44,27 @@ def ids() -> list[str]:
 
 def write_study(results: Path, shards: int = 1) -> None:
     """Write every file that the report reads."""
-    _write(results, "items/world", [_sample(i) for i in ids()], shards)
+    _write(stage_files(results, "items", CONDITIONS[0], shards), [_sample(i) for i in ids()])
     for one in CONDITIONS:
-        above = f"world/{one.vlm}"
-        below = f"{above}/{one.writer}/{one.protocol}"
-        _write(results, f"baselines/{above}", [_baseline(i, one) for i in ids()], shards)
         edits = [(item, edit) for item in ids() for edit in _edits(item, one)]
-        _write(results, f"instructions/{below}", [_instruction(*e) for e in edits], shards)
-        _write(results, f"counterfactuals/{below}/{one.editor}", [_counterfactual(*e) for e in edits], shards)
-        _write(results, f"checks/{below}/{one.editor}", [_check(*e) for e in edits], shards)
-        _write(results, f"requeries/{below}/{one.editor}", [_requery(*e) for e in edits], shards)
-        _write(results, f"verdicts/{below}/{one.editor}/{one.judge}", [_verdict(*e) for e in edits], shards)
+        of: dict[str, Sequence[Record]] = {
+            "baselines": [_baseline(i, one) for i in ids()],
+            "instructions": [_instruction(*e) for e in edits],
+            "counterfactuals": [_counterfactual(*e) for e in edits],
+            "checks": [_check(*e) for e in edits],
+            "requeries": [_requery(*e) for e in edits],
+            "verdicts": [_verdict(*e) for e in edits],
+        }
+        for stage, records in of.items():
+            _write(stage_files(results, stage, one, shards), records)
         rows = [_score(*e, one) for e in edits]
-        path = results / "scores" / f"{below}/{one.editor}/{one.judge}.csv"
-        for number, file in enumerate(shard_files(path, shards)):
+        for number, file in enumerate(stage_files(results, "scores", one, shards)):
             write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
 
 
-def conditions_json(conditions: Sequence[Condition] = CONDITIONS) -> str:
-    """Conditions as the command line takes them."""
-    return json.dumps([one.model_dump() for one in conditions])
-
-
-def _write(results: Path, name: str, records: list[Record], shards: int) -> None:
-    path = results / f"{name}.jsonl"
-    for number, file in enumerate(shard_files(path, shards)):
+def _write(files: Sequence[Path], records: Sequence[Record]) -> None:
+    shards = len(files)
+    for number, file in enumerate(files):
         mine = [record for record in records if shard_of(record.id, shards) == number]  # type: ignore[attr-defined]
         write_jsonl(file, mine)
         for record in mine:

@@ -59,7 +59,7 @@ def test_the_same_report_packs_to_the_same_bytes(report_page: Path) -> None:
         (lambda page: page.write_text("<p>"), "not a report of cfeval"),
         (lambda page: (page.parents[1] / "edct/items/world/item-003.png").unlink(), "cannot be read"),
         (lambda page: (page.parents[1] / "edct/items/world/item-003.png").write_text("x"), "not an image"),
-        (lambda page: (page.parents[1] / "tables/edct_card.csv").unlink(), "cannot be read"),
+        (lambda page: (page.parents[1] / "edct/tables/edct_card.csv").unlink(), "cannot be read"),
     ],
 )
 def test_what_cannot_be_packed_is_one_line_and_leaves_no_archive(report_page: Path, spoil: object, said: str) -> None:

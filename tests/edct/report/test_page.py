@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,14 +10,19 @@ from urllib.parse import unquote
 
 import pytest
 
+from cfeval.core.jsonl import write_csv
+from cfeval.edct.asked import AskedReport
 from cfeval.edct.edit_costs import costs, edits_of
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.plugins import edit_times
+from cfeval.edct.tables.calibration import CalibrationRow
 from tests.conftest import Run
 from tests.edct.report import study
 from tests.edct.report.conftest import make_report
-from tests.edct.report.study import CONDITIONS, ROWS, conditions_json, write_study
+from tests.edct.report.study import CONDITIONS, ROWS, write_study
+from tests.listed import OF_CONDITIONS
 from tests.listed import OF_EDITS as DRAWN
+from tests.told import told
 
 
 class Links(HTMLParser):
@@ -47,13 +53,21 @@ def parsed(page: Path) -> Links:
     return found
 
 
+def shown(folder: Path) -> list[object]:
+    """The options of the page of the made-up study in a folder, with whatever tables and figures are there."""
+    asked = told(folder, AskedReport(conditions=CONDITIONS, tables=OF_CONDITIONS))
+    return ["--study", asked, "--results", folder / "edct"]
+
+
 def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: Path) -> None:
     found = parsed(report_page)
     assert found.open == []
     assert found.links
     images = [link for link in found.links if not link.startswith("#")]
     assert all((report_page.parent / unquote(link)).is_file() for link in images)
-    assert {link.split("/")[1] for link in images} == {"edct", "tables", "figures"}
+    assert {tuple(link.split("/")[:3]) for link in images} == {
+        ("..", "edct", folder) for folder in ("items", "counterfactuals", "tables", "figures")
+    }
 
 
 def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:
@@ -77,29 +91,15 @@ def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: 
 
 
 def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
-    tables, figures = tmp_path / "tables", tmp_path / "figures"
-    assert (
-        cfeval("stage", "edct", "table", "calibration", "--conditions", "[]", "--out", tables / "edct_calibration")[0]
-        == 0
-    )
-    given = [
-        "--tables",
-        tables,
-        "--figures",
-        figures,
-        "--results",
-        tmp_path / "edct",
-        "--conditions",
-        conditions_json(),
-    ]
-    assert cfeval("stage", "edct", "report", *given, "--out", report_page)[0] == 0
+    write_csv(tmp_path / "edct" / "tables" / "edct_calibration.csv", CalibrationRow, [])
+    assert cfeval("edct", "report", *shown(tmp_path), "--out", report_page)[0] == 0
     assert report_page.read_text().count("<figure><svg") == 3
     assert "Calibration: what" not in report_page.read_text()
 
 
 def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
-    given = ["--tables", tmp_path / "tables", "--results", tmp_path / "edct", "--conditions", conditions_json()]
-    assert cfeval("stage", "edct", "report", *given, "--out", report_page)[0] == 0
+    shutil.rmtree(tmp_path / "edct" / "figures")
+    assert cfeval("edct", "report", *shown(tmp_path), "--out", report_page)[0] == 0
     assert "<figure>" not in report_page.read_text()
     assert "EDCT, Table 1" in report_page.read_text()
 
@@ -112,15 +112,14 @@ def test_neither_time_nor_place_stands_in_the_page_and_a_run_in_shards_agrees_bu
     assert re.sub(r"/00[0-6]/", "/", second.read_text()) == first.read_text()
     assert str(finished) not in first.read_text()
     assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
-    for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWN for ending in ("png", "svg", "pdf")):
+    for name in (f"edct/figures/edct_{figure}.{ending}" for figure in DRAWN for ending in ("png", "svg", "pdf")):
         assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
 def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> None:
     write_study(tmp_path / "edct")
     out = tmp_path / "report.html"
-    args = ("--results", tmp_path / "edct", "--conditions", conditions_json(), "--per-condition", 10, "--out", out)
-    assert cfeval("stage", "edct", "report", *args)[0] == 0
+    assert cfeval("edct", "report", *shown(tmp_path), "--per-condition", 10, "--out", out)[0] == 0
     assert f"{ROWS - 2 * 10} further items" in out.read_text()
     assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
     assert "<h2>Models" not in out.read_text()
@@ -135,18 +134,10 @@ def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
     for items in (40, 40, 240):  # the first time things are loaded that stay
         monkeypatch.setattr(study, "ITEMS", items)
         write_study(tmp_path / f"{items}", shards=2)
-        given = [
-            "--results",
-            tmp_path / f"{items}",
-            "--conditions",
-            conditions_json(CONDITIONS[:1]),
-            "--shards",
-            2,
-            "--per-condition",
-            10,
-        ]
+        asked = told(tmp_path, AskedReport(conditions=CONDITIONS[:1], shards=2))
+        given = ["--study", asked, "--results", tmp_path / f"{items}", "--per-condition", 10]
         tracemalloc.start()
-        assert cfeval("stage", "edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
+        assert cfeval("edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         pages.append((tmp_path / "report" / "index.html").stat().st_size)
@@ -156,9 +147,7 @@ def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
 
 def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
     out = tmp_path / "index.html"
-    status, _, err = cfeval(
-        "stage", "edct", "report", "--results", tmp_path / "edct", "--conditions", conditions_json(), "--out", out
-    )
+    status, _, err = cfeval("edct", "report", *shown(tmp_path), "--out", out)
     assert (status, err.count("\n"), out.exists()) == (2, 1, False)
     assert "no such file" in err
 
@@ -166,8 +155,8 @@ def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
 def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, tmp_path: Path) -> None:
     """Every image took 2 s at 1.8 USD an hour, and costs are those of the command; without times nothing is said."""
     results, out, times = finished / "edct", tmp_path / "index.html", tmp_path / "times.jsonl"
-    one = ["--results", results, "--conditions", conditions_json(CONDITIONS[:1]), "--out", out]
-    assert cfeval("stage", "edct", "report", *one)[0] == 0
+    asked = AskedReport(conditions=CONDITIONS[:1])
+    assert cfeval("edct", "report", "--study", told(tmp_path, asked), "--results", results, "--out", out)[0] == 0
     assert "What a verified edit cost" not in out.read_text()
     made = [
         json.loads(line)
@@ -176,8 +165,9 @@ def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, t
     ]
     images = {record["image"]["sha256"] for record in made if record["image"]}
     times.write_text("".join(f'{{"image": "{sha256}", "seconds": 2.0}}\n' for sha256 in sorted(images)))
-    priced = [*one, "--edit-times", times, "--usd-per-gpu-hour", 1.8]
-    assert cfeval("stage", "edct", "report", *priced)[0] == 0
+    asked = asked.model_copy(update={"edit_times": str(times), "usd_per_gpu_hour": 1.8})
+    priced = ["--study", told(tmp_path, asked), "--results", results, "--out", out]
+    assert cfeval("edct", "report", *priced)[0] == 0
     page = out.read_text()
     files = {CONDITIONS[0]: ConditionFiles(results, CONDITIONS[0], 1)}
     (cost,) = costs(edits_of(files), edit_times.noted(times), lambda keys: 0.0, 1.8)
@@ -187,10 +177,10 @@ def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, t
     assert f"<b>{cost.editor}</b>: {said}" in page
     assert f"each cost <b>{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours" in page
     assert f"and {cost.usd_each:.3g} USD</b>" in page
-    assert cfeval("stage", "edct", "report", *priced)[0] == 0
+    assert cfeval("edct", "report", *priced)[0] == 0
     assert out.read_text() == page
     times.write_text('{"image": 3}\n')
-    status, _, error = cfeval("stage", "edct", "report", *priced)
+    status, _, error = cfeval("edct", "report", *priced)
     assert status == 2
     assert "times.jsonl: line 1 is no time of an image" in error
     assert out.read_text() == page

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.edct.asked import AskedReport, AskedTable, AskedTables
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Requery, Score
 from cfeval.edct.report.finding import lines
@@ -16,9 +17,10 @@ from cfeval.stats.proportions import Share
 from tests.conftest import Run
 from tests.edct.faithfulness.test_from_scores import many
 from tests.edct.report import study
-from tests.edct.report.study import conditions_json, write_study
+from tests.edct.report.study import write_study
 from tests.edct.tables.study import GROUNDED, condition, made_of, score
 from tests.images import image
+from tests.told import told
 
 ALONE = [condition(vlm="blind", judge="always-yes")]
 CONTROLLED = ALONE + [one.model_copy(update={"protocol": protocol}) for one in ALONE for protocol in CONTROLS]
@@ -50,13 +52,14 @@ def blind_study(
     monkeypatch.setattr(study, "_edits", lambda item, of: (1, 2) if of.protocol == "uncited-edit" else (1,))
     monkeypatch.setattr(study, "_score", scored)
     write_study(folder / "edct")
-    given = ["--results", folder / "edct", "--conditions", conditions_json(conditions)]
-    first = ["--results", folder / "edct", "--conditions", conditions_json(ALONE)]
-    assert cfeval("stage", "edct", "table", "table1", *first, "--out", folder / "tables/edct_table1")[0] == 0
-    for name in ("card", "faithfulness") if len(conditions) > 1 else ():
-        assert cfeval("stage", "edct", "table", name, *given, "--out", folder / f"tables/edct_{name}")[0] == 0
-    out = folder / "report/index.html"
-    assert cfeval("stage", "edct", "report", *given, "--tables", folder / "tables", "--out", out)[0] == 0
+    of = {"table1": AskedTable(conditions=ALONE)}
+    if len(conditions) > 1:
+        of |= dict.fromkeys(("card", "faithfulness"), AskedTable(conditions=conditions))
+    results, out = folder / "edct", folder / "report/index.html"
+    given = ["--study", told(folder, AskedTables(tables=of)), "--results", results]
+    assert cfeval("edct", "tables", *given, "--out", results / "tables")[0] == 0
+    shown = AskedReport(conditions=conditions, tables=tuple(of))
+    assert cfeval("edct", "report", "--study", told(folder, shown), "--results", results, "--out", out)[0] == 0
     return out.read_text()
 
 

@@ -1,26 +1,23 @@
 """Every stage of the edct study as a command line, on scripted models, in a folder of its own."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from cfeval.core.images import folder_of
 from cfeval.core.jsonl import write_jsonl
 from cfeval.datasets.sample import Sample
+from cfeval.edct.asked import Conditions
+from cfeval.edct.files import STAGES, stage_files
+from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.images import image
+from tests.told import told
 
 SCRIPTED = {"plugin": "mock"}
 PROTOCOL = "edct-bench-2026"
-CONDITION = {"dataset": "d", "vlm": "m", "writer": "w", "protocol": PROTOCOL, "editor": "e", "judge": "j"}
-OUTPUTS = {
-    "baselines": "baselines.jsonl",
-    "instructions": "instructions.jsonl",
-    "counterfactuals": "counterfactuals.jsonl",
-    "checks": "checks.jsonl",
-    "requeries": "requeries.jsonl",
-    "verdicts": "verdicts.jsonl",
-    "scores": "scores.csv",
-}
+CONDITION = Condition(dataset="d", vlm="m", writer="w", protocol=PROTOCOL, editor="e", judge="j")
+OUTPUTS = {stage: stage_files(Path(), stage, CONDITION, 1)[0] for stage in STAGES if stage != "items"}
 READS = {
     "baselines": ("samples",),
     "instructions": ("baselines", "samples"),
@@ -42,27 +39,37 @@ MODELS = {
 
 @dataclass
 class Stages:
-    """The stages in a folder; `files` are read or written in place of those with the usual names."""
+    """The stages of a condition in a folder of results."""
 
     folder: Path
     cfeval: Run
-    files: dict[str, Path] = field(default_factory=dict)
 
     def file(self, name: str) -> Path:
         """The file of a name, such as `samples`."""
-        return self.files.get(name, self.folder / f"{name}.jsonl")
+        return stage_files(self.folder, "items" if name == "samples" else name, CONDITION, 1)[0]
 
     def run(self, stage: str, out: Path | None = None, **model: object) -> tuple[int, str]:
-        """Run a stage; exit status and what it said. `model` are options of its scripted model."""
-        options = [part for name in READS[stage] for part in (f"--{name}", self.file(name))]
+        """Run a stage; exit status and what it said. `model` are options of its scripted model.
+
+        Args:
+            stage: its name.
+            out: the file to write, of scores their folder; None: the usual one.
+        """
+        if stage == "scores":
+            study = told(self.folder.parent, Conditions(conditions=(CONDITION,)))
+            options: list[object] = ["--study", study, "--results", self.folder]
+            usual = self.folder / "scores" / CONDITION.dataset / CONDITION.vlm
+        else:
+            options = [part for name in READS[stage] for part in (f"--{name}", self.file(name))]
+            options += ["--seed", "7"]
+            usual = self.folder / OUTPUTS[stage]
         if stage in MODELS:
             options += [f"--{MODELS[stage]}", json.dumps(SCRIPTED | model)]
-        options += ["--condition", json.dumps(CONDITION)] if stage == "scores" else ["--seed", "7"]
         options += (
             ["--protocol", PROTOCOL] if stage in ("instructions", "counterfactuals", "checks", "verdicts") else []
         )
         options += ["--edits", "2"] if stage == "instructions" else []
-        status, _, said = self.cfeval("stage", "edct", stage, *options, "--out", out or self.folder / OUTPUTS[stage])
+        status, _, said = self.cfeval("edct", stage, *options, "--out", out or usual)
         return status, said
 
     def run_all(self) -> "Stages":
@@ -79,9 +86,10 @@ class Stages:
 
 def staged(folder: Path, items: int, cfeval: Run) -> Stages:
     """The stages, with samples and nothing else there."""
-    (folder / "samples").mkdir(parents=True)
-    shown = image(5)
-    (folder / "samples" / "x.png").write_bytes(shown.png)
+    stages, shown = Stages(folder, cfeval), image(5)
+    images = folder_of(stages.file("samples"))
+    images.mkdir(parents=True)
+    (images / "x.png").write_bytes(shown.png)
     rows = (Sample(id=f"i{n}", image=shown.ref("x.png"), question=f"what is {n}?", reference="x") for n in range(items))
-    write_jsonl(folder / "samples.jsonl", rows)
-    return Stages(folder, cfeval)
+    write_jsonl(stages.file("samples"), rows)
+    return stages

@@ -13,7 +13,6 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.sampling import read_list
 from cfeval.datasets.sample import Sample
 from cfeval.edct.stages.curation import Decision
-from cfeval.edct.verbs import STAGES
 from tests.conftest import Run
 from tests.data_files import SETS
 from tests.loopback.site import Loopback
@@ -34,7 +33,7 @@ class Desk:
 
     def run(self, *arguments: object) -> str:
         """What a verb that ends well prints."""
-        status, out, err = self.cfeval(*["stage"] * (arguments[0] in STAGES), "edct", *arguments)
+        status, out, err = self.cfeval("edct", *arguments)
         assert status == 0, err
         return out
 
@@ -88,7 +87,7 @@ def test_from_a_pool_to_a_study_of_the_chosen_items(desk: Desk) -> None:
 
     changed = desk.pool.read_text().replace('"question": "', '"question": "Say, ')
     desk.pool.write_text(changed)
-    status, _, err = desk.cfeval("stage", "edct", "items", "--dataset", json.dumps(frozen), *options)
+    status, _, err = desk.cfeval("edct", "items", "--dataset", json.dumps(frozen), *options)
     assert (status, f"chosen.txt: '{chosen[0]}' is not what was frozen" in err) == (2, True)
     assert [sample.id for sample in read_jsonl(desk.folder / "study.jsonl", Sample)] == chosen, "what there was stays"
 

@@ -82,15 +82,9 @@ def test_no_stage_holds_more_the_more_items_there_are(tmp_path: Path, cfeval: Ru
 
 
 @pytest.mark.parametrize(("stage", "name"), LOOKED_UP)
-def test_the_order_of_a_file_in_which_things_are_looked_up_changes_nothing(
-    done: Stages, tmp_path: Path, stage: str, name: str
-) -> None:
-    turned = tmp_path / f"{name}.jsonl"
-    turned.write_text("".join(reversed(done.file(name).read_text().splitlines(keepends=True))))
-    if (folder := done.file(name).with_suffix("")).is_dir():
-        shutil.copytree(folder, turned.with_suffix(""))
-    before = done.content(stage)
-    done.files[name] = turned
+def test_the_order_of_a_file_in_which_things_are_looked_up_changes_nothing(done: Stages, stage: str, name: str) -> None:
+    turned, before = done.file(name), done.content(stage)
+    turned.write_text("".join(reversed(turned.read_text().splitlines(keepends=True))))
     assert done.run(stage)[0] == 0
     assert done.content(stage) == before
 
@@ -99,29 +93,25 @@ def test_the_order_of_a_file_in_which_things_are_looked_up_changes_nothing(
 def test_files_of_two_runs_are_one_line_and_nothing_is_written(
     done: Stages, tmp_path: Path, stage: str, name: str
 ) -> None:
-    short = tmp_path / f"{name}.jsonl"
-    short.write_text("".join(done.file(name).read_text().splitlines(keepends=True)[:-1]))
-    if (folder := done.file(name).with_suffix("")).is_dir():
-        shutil.copytree(folder, short.with_suffix(""))
-    done.files[name] = short
-    out = tmp_path / "out" / OUTPUTS[stage]
+    short, out = done.file(name), tmp_path / "out" / "x.jsonl"
+    short.write_text("".join(short.read_text().splitlines(keepends=True)[:-1]))
     status, said = done.run(stage, out)
     line = said.splitlines()[-1]
     assert (status, "Traceback" in said) == (2, False)
     assert f"{short}: no record of 'i4'" in line
     assert line.endswith("give the files of one and the same run")
-    assert list(out.parent.iterdir()) == []
+    assert [path for path in out.parent.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("stage", "name"), [(stage, name) for stage in READS for name in READS[stage]])
 def test_a_file_that_is_not_there_is_told_at_once(done: Stages, tmp_path: Path, stage: str, name: str) -> None:
-    done.files[name] = tmp_path / "none.jsonl"
-    out = tmp_path / "out" / OUTPUTS[stage]
-    assert done.run(stage, out, **_broken(stage)) == (2, f"cfeval: {tmp_path}/none.jsonl: no such file\n")
-    done.files[name] = tmp_path
-    assert done.run(stage, out) == (2, f"cfeval: {tmp_path}: is a folder, a file is needed\n")
-    assert not out.parent.exists()
+    file, out = done.file(name), tmp_path / "out" / "x.jsonl"
+    file.unlink()
+    assert done.run(stage, out, **_broken(stage)) == (2, f"cfeval: {file}: no such file\n")
+    file.mkdir()
+    assert done.run(stage, out) == (2, f"cfeval: {file}: is a folder, a file is needed\n")
+    assert [path for path in out.parent.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("stage", MODELS)
@@ -129,7 +119,7 @@ def test_a_broken_line_is_told_before_a_model_is_asked(done: Stages, tmp_path: P
     with done.file(READS[stage][0]).open("a") as stream:
         stream.write("{}\n")
     lines = len(done.file(READS[stage][0]).read_text().splitlines())
-    out = tmp_path / "out" / OUTPUTS[stage]
+    out = tmp_path / "out" / "x.jsonl"
     status, said = done.run(stage, out, **_broken(stage))
     assert (status, len(said.splitlines())) == (2, 1)
     assert f"line {lines}: " in said
@@ -146,19 +136,29 @@ def test_files_without_records_give_files_without_records(tmp_path: Path, cfeval
     assert {stage: stages.content(stage).count(b"\n") for stage in OUTPUTS} == dict.fromkeys(OUTPUTS, 0) | {"scores": 1}
 
 
-def test_an_output_may_take_the_place_of_what_it_is_made_from(done: Stages, tmp_path: Path) -> None:
-    for stage, name in (("verdicts", "requeries"), ("scores", "verdicts")):
-        done.files[name] = shutil.copy(done.file(name), tmp_path / "both.jsonl")
-        assert done.run(stage, done.files[name])[0] == 0
-        assert done.files.pop(name).read_bytes() == done.content(stage)
+def test_an_output_may_not_take_the_place_of_what_it_is_made_from(done: Stages) -> None:
+    before = done.content("requeries")
+    status, said = done.run("verdicts", done.file("requeries"))
+    assert (status, said.count("\n")) == (2, 1)
+    assert f"{done.file('requeries')}: would be written in the place of what it is made from" in said
+    assert done.content("requeries") == before
 
 
-def test_a_pipe_is_refused_for_it_is_read_once(done: Stages, tmp_path: Path) -> None:
-    done.files["baselines"] = tmp_path / "pipe"
-    os.mkfifo(done.files["baselines"])
+def test_a_step_in_a_copied_folder_leaves_the_original_alone(done: Stages, tmp_path: Path, cfeval: Run) -> None:
+    assert done.run("verdicts")[0] == 0
+    copied = Stages(shutil.copytree(done.folder, tmp_path / "copied"), cfeval)
+    before = done.content("verdicts")
+    assert copied.run("verdicts")[0] == 0
+    assert done.content("verdicts") == copied.content("verdicts") == before
+
+
+def test_a_pipe_is_refused_for_it_is_read_once(done: Stages) -> None:
+    pipe = done.file("baselines")
+    pipe.unlink()
+    os.mkfifo(pipe)
     status, said = done.run("instructions")
     assert status == 2
-    assert said == f"cfeval: {tmp_path}/pipe: a pipe, and it is read more than once; write it to a file and name that\n"
+    assert said == f"cfeval: {pipe}: a pipe, and it is read more than once; write it to a file and name that\n"
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_samples_are_cut_into_as_many_shards_as_there_may_be(tmp_path: Path, cfe
     assert [file.name for file in files] == [f"{n:03d}.jsonl" for n in range(999)]
     assert sum(file.read_text().count("\n") for file in files) == 50
     assert all(file.with_suffix("").is_dir() for file in files)
-    assert {path.name for path in tmp_path.iterdir()} == {"study", "cut"}
+    assert {path.name for path in tmp_path.iterdir()} == {"study", "cut", "cut.jsonl.made.json"}
 
 
 def test_a_failed_filing_of_shards_leaves_nothing_and_a_former_one_as_it_was(tmp_path: Path, cfeval: Run) -> None:
@@ -194,6 +194,7 @@ def test_a_failed_filing_of_shards_leaves_nothing_and_a_former_one_as_it_was(tmp
     assert list(out.parent.iterdir()) == []
     assert _generate(cfeval, good, out, 3)[0] == 0
     before = {path: path.read_bytes() for path in out.parent.rglob("*") if path.is_file()}
+    del before[out.with_name("cut.jsonl.made.json")]
     assert _generate(cfeval, bad, out, 3)[0] == 2
     assert {path: path.read_bytes() for path in out.parent.rglob("*") if path.is_file()} == before
 
@@ -201,6 +202,6 @@ def test_a_failed_filing_of_shards_leaves_nothing_and_a_former_one_as_it_was(tmp
 def _generate(cfeval: Run, source: Path, out: Path, shards: int) -> tuple[int, str]:
     dataset = f'{{"plugin": "samples", "path": "{source}"}}'
     status, _, said = cfeval(
-        *("stage", "edct", "items", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
+        *("edct", "items", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
     )
     return status, said

@@ -129,6 +129,7 @@ def of(table: str, conditions: Iterable[Condition] = (GROUNDED, PRIOR), **more: 
         ({"tables": {"faithfulness": {"exams": {"grammar": "nowhere.csv"}}}}, "nowhere.csv: no such file"),
         ({"tables": {"table1": {"known": {"prior": "much"}}}}, "known.prior: Input should be a valid number"),
         (of("table1", tabels={}), "study.json: tabels: Extra inputs are not permitted"),
+        ({"tables": {"tabel1": {}}}, "study.json: unknown table 'tabel1'; did you mean 'table1'?"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(cfeval: Run, results: Path, tmp_path: Path, asked: Any, said: str) -> None:

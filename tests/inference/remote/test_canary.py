@@ -87,7 +87,7 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
     for verb, *options in steps:
         for kind in (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT):
             server.script([None] * 3, at=kind)
-        status, out, err = cfeval("stage", "edct", verb, *options, *seed)
+        status, out, err = cfeval("edct", verb, *options, *seed)
         assert status == 0, err
         said += [out, err]
     return "".join(said)
@@ -137,7 +137,7 @@ def test_a_run_that_ends_with_an_error_does_not_tell_the_key(
     server.random(1.0, [fault])
     vlm = json.dumps({"plugin": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
     arguments = ("--samples", samples, "--vlm", vlm, "--seed", 1, "--out", samples.parent / "b.jsonl")
-    status, out, err = cfeval("stage", "edct", "baselines", *arguments)
+    status, out, err = cfeval("edct", "baselines", *arguments)
     assert status == 2
     assert err.splitlines()[-1].startswith("cfeval: ")
     assert "[key]" in err

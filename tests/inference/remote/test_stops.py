@@ -54,7 +54,7 @@ class Job:
 
     def start(self, **calls: Any) -> "subprocess.Popen[str]":
         settings = Calls(cache=str(self.cache), max_connections=FLYING, **calls).model_dump_json()
-        command = [sys.executable, "-m", "cfeval.cli", "stage", "edct", *map(str, self.stage)]
+        command = [sys.executable, "-m", "cfeval.cli", "edct", *map(str, self.stage)]
         environment = {**os.environ, VARIABLE: settings, KEY_ENV: KEY}
         with self.stderr.open("w") as said:
             return subprocess.Popen(
