@@ -23,17 +23,15 @@ def committed() -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("kind", EDCT)
-def test_scores_made_here_have_the_bytes_of_the_committed_ones(
-    kind: str, committed: dict[str, str | None], study: Study, tmp_path: Path
-) -> None:
+def test_scores_made_here_have_the_known_bytes(kind: str, study: Study, tmp_path: Path) -> None:
     results = Path(EDCT_RESULTS)
-    for condition in EDCT[kind]:
+    for condition, sha in EDCT[kind].items():
         told, out = tmp_path / "told.json", tmp_path / condition.vlm
         told.write_text(Conditions(conditions=[condition]).as_json())
         study.run("cfeval", "edct", "scores", "--study", str(told), "--results", EDCT_RESULTS, "--out", str(out))
         [file] = stage_files(results, "scores", condition, 1)
         made = out / file.relative_to(results / "scores" / condition.dataset / condition.vlm)
-        assert hashlib.sha256(made.read_bytes()).hexdigest() == committed[str(file)]
+        assert hashlib.sha256(made.read_bytes()).hexdigest().startswith(sha)
 
 
 @pytest.mark.parametrize("kind", CVQA)
