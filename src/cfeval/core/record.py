@@ -204,6 +204,9 @@ def call(words: Words, run: Callable[[list[str]], int]) -> int:
     Raises:
         InputError: something changed while a step ran, or lies where it would be overwritten.
     """
+    for step in steps(words):
+        if _relative(out := option(step, "--out")) in _files_of(step):
+            raise InputError(f"--out: {out} is named twice; choose another name")
     _read.clear()
     place = os.environ.get(PLACE, "")
     record, records = Path(record_of(words)), Records()
@@ -237,8 +240,6 @@ def call(words: Words, run: Callable[[list[str]], int]) -> int:
 def _made(words: Words, run: Callable[[list[str]], int]) -> Step | int:
     """Run a step; what its record says, or the exit status where it failed."""
     out = option(words, "--out")
-    if _relative(out) in _files_of(words):
-        raise InputError(f"{out}: would be written in the place of what it is made from; name another --out")
     _clear(words)
     _running[:] = words
     before = {path: _state(path) for path in outputs_of(words)}
