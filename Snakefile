@@ -81,7 +81,9 @@ STALE.watch(workflow.rules)
 
 
 onsuccess:
-    if workflow.is_main_process:  # code or files may have changed while jobs waited: each record tells what its job ran
+    if (
+        workflow.is_main_process
+    ):  # code or files may have changed while jobs waited: each record tells what its job ran
         _wrong = [f"{name} ({why})" for name, why in STALE.no_longer_hold().items()]
         if _wrong:
             stop(f"{len(_wrong)} results no longer hold, as {_wrong[0]}; start again")

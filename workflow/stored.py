@@ -5,17 +5,20 @@ records of what it was made from name the same hashes; and if no output is young
 last: an output that was replaced, or the first half of an upload that was broken off, does not pass.
 """
 
+import asyncio
 import functools
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cfeval.core.record import ENDING, MEMORY, PLACE, Records, Step, Words, read, record_of
 
 FETCHED = f"{MEMORY}/stored/"
 """The folder of the records that were fetched, and of what else is fetched before any job runs."""
 PLACE_VARIABLE = PLACE
+T = TypeVar("T")
 
 
 class Stored:
@@ -24,11 +27,10 @@ class Stored:
     Args:
         provider: the provider, a `StorageProviderBase` of snakemake_interface_storage_plugins.
         prefix: what comes before the names there.
-        wait: runs what a provider does to its end (`workflow.async_run`).
     """
 
-    def __init__(self, provider: Any, prefix: str | None, wait: Callable[[Awaitable[Any]], Any]) -> None:
-        self._provider, self._wait = provider, wait
+    def __init__(self, provider: Any, prefix: str | None) -> None:
+        self._provider = provider
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         _heed_constraints(provider)
         self.place = str(self._object("x").local_path()).removesuffix("x")
@@ -64,6 +66,12 @@ class Stored:
         thing = self._object(name)
         return self._wait(thing.managed_mtime()) if self._wait(thing.managed_exists()) else 0
 
+    @staticmethod
+    def _wait(work: Coroutine[Any, Any, T]) -> T:
+        """Run what a provider does to its end: in a thread, for Snakemake asks rules while a loop of its own runs."""
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(asyncio.run, work).result()
+
     def _object(self, name: str) -> Any:
         return self._provider.object(f"{self._prefix}{name.rstrip('/')}")
 
@@ -96,10 +104,7 @@ class StoredRecords(Records):
 
     def path(self, name: str) -> str | None:
         """The hash of a file, as the record of what made it says; else that of the file here."""
-        folders = [name.rstrip("/")]
-        while "/" in folders[-1]:
-            folders.append(os.path.dirname(folders[-1]))
-        for record in (f"{folder}{ENDING}" for folder in folders if "/" in folder):
+        for record in _records_of(name):
             for step in self.read(record):
                 if name in step["outputs"]:
                     return step["outputs"][name]
@@ -108,6 +113,15 @@ class StoredRecords(Records):
     def _fetched(self, record: str) -> list[Step]:
         file = self._stored.fetch(record)
         return read(file) if file else []
+
+
+def _records_of(name: str) -> Iterator[str]:
+    """Where the record may lie that names a file: beside it, beside its record file or a folder that it is in."""
+    place = name.rstrip("/")
+    while "/" in place:
+        yield f"{place}{ENDING}"
+        yield f"{os.path.splitext(place)[0]}.jsonl{ENDING}"
+        place = os.path.dirname(place)
 
 
 def _heed_constraints(provider: Any) -> None:

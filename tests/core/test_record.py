@@ -374,6 +374,28 @@ def test_shards_are_one_step_with_the_images_of_each(desk: Desk, images: str) ->
     assert not Path("results/items/mine.jsonl").exists()
 
 
+def test_shards_that_are_steps_of_their_own_make_room_for_a_whole_and_back(desk: Desk) -> None:
+    def make() -> None:
+        out = Path(record.option(desk.words, "--out"))
+        images = out.with_suffix("")
+        assert not images.exists(), "nothing of another number of shards is in the way"
+        images.mkdir(parents=True)
+        (images / "1.png").write_text("image")
+        out.write_text("{}\n")
+
+    whole = ["vce", "counterfactuals", "--out", "results/c/m.jsonl"]
+    shards = [[*whole[:-1], f"results/c/m/{number:03}.jsonl"] for number in range(2)]
+    desk.work = [make]
+    desk.call(*whole)
+    for words in shards:
+        desk.call(*words)
+    files = {path.relative_to("results/c").as_posix() for path in Path("results").rglob("*") if path.is_file()}
+    assert files == {f"m/{n}{end}" for n in ("000", "001") for end in ("/1.png", ".jsonl", ".jsonl.made.json")}
+    desk.call(*whole)
+    files = {path.relative_to("results/c").as_posix() for path in Path("results").rglob("*") if path.is_file()}
+    assert files == {"m/1.png", "m.jsonl", "m.jsonl.made.json"}
+
+
 def test_an_archive_beside_an_input_is_an_input(desk: Desk) -> None:
     Path("data/in.zip").write_text("images")
     desk.call()

@@ -26,9 +26,7 @@ _settings = workflow.storage_settings
 STORED = None
 """What keeps the results, where they do not lie in the working folder."""
 if _settings.default_storage_provider:
-    STORED = stored.Stored(
-        workflow.storage_registry.default_storage_provider, _settings.default_storage_prefix, workflow.async_run
-    )
+    STORED = stored.Stored(workflow.storage_registry.default_storage_provider, _settings.default_storage_prefix)
     os.environ[stored.PLACE_VARIABLE] = STORED.place
 
 
@@ -194,11 +192,12 @@ def one_of(names):
 def each(pattern, conditions):
     """The files of a pattern for some conditions and all shards, each once, in their order."""
     told = [one if isinstance(one, dict) else one.model_dump() for one in conditions]
-    return list(
-        dict.fromkeys(
-            pattern.replace("{shard}", shard).format(**one) for one in told for shard in SHARDS
-        )
-    )
+    return list(dict.fromkeys(pattern.replace("{shard}", shard).format(**one) for one in told for shard in SHARDS))
+
+
+def each_with_images(pattern, conditions):
+    """The same of record files, each with the archive of its images where the study has archives."""
+    return [path for file in each(pattern, conditions) for path in with_images(file)]
 
 
 wildcard_constraints:

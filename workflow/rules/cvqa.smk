@@ -413,7 +413,7 @@ rule cvqa_report:
     input:
         CVQA_TABLES,
         CVQA_FIGURES,
-        [path for file in each(CVQA_QUESTIONS, CVQA_CONDITIONS) for path in with_images(file)],
+        each_with_images(CVQA_QUESTIONS, CVQA_CONDITIONS),
         each(CVQA_ANSWERS, CVQA_CONDITIONS),
         each(CVQA_SCORES, CVQA_CONDITIONS),
     output:

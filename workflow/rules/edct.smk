@@ -164,15 +164,15 @@ rule edct_items:
         made("<results>/edct/items/{dataset}.jsonl"),
     log:
         "logs/edct/items/{dataset}.log",
+    priority: 90
+    resources:
+        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime="1h"),
     params:
         out=f"{PLACE}{RESULTS}/edct/items/{{dataset}}.jsonl",
         dataset=lambda wildcards: plugin(EDCT.datasets, wildcards.dataset),
         number=EDCT.items,
         seed=EDCT.seed,
         cut=CUT,
-    resources:
-        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime="1h"),
-    priority: 90
     message:
         "samples of {wildcards.dataset}"
     shell:
@@ -189,13 +189,13 @@ rule edct_baselines:
         made(BASELINES),
     log:
         "logs/edct/baselines/{dataset}/{vlm}{shard}.log",
+    priority: 80
+    resources:
+        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="4h"),
     params:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
-    resources:
-        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="4h"),
-    priority: 80
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
@@ -213,17 +213,15 @@ rule edct_instructions:
         made(INSTRUCTIONS),
     log:
         "logs/edct/instructions/{dataset}/{vlm}/{writer}{shard}.log",
+    priority: 70
+    resources:
+        **needs("instruction_writers", EDCT.instruction_writers, "writer", mem_mb=2000, runtime="4h", asked=edits),
     params:
         protocols=protocols,
         writer=lambda wildcards: plugin(EDCT.instruction_writers, wildcards.writer),
         one_item_in=as_json(dict(EDCT.one_item_in)),
         edits=EDCT.edits,
         seed=EDCT.seed,
-    resources:
-        **needs(
-            "instruction_writers", EDCT.instruction_writers, "writer", mem_mb=2000, runtime="4h", asked=edits
-        ),
-    priority: 70
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
@@ -242,14 +240,14 @@ rule edct_counterfactuals:
         made(EDCT_COUNTERFACTUALS),
     log:
         "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
+    priority: 60
+    resources:
+        **needs("editors", EDCT.editors, "editor", mem_mb=4000, runtime="24h", asked=edits),
     params:
         protocols=protocols,
         editor=lambda wildcards: plugin(EDCT.editors, wildcards.editor),
         seed=EDCT.seed,
         archive=ARCHIVE,
-    resources:
-        **needs("editors", EDCT.editors, "editor", mem_mb=4000, runtime="24h", asked=edits),
-    priority: 60
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
@@ -269,14 +267,14 @@ rule edct_checks:
         made(CHECKS),
     log:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
+    priority: 40
+    resources:
+        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits),
     params:
         protocols=protocols,
         verifier=lambda wildcards: plugin(EDCT.verifiers, wildcards.dataset),
         seed=EDCT.seed,
         archive=ARCHIVE,
-    resources:
-        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits),
-    priority: 40
     message:
         "checks of {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
@@ -296,14 +294,14 @@ rule edct_requeries:
         made(REQUERIES),
     log:
         "logs/edct/requeries/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
+    priority: 50
+    resources:
+        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="8h"),
     params:
         protocols=protocols,
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
-    resources:
-        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="8h"),
-    priority: 50
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
     shell:
@@ -327,15 +325,15 @@ rule edct_verdicts:
         made(VERDICTS),
     log:
         "logs/edct/verdicts/{dataset}/{vlm}/{writer}/{editor}/{judge}{shard}.log",
+    priority: 30
+    resources:
+        **needs("judges", EDCT.judges, "judge", mem_mb=2000, runtime="8h"),
     params:
         protocols=protocols,
         judge=lambda wildcards: plugin(EDCT.judges, wildcards.judge),
         compare=compare,
         cited=cited,
         seed=EDCT.seed,
-    resources:
-        **needs("judges", EDCT.judges, "judge", mem_mb=2000, runtime="8h"),
-    priority: 30
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
     shell:
@@ -359,15 +357,15 @@ rule edct_scores:
         made(EDCT_SCORES),
     log:
         "logs/edct/scores/{dataset}/{vlm}.log",
+    priority: 20
+    resources:
+        mem_mb=1000,
+        runtime="1h",
     params:
         study=lambda wildcards: kept(
             asked.conditions_of(EDCT, PARAMS.shards, wildcards.vlm, wildcards.dataset).as_json(), "edct-scores"
         ),
         results=f"{PLACE}{RESULTS}/edct",
-    resources:
-        mem_mb=1000,
-        runtime="1h",
-    priority: 20
     message:
         "scores of {wildcards.vlm} on {wildcards.dataset}"
     shell:
@@ -381,6 +379,9 @@ rule edct_pair_items:
         made("<results>/edct/pair_items/{pair_set}.jsonl"),
     log:
         "logs/edct/pair_items/{pair_set}.log",
+    priority: 90
+    resources:
+        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime="1h"),
     params:
         out=f"{PLACE}{RESULTS}/edct/pair_items/{{pair_set}}.jsonl",
         pair_set=lambda wildcards: plugin(EDCT.pair_sets, wildcards.pair_set),
@@ -388,9 +389,6 @@ rule edct_pair_items:
         again=EDCT.again,
         seed=EDCT.seed,
         cut=CUT,
-    resources:
-        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime="1h"),
-    priority: 90
     message:
         "given pairs of {wildcards.pair_set}"
     shell:
@@ -407,6 +405,9 @@ rule edct_pair_baselines:
         made(PAIR_BASELINES),
     log:
         "logs/edct/pair_baselines/{pair_set}/{vlm}{shard}.log",
+    priority: 80
+    resources:
+        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="4h"),
     params:
         step=lambda wildcards: (
             "pair-baselines" if EDCT.vlms[wildcards.vlm].plugin_options().get("logprobs") else "baselines"
@@ -414,9 +415,6 @@ rule edct_pair_baselines:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
-    resources:
-        **needs("chat", EDCT.vlms, "vlm", mem_mb=4000, runtime="4h"),
-    priority: 80
     message:
         "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
     shell:
@@ -434,12 +432,12 @@ rule edct_pair_verdicts:
         made(PAIR_VERDICTS),
     log:
         "logs/edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.log",
+    priority: 30
+    resources:
+        **needs("pair_judges", EDCT.pair_judges, "pair_judge", mem_mb=2000, runtime="4h"),
     params:
         judge=lambda wildcards: plugin(EDCT.pair_judges, wildcards.pair_judge),
         seed=EDCT.seed,
-    resources:
-        **needs("pair_judges", EDCT.pair_judges, "pair_judge", mem_mb=2000, runtime="4h"),
-    priority: 30
     message:
         "verdicts of {wildcards.pair_judge} on {wildcards.vlm} and the pairs of {wildcards.pair_set}{wildcards.shard}"
     shell:
@@ -463,12 +461,12 @@ rule edct_calls:
         made(EDCT_CALLS),
     log:
         "logs/edct/calls.log",
-    params:
-        study=kept(asked.conditions_of(EDCT, PARAMS.shards).as_json(), "edct-calls"),
-        results=f"{PLACE}{RESULTS}/edct",
     resources:
         mem_mb=2000,
         runtime="1h",
+    params:
+        study=kept(asked.conditions_of(EDCT, PARAMS.shards).as_json(), "edct-calls"),
+        results=f"{PLACE}{RESULTS}/edct",
     message:
         "export of the calls"
     shell:
@@ -487,12 +485,12 @@ rule edct_tables:
         made("<results>/edct/tables"),
     log:
         "logs/edct/tables.log",
-    params:
-        study=kept(asked.asked_tables(EDCT, PARAMS.shards).as_json(), "edct-tables"),
-        results=f"{PLACE}{RESULTS}/edct",
     resources:
         mem_mb=4000,
         runtime="1h",
+    params:
+        study=kept(asked.asked_tables(EDCT, PARAMS.shards).as_json(), "edct-tables"),
+        results=f"{PLACE}{RESULTS}/edct",
     message:
         "tables"
     shell:
@@ -508,12 +506,12 @@ rule edct_figures:
         made("<results>/edct/figures"),
     log:
         "logs/edct/figures.log",
-    params:
-        figures=[f"--figure {figure}" for figure in asked.figures_of(EDCT)],
-        results=f"{PLACE}{RESULTS}/edct",
     resources:
         mem_mb=2000,
         runtime="30m",
+    params:
+        figures=[f"--figure {figure}" for figure in asked.figures_of(EDCT)],
+        results=f"{PLACE}{RESULTS}/edct",
     message:
         "figures"
     shell:
@@ -526,7 +524,7 @@ rule edct_report:
         EDCT_TABLES,
         EDCT_FIGURES,
         EDCT_CALLS,
-        each(ITEMS, EDCT_CONDITIONS),
+        each_with_images(ITEMS, EDCT_CONDITIONS),
         each(BASELINES, EDCT_CONDITIONS),
         each(INSTRUCTIONS, EDCT_CONDITIONS),
         each(EDCT_COUNTERFACTUALS, EDCT_CONDITIONS),
@@ -534,7 +532,7 @@ rule edct_report:
         each(REQUERIES, EDCT_CONDITIONS),
         each(VERDICTS, EDCT_CONDITIONS),
         each(EDCT_SCORES, EDCT_CONDITIONS),
-        each(PAIR_ITEMS, PAIRS),
+        each_with_images(PAIR_ITEMS, PAIRS),
         each(PAIR_BASELINES, PAIRS),
         each(PAIR_VERDICTS, PAIRS),
     output:
@@ -542,12 +540,12 @@ rule edct_report:
         made(EDCT_REPORT),
     log:
         "logs/edct/report.log",
-    params:
-        study=kept(asked.asked_report(EDCT, PARAMS.shards).as_json(), "edct-report"),
-        results=f"{PLACE}{RESULTS}/edct",
     resources:
         mem_mb=4000,
         runtime="1h",
+    params:
+        study=kept(asked.asked_report(EDCT, PARAMS.shards).as_json(), "edct-report"),
+        results=f"{PLACE}{RESULTS}/edct",
     message:
         "report"
     shell:

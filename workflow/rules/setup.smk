@@ -36,9 +36,7 @@ surroundings.use_code_of(CHECKOUT)
 FOLLOWED = next((handler for handler in logger.handlers if isinstance(handler, progress.Progress)), None)
 """What shows a line a job, where Snakemake itself is to be quiet; once, also where a workflow takes this one in twice."""
 if FOLLOWED is None and workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
-    FOLLOWED = progress.follow(
-        logger, workflow.output_settings.dryrun, workflow.output_settings.printshellcmds
-    )
+    FOLLOWED = progress.follow(logger, workflow.output_settings.dryrun, workflow.output_settings.printshellcmds)
 
 from cfeval import config as study
 from cfeval.core.errors import CfevalError

@@ -73,11 +73,6 @@ def vce_lanes(wildcards):
     return [*files, *(f"--label={one['method']}" for one in lanes)]
 
 
-def vce_with_images(pattern, conditions):
-    """The record files of a pattern for some conditions, each with the archive of its images where there are archives."""
-    return [file for one in each(pattern, conditions) for file in with_images(one)]
-
-
 def vce_needs(plugins, mem_mb, runtime):
     """A rule's resources: those of a condition's plugins, which share a GPU; see `needs`.
 
@@ -151,6 +146,9 @@ rule vce_images:
         made("<results>/vce/images/{image_set}.jsonl"),
     log:
         "logs/vce/images/{image_set}.log",
+    priority: 90
+    resources:
+        **needs("image_sets", VCE.image_sets, "image_set", mem_mb=2000, runtime="1h"),
     params:
         out=vce_whole(VCE_IMAGES),
         image_set=lambda wildcards: plugin(VCE.image_sets, wildcards.image_set),
@@ -159,9 +157,6 @@ rule vce_images:
         size=VCE.size,
         seed=VCE.seed,
         cut=CUT,
-    resources:
-        **needs("image_sets", VCE.image_sets, "image_set", mem_mb=2000, runtime="1h"),
-    priority: 90
     message:
         "images of {wildcards.image_set}"
     shell:
@@ -178,6 +173,9 @@ rule vce_counterfactuals:
         made(VCE_COUNTERFACTUALS),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    priority: 60
+    resources:
+        **vce_needs(vce_asked.makers, mem_mb=8000, runtime="24h"),
     params:
         denoiser=lambda wildcards: plugin(VCE.denoisers, wildcards.denoiser),
         classifier=lambda wildcards: plugin(VCE.classifiers, wildcards.classifier),
@@ -193,9 +191,6 @@ rule vce_counterfactuals:
         precision=VCE.compute.precision,
         compute=lambda wildcards: as_json(VCE.compute.model_dump()),
         archive=ARCHIVE,
-    resources:
-        **vce_needs(vce_asked.makers, mem_mb=8000, runtime="24h"),
-    priority: 60
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
@@ -216,6 +211,9 @@ rule vce_scores:
         made(VCE_SCORES),
     log:
         "logs/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    priority: 50
+    resources:
+        **vce_needs(vce_asked.measures, mem_mb=8000, runtime="8h"),
     params:
         classifier=lambda wildcards: plugin(VCE.classifiers, wildcards.classifier),
         oracles=lambda wildcards: as_json(VCE.oracles_of(vce_condition(wildcards))),
@@ -224,9 +222,6 @@ rule vce_scores:
         cout_steps=VCE.cout_steps,
         evaluation=vce_evaluation,
         batch=VCE.compute.batch,
-    resources:
-        **vce_needs(vce_asked.measures, mem_mb=8000, runtime="8h"),
-    priority: 50
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
@@ -247,6 +242,9 @@ rule vce_groups:
         made(VCE_GROUPS),
     log:
         "logs/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.log",
+    priority: 40
+    resources:
+        **vce_needs(vce_asked.measures_of_groups, mem_mb=8000, runtime="4h"),
     params:
         scores=vce_whole(VCE_SCORES),
         images=vce_whole(VCE_IMAGES),
@@ -259,9 +257,6 @@ rule vce_groups:
         targets=vce_targets,
         evaluation=vce_evaluation,
         seed=VCE.seed,
-    resources:
-        **vce_needs(vce_asked.measures_of_groups, mem_mb=8000, runtime="4h"),
-    priority: 40
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
     shell:
@@ -282,12 +277,12 @@ rule vce_tables:
         made("<results>/vce/tables"),
     log:
         "logs/vce/tables.log",
-    params:
-        study=kept(vce_asked.asked_tables(VCE, PARAMS.shards).as_json(), "vce-tables"),
-        results=f"{PLACE}{RESULTS}/vce",
     resources:
         mem_mb=4000,
         runtime="1h",
+    params:
+        study=kept(vce_asked.asked_tables(VCE, PARAMS.shards).as_json(), "vce-tables"),
+        results=f"{PLACE}{RESULTS}/vce",
     message:
         "tables of vce"
     shell:
@@ -303,12 +298,12 @@ rule vce_figures:
         made("<results>/vce/figures"),
     log:
         "logs/vce/figures.log",
-    params:
-        figures=[f"--figure {figure}" for figure in VCE_DRAWN],
-        results=f"{PLACE}{RESULTS}/vce",
     resources:
         mem_mb=2000,
         runtime="30m",
+    params:
+        figures=[f"--figure {figure}" for figure in VCE_DRAWN],
+        results=f"{PLACE}{RESULTS}/vce",
     message:
         "figures of vce"
     shell:
@@ -319,7 +314,7 @@ rule vce_sheets:
     """The contact sheets of a classifier: originals, and by every method the counterfactual and what changed."""
     input:
         images=whole(VCE_IMAGES),
-        counterfactuals=lambda wildcards: vce_with_images(VCE_COUNTERFACTUALS, vce_of_sheet(wildcards)),
+        counterfactuals=lambda wildcards: each_with_images(VCE_COUNTERFACTUALS, vce_of_sheet(wildcards)),
         scores=lambda wildcards: each(VCE_SCORES, vce_of_sheet(wildcards)),
     output:
         VCE_SHEETS,
@@ -327,14 +322,14 @@ rule vce_sheets:
         made(VCE_SHEETS),
     log:
         "logs/vce/sheets/{image_set}/{denoiser}/{classifier}.log",
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         images=vce_whole(VCE_IMAGES),
         lanes=vce_lanes,
         across=min(VCE.images, VCE_ON_SHEET),
         shards=PARAMS.shards,
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     message:
         "contact sheets of {wildcards.classifier}"
     shell:
@@ -347,20 +342,20 @@ rule vce_report:
     input:
         VCE_TABLES,
         VCE_FIGURES,
-        vce_with_images(VCE_IMAGES, VCE_CONDITIONS),
-        vce_with_images(VCE_COUNTERFACTUALS, VCE_CONDITIONS),
+        each_with_images(VCE_IMAGES, VCE_CONDITIONS),
+        each_with_images(VCE_COUNTERFACTUALS, VCE_CONDITIONS),
         each(VCE_SCORES, VCE_CONDITIONS),
     output:
         VCE_REPORT,
         made(VCE_REPORT),
     log:
         "logs/vce/report.log",
-    params:
-        study=kept(vce_asked.conditions_of(VCE, PARAMS.shards).as_json(), "vce-report"),
-        results=f"{PLACE}{RESULTS}/vce",
     resources:
         mem_mb=4000,
         runtime="1h",
+    params:
+        study=kept(vce_asked.conditions_of(VCE, PARAMS.shards).as_json(), "vce-report"),
+        results=f"{PLACE}{RESULTS}/vce",
     message:
         "report of vce"
     shell:

@@ -9,13 +9,16 @@ and recorded by itself; their records stand in one file, for X is then the folde
 """
 
 import ast
+import contextlib
 import functools
 import json
 import os
+import re
 import shlex
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from glob import glob
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -227,6 +230,8 @@ def call(words: Words, run: Callable[[list[str]], int]) -> int:
         _write(record, list(known.values()))  # while it runs, nothing vouches for what lies there
         if any(one["options"].get(SHARDS) != options(step).get(SHARDS) for one in of_before):
             _remove_former(former, {}, record)  # shards lie where a single file has its images, and the other way round
+        for other in _records_of_other_shards(option(step, "--out")):
+            forget(other, [one["options"]["--out"] for one in read(other)])
         made = _made(step, run)
         if isinstance(made, int):
             return made
@@ -408,18 +413,28 @@ def _remove_former(former: Mapping[str, str], made: Mapping[str, Any], record: P
             remove(there)
 
 
+def _records_of_other_shards(out: str) -> list[Path]:
+    """The records of the shards that were made in the place of a file, or of the file in the place of a shard."""
+    stem, ending = os.path.splitext(out)
+    if ending != ".jsonl":
+        return []
+    whole = [f"{os.path.dirname(stem)}{ending}{ENDING}"] if re.search(r"/\d{3}$", stem) else []
+    return [Path(path) for path in (*whole, *sorted(glob(f"{stem}/[0-9][0-9][0-9]{ending}{ENDING}")))]
+
+
 def remove(path: str) -> None:
     """Remove a file, or the images of a folder, and every folder that is left empty (but for Snakemake's own file)."""
     files = [path]
     if path.endswith("/"):
         files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names if name.endswith(_IMAGES)]
     for file in files:
-        os.unlink(file)
+        Path(file).unlink(missing_ok=True)
     folder = os.path.dirname(path)
-    while folder and os.path.isdir(folder) and set(os.listdir(folder)) <= {STAMP}:
-        Path(folder, STAMP).unlink(missing_ok=True)
-        os.rmdir(folder)
-        folder = os.path.dirname(folder)
+    with contextlib.suppress(OSError):  # another step may use a folder, or remove it too
+        while folder and set(os.listdir(folder)) <= {STAMP}:
+            Path(folder, STAMP).unlink(missing_ok=True)
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
 
 
 def _clear(words: Words) -> None:
