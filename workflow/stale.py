@@ -84,6 +84,8 @@ class Staleness:
         for rule in rules:
             if (rule.shellcmd or "").startswith("cfeval ") and "stale" not in dict(rule.input.items()):
                 rule.set_input(stale=self._marker_of(rule))
+                if rule.input_modifier is None:  # a rule without inputs: its marker, too, may lie in a storage
+                    rule.input_modifier = rule.output_modifier
 
     def reason(self, output: str) -> str:
         """Why a job is out of date by itself, by its first output; empty where it is not."""

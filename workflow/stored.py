@@ -107,7 +107,7 @@ class StoredRecords(Records):
         for record in _records_of(name):
             for step in self.read(record):
                 if name in step["outputs"]:
-                    return step["outputs"][name]
+                    return str(step["outputs"][name])
         return super().path(name)
 
     def _fetched(self, record: str) -> list[Step]:

@@ -224,7 +224,8 @@ class Study:
         found: dict[str, list[bytes]] = {}
         for name, content in self.results().items():
             shard = _SHARD.search(name)
-            if name.endswith(".made.json") or (shard and not (shards > 1 and int(shard[0][1:]) < shards)):
+            of_others = shard and not (shards > 1 and int(shard[0][1:]) < shards)
+            if name.endswith((".made.json", ".snakemake_timestamp")) or of_others:
                 continue
             if name.endswith(".html"):
                 content = _SHARD.sub("", content.decode()).encode()

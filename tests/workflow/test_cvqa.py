@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.workflow.conftest import Copy, Shared
 from tests.workflow.study import PARAMS, Study, by_folder, lay_out
@@ -37,16 +36,16 @@ CVQA: dict[str, Any] = {
     "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
 }
 TABLES = {"calls": 1, "tables": 1, "figures": 1, "report": 1}
-EVERYTHING = {"questions": 1, "drafts": 1, "reviews": 1, "builds": 1, "answers": 3, "scores": 3} | TABLES
+EVERYTHING = {"questions": 1, "drafts": 1, "reviews": 1, "builds": 1, "fates": 1, "answers": 3, "scores": 2} | TABLES
 
 
 @pytest.fixture(scope="module")
 def finished(shared: Shared) -> Study:
-    """The study, made and verified by `dvc repro cvqa`."""
+    """The study, finished by `snakemake -- cvqa`."""
 
     def finish(folder: Path) -> None:
         study = lay_out(folder / "home" / "study", deepcopy(PARAMS) | {"shards": 1, "cvqa": CVQA})
-        (folder / "jobs.json").write_text(json.dumps(study.jobs("dvc", "repro", "cvqa")))
+        (folder / "jobs.json").write_text(json.dumps(study.jobs("snakemake", "--", "cvqa")))
 
     return Study(shared("cvqa", finish) / "home" / "study")
 
@@ -59,23 +58,21 @@ def changed(study: Study, **changes: Any) -> Study:
     return study
 
 
-def test_dvc_makes_and_verifies_it_and_then_has_nothing_to_do(finished: Study) -> None:
+def test_the_study_runs_and_is_what_would_be_made(finished: Study) -> None:
     assert json.loads((finished.home.parent / "jobs.json").read_text()) == EVERYTHING
     assert finished.stale(targets=("cvqa",)) == {}
-    assert finished.jobs("dvc", "repro", "cvqa") == {}
+    assert "results/cvqa: fine; " in finished.run("cfeval", "verify", "cvqa")
     assert "programs" in finished.table("cvqa_table7.csv")
-    lock = yaml.safe_load((finished.root / "dvc.lock").read_text())["stages"]["cvqa"]
-    kept = tuple(out["path"] for out in lock["outs"])
-    assert [name for name in finished.results("results/cvqa") if not name.startswith(kept)] == []
 
 
-def test_dvc_keeps_a_study_that_builds_no_set(finished: Study, copy: Copy) -> None:
+def test_a_study_that_builds_no_set_any_more_keeps_none(finished: Study, copy: Copy) -> None:
     study = changed(copy(finished), builds={}, conditions=CVQA["conditions"][:1])
-    ran = study.jobs("dvc", "repro", "cvqa")
+    ran = study.jobs("snakemake", "--", "cvqa")
     assert ran.keys() <= TABLES.keys()
+    study.run("cfeval", "verify", "cvqa", "--remove-former")
     assert [name for name in study.results("results/cvqa/questions") if "built" in name] == []
     assert study.results("results/cvqa/drafts") == {}
-    assert study.jobs("dvc", "repro", "cvqa") == {}
+    assert study.nothing_to_do("--", "cvqa")
 
 
 def test_a_solver_that_changes_makes_its_own_answers_stale(finished: Study, copy: Copy) -> None:

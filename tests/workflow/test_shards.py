@@ -9,7 +9,7 @@ from tests.workflow.study import CONDITION, PARAMS, Study, lay_out
 from tests.workflow.test_cvqa import CVQA
 from tests.workflow.test_vce import METHOD, NAMES, VCE, with_weights
 
-EDCT = PARAMS["edct"] | {"items": 3, "tables": {"table1": [CONDITION], "bench": [CONDITION]}, "known": {}}
+EDCT = PARAMS["edct"] | {"items": 2, "tables": {"table1": [CONDITION], "bench": [CONDITION]}, "known": {}}
 ONE_CLASSIFIER = VCE | {
     "classifiers": {kind: VCE["classifiers"][kind] for kind in ("standard", "robust")},
     "methods": {"base": METHOD},
@@ -32,16 +32,17 @@ def test_shards_and_archives_change_no_byte_of_records_tables_figures_and_metric
     whole = Study(shared("whole", make) / "home" / "study")
     cut = whole.copy(whole.home.parent / "cut")
     cut.run("rm", "-r", "results", ".snakemake")
-    cut.set_params(cut.params() | {"shards": 4, "images": "archive"})
+    cut.set_params(cut.params() | {"shards": 3, "images": "archive"})
     cut.run("snakemake", "--", "all")
-    assert b"" in cut.results("results/edct/verdicts").values(), "a shard is empty"
+    verdicts = cut.results("results/edct/verdicts")
+    assert b"" in [content for name, content in verdicts.items() if name.endswith(".jsonl")], "a shard is empty"
     assert not list((cut.root / "results").rglob("*/counterfactuals/**/*.png"))
-    one, four = whole.merged(1), cut.merged(4)
-    for results in (one, four):
+    one, three = whole.merged(1), cut.merged(3)
+    for results in (one, three):
         for name in [name for name in results if name in PLACES or name.endswith((".zip", ".png"))]:
             if "/figures/" not in name:
                 del results[name]
-    assert four == one
+    assert three == one
     assert any(name.endswith("metrics.json") for name in one)
     assert any("/figures/" in name for name in one)
     assert cut.nothing_to_do("--", "all")

@@ -17,8 +17,8 @@ from rich.text import Text
 from cfeval.audit import machine
 from cfeval.audit.components import FAMILIES_OF, missing_files, used
 from cfeval.audit.fits import unfit, unknown_classes
-from cfeval.audit.whole import Studies
 from cfeval.audit.probe import probes, send
+from cfeval.audit.whole import Studies
 from cfeval.config import Params, load, read
 from cfeval.core import registry, run_locks
 from cfeval.core.cli_options import ParamsFiles

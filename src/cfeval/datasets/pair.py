@@ -183,9 +183,7 @@ def pair_of(sample: Sample) -> Pair:
     try:
         return Pair.model_validate(sample.metadata)
     except ValidationError:
-        raise InputError(
-            f"item '{sample.id}' belongs to no pair; give a file of `cfeval edct pair-items`"
-        ) from None
+        raise InputError(f"item '{sample.id}' belongs to no pair; give a file of `cfeval edct pair-items`") from None
 
 
 def changed_outside(before: Image, after: Image, region: Mask) -> float | None:
