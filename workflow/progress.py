@@ -47,7 +47,7 @@ _CHATTER = (
 )
 
 
-def follow(logger: logging.Logger, dry: bool, commands: bool) -> "Progress":
+def follow(logger: logging.Logger, dry: bool, commands: bool = False) -> "Progress":
     """Show a line a job, and keep Snakemake's own handlers from telling the same in more words."""
     for handler in logger.handlers:
         if isinstance(handler, Progress):  # another workflow takes this one in twice
@@ -112,7 +112,7 @@ class Progress(logging.Handler):
             self.items.begin()
             self._moving = _live(self) if _is_terminal() else _now_and_then(self)
         if self.dry:
-            first = str(next(iter(event["output"] or ()), "")).partition(" (")[0]  # without its flags
+            first = str(next(iter(event.get("output") or ()), "")).partition(" (")[0]  # without its flags
             why = self.reasons(first) or event["reason"]
             _say(f"would run: {self.titles[job]} ({_one_line(why)})")
 

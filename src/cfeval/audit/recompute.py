@@ -20,9 +20,10 @@ from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.names import load
 from cfeval.core.record import STUDY, Records, Step
 from cfeval.core.vouching import Kept, is_inside, vouched
-from cfeval.verbs import STEPS
 
 NOT_AGAIN = "could not be made again"
+_MAKES = {study: f"cfeval.{study}.cli:run_tables" for study in ("edct", "vce", "cvqa")}
+"""What makes all tables of an evaluation."""
 _TABLES = "tables"
 """The step that makes the tables of an evaluation."""
 _BROUGHT = "cfeval:"
@@ -31,7 +32,7 @@ _BROUGHT = "cfeval:"
 
 def makes_tables(step: Step) -> bool:
     """Whether a step makes the tables of an evaluation."""
-    return step["options"].get("") in [[study, _TABLES] for study in STEPS]
+    return step["options"].get("") in [[study, _TABLES] for study in _MAKES]
 
 
 def lacking(step: Step, there: Mapping[str, str]) -> str:
@@ -202,9 +203,9 @@ def _args(step: Step, scratch: Path, moved: Mapping[str, str]) -> list[str]:
 
 def _run(args: Sequence[str], folder: Path) -> None:
     """Run the command of a step in a folder, in this process and silently; CfevalError where it refuses."""
-    study, step, *rest = args
+    study, _, *rest = args
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(load(STEPS[study][step]))
+    app.command()(load(_MAKES[study]))
     try:
         silent = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
         with contextlib.chdir(folder), silent[0], silent[1]:

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from cfeval.audit.command import command, snakemake
 from cfeval.audit.components import check_plugins
 from cfeval.config import Params, merged, named, parse, read
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.record import outputs_of, record_of, steps
 from cfeval.core.roots import PARAMS, root_of
-from cfeval.study.folder import command, snakemake
 
 STUDIES = ("edct", "vce", "cvqa")
 JOBS = "CFEVAL_JOBS"

@@ -1,9 +1,7 @@
-"""The folder of a study: its keys, its parameters, and the command that runs the workflow of cfeval in it."""
+"""The folder of a study: its keys and its parameters."""
 
 import os
-import shlex
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -45,26 +43,3 @@ def overlay_file(name: str) -> Path:
         return brought
     known = ", ".join(sorted(file.stem for file in brought.parent.glob("*.yaml")))
     raise InputError(f"{name}: no such file, and no overlay of that name comes with cfeval; those that do: {known}")
-
-
-def snakemake(cores: str, overlays: Sequence[Path], name: str, more: Sequence[str]) -> list[str]:
-    """The words after `snakemake` that run this study with the workflow that comes with cfeval.
-
-    A profile of the user's takes the place of ours, as it does for any other workflow.
-    """
-    words = ["--snakefile", str(carried("Snakefile")), "--cores", cores]
-    if not Path("profiles/default").is_dir():
-        words += ["--workflow-profile", str(carried("profiles") / "default")]
-    words += ["--configfile", *map(str, overlays)] if overlays else []
-    words += ["--config", f"name={name}"] if name else []
-    return [*words, *more, *([] if "--" in more else ["--", "all"])]
-
-
-def shown(words: Sequence[str], folder: Path) -> str:
-    """The command for a shell, from wherever it is typed."""
-    return shlex.join(["snakemake", "--directory", str(folder.absolute()), *words])
-
-
-def command(words: Sequence[str]) -> list[str]:
-    """The command for a process of this interpreter."""
-    return [sys.executable, "-m", "snakemake", *words]

@@ -10,13 +10,14 @@ from typing import Annotated
 
 import typer
 
+from cfeval.audit.command import command, shown, snakemake
 from cfeval.audit.doctor import diagnose_all
 from cfeval.audit.estimate import cost
 from cfeval.audit.unscored import unscored
 from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.roots import PARAMS
-from cfeval.study.folder import Folder, command, inside, overlay_file, shown, snakemake
+from cfeval.study.folder import Folder, inside, overlay_file
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
 
