@@ -14,6 +14,8 @@ SEEN = ((9, 18), (9, 99))
 """The first version that the Snakefile takes, and the last major one that these names were seen in."""
 NAMES = {
     "rule.set_input": (rules.Rule, "set_input", ()),
+    "rule.input_modifier": (rules.Rule, "input_modifier", ()),
+    "rule.output_modifier": (rules.Rule, "output_modifier", ()),
     "rule.expand_input": (rules.Rule, "expand_input", ("wildcards",)),
     "rule.expand_output": (rules.Rule, "expand_output", ("wildcards",)),
     "rule.expand_params": (rules.Rule, "expand_params", ("wildcards", "input", "output")),

@@ -1,6 +1,5 @@
 """What is believed of results that a storage provider keeps; a dictionary stands for the provider."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import chdir
@@ -80,7 +79,7 @@ def provider(tmp_path: Path) -> Iterator[Provider]:
 
 def reasons(provider: Any) -> list[str | None]:
     """Why each of the steps would have to run."""
-    records = stored.StoredRecords(stored.Stored(provider, PREFIX, asyncio.run))
+    records = stored.StoredRecords(stored.Stored(provider, PREFIX))
     return [records.reason(words) for words in (FIRST, THEN)]
 
 
@@ -108,7 +107,7 @@ def test_another_option_is_told(provider: Provider) -> None:
 
 
 def test_a_job_elsewhere_has_what_the_run_was_told(provider: Provider, tmp_path: Path) -> None:
-    here = stored.Stored(provider, PREFIX, asyncio.run)
+    here = stored.Stored(provider, PREFIX)
     told = Path(".cfeval/params/1.json")
     told.parent.mkdir(parents=True)
     told.write_text("told")
@@ -116,6 +115,6 @@ def test_a_job_elsewhere_has_what_the_run_was_told(provider: Provider, tmp_path:
     assert here.time(str(told)) == 9
     (tmp_path / "node").mkdir()
     with chdir(tmp_path / "node"):
-        stored.Stored(provider, PREFIX, asyncio.run).bring(str(told))
+        stored.Stored(provider, PREFIX).bring(str(told))
         assert told.read_text() == "told"
     assert here.place == "copies/bucket/study/"
