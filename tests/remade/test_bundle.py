@@ -25,11 +25,12 @@ from tests.workflow.study import PROJECT
 DAY = "2026-11-26"
 BASE_ONLY = """
 import socket, sys
+from importlib.machinery import PathFinder
 APART = {"torch", "transformers", "diffusers", "cv2", "skimage", "pandas", "dvc", "cryptography", "rocrate"}
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in APART: raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Missing())
+class Base(PathFinder):
+    def find_spec(name, path=None, target=None):
+        return None if name.partition(".")[0] in APART else PathFinder.find_spec(name, path, target)
+sys.meta_path[sys.meta_path.index(PathFinder)] = Base
 def refuse(*_): raise AssertionError("this is offline")
 socket.socket.connect = socket.getaddrinfo = refuse
 from cfeval.cli import run
@@ -59,7 +60,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def verified(bundle: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the check in a folder, where the interpreter finds the base packages alone, and no network."""
-    environment = {"PATH": os.defpath, "PYTHONPATH": str(PROJECT / "src"), "HOME": str(folder)}
+    environment = {"PATH": os.defpath, "PYTHONPATH": str(PROJECT / "src"), "HOME": str(folder.parent)}
     command = [sys.executable, "-c", BASE_ONLY, "verify", str(bundle)]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -19,7 +19,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, str]:
     study = whole(tmp_path_factory.mktemp("pairs") / "project")
     shutil.copy2(PROJECT / "Makefile", study.root / "Makefile")
     (study.root / ".venv").symlink_to(PROJECT / ".venv")
-    return study, study.run("make", "--old-file=setup", "pairs")
+    return study, study.run("make", "--old-file=.venv/demo", "pairs")
 
 
 def rows(study: Study) -> dict[str, dict[str, str]]:

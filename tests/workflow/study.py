@@ -211,8 +211,9 @@ class Study:
         return (self.root / "results" / name.partition("_")[0] / "tables" / name).read_text()
 
     def results(self, beneath: str = "results") -> dict[str, bytes]:
-        """Every result and its content."""
-        files = sorted(path for path in (self.root / beneath).rglob("*") if path.is_file())
+        """Every result and its content, without what Snakemake leaves in folders."""
+        everything = (self.root / beneath).rglob("*")
+        files = sorted(path for path in everything if path.is_file() and path.name != ".snakemake_timestamp")
         return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
 
     def merged(self, shards: int) -> dict[str, list[bytes]]:

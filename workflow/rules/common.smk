@@ -20,6 +20,7 @@ from cfeval.core.hashes import digest
 from cfeval.core.record import ENDING, MEMORY
 from cfeval.core.roots import PARAMS as PARAMS_FILE
 from cfeval.core.roots import root_of
+from cfeval.core.shards import shard_files
 from cfeval.inference.remote import settings as calls
 
 _settings = workflow.storage_settings
@@ -87,13 +88,15 @@ if DeploymentMethod.APPTAINER in workflow.deployment_settings.deployment_method:
             "params.yaml: container names no image for --sdm apptainer; workflow/container/cfeval.def says how to build one"
         )
 
-    container: PARAMS.container
+
+container: PARAMS.container or "cfeval.sif"  # with --sdm apptainer alone; workflow/container/cfeval.def says how to build it
 
 
 ARCHIVED = PARAMS.images == "archive"
 if STORED and not ARCHIVED:
     stop("params.yaml: images must be 'archive' where a storage provider keeps the results; folders do not travel")
-SHARDS = [""] if PARAMS.shards == 1 else [f"/{number:03d}" for number in range(PARAMS.shards)]
+SHARDS = [str(file.with_suffix(""))[1:] for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
+"""What the names of a file's shards have before their ending: /000, /001 …, or nothing where there is one shard."""
 CUT = f"--shards {PARAMS.shards}" + " --archive" * ARCHIVED
 """For steps that file images of all shards; `ARCHIVE` for those that file one file's."""
 ARCHIVE = "--archive" * ARCHIVED
@@ -126,6 +129,11 @@ if not STORED:
 
 
 shell.prefix("exec ")  # the shell becomes the command: one that stayed would die of `scancel` before the command
+
+
+def folder_of(evaluation):
+    """A rule's param: where the results of an evaluation lie, as commands name it."""
+    return lambda wildcards: f"{PLACE}{RESULTS}/{evaluation}"
 
 
 def whole(pattern):

@@ -9,88 +9,8 @@ and what became of every draft. 3. answers to both questions of every pair. 4. s
 language models. 5. the calls to models outside. 6. tables with headline figures, and figures. 7. the report.
 """
 
-from cfeval.cvqa import asked as cvqa_asked
-from cfeval.cvqa.figures import FIGURES as CVQA_DRAWN
-from cfeval.cvqa.records import CvqaCondition
-from cfeval.cvqa.tables import TABLES as CVQA_LISTED
 
-CVQA = PARAMS.cvqa
-CVQA_CONDITIONS = CVQA.all_conditions()
-CVQA_BUILDS = CVQA.builds_asked()
-CVQA_BUILT = [{"set": name} for name in CVQA_BUILDS]
-CVQA_READ = [{**one.model_dump(), "reader": name} for name in CVQA.reply_readers for one in CVQA_CONDITIONS]
-CVQA_TOLD = cvqa_asked.asked_tables(CVQA, PARAMS.shards)
-
-CVQA_QUESTIONS = "<results>/cvqa/questions/{set}{shard}.jsonl"
-CVQA_DRAFTS = "<results>/cvqa/drafts/{set}{shard}.jsonl"
-CVQA_REVIEWS = "<results>/cvqa/reviews/{set}{shard}.jsonl"
-CVQA_FATES = "<results>/cvqa/fates/{set}.jsonl"
-CVQA_ANSWERS = "<results>/cvqa/answers/{set}/{solver}{shard}.jsonl"
-CVQA_SCORES = "<results>/cvqa/scores/{set}"
-CVQA_READINGS = "<results>/cvqa/readings/{reader}/{set}/{solver}{shard}.jsonl"
-CVQA_CALLS = "<results>/cvqa/calls/calls.zip"
-CVQA_REPORT = "<results>/cvqa/report/index.html"
-CVQA_TABLES = [
-    f"<results>/cvqa/tables/cvqa_{table}.{ending}" for table in CVQA_LISTED for ending in ("csv", "md", "tex")
-]
-CVQA_METRICS = "<results>/cvqa/tables/cvqa_metrics.json"
-CVQA_FIGURES = [
-    f"<results>/cvqa/figures/cvqa_{figure}.{ending}" for figure in CVQA_DRAWN for ending in ("png", "svg", "pdf")
-]
-CVQA_RESULTS = [*CVQA_TABLES, CVQA_METRICS, *CVQA_FIGURES, CVQA_CALLS, CVQA_REPORT]
-
-
-def cvqa_file(folder):
-    """The name under which a command takes, or makes, all shards of a set's files."""
-    return f"{PLACE}{RESULTS}/cvqa/{folder}/{{set}}.jsonl"
-
-
-def cvqa_items(wildcards):
-    """How many pairs are taken of a set; all where params.yaml does not say."""
-    items = CVQA.sets[wildcards.set].items
-    return f"--items {items}" if items else ""
-
-
-def cvqa_of_builds(section, field):
-    """A section's plugins by the built sets that use them."""
-    return {name: section[getattr(build, field)] for name, build in CVQA_BUILDS.items()}
-
-
-CVQA_GENERATORS = cvqa_of_builds(CVQA.question_generators, "question_generator")
-CVQA_VALIDATORS = cvqa_of_builds(CVQA.question_validators, "question_validator")
-
-
-def cvqa_decisions(wildcards):
-    """Where people's decisions about the drafts of a set are, as an option; none: nobody has decided."""
-    decisions = CVQA_BUILDS[wildcards.set].decisions
-    return ["--decisions", decisions] if decisions else []
-
-
-def cvqa_people(wildcards):
-    """Whether a person must have accepted each draft of a set."""
-    return "--people" * CVQA_BUILDS[wildcards.set].people
-
-
-def cvqa_orders(wildcards):
-    """In how many orders of its options each question is asked."""
-    return CVQA.orders_of(CvqaCondition(set=wildcards.set, solver=wildcards.solver))
-
-
-def cvqa_of_set(pattern):
-    """A rule's input: the files of a pattern for all conditions of a set."""
-    return lambda wildcards: each(pattern, [one for one in CVQA_CONDITIONS if one.set == wildcards.set])
-
-
-def cvqa_answers_to(wildcards):
-    """The answers of everyone to a set's questions, as options."""
-    names = [one.solver for one in CVQA_CONDITIONS if one.set == wildcards.set]
-    return [f"--answers {PLACE}{RESULTS}/cvqa/answers/{wildcards.set}/{name}.jsonl" for name in names]
-
-
-wildcard_constraints:
-    set=one_of(CVQA.sets_asked()),
-    solver=one_of(CVQA.solvers),
-    reader=one_of(CVQA.reply_readers),
+include: "cvqa_common.smk"
 
 
 localrules:
@@ -184,8 +104,8 @@ rule cvqa_reviews:
     input:
         drafts=with_images(CVQA_DRAFTS),
     output:
-        CVQA_REVIEWS,
-        made(CVQA_REVIEWS),
+        out=CVQA_REVIEWS,
+        record=made(CVQA_REVIEWS),
     log:
         "logs/cvqa/reviews/{set}{shard}.log",
     wildcard_constraints:
@@ -200,7 +120,7 @@ rule cvqa_reviews:
         "reviews of {wildcards.set}{wildcards.shard}"
     shell:
         "cfeval cvqa reviews --drafts {input.drafts[0]} --question-validator {params.validator:q} --seed {params.seed} "
-        "--out {output[0]} 2> {log:q}"
+        "--out {output.out} 2> {log:q}"
 
 
 rule cvqa_builds:
@@ -240,8 +160,8 @@ rule cvqa_fates:
         drafts=expand(CVQA_DRAFTS, shard=SHARDS, allow_missing=True),
         reviews=expand(CVQA_REVIEWS, shard=SHARDS, allow_missing=True),
     output:
-        CVQA_FATES,
-        made(CVQA_FATES),
+        out=CVQA_FATES,
+        record=made(CVQA_FATES),
     log:
         "logs/cvqa/fates/{set}.log",
     wildcard_constraints:
@@ -260,7 +180,7 @@ rule cvqa_fates:
         "what became of the drafts of {wildcards.set}"
     shell:
         "cfeval cvqa fates --drafts {params.drafts} --reviews {params.reviews} {params.decisions:q} {params.people} "
-        "--cut {params.shards} --out {output[0]} 2> {log:q}"
+        "--cut {params.shards} --out {output.out} 2> {log:q}"
 
 
 rule cvqa_answers:
@@ -268,8 +188,8 @@ rule cvqa_answers:
     input:
         questions=with_images(CVQA_QUESTIONS),
     output:
-        CVQA_ANSWERS,
-        made(CVQA_ANSWERS),
+        out=CVQA_ANSWERS,
+        record=made(CVQA_ANSWERS),
     log:
         "logs/cvqa/answers/{set}/{solver}{shard}.log",
     priority: 60
@@ -283,7 +203,7 @@ rule cvqa_answers:
         "answers of {wildcards.solver} to {wildcards.set}{wildcards.shard}"
     shell:
         "cfeval cvqa answers --questions {input.questions[0]} --solver {params.solver:q} --orders {params.orders} "
-        "--seed {params.seed} --out {output[0]} 2> {log:q}"
+        "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule cvqa_scores:
@@ -292,8 +212,8 @@ rule cvqa_scores:
         questions=expand(CVQA_QUESTIONS, shard=SHARDS, allow_missing=True),
         answers=cvqa_of_set(CVQA_ANSWERS),
     output:
-        directory(CVQA_SCORES),
-        made(CVQA_SCORES),
+        out=directory(CVQA_SCORES),
+        record=made(CVQA_SCORES),
     log:
         "logs/cvqa/scores/{set}.log",
     priority: 30
@@ -308,7 +228,7 @@ rule cvqa_scores:
         "scores on {wildcards.set}"
     shell:
         "cfeval cvqa scores --questions {params.questions} {params.answers} --cut {params.shards} "
-        "--out {output[0]} 2> {log:q}"
+        "--out {output.out} 2> {log:q}"
 
 
 rule cvqa_readings:
@@ -317,8 +237,8 @@ rule cvqa_readings:
         questions=CVQA_QUESTIONS,
         answers=CVQA_ANSWERS,
     output:
-        CVQA_READINGS,
-        made(CVQA_READINGS),
+        out=CVQA_READINGS,
+        record=made(CVQA_READINGS),
     log:
         "logs/cvqa/readings/{reader}/{set}/{solver}{shard}.log",
     priority: 40
@@ -332,7 +252,7 @@ rule cvqa_readings:
         "readings by {wildcards.reader} of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
     shell:
         "cfeval cvqa readings --questions {input.questions} --answers {input.answers} --reply-reader {params.reader:q} "
-        "--share {params.share} --seed {params.seed} --out {output[0]} 2> {log:q}"
+        "--share {params.share} --seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule cvqa_calls:
@@ -343,8 +263,8 @@ rule cvqa_calls:
         each(CVQA_ANSWERS, CVQA_CONDITIONS),
         each(CVQA_READINGS, CVQA_READ),
     output:
-        CVQA_CALLS,
-        made(CVQA_CALLS),
+        out=CVQA_CALLS,
+        record=made(CVQA_CALLS),
     log:
         "logs/cvqa/calls.log",
     resources:
@@ -352,11 +272,11 @@ rule cvqa_calls:
         runtime="1h",
     params:
         study=kept(cvqa_asked.asked_calls(CVQA, PARAMS.shards).as_json(), "cvqa-calls"),
-        results=f"{PLACE}{RESULTS}/cvqa",
+        results=folder_of("cvqa"),
     message:
         "export of the calls of cvqa"
     shell:
-        "cfeval cvqa calls --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
+        "cfeval cvqa calls --study {params.study:q} --results {params.results} --out {output.out} 2> {log:q}"
 
 
 rule cvqa_tables:
@@ -378,7 +298,7 @@ rule cvqa_tables:
         runtime="1h",
     params:
         study=kept(CVQA_TOLD.as_json(), "cvqa-tables"),
-        results=f"{PLACE}{RESULTS}/cvqa",
+        results=folder_of("cvqa"),
     message:
         "tables of cvqa"
     shell:
@@ -400,7 +320,7 @@ rule cvqa_figures:
         runtime="30m",
     params:
         figures=[f"--figure {figure}" for figure in CVQA_DRAWN],
-        results=f"{PLACE}{RESULTS}/cvqa",
+        results=folder_of("cvqa"),
     message:
         "figures of cvqa"
     shell:
@@ -417,8 +337,8 @@ rule cvqa_report:
         each(CVQA_ANSWERS, CVQA_CONDITIONS),
         each(CVQA_SCORES, CVQA_CONDITIONS),
     output:
-        CVQA_REPORT,
-        made(CVQA_REPORT),
+        out=CVQA_REPORT,
+        record=made(CVQA_REPORT),
     log:
         "logs/cvqa/report.log",
     resources:
@@ -426,8 +346,8 @@ rule cvqa_report:
         runtime="1h",
     params:
         study=kept(cvqa_asked.conditions_of(CVQA, PARAMS.shards).as_json(), "cvqa-report"),
-        results=f"{PLACE}{RESULTS}/cvqa",
+        results=folder_of("cvqa"),
     message:
         "report of cvqa"
     shell:
-        "cfeval cvqa report --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
+        "cfeval cvqa report --study {params.study:q} --results {params.results} --out {output.out} 2> {log:q}"

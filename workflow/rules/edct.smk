@@ -10,87 +10,8 @@ A command that names several protocols does the step once for each: `{{protocol}
 names its images by SHA-256, so that an input with images is its record file alone, unless its images lie in an archive.
 """
 
-from cfeval.core.sampling import derive_seed
-from cfeval.edct import asked
-from cfeval.edct.protocols.rules import NULL_EDIT
 
-EDCT = PARAMS.edct
-EDCT_CONDITIONS = EDCT.conditions()
-PAIRS = EDCT.pair_conditions()
-
-ITEMS = "<results>/edct/items/{dataset}{shard}.jsonl"
-BASELINES = "<results>/edct/baselines/{dataset}/{vlm}{shard}.jsonl"
-INSTRUCTIONS = "<results>/edct/instructions/{dataset}/{vlm}/{writer}{shard}"
-EDCT_COUNTERFACTUALS = "<results>/edct/counterfactuals/{dataset}/{vlm}/{writer}/{editor}{shard}"
-CHECKS = "<results>/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}"
-REQUERIES = "<results>/edct/requeries/{dataset}/{vlm}/{writer}/{editor}{shard}"
-VERDICTS = "<results>/edct/verdicts/{dataset}/{vlm}/{writer}/{editor}/{judge}{shard}"
-EDCT_SCORES = "<results>/edct/scores/{dataset}/{vlm}"
-PAIR_ITEMS = "<results>/edct/pair_items/{pair_set}{shard}.jsonl"
-PAIR_BASELINES = "<results>/edct/pair_baselines/{pair_set}/{vlm}{shard}.jsonl"
-PAIR_VERDICTS = "<results>/edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.jsonl"
-EDCT_CALLS = "<results>/edct/calls/calls.zip"
-EDCT_REPORT = "<results>/edct/report/index.html"
-EDCT_TABLES = [
-    f"<results>/edct/tables/edct_{table}.{ending}" for table in asked.tables_of(EDCT) for ending in ("csv", "md", "tex")
-]
-EDCT_METRICS = "<results>/edct/tables/metrics.json"
-EDCT_FIGURES = [
-    f"<results>/edct/figures/edct_{figure}.{ending}"
-    for figure in asked.figures_of(EDCT)
-    for ending in ("png", "svg", "pdf")
-]
-EDCT_RESULTS = [*EDCT_TABLES, EDCT_METRICS, *EDCT_FIGURES, EDCT_CALLS, EDCT_REPORT]
-
-
-@functools.cache
-def _protocols(names):
-    return tuple(asked.protocols_of(EDCT, **dict(names)))
-
-
-def protocols(wildcards):
-    """The protocols of a target, writer and so on, as a command names them."""
-    names = {name: value for name, value in wildcards.items() if name != "shard"}
-    return ",".join(_protocols(tuple(names.items())))
-
-
-def edits(wildcards):
-    """Whether some protocol of a job has edits written and made."""
-    return asked.edits_anything(protocols(wildcards).split(","))
-
-
-def seed_of(wildcards):
-    """A target's seed: each repeat of a target has its own."""
-    repeat = EDCT.vlms[wildcards.vlm].repeat
-    return EDCT.seed if repeat == 1 else derive_seed(EDCT.seed, "repeat", repeat)
-
-
-def compare(wildcards):
-    """Whether the judge also says whether the answer moved: where there are controls."""
-    names = {name: value for name, value in wildcards.items() if name != "shard"}
-    return "--compare" * asked.is_compared(EDCT, **names)
-
-
-def cited(wildcards, input):
-    """The cited instructions, which the judge of null edits is told as sham edits."""
-    return f"--cited {input.instructions}/edct-2025.jsonl" * (NULL_EDIT in protocols(wildcards))
-
-
-def of_target(pattern):
-    """A rule's input: the files of a pattern for all conditions of a target."""
-    return lambda wildcards: each(
-        pattern, [one for one in EDCT_CONDITIONS if (one.dataset, one.vlm) == (wildcards.dataset, wildcards.vlm)]
-    )
-
-
-wildcard_constraints:
-    dataset=one_of(EDCT.datasets),
-    vlm=one_of(EDCT.vlms),
-    writer=one_of(EDCT.instruction_writers),
-    editor=one_of(EDCT.editors),
-    judge=one_of(EDCT.judges),
-    pair_set=one_of(EDCT.pair_sets),
-    pair_judge=one_of(EDCT.pair_judges),
+include: "edct_common.smk"
 
 
 localrules:
@@ -185,8 +106,8 @@ rule edct_baselines:
     input:
         samples=with_images(ITEMS),
     output:
-        BASELINES,
-        made(BASELINES),
+        out=BASELINES,
+        record=made(BASELINES),
     log:
         "logs/edct/baselines/{dataset}/{vlm}{shard}.log",
     priority: 80
@@ -200,7 +121,7 @@ rule edct_baselines:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct baselines --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output[0]} 2> {log:q}"
+        "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule edct_instructions:
@@ -209,8 +130,8 @@ rule edct_instructions:
         samples=with_images(ITEMS),
         baselines=BASELINES,
     output:
-        directory(INSTRUCTIONS),
-        made(INSTRUCTIONS),
+        out=directory(INSTRUCTIONS),
+        record=made(INSTRUCTIONS),
     log:
         "logs/edct/instructions/{dataset}/{vlm}/{writer}{shard}.log",
     priority: 70
@@ -227,7 +148,7 @@ rule edct_instructions:
     shell:
         "cfeval edct instructions --protocol {params.protocols} --samples {input.samples[0]} "
         "--baselines {input.baselines} --writer={params.writer:q} --edits {params.edits} "
-        "--one-item-in {params.one_item_in:q} --seed {params.seed} --out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
+        "--one-item-in {params.one_item_in:q} --seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_counterfactuals:
@@ -236,8 +157,8 @@ rule edct_counterfactuals:
         samples=with_images(ITEMS),
         instructions=INSTRUCTIONS,
     output:
-        directory(EDCT_COUNTERFACTUALS),
-        made(EDCT_COUNTERFACTUALS),
+        out=directory(EDCT_COUNTERFACTUALS),
+        record=made(EDCT_COUNTERFACTUALS),
     log:
         "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
     priority: 60
@@ -253,7 +174,7 @@ rule edct_counterfactuals:
     shell:
         "cfeval edct counterfactuals --protocol {params.protocols} --samples {input.samples[0]} "
         "--instructions {input.instructions}/{{protocol}}.jsonl --editor={params.editor:q} --seed {params.seed} {params.archive} "
-        "--out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
+        "--out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_checks:
@@ -263,8 +184,8 @@ rule edct_checks:
         instructions=INSTRUCTIONS,
         counterfactuals=EDCT_COUNTERFACTUALS,
     output:
-        directory(CHECKS),
-        made(CHECKS),
+        out=directory(CHECKS),
+        record=made(CHECKS),
     log:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
     priority: 40
@@ -281,7 +202,7 @@ rule edct_checks:
         "cfeval edct checks --protocol {params.protocols} --samples {input.samples[0]} "
         "--instructions {input.instructions}/{{protocol}}.jsonl "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} --seed {params.seed} "
-        "{params.archive} --out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
+        "{params.archive} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_requeries:
@@ -290,8 +211,8 @@ rule edct_requeries:
         samples=with_images(ITEMS),
         counterfactuals=EDCT_COUNTERFACTUALS,
     output:
-        directory(REQUERIES),
-        made(REQUERIES),
+        out=directory(REQUERIES),
+        record=made(REQUERIES),
     log:
         "logs/edct/requeries/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
     priority: 50
@@ -307,7 +228,7 @@ rule edct_requeries:
     shell:
         "cfeval edct requeries --protocol {params.protocols} --samples {input.samples[0]} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
+        "--seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_verdicts:
@@ -321,8 +242,8 @@ rule edct_verdicts:
         counterfactuals=EDCT_COUNTERFACTUALS,
         requeries=REQUERIES,
     output:
-        directory(VERDICTS),
-        made(VERDICTS),
+        out=directory(VERDICTS),
+        record=made(VERDICTS),
     log:
         "logs/edct/verdicts/{dataset}/{vlm}/{writer}/{editor}/{judge}{shard}.log",
     priority: 30
@@ -341,7 +262,7 @@ rule edct_verdicts:
         "--instructions {input.instructions}/{{protocol}}.jsonl {params.cited} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl "
         "--requeries {input.requeries}/{{protocol}}.jsonl --judge {params.judge:q} {params.compare} --seed {params.seed} "
-        "--out {output[0]}/{{protocol}}.jsonl 2> {log:q}"
+        "--out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_scores:
@@ -353,8 +274,8 @@ rule edct_scores:
         checks=of_target(CHECKS),
         verdicts=of_target(VERDICTS),
     output:
-        directory(EDCT_SCORES),
-        made(EDCT_SCORES),
+        out=directory(EDCT_SCORES),
+        record=made(EDCT_SCORES),
     log:
         "logs/edct/scores/{dataset}/{vlm}.log",
     priority: 20
@@ -365,11 +286,11 @@ rule edct_scores:
         study=lambda wildcards: kept(
             asked.conditions_of(EDCT, PARAMS.shards, wildcards.vlm, wildcards.dataset).as_json(), "edct-scores"
         ),
-        results=f"{PLACE}{RESULTS}/edct",
+        results=folder_of("edct"),
     message:
         "scores of {wildcards.vlm} on {wildcards.dataset}"
     shell:
-        "cfeval edct scores --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
+        "cfeval edct scores --study {params.study:q} --results {params.results} --out {output.out} 2> {log:q}"
 
 
 rule edct_pair_items:
@@ -401,8 +322,8 @@ rule edct_pair_baselines:
     input:
         samples=with_images(PAIR_ITEMS),
     output:
-        PAIR_BASELINES,
-        made(PAIR_BASELINES),
+        out=PAIR_BASELINES,
+        record=made(PAIR_BASELINES),
     log:
         "logs/edct/pair_baselines/{pair_set}/{vlm}{shard}.log",
     priority: 80
@@ -419,7 +340,7 @@ rule edct_pair_baselines:
         "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
     shell:
         "cfeval edct {params.step} --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output[0]} 2> {log:q}"
+        "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule edct_pair_verdicts:
@@ -428,8 +349,8 @@ rule edct_pair_verdicts:
         samples=PAIR_ITEMS,
         baselines=PAIR_BASELINES,
     output:
-        PAIR_VERDICTS,
-        made(PAIR_VERDICTS),
+        out=PAIR_VERDICTS,
+        record=made(PAIR_VERDICTS),
     log:
         "logs/edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.log",
     priority: 30
@@ -442,7 +363,7 @@ rule edct_pair_verdicts:
         "verdicts of {wildcards.pair_judge} on {wildcards.vlm} and the pairs of {wildcards.pair_set}{wildcards.shard}"
     shell:
         "cfeval edct pair-verdicts --samples {input.samples} --baselines {input.baselines} --pair-judge {params.judge:q} "
-        "--seed {params.seed} --out {output[0]} 2> {log:q}"
+        "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule edct_calls:
@@ -457,8 +378,8 @@ rule edct_calls:
         each(PAIR_BASELINES, PAIRS),
         each(PAIR_VERDICTS, PAIRS),
     output:
-        EDCT_CALLS,
-        made(EDCT_CALLS),
+        out=EDCT_CALLS,
+        record=made(EDCT_CALLS),
     log:
         "logs/edct/calls.log",
     resources:
@@ -466,11 +387,11 @@ rule edct_calls:
         runtime="1h",
     params:
         study=kept(asked.conditions_of(EDCT, PARAMS.shards).as_json(), "edct-calls"),
-        results=f"{PLACE}{RESULTS}/edct",
+        results=folder_of("edct"),
     message:
         "export of the calls"
     shell:
-        "cfeval edct calls --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
+        "cfeval edct calls --study {params.study:q} --results {params.results} --out {output.out} 2> {log:q}"
 
 
 rule edct_tables:
@@ -490,7 +411,7 @@ rule edct_tables:
         runtime="1h",
     params:
         study=kept(asked.asked_tables(EDCT, PARAMS.shards).as_json(), "edct-tables"),
-        results=f"{PLACE}{RESULTS}/edct",
+        results=folder_of("edct"),
     message:
         "tables"
     shell:
@@ -511,7 +432,7 @@ rule edct_figures:
         runtime="30m",
     params:
         figures=[f"--figure {figure}" for figure in asked.figures_of(EDCT)],
-        results=f"{PLACE}{RESULTS}/edct",
+        results=folder_of("edct"),
     message:
         "figures"
     shell:
@@ -536,8 +457,8 @@ rule edct_report:
         each(PAIR_BASELINES, PAIRS),
         each(PAIR_VERDICTS, PAIRS),
     output:
-        EDCT_REPORT,
-        made(EDCT_REPORT),
+        out=EDCT_REPORT,
+        record=made(EDCT_REPORT),
     log:
         "logs/edct/report.log",
     resources:
@@ -545,8 +466,8 @@ rule edct_report:
         runtime="1h",
     params:
         study=kept(asked.asked_report(EDCT, PARAMS.shards).as_json(), "edct-report"),
-        results=f"{PLACE}{RESULTS}/edct",
+        results=folder_of("edct"),
     message:
         "report"
     shell:
-        "cfeval edct report --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
+        "cfeval edct report --study {params.study:q} --results {params.results} --out {output.out} 2> {log:q}"

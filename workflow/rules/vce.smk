@@ -9,93 +9,8 @@ A record names its images by SHA-256, so that an input with images is its record
 archive.
 """
 
-from cfeval.vce import asked as vce_asked
-from cfeval.vce.figures import FIGURES as VCE_DRAWN
-from cfeval.vce.records import VceCondition
-from cfeval.vce.tables import TABLES as VCE_LISTED
 
-VCE = PARAMS.vce
-VCE_CONDITIONS = VCE.all_conditions()
-VCE_ON_SHEET = 8
-"""Images side by side on a contact sheet, at most."""
-
-VCE_IMAGES = "<results>/vce/images/{image_set}{shard}.jsonl"
-VCE_COUNTERFACTUALS = "<results>/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
-VCE_SCORES = "<results>/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
-VCE_GROUPS = "<results>/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.jsonl"
-VCE_SHEETS = "<results>/vce/sheets/{image_set}/{denoiser}/{classifier}.jsonl"
-VCE_REPORT = "<results>/vce/report/index.html"
-VCE_TABLES = [f"<results>/vce/tables/vce_{table}.{ending}" for table in VCE_LISTED for ending in ("csv", "md", "tex")]
-VCE_METRICS = "<results>/vce/tables/vce_metrics.json"
-VCE_FIGURES = [
-    f"<results>/vce/figures/vce_{figure}.{ending}" for figure in VCE_DRAWN for ending in ("png", "svg", "pdf")
-]
-VCE_RESULTS = [*VCE_TABLES, VCE_METRICS, *VCE_FIGURES, *each(VCE_SHEETS, VCE_CONDITIONS), VCE_REPORT]
-
-
-def vce_whole(pattern):
-    """The name of what a pattern's shards make up, as commands take it with `--cut`."""
-    return f"{PLACE}{pattern.replace('<results>', RESULTS).replace('{shard}', '')}"
-
-
-def vce_condition(wildcards):
-    """The condition of a job."""
-    return VceCondition(**{name: wildcards[name] for name in VceCondition.model_fields})
-
-
-def vce_plugins(section):
-    """All plugins of a section of params.yaml by name, as JSON."""
-    return as_json({name: spec.plugin_options() for name, spec in section.items()})
-
-
-def vce_evaluation(wildcards):
-    """How counterfactuals are measured: as the reference code does, or as the paper says."""
-    return f"--{VCE.methods[wildcards.method].mode or 'paper'}"
-
-
-def vce_targets(wildcards):
-    """What of the image set the groups are compared with: images of the target classes, where they are asked for."""
-    images = [f"--image-set={plugin(VCE.image_sets, wildcards.image_set)}", f"--count={VCE.target_images}"]
-    return [*images, f"--size={VCE.size}"] if VCE.target_images else []
-
-
-def vce_of_sheet(wildcards):
-    """The conditions of a contact sheet: a classifier under every method."""
-    names = ("image_set", "denoiser", "classifier")
-    return [one for one in VCE_CONDITIONS if all(getattr(one, name) == wildcards[name] for name in names)]
-
-
-def vce_lanes(wildcards):
-    """What a contact sheet shows of each method: counterfactuals, their scores and what they are called."""
-    patterns = {"counterfactuals": VCE_COUNTERFACTUALS, "scores": VCE_SCORES}
-    lanes = [one.model_dump() for one in vce_of_sheet(wildcards)]
-    files = [f"--{option}={vce_whole(pattern).format(**one)}" for one in lanes for option, pattern in patterns.items()]
-    return [*files, *(f"--label={one['method']}" for one in lanes)]
-
-
-def vce_needs(plugins, mem_mb, runtime):
-    """A rule's resources: those of a condition's plugins, which share a GPU; see `needs`.
-
-    Args:
-        plugins: gives the plugins of a condition.
-        mem_mb: memory without GPUs.
-        runtime: at most.
-    """
-    held = {one: checked(vce_asked.resources, plugins(VCE, one)) for one in VCE_CONDITIONS}
-    return {
-        "gpu": lambda wildcards: held[vce_condition(wildcards)]["gpu"],
-        "gpu_model": lambda wildcards: held[vce_condition(wildcards)]["gpu_model"],
-        "api_slots": lambda wildcards: held[vce_condition(wildcards)]["api_slots"],
-        "mem_mb": lambda wildcards: max(mem_mb, 32000 * held[vce_condition(wildcards)]["gpu"]),
-        "runtime": runtime,
-    }
-
-
-wildcard_constraints:
-    image_set=one_of(VCE.image_sets),
-    denoiser=one_of(VCE.denoisers),
-    classifier=one_of(VCE.classifiers),
-    method=one_of(VCE.methods),
+include: "vce_common.smk"
 
 
 localrules:
@@ -169,8 +84,8 @@ rule vce_counterfactuals:
     input:
         images=with_images(VCE_IMAGES),
     output:
-        with_images(VCE_COUNTERFACTUALS),
-        made(VCE_COUNTERFACTUALS),
+        out=with_images(VCE_COUNTERFACTUALS),
+        record=made(VCE_COUNTERFACTUALS),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
     priority: 60
@@ -198,7 +113,7 @@ rule vce_counterfactuals:
         "--classifier {params.classifier:q} --robust={params.robust:q} --perceptual={params.perceptual:q} "
         "--method {params.method:q} --groups {params.groups:q} --repeats {params.repeats} {params.noise} "
         "--seed {params.seed} --precision {params.precision} --compute {params.compute:q} {params.archive} "
-        "--out {output[0]} 2> {log:q}"
+        "--out {output.out[0]} 2> {log:q}"
 
 
 rule vce_scores:
@@ -207,8 +122,8 @@ rule vce_scores:
         images=with_images(VCE_IMAGES),
         counterfactuals=with_images(VCE_COUNTERFACTUALS),
     output:
-        VCE_SCORES,
-        made(VCE_SCORES),
+        out=VCE_SCORES,
+        record=made(VCE_SCORES),
     log:
         "logs/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
     priority: 50
@@ -228,7 +143,7 @@ rule vce_scores:
         "cfeval vce scores --images {input.images[0]} --counterfactuals {input.counterfactuals[0]} "
         "--classifier {params.classifier:q} --oracles {params.oracles:q} --perceptual {params.perceptual:q} "
         "--embeddings {params.embeddings:q} --cout-steps {params.cout_steps} {params.evaluation} --batch {params.batch} "
-        "--out {output[0]} 2> {log:q}"
+        "--out {output.out} 2> {log:q}"
 
 
 rule vce_groups:
@@ -238,8 +153,8 @@ rule vce_groups:
         counterfactuals=whole(VCE_COUNTERFACTUALS),
         scores=expand(VCE_SCORES, shard=SHARDS, allow_missing=True),
     output:
-        VCE_GROUPS,
-        made(VCE_GROUPS),
+        out=VCE_GROUPS,
+        record=made(VCE_GROUPS),
     log:
         "logs/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.log",
     priority: 40
@@ -263,7 +178,7 @@ rule vce_groups:
         "cfeval vce group-scores {params.scores} --cut {params.shards} --condition {params.condition:q} "
         "--images {params.images} --counterfactuals {params.counterfactuals} --perceptual {params.perceptual:q} "
         "--features {params.features:q} --attributes {params.attributes:q} {params.targets:q} {params.evaluation} "
-        "--seed {params.seed} --out {output[0]} 2> {log:q}"
+        "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule vce_tables:
@@ -282,7 +197,7 @@ rule vce_tables:
         runtime="1h",
     params:
         study=kept(vce_asked.asked_tables(VCE, PARAMS.shards).as_json(), "vce-tables"),
-        results=f"{PLACE}{RESULTS}/vce",
+        results=folder_of("vce"),
     message:
         "tables of vce"
     shell:
@@ -303,7 +218,7 @@ rule vce_figures:
         runtime="30m",
     params:
         figures=[f"--figure {figure}" for figure in VCE_DRAWN],
-        results=f"{PLACE}{RESULTS}/vce",
+        results=folder_of("vce"),
     message:
         "figures of vce"
     shell:
@@ -317,9 +232,9 @@ rule vce_sheets:
         counterfactuals=lambda wildcards: each_with_images(VCE_COUNTERFACTUALS, vce_of_sheet(wildcards)),
         scores=lambda wildcards: each(VCE_SCORES, vce_of_sheet(wildcards)),
     output:
-        VCE_SHEETS,
-        [directory(VCE_SHEETS.removesuffix(".jsonl"))] if STORED else [],
-        made(VCE_SHEETS),
+        out=VCE_SHEETS,
+        images=[directory(VCE_SHEETS.removesuffix(".jsonl"))] if STORED else [],
+        record=made(VCE_SHEETS),
     log:
         "logs/vce/sheets/{image_set}/{denoiser}/{classifier}.log",
     resources:
@@ -334,7 +249,7 @@ rule vce_sheets:
         "contact sheets of {wildcards.classifier}"
     shell:
         "cfeval vce contact-sheet --images {params.images} {params.lanes:q} --across {params.across} "
-        "--cut {params.shards} --out {output[0]} 2> {log:q}"
+        "--cut {params.shards} --out {output.out} 2> {log:q}"
 
 
 rule vce_report:
@@ -346,8 +261,8 @@ rule vce_report:
         each_with_images(VCE_COUNTERFACTUALS, VCE_CONDITIONS),
         each(VCE_SCORES, VCE_CONDITIONS),
     output:
-        VCE_REPORT,
-        made(VCE_REPORT),
+        out=VCE_REPORT,
+        record=made(VCE_REPORT),
     log:
         "logs/vce/report.log",
     resources:
@@ -355,8 +270,8 @@ rule vce_report:
         runtime="1h",
     params:
         study=kept(vce_asked.conditions_of(VCE, PARAMS.shards).as_json(), "vce-report"),
-        results=f"{PLACE}{RESULTS}/vce",
+        results=folder_of("vce"),
     message:
         "report of vce"
     shell:
-        "cfeval vce report --study {params.study:q} --results {params.results} --out {output[0]} 2> {log:q}"
+        "cfeval vce report --study {params.study:q} --results {params.results} --out {output.out} 2> {log:q}"

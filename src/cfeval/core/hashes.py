@@ -47,11 +47,8 @@ class Hashes:
 
         A missing folder counts as an empty one: neither git nor DVC keeps an empty folder.
         """
-        found = _files(path) if os.path.isdir(path) else []
-        stats = {name: os.stat(os.path.join(path, name)) for name in found}
-        state = digest("".join(f"{name} {state_of(stats[name])}\n" for name in found).encode())
-        newest = max((stat.st_ctime_ns for stat in stats.values()), default=0)
-        return self._hash(path, state, newest, lambda: _of_lines(path, found))
+        state, newest = state_of_folder(path)
+        return self._hash(path, state, newest, lambda: _of_files(path))
 
     def path(self, path: str) -> str | None:
         """The hash of a file or, where the name ends with a slash, of a folder."""
@@ -78,6 +75,16 @@ class Hashes:
 def state_of(stat: os.stat_result) -> str:
     """What of a file changes when its content does."""
     return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+
+
+def state_of_folder(path: str) -> tuple[str, int]:
+    """What of a folder changes when the content of its files does, and when the last of them changed (ctime, ns)."""
+    state, newest = hashlib.sha256(), 0
+    for name in _files(path):
+        stat = os.stat(os.path.join(path, name))
+        state.update(f"{name} {state_of(stat)}\n".encode())
+        newest = max(newest, stat.st_ctime_ns)
+    return state.hexdigest(), newest
 
 
 def digest(content: bytes) -> str:
@@ -108,13 +115,18 @@ def _of_file(path: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _of_lines(folder: str, names: list[str]) -> str:
-    return digest("".join(f"{name} {_of_file(os.path.join(folder, name))}\n" for name in names).encode())
+def _of_files(folder: str) -> str:
+    lines = hashlib.sha256()
+    for name in _files(folder):
+        lines.update(f"{name} {_of_file(os.path.join(folder, name))}\n".encode())
+    return lines.hexdigest()
 
 
 def _files(folder: str) -> list[str]:
-    """The files below a folder by their relative names, in order."""
-    found = []
+    """The files below a folder by their relative names, in order; none where it is missing."""
+    found: list[str] = []
+    if not os.path.isdir(folder):
+        return found
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             if entry.name == STAMP:

@@ -26,7 +26,7 @@ from typing import Any
 
 from cfeval.core import outside
 from cfeval.core.errors import InputError
-from cfeval.core.hashes import STAMP, Hashes, digest, read_json, state_of, write_json
+from cfeval.core.hashes import STAMP, Hashes, digest, read_json, state_of, state_of_folder, write_json
 from cfeval.core.package import PACKAGE, carried, name_of
 
 BEGAN = time.time_ns()
@@ -529,8 +529,7 @@ def _relative(path: str) -> str:
 def _state(path: str) -> str:
     """What of a file, or of the files of a folder, changes with the content."""
     try:
-        files = sorted(Path(path).rglob("*")) if path.endswith("/") else [Path(path)]
-        return " ".join(state_of(file.stat()) for file in files)
+        return state_of_folder(path)[0] if path.endswith("/") else state_of(os.stat(path))
     except (FileNotFoundError, NotADirectoryError):
         return ""
 

@@ -172,13 +172,16 @@ def _before(step: Step, stem: str) -> str:
     hashes = [*outputs.values(), *filter(None, step["inputs"].values())]
     if not outputs or not all(isinstance(sha, str) for sha in hashes):
         raise ValueError("is no record of a step")
-    if any(".." in PurePosixPath(path).parts for path in (out, *outputs, *step["inputs"])):
-        raise ValueError("names a path with '..' in it")
     for place in (out, out.rpartition("/")[0]):
         if place == stem or place.endswith(f"/{stem}"):
             own = place.removesuffix(".jsonl")
             if all(path == place or path.startswith((f"{own}/", f"{own}.")) for path in outputs):
-                return str(place.removesuffix(stem))
+                before = str(place.removesuffix(stem))
+                inputs = [path for path in step["inputs"] if not path.startswith("../")]  # those lie beside the study
+                inside = [out, *outputs, *(path for path in inputs if path.startswith(before))]
+                if any(".." in PurePosixPath(path).parts for path in inside):
+                    raise ValueError("names a path with '..' in it")
+                return before
     raise ValueError("tells of other files than those beside which it lies")
 
 

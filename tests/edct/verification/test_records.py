@@ -104,9 +104,20 @@ def test_a_folder_without_images_is_there_or_not(recorded: Results) -> None:
     assert faults(recorded.folder) == []
 
 
+def test_an_input_beside_the_study_lies_elsewhere_and_is_no_fault(recorded: Results) -> None:
+    file = record(recorded, "items")
+    content = json.loads(file.read_text())
+    content["steps"][0]["inputs"]["../photos/"] = "0"
+    file.write_text(json.dumps(content))
+    assert faults(recorded.folder) == []
+
+
+REQUERIES = "results/edct/requeries/d/m/w/e/edct-2025.jsonl"
+
+
 def told(**parts: Any) -> str:
     """A record of one step."""
-    step = {"options": {"--out": "results/edct/requeries/d/m/w/e/edct-2025.jsonl"}, "inputs": {}, "outputs": {}}
+    step = {"options": {"--out": REQUERIES}, "inputs": {}, "outputs": {}}
     return json.dumps({"steps": [{**step, "code": {}, "packages": {}, **parts}]})
 
 
@@ -116,7 +127,8 @@ def told(**parts: Any) -> str:
         *((content, "is no record of a step") for content in ("", "[]", '{"steps": 1}', '{"steps": [1]}', "\x00")),
         (told(), "is no record of a step"),
         (told(outputs={"x": 1}), "is no record of a step"),
-        (told(outputs={"results/edct/requeries/d/m/w/e/../../x": "0"}), "names a path with '..' in it"),
+        (told(outputs={"results/edct/requeries/d/m/w/e/edct-2025/../../x": "0"}), "names a path with '..' in it"),
+        (told(outputs={REQUERIES: "0"}, inputs={"results/edct/../x": "0"}), "names a path with '..' in it"),
         (
             told(outputs={"results/edct/items/d.jsonl": "0"}),
             "tells of other files than those beside which it lies",

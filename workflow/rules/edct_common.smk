@@ -1,0 +1,83 @@
+"""What the rules of edct share: patterns of files, and small functions of wildcards and params.yaml."""
+
+from cfeval.core.sampling import derive_seed
+from cfeval.edct import asked
+from cfeval.edct.protocols.rules import NULL_EDIT
+
+EDCT = PARAMS.edct
+EDCT_CONDITIONS = EDCT.conditions()
+PAIRS = EDCT.pair_conditions()
+
+ITEMS = "<results>/edct/items/{dataset}{shard}.jsonl"
+BASELINES = "<results>/edct/baselines/{dataset}/{vlm}{shard}.jsonl"
+INSTRUCTIONS = "<results>/edct/instructions/{dataset}/{vlm}/{writer}{shard}"
+EDCT_COUNTERFACTUALS = "<results>/edct/counterfactuals/{dataset}/{vlm}/{writer}/{editor}{shard}"
+CHECKS = "<results>/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}"
+REQUERIES = "<results>/edct/requeries/{dataset}/{vlm}/{writer}/{editor}{shard}"
+VERDICTS = "<results>/edct/verdicts/{dataset}/{vlm}/{writer}/{editor}/{judge}{shard}"
+EDCT_SCORES = "<results>/edct/scores/{dataset}/{vlm}"
+PAIR_ITEMS = "<results>/edct/pair_items/{pair_set}{shard}.jsonl"
+PAIR_BASELINES = "<results>/edct/pair_baselines/{pair_set}/{vlm}{shard}.jsonl"
+PAIR_VERDICTS = "<results>/edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.jsonl"
+EDCT_CALLS = "<results>/edct/calls/calls.zip"
+EDCT_REPORT = "<results>/edct/report/index.html"
+EDCT_TABLES = [
+    f"<results>/edct/tables/edct_{table}.{ending}" for table in asked.tables_of(EDCT) for ending in ("csv", "md", "tex")
+]
+EDCT_METRICS = "<results>/edct/tables/metrics.json"
+EDCT_FIGURES = [
+    f"<results>/edct/figures/edct_{figure}.{ending}"
+    for figure in asked.figures_of(EDCT)
+    for ending in ("png", "svg", "pdf")
+]
+EDCT_RESULTS = [*EDCT_TABLES, EDCT_METRICS, *EDCT_FIGURES, EDCT_CALLS, EDCT_REPORT]
+
+
+@functools.cache
+def _protocols(names):
+    return tuple(asked.protocols_of(EDCT, **dict(names)))
+
+
+def protocols(wildcards):
+    """The protocols of a target, writer and so on, as a command names them."""
+    names = {name: value for name, value in wildcards.items() if name != "shard"}
+    return ",".join(_protocols(tuple(names.items())))
+
+
+def edits(wildcards):
+    """Whether some protocol of a job has edits written and made."""
+    return asked.edits_anything(protocols(wildcards).split(","))
+
+
+def seed_of(wildcards):
+    """A target's seed: each repeat of a target has its own."""
+    repeat = EDCT.vlms[wildcards.vlm].repeat
+    return EDCT.seed if repeat == 1 else derive_seed(EDCT.seed, "repeat", repeat)
+
+
+def compare(wildcards):
+    """Whether the judge also says whether the answer moved: where there are controls."""
+    names = {name: value for name, value in wildcards.items() if name != "shard"}
+    return "--compare" * asked.is_compared(EDCT, **names)
+
+
+def cited(wildcards, input):
+    """The cited instructions, which the judge of null edits is told as sham edits."""
+    return f"--cited {input.instructions}/edct-2025.jsonl" * (NULL_EDIT in protocols(wildcards))
+
+
+def of_target(pattern):
+    """A rule's input: the files of a pattern for all conditions of a target."""
+    return lambda wildcards: each(
+        pattern, [one for one in EDCT_CONDITIONS if (one.dataset, one.vlm) == (wildcards.dataset, wildcards.vlm)]
+    )
+
+
+wildcard_constraints:
+    dataset=one_of(EDCT.datasets),
+    vlm=one_of(EDCT.vlms),
+    writer=one_of(EDCT.instruction_writers),
+    editor=one_of(EDCT.editors),
+    judge=one_of(EDCT.judges),
+    pair_set=one_of(EDCT.pair_sets),
+    pair_judge=one_of(EDCT.pair_judges),
