@@ -51,8 +51,8 @@ def shown(value: Any) -> str:
     """
     if isinstance(value, str):
         scheme, colon, rest = value.partition("://")
-        bare = not colon and re.search(r"\S:\S*@\S", value)
-        return repr(f"{scheme}{colon}{_HIDDEN}" if re.search("[@?#]", rest) else _HIDDEN if bare else value)
+        bare = "" if colon else ":" in value and "@" in value  # an address without http://
+        return repr(f"{scheme[:9]}{colon}{_HIDDEN}" if re.search(r"[@?#=%\\\s]", rest) else _HIDDEN if bare else value)
     if isinstance(value, Mapping):
         pairs = (f"{shown(key)}: {_HIDDEN if is_secret(str(key)) else shown(its)}" for key, its in value.items())
         return "{" + ", ".join(pairs) + "}"
@@ -117,6 +117,8 @@ def is_secret(key: str) -> bool:
 
 def no_name(text: str) -> str:
     """What is wrong with a name that cannot be part of a file's name, and one like it that can."""
+    if shown(text) != repr(text):
+        return f"the name {shown(text)} is an address; a name has letters, digits, '.', '_' and '-'"
     like = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")
     fault = "has a space" if " " in text else "is no file name"
     rule = "letters, digits, '.', '_' and '-', a letter or digit first"

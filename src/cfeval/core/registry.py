@@ -297,7 +297,7 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
     name = str(spec.get("plugin"))
     offers = _offered().get(family, {}).get(name, [])
     if not offers:
-        raise ParamsError(f"{where}: unknown {family} plugin '{name}'; {nearest(name, names(family))}")
+        raise ParamsError(f"{where}: unknown {family} plugin {shown(name)}; {nearest(name, names(family))}")
     if len(offers) > 1:
         both = " and ".join(sorted(map(_distribution, offers)))
         raise ParamsError(f"{where}: {both} offer a {family} plugin '{name}'; uninstall one")

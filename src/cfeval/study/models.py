@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.errors import InputError
+from cfeval.core.errors import InputError, shown
 from cfeval.edct.plugins.diffusers_models import MODELS as EDITORS
 from cfeval.inference.remote.provider_table import IN_PROCESS, PROVIDERS, Provider, find_provider, similar, way
 from cfeval.inference.remote.providers import checked_base_url, key_variable, on_own_network
@@ -52,6 +52,8 @@ class Model:
     @property
     def key_env(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
+        if self.plugin in ("anthropic", "google"):  # their packages want one at any address
+            return self.rules.key_env
         inner = self if self.provider != "litellm" else self._inner
         return key_variable(inner.address, "", inner.rules.key_env) if inner else ""
 
@@ -198,9 +200,10 @@ def _those(editor: bool) -> list[str]:
 
 
 def _unknown(named: str, first: str, provider: str, editor: bool) -> str:
-    said = f"{named}: whose model is it? Write PROVIDER/MODEL"
+    text = shown(named)[1:-1]
+    said = f"{text}: whose model is it? Write PROVIDER/MODEL"
     if provider or "/" in named:
-        said = f"{named}: no provider '{provider or first}'"
+        said = f"{text}: no provider {shown(provider or first)}"
     other = "" if editor else f". Any other provider: {way('litellm')} or {way('other')}"
     return f"{said}; {similar(provider or first, _those(editor))}{other}"
 

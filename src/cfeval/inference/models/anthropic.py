@@ -21,7 +21,6 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
 from cfeval.inference.remote.provider_table import PROVIDERS
-from cfeval.inference.remote.providers import key_variable
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import SHORT, Effort, room_for_thoughts, thinks
 
@@ -80,8 +79,8 @@ class Plugin(HostedPlugin):
 
     @property
     def key_variable(self) -> str:
-        """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.address, self.key_env, PROVIDERS["anthropic"].key_env)
+        """The environment variable that holds the key."""
+        return self.key_env or PROVIDERS["anthropic"].key_env
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key."""

@@ -23,7 +23,7 @@ from cfeval.inference.remote.google_batches import GoogleBatches
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
 from cfeval.inference.remote.provider_table import PROVIDERS
-from cfeval.inference.remote.providers import joined, key_variable
+from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import Effort
 
@@ -60,8 +60,8 @@ class Plugin(HostedPlugin):
 
     @property
     def key_variable(self) -> str:
-        """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.address, self.key_env, PROVIDERS["google"].key_env)
+        """The environment variable that holds the key."""
+        return self.key_env or PROVIDERS["google"].key_env
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key; a room for thoughts that is too small."""

@@ -145,7 +145,7 @@ PROVIDERS: dict[str, Provider] = {
         "DeepSeek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", seed=False, schema=False
     ),
     "xai": Provider(  # docs.x.ai/developers
-        "xAI (Grok)", "https://api.x.ai/v1", "XAI_API_KEY", aliases=("grok", "x_ai"), limit="max_completion_tokens"
+        "xAI (Grok)", "https://api.x.ai/v1", "XAI_API_KEY", aliases=("grok",), limit="max_completion_tokens"
     ),
     "cohere": Provider(  # docs.cohere.com/docs/compatibility-api
         "Cohere",
@@ -162,7 +162,7 @@ PROVIDERS: dict[str, Provider] = {
         "Hugging Face Inference Providers",
         "https://router.huggingface.co/v1",
         "HF_TOKEN",
-        aliases=("hf", "hugging_face", "hf_inference"),
+        aliases=("hf", "hf_inference"),
         model="OWNER/MODEL",
         seed=False,
         schema=False,
