@@ -9,10 +9,10 @@ CORES ?= 2
 WORKERS ?= $(shell expr $(CORES) + 1)
 PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 # Folders of tests that have targets of their own.
-APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage installed formats optional vllm)
+APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage first_hour formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration pairs vce cvqa studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-installed test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration pairs vce cvqa studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -131,8 +131,12 @@ test-vllm: setup .venv-vllm/ready ## A study against real vLLM on the CPU, kille
 	  (named / "METADATA").write_text(f"Name: vllm\nVersion: {of.version}+cpu\n")'
 	touch $@
 
-test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).
-	$(PYTEST) -rP tests/installed
+test-first-hour: setup .first-hour/ready ## A stranger with the wheel, an empty folder and real servers goes each documented way.
+	$(PYTEST) -rP tests/first_hour
+
+.first-hour/ready: tests/first_hour/packages.txt | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .first-hour --requirement $<
+	touch $@
 
 peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .venv-peers.
 

@@ -89,6 +89,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setattr(sys, "path", [str(folder / "code"), str(folder / "site"), *kept])
     monkeypatch.setattr(record, "_ours", lambda: frozenset({"cfeval", "mine"}))
     monkeypatch.setenv(record.COUNTER, str(folder / "steps.log"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # tests edit a module more than once a second
     desk = Desk(folder, monkeypatch)
     desk.install("1.0")
     yield desk
@@ -213,6 +214,24 @@ def test_words_about_code_are_no_part_of_it(desk: Desk, old: str, new: str, same
     desk.call()
     assert desk.noted()[-1] == ("kept" if same else "made")
     assert (RECORD.read_bytes() == before) is same
+
+
+def test_a_second_edit_within_a_second_is_not_taken_for_the_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would run the bytecode of the first one: the files have the same size, and the same second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file, second = Path("code/mine.py"), 1_700_000_000 * 10**9
+    file.write_text(MODULE.replace("value=1", "value=2"))
+    os.utime(file, ns=(second, second))
+    desk.begin()
+    [bytecode] = file.parent.rglob("mine.*.pyc")
+    os.utime(bytecode, ns=(second + 1, second + 1))
+    file.write_text(MODULE.replace("value=1", "value=3"))
+    os.utime(file, ns=(second + 2, second + 2))
+    with pytest.raises(InputError, match=r"mine\.py changed twice within a second.*; start again"):
+        desk.call()
+    assert not RECORD.exists()
+    assert desk.call() == 0
+    assert RECORD.exists()
 
 
 @pytest.mark.parametrize(

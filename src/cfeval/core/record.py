@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shlex
+import struct
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -346,7 +347,27 @@ def _modules() -> Iterator[tuple[str, str]]:
             continue
         if os.stat(file).st_ctime_ns > BEGAN:
             raise InputError(f"{file} changed while it ran; start again")
+        if bytecode := _bytecode_of_former_text(module, file):
+            os.unlink(bytecode)
+            raise InputError(f"{file} changed twice within a second, and its former text ran; start again")
         yield name, file
+
+
+def _bytecode_of_former_text(module: Any, file: str) -> str | None:
+    """The bytecode of a module if it is older than the source, though Python takes it for the source's.
+
+    Python compares the size and the time in whole seconds alone, so that a second edit within a second goes unnoticed.
+    """
+    bytecode = getattr(module, "__cached__", None)
+    if not bytecode or not os.path.isfile(bytecode):
+        return None
+    source = os.stat(file)
+    if os.stat(bytecode).st_mtime_ns >= source.st_mtime_ns:
+        return None
+    with open(bytecode, "rb") as stream:
+        header = stream.read(16)
+    times = struct.pack("<III", 0, int(source.st_mtime) & 0xFFFFFFFF, source.st_size & 0xFFFFFFFF)  # PEP 552
+    return str(bytecode) if header[4:] == times else None
 
 
 @functools.cache

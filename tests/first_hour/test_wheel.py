@@ -5,63 +5,13 @@ The bundle of that study holds where nothing of it is left.
 Packages come from the registries that pip is set up for. It prints what `pip install` and the study took.
 """
 
-import os
-import re
 import shutil
 import subprocess
-import sys
-import time
-from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from tests.audit.bundle.study import contents
+from tests.first_hour.conftest import ROOT, ran
 from tests.study.folder import first_study, listed
-
-ROOT = Path(__file__).parents[2]
-MEGABYTES = 600
-"""What the core may fill, with the packages that hosted models need."""
-KEPT = ("LANG", "TMPDIR", "SSL_CERT_FILE")
-INSTALLER = re.compile(r"PIP_|UV_|HTTPS?_PROXY|NO_PROXY|HOME$", re.IGNORECASE)
-
-
-def ran(*words: object, env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> str:
-    done = subprocess.run([str(word) for word in words], cwd=cwd, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-4000:]}"
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("dist")
-    ran(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", out, ROOT)
-    [built] = out.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new environment that holds the wheel and what its core needs."""
-    place = tmp_path_factory.mktemp("environment") / "venv"
-    env = {name: value for name, value in os.environ.items() if INSTALLER.match(name)}
-    env["PATH"] = os.environ["PATH"]
-    ran(sys.executable, "-m", "venv", place)
-    start = time.monotonic()
-    ran(place / "bin/python", "-m", "pip", "install", "--quiet", wheel, env=env)
-    took, megabytes = time.monotonic() - start, int(ran("du", "-sm", place).split()[0])
-    print(f"pip install: {took:.0f} s, {megabytes} MB")
-    assert megabytes < MEGABYTES
-    return place
-
-
-@pytest.fixture
-def bare(installed: Path, tmp_path: Path) -> dict[str, str]:
-    """An environment without keys, without this checkout on any path, and with a home of its own."""
-    home = tmp_path / "home"
-    home.mkdir()
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {**kept, "HOME": str(home), "PATH": f"{installed / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin"}
 
 
 def test_the_core_has_no_torch_and_no_checkout(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:

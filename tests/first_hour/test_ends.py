@@ -1,0 +1,100 @@
+"""Runs that fail, are slow, are stopped, or have nothing more to ask."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+from tests.first_hour.person import Person, hang_up
+from tests.first_hour.stories import KEY, any_role, gateway, makes_a_study, page
+from tests.loopback.conversation import Conversation
+from tests.loopback.site import Loopback
+
+INIT = 'cfeval init mine --images photos --question "What is happening here?" --model openrouter/lab/vlm-a'
+
+
+def test_missing_items_are_explained_with_an_example_and_a_remedy(person: Person) -> None:
+    def muddled(conversation: Conversation) -> str:
+        judged = any(mark in conversation.prompt for mark in ("NCC", "ANSWER_MOVED"))
+        return "I would rather not put a number on that." if judged else any_role(conversation)
+
+    with gateway({"pro": muddled}) as server:
+        person = person.with_(OPENROUTER_API_KEY=KEY)
+        person.does(f"{INIT} --base-url {server.openrouter}")
+        ran = person.types("cfeval run mine --yes")
+    end = "\n".join(ran.text.splitlines()[-12:])
+    assert "6" in end
+    assert "judge" in end
+    assert "rather not put a number" in end
+
+
+def test_calls_that_time_out_are_said(person: Person, provider: Loopback) -> None:
+    makes_a_study(person, provider)
+    params = person.folder / "mine/params.yaml"
+    params.write_text(params.read_text() + "calls: {timeout: 2}\n")
+    provider.slow_one_in, provider.slow = 40, 3.0
+    ran = person.types("cfeval run mine --yes")
+    assert "timed out" in ran.text
+    assert "calls.timeout" in ran.text
+
+
+def test_tables_are_made_again_while_the_models_are_away(person: Person, provider: Loopback) -> None:
+    makes_a_study(person, provider)
+    person.does("cfeval run mine --yes")
+    with_tables = (person.folder / "mine/results/mine/edct/tables").glob("*.csv")
+    [table] = [file for file in with_tables if file.name == "edct_table1.csv"]
+    before = table.read_bytes()
+    sent = len(provider.log)
+    provider.held = lambda _: True
+    for file in (person.folder / "mine/results/mine/edct").glob("tables*"):
+        person.does(f"rm -r '{file}'")
+    person.does("rm -r mine/results/mine/edct/verdicts")
+    ran = person.does("cfeval run mine --yes --offline")
+    assert "up to date" not in ran.text.splitlines()[0]
+    assert table.read_bytes() == before
+    assert len(provider.log) == sent
+    provider.held = lambda _: False
+
+
+def test_a_closed_terminal_loses_no_call_in_flight(person: Person, provider: Loopback) -> None:
+    makes_a_study(person, provider)
+    provider.latency = 0.7
+    running = person.starts("cfeval run mine --yes")
+    until = time.monotonic() + 60
+    while len([entry for entry in provider.log if "chat" in str(entry)]) < 8 and time.monotonic() < until:
+        time.sleep(0.1)
+    hang_up(running)
+    provider.latency = 0.0
+    stats = json.loads(person.in_("mine").does("cfeval cache stats --json").out)
+    assert sum(row["lost"] or 0 for row in stats) == 0
+    asked = {json.dumps(row["sent"]) for row in stats}
+    assert asked
+    assert "6 of 6 scored" in person.does("cfeval run mine --yes").text
+
+
+def test_a_page_is_there_while_the_run_is_on(person: Person, provider: Loopback) -> None:
+    makes_a_study(person, provider)
+    provider.latency = 0.5
+    running = person.starts("cfeval run mine --yes")
+    live, until = None, time.monotonic() + 90
+    while time.monotonic() < until and running.poll() is None:
+        time.sleep(2)
+        shown = person.types("cfeval report mine --live")
+        paths = [Path(word) for word in re.findall(r"\S+\.html", shown.out)]
+        if shown.status == 0 and paths:
+            live = (person.folder / paths[0]).read_text(encoding="utf-8")
+            break
+    provider.latency = 0.0
+    running.communicate(timeout=300)
+    assert running.returncode == 0
+    assert live is not None
+    assert "nfinished" in live
+    assert "nfinished" not in page(person)
+    person.does("cfeval verify mine")
+
+
+def test_a_script_gets_json(person: Person, provider: Loopback) -> None:
+    makes_a_study(person, provider)
+    content = json.loads(person.does("cfeval run mine --yes --json").out)
+    assert "vlm-a" in json.dumps(content)
+    assert Path(person.folder, content["report"]).is_file()
