@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.config import load
-from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.errors import InputError, PluginError
 from cfeval.core.files import write_text
+from cfeval.core.folder import ParamsFiles, study_in
 from cfeval.core.roots import PARAMS
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
@@ -43,11 +43,19 @@ def run(
     .cfeval/prices.yaml. It is only read anew by --refresh, which replaces the lines of the same source and keeps all
     others, also where both name a model; comments are lost.
     """
-    file = load(*(params or [PARAMS])).calls.prices if params or PARAMS.is_file() else ""
+    file = _own_list(params)
     if refresh:
         print(_refreshed(Path(file) if file else PLACE, base_url))
     else:
         _show(load_prices(file))
+
+
+def _own_list(params: list[str] | None) -> str:
+    """The file that the study of this folder names; empty where there is no study, as prices can be shown anywhere."""
+    if not params and not PARAMS.is_file():
+        return ""
+    with study_in(Path(), params) as files:
+        return load(*files).calls.prices
 
 
 def _show(prices: Prices) -> None:

@@ -130,7 +130,7 @@ DVC = """\
 # cfeval, `dvc repro --force` makes what is out of date, and no more. Outputs persist because cfeval knows what that is.
 stages:
   {evaluation}:
-    cmd: cfeval run --yes && cfeval verify {evaluation} --remove-former
+    cmd: cfeval run --yes && cfeval verify --evaluation {evaluation} --remove-former
     deps: {deps}
     outs:{more}
 {outs}
