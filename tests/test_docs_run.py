@@ -81,7 +81,8 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path, practice: str) -> Non
     for command, lines in shown("docs/start/first-study.md"):
         if not command.startswith(ELSEWHERE):
             printed = ran(command.replace("localhost:8000", practice), tmp_path)
-            pattern = "\n".join(".*" if line == "…" else re.escape(line).replace("…", ".*") for line in lines)
+            shown_at = [line.replace("localhost:8000", practice) for line in lines]
+            pattern = "\n".join(".*" if line == "…" else re.escape(line).replace("…", ".*") for line in shown_at)
             assert re.search(f"^{pattern}", printed, re.MULTILINE | re.DOTALL), f"{command}\n{printed}"
 
 
