@@ -149,7 +149,7 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="orchestration resume": only these).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
 
-docs: setup ## The documentation site, offline, in build/site.
+docs: setup ## Renew the generated pages of docs/, and build the documentation site, offline, in build/site.
 	$(BIN)/python -m bench.docs
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
