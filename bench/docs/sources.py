@@ -1,4 +1,4 @@
-"""The pages that the site is built from: those of docs/, which the code writes in part, and some files of the repository."""
+"""The pages that the site is built from: docs/, of which the code writes a part, and some files beside it."""
 
 import json
 import os

@@ -90,7 +90,8 @@ def test_the_extra_of_the_test_bed_brings_the_weights_of_the_checkout(tmp_path: 
     place = tmp_path / "environment"
     ran(sys.executable, "-m", "venv", place)
     ran(place / "bin/python", "-m", "pip", "install", "--quiet", f"{ROOT}[world]", env=dict(os.environ))
-    code = "import cfeval; from cfeval.testbed.weights import load, models_dir; load('vlm'); print(models_dir(), dir(cfeval))"
+    code = "import cfeval; from cfeval.testbed.weights import load, models_dir; "
+    code += "load('vlm'); print(models_dir(), dir(cfeval))"
     place_of_weights = ran(place / "bin/python", "-c", code, cwd=tmp_path)
     assert place_of_weights.startswith(str(place))
     assert "'load', 'try_item'" in place_of_weights

@@ -11,7 +11,7 @@ CARRIED = {
     "data/reference": "cfeval/reference",
     "data/models": "cfeval_testbed_weights/models",
 }
-"""What is brought: its place in a checkout, and in a package, where `pyproject.toml` puts it; weights have their own."""
+"""What is brought: its place in a checkout, and in a package, as `pyproject.toml` puts it (weights have their own)."""
 
 
 @cache
