@@ -57,7 +57,7 @@ def test_what_is_not_there_is_404_with_what_is(client: httpx2.Client) -> None:
     reply = client.post("/v1/chat/completions", json=asked("gpt", {"type": "text", "text": "Color?"}))
     assert (reply.status_code, "honest, careless" in reply.json()["error"]["message"]) == (404, True)
     assert [client.get("/").status_code, client.post("/chat/completions", json={}).status_code] == [404, 404]
-    assert [entry["id"] for entry in client.get("/v1/models").json()["data"]][0] == "honest"
+    assert client.get("/v1/models").json()["data"][0]["id"] == "honest"
 
 
 def test_drawings_show_what_they_are_drawn_with_and_agree_in_disc_and_ground(tmp_path: Path) -> None:
