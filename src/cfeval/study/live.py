@@ -214,10 +214,20 @@ def _vce(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
 
 
 def _cvqa(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
+    """The same of the sets that are complete; what language models read of replies comes with the last of it."""
     from cfeval.cvqa import asked, figures
 
-    names = list(figures.FIGURES)
-    return _complete_alone(asked.asked_tables(study, shards), asked.conditions_of(study, shards), left, names)
+    tables, report = asked.asked_tables(study, shards), asked.conditions_of(study, shards)
+    sets = {one.set for one in complete(report.conditions, left)}
+    readers = () if any(_step(job) == "readings" for job in left) else tables.readers
+    tables = tables.model_copy(
+        update={
+            "sets": {name: facts for name, facts in tables.sets.items() if name in sets},
+            "builds": tuple(name for name in tables.builds if name in sets),
+            "readers": readers,
+        }
+    )
+    return _complete_alone(tables, report, left, list(figures.FIGURES))
 
 
 def _complete_alone(tables: Any, report: Any, left: Sequence[Job], figures: Sequence[str]) -> Shown:

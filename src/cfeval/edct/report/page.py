@@ -25,7 +25,7 @@ from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_condit
 from cfeval.edct.report.items import ENDINGS, View, items_of, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.study import Study
-from cfeval.edct.report.trust import Check, checks
+from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.digits import two
@@ -75,7 +75,7 @@ def page(
         tone="bad"
         if any(check.bad for check in panel)
         else "part"
-        if any(c.state != "backed" for c in panel)
+        if any(check.state not in GOOD for check in panel)
         else "ok",
         cards=[(line, claims(line), said(claims(line)), picked) for line, picked in shows],
         test_models=test_models,
