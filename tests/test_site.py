@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bench.docs import facts, image, pipeline, sources, words
+from bench.docs import facts, image, pipeline, screenshot, sources, words
+from PIL import Image
 
 from cfeval.core import registry
 from tests.conftest import Run
@@ -98,6 +99,16 @@ def test_the_image_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_
     for name, dark in image.FILES.items():
         assert (ROOT / "docs/images" / name).read_text(encoding="utf-8") == image.draw(shown, dark), "bench.docs.image"
     assert f'alt="{image.story(shown)}"' in README
+
+
+def test_the_screenshot_of_the_report_is_small_and_shown_in_readme_and_docs() -> None:
+    picture = ROOT / screenshot.FILE
+    assert picture.stat().st_size < 150_000
+    with Image.open(picture) as opened:
+        assert (opened.format, opened.size) == ("PNG", (screenshot.WIDTH, screenshot.HEIGHT))
+        assert opened.convert("L").getpixel((5, opened.height // 2)) > 200, "it is to be in light mode"
+    assert f"]({screenshot.FILE})" in README
+    assert "](../images/report.png)" in PAGES["docs/start/read-a-result.md"]
 
 
 def test_the_diagram_is_the_one_that_its_script_draws() -> None:
