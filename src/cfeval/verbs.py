@@ -6,7 +6,7 @@ Nothing of them is imported here, so that they can be listed without the code of
 from collections.abc import Mapping
 
 PANELS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("init", "run", "serve", "report"),
+    "Start": ("init", "run", "serve", "report", "practice-server"),
     "Look": ("status", "try", "diff"),
     "Check": ("check", "doctor", "estimate", "exam"),
     "Money": ("cache", "prices"),
@@ -81,6 +81,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "doctor": "cfeval.audit.doctor:run",
         "estimate": "cfeval.audit.estimate:run",
         "exam": "cfeval.audit.exam:run",
+        "practice-server": "cfeval.study.practice:run",
         "prices": "cfeval.audit.prices:run",
         "serve": "cfeval.study.serve:run",
         "status": "cfeval.audit.status:run",
