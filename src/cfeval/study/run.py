@@ -26,7 +26,7 @@ _SHOWN = 12
 
 def run(
     folder: Folder = Path(),
-    more: Annotated[list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="Options of Snakemake's.")] = None,
+    more: Annotated[list[str] | None, typer.Argument(metavar="-- OPTIONS", help="Options of Snakemake's.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what the estimate says without asking.")] = False,
     show: Annotated[
         bool, typer.Option("--print", help="Print the snakemake command that does the same; run nothing.")

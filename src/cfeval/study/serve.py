@@ -44,7 +44,7 @@ def run(
     folder: Folder = Path(),
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND]", help="Serve while this runs, such as: cfeval run DIR --yes."),
+        typer.Argument(metavar="-- COMMAND", help="Serve while this runs, such as: cfeval run DIR --yes."),
     ] = None,
     engine: Annotated[
         str,
