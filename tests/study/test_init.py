@@ -105,7 +105,7 @@ def test_dvcs_files_name_the_results_of_the_study(cfeval: Run, place: Path) -> N
         (["--images", "photos", "--question", "?"], "give --model PROVIDER/MODEL"),
         (["--images", "none", "--question", "?", "--model", MODEL], "none: no such file or folder"),
         (["--images", "photos", "--question", "?", "--model", "gpt"], "gpt: whose model is it? Write PROVIDER/MODEL"),
-        (["--images", "photos", "--question", "?", "--model", "vllm/m"], "vllm has no address of its own"),
+        (["--images", "photos", "--question", "?", "--model", "other/m"], "other has no address of its own"),
         (["--study", "vce", "--images", "photos"], "photos: 0 folders of classes, and two are needed"),
     ],
 )

@@ -13,6 +13,7 @@ import typer
 from cfeval.audit.command import command, shown, snakemake
 from cfeval.audit.doctor import diagnose_all
 from cfeval.audit.estimate import cost
+from cfeval.audit.recipients import recipient_lines
 from cfeval.audit.unscored import unscored
 from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError, StoppedError
@@ -65,6 +66,8 @@ def _ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], 
     print(f"{study.root}: {len(jobs) - len(to_do)} of {len(jobs)} jobs are done", flush=True)
     if not to_do:
         return
+    for line in recipient_lines(study.params):
+        print(line, flush=True)
     diagnose_all(study.params)
     bill = cost(study.params, " + ".join(map(str, files)))
     for line in bill.lines:

@@ -20,6 +20,7 @@ from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.inference.remote.http import PORTS
+from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
 from cfeval.inference.serving.engines import engine_of
 from cfeval.inference.serving.replicas import Replicas, Served
@@ -103,13 +104,15 @@ def locals_of(specs: Sequence[Mapping[str, Any]]) -> list[Local]:
 
 def _of(spec: Any) -> Iterator[Local]:
     if isinstance(spec, Mapping):
-        address, model = spec.get("base_url"), spec.get("model")
+        provider = find_provider(str(spec.get("provider", "")))
+        usual = PROVIDERS[provider].base_url if provider and spec.get("plugin") == "openai" else ""
+        address, model = spec.get("base_url") or usual, spec.get("model")
         if isinstance(address, str) and isinstance(model, str) and on_this_machine(address):
             port = urlsplit(address).port
             if port is None:
                 raise InputError(f"{address} names no port, such as http://127.0.0.1:8000/v1")
-            usual = "vllm-omni" if spec.get("plugin") == "openai_image" else "other"
-            yield Local(port, model, str(spec.get("provider", usual)), spec.get("plugin") in _FOLLOW)
+            omni = spec.get("plugin") == "openai_image" and provider in ("", "openai", "vllm", "other")
+            yield Local(port, model, "vllm-omni" if omni else provider or "other", spec.get("plugin") in _FOLLOW)
     if isinstance(spec, Mapping | list | tuple):
         for part in spec.values() if isinstance(spec, Mapping) else spec:
             yield from _of(part)
