@@ -98,7 +98,7 @@ def test_a_study_is_loaded_by_its_folder(tmp_path: Path, monkeypatch: pytest.Mon
     study, root = tmp_path / "my study", f"results/{name}".rstrip("/")
     study.mkdir()
     (study / "params.yaml").write_text(f"name: {name}\n" if name else "edct: {}\n")
-    with pytest.raises(InputError, match="no results yet; `cfeval run '.*/my study'` makes them"):
+    with pytest.raises(InputError, match=r"no results yet; `cfeval run '.*/my study'` makes them"):
         cfeval.load(study)
     (study / root / "cvqa").mkdir(parents=True)
     for folder in (study, study / root, *([study / "results"] if not name else [])):
