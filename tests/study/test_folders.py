@@ -204,3 +204,18 @@ def test_a_script_gets_one_json_object_and_a_person_the_rest_on_stderr(study: Pa
     assert "results are outdated or missing" in done.stderr
     again = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert json.loads(again.stdout) == content
+
+
+def test_commands_about_the_cache_find_the_one_that_the_study_names(cfeval: Run, study: Path, server: Loopback) -> None:
+    params = study / "params.yaml"
+    params.write_text(params.read_text() + "calls: {cache: kept/mine.sqlite}\n")
+    assert "mine.sqlite: there is no response cache" in cfeval("cache", "stats", "-C", "my-study")[2]
+    photo = study.parent / "photos/IMG_0000.jpg"
+    assert cfeval("try", photo, "What is it?", "-C", "my-study")[0] == 0
+    monkeypatch.delenv("CFEVAL_CALLS")  # another process begins without it
+    assert (study / "kept/mine.sqlite").is_file()
+    rows = json.loads(cfeval("cache", "stats", "--json", "-C", "my-study")[1])
+    assert sum(row["sent"] for row in rows) == len(server.log)
+    assert cfeval("-C", "my-study", "cache", "verify")[0] == 0
+    params.write_text(params.read_text().replace("cache: kept", "cahce: kept"))
+    assert "params.yaml: calls.cahce" in cfeval("cache", "stats", "-C", "my-study")[2]

@@ -18,9 +18,11 @@ from cfeval.core.jsonl import read_lines
 from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.recovery import recover
-from cfeval.inference.remote.settings import settings
+from cfeval.inference.settings_of_study import study_settings
 
-CacheFile = Annotated[Path | None, typer.Option("--cache", help="The cache file. Default: that of the settings.")]
+CacheFile = Annotated[
+    Path | None, typer.Option("--cache", help="The cache file. Default: that of the study in this folder.")
+]
 Records = Annotated[
     list[Path] | None, typer.Argument(help="Record files (JSONL), or folders of them, that name the calls.")
 ]
@@ -162,7 +164,7 @@ def opened(path: Path | None, new: bool = False) -> ResponseCache:
     Raises:
         InputError: there is none, and it is not to be made.
     """
-    file = path or Path(settings().cache)
+    file = path or Path(study_settings().cache)
     if not new and not file.is_file():
         raise InputError(f"{file}: there is no response cache; name one by --cache")
     return ResponseCache(file)

@@ -17,7 +17,7 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.prices import Prices, load_prices
 from cfeval.inference.remote.request import Response
-from cfeval.inference.remote.settings import settings
+from cfeval.inference.settings_of_study import study_settings
 
 PURPOSES = ("chat", "edit")
 """What a call is for: a text, or a counterfactual image."""
@@ -101,7 +101,7 @@ def _ask() -> None:
 
 
 def _found(cache: ResponseCache, wanted: Wanted) -> Iterator[Found]:
-    prices = load_prices(settings().prices)
+    prices = load_prices(study_settings().prices)
     for call in cache.calls():
         try:
             reply = Response.from_json(call.reply, None)
