@@ -206,7 +206,9 @@ def test_a_script_gets_one_json_object_and_a_person_the_rest_on_stderr(study: Pa
     assert json.loads(again.stdout) == content
 
 
-def test_commands_about_the_cache_find_the_one_that_the_study_names(cfeval: Run, study: Path, server: Loopback) -> None:
+def test_commands_about_the_cache_find_the_one_that_the_study_names(
+    cfeval: Run, study: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
     params = study / "params.yaml"
     params.write_text(params.read_text() + "calls: {cache: kept/mine.sqlite}\n")
     assert "mine.sqlite: there is no response cache" in cfeval("cache", "stats", "-C", "my-study")[2]
