@@ -1,7 +1,7 @@
 """cfeval: counterfactual evaluation of vision-language models.
 
 >>> import cfeval
->>> results = cfeval.load("results")
+>>> results = cfeval.load("my-study")
 >>> results.tables["edct_table1"]  # a pandas.DataFrame
 """
 

@@ -32,7 +32,7 @@ def check(cfeval: Run, params: Any) -> tuple[int, str, str]:
 def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
     status, said, _ = check(cfeval, params)
     assert status == 0
-    assert said == "params.yaml: fine; edct has 4 conditions, 1000 items of each dataset\n"
+    assert said == "params.yaml is valid: edct has 4 conditions, 1000 items of each dataset\n"
 
 
 @pytest.mark.parametrize(

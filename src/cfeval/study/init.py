@@ -1,4 +1,4 @@
-"""Make the folder of a new study: what is asked on a terminal, or taken from options, and which files come of it."""
+"""`cfeval init`: create the folder of a study from options, or from answers on a terminal."""
 
 import os
 import re
@@ -16,6 +16,7 @@ from cfeval.core import extras
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
+from cfeval.core.shell import cfeval
 from cfeval.study import texts
 from cfeval.study.models import LOCAL_EDITOR, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
@@ -71,9 +72,9 @@ def run(
     name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
     dvc: Annotated[bool, typer.Option("--dvc", help="Also DVC's files, to version and share results.")] = False,
 ) -> None:
-    """Make the folder of a study of your own: parameters with defaults, and what belongs beside them.
+    """Create a study: a folder with params.yaml and the files it needs.
 
-    On a terminal it asks for what no option says. `cfeval run` then runs the study.
+    On a terminal, it asks for what the options leave open. `cfeval run` then runs the study.
     """
     place = folder.absolute()
     _refuse_existing(place, dvc)
@@ -195,7 +196,7 @@ def _refuse_existing(place: Path, dvc: bool) -> None:
     ensure_writable(place / "params.yaml")
     for file in ("params.yaml", *(["dvc.yaml"] if dvc else [])):
         if (place / file).exists():
-            raise InputError(f"{place / file} is there already; edit it, or name another folder: cfeval init DIR")
+            raise InputError(f"{place / file} already exists; edit it, or choose another folder: cfeval init DIR")
 
 
 def _write(
@@ -241,10 +242,9 @@ def _packages(models: Sequence[Model]) -> list[str]:
 
 
 def _tell(folder: Path, keys: Sequence[str], notes: Sequence[str]) -> None:
-    shown = "" if folder == Path() else f" {folder}"
-    print(f"{folder / 'params.yaml'}: written; look it over")
     for line in notes:
         print(line)
     if missing := [key for key in keys if not os.environ.get(key)]:
-        print(f"keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
-    print(f"next: cfeval run{shown}")
+        print(f"Keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
+    print(f"Wrote {folder / PARAMS}. Review it, then run:")
+    print(f"  {cfeval('run', folder)}")

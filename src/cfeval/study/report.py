@@ -1,4 +1,4 @@
-"""Say where a study's report is, open it, pack it into one archive, or follow a run at work."""
+"""`cfeval report`: print where a study's report is, open it, pack it into one archive, or follow a run at work."""
 
 import webbrowser
 from pathlib import Path
@@ -17,25 +17,23 @@ from cfeval.study.outcome import report_of
 
 def run(
     folder: Folder = Path(),
-    show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     archive: Annotated[
-        Path | None, typer.Option("--pack", help="Write the report into this archive (ZIP), which opens anywhere.")
+        Path | None, typer.Option("--pack", help="Write the report and its images to this ZIP file.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Images of the archive at full size, no thumbnails.")] = False,
-    evaluation: Annotated[
-        str, typer.Option(help="The page of this one, where the study has several: edct, vce or cvqa.")
-    ] = "",
+    full: Annotated[bool, typer.Option("--full", help="With --pack: full-size images instead of thumbnails.")] = False,
+    evaluation: Annotated[str, typer.Option(metavar="NAME", help="edct, vce or cvqa, if the study has several.")] = "",
     live: Annotated[
-        bool, typer.Option("--live", help="While a run is at work: make the page of the records so far, and renew it.")
+        bool, typer.Option("--live", help="While the study runs: make a page of the results so far, and renew it.")
     ] = False,
     params: ParamsFiles = None,
     name: Name = "",
 ) -> None:
-    """Say where the report of a study is; open it with --open, mail it with --pack."""
+    """Print where the report is; --open shows it in a browser, --pack makes one file to send."""
     if live and archive is not None:
         raise InputError("--live and --pack exclude each other: an archive is of a finished report")
     if full and archive is None:
-        raise InputError("--full is about the images of an archive; say --pack FILE.zip too")
+        raise InputError("--full needs --pack FILE.zip: it selects the images of that archive")
     to = None if archive is None else archive.absolute()
     with study_in(folder, params) as files:
         study = whole(files, name)
@@ -44,7 +42,7 @@ def run(
             _follow(study, folder, report, show)
             return
         if not report.exists():
-            raise InputError(f"{folder / report}: not made yet; `{cfeval('run', folder)}` makes it")
+            raise InputError(f"{folder / report}: no report yet; `{cfeval('run', folder)}` makes it")
         print(folder / report)
         if to is not None:
             print(f"{pack(report, to, full)} images in {archive}; open {PAGE} in it")
@@ -72,4 +70,4 @@ def _follow(study: Whole, folder: Path, report: Path, show: bool) -> None:
 def _open(page: Path) -> None:
     """Open a page in a browser; InputError where none can be started."""
     if not webbrowser.open(page.absolute().as_uri()):
-        raise InputError(f"no browser could be started; open {page.absolute()} in one")
+        raise InputError(f"could not start a browser; open {page.absolute()} in one")
