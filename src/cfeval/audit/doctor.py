@@ -102,13 +102,13 @@ def run(
     folder: Folder = Path(),
     evaluation: Evaluations = None,
     params: ParamsFiles = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; change nothing.")] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long to wait for any answer.")] = SECONDS,
     probe: Annotated[
         bool, typer.Option("--probe", help="Then send each hosted model that will work one small request: it costs.")
     ] = False,
 ) -> None:
-    """Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent.
+    """Clean up after an interrupted run, and check keys, models, GPU and disk before anything is spent.
 
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
     Every plugin that the tables use is examined: nothing is paid for but by --probe, no weights are read. Where a file

@@ -24,7 +24,7 @@ VARIABLE = "CFEVAL_CALLS"
 EVERY = 5.0
 """Seconds between two lines of a meter."""
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Answer from the response cache alone: nothing is sent, no key is needed.")
+    bool, typer.Option("--offline", help="Use stored replies only: nothing is sent, and no key is needed.")
 ]
 
 
