@@ -144,9 +144,11 @@ class Ledger:
         self._first = self._cache.last_sent() if from_now_on else 0
 
     def told(self) -> str:
-        """Calls that wait for a reply, calls sent, USD spent or set aside."""
-        sent, waiting, usd = self._cache.sent_since(self._first)
-        return f"{waiting} calls waiting for a reply, {sent:,} sent, {usd:.4f} USD so far" if sent else ""
+        """Calls that wait for a reply, calls sent, those that timed out, USD spent or set aside."""
+        all_ = self._cache.sent_since(self._first)
+        late = f", {all_.sent_again:,} timed out, sent again" * bool(all_.sent_again)
+        line = f"{all_.in_flight} calls waiting for a reply, {all_.sent:,} sent{late}, {all_.usd:.4f} USD so far"
+        return line if all_.sent else ""
 
 
 def _opened(file: Path, from_now_on: bool) -> Ledger | None:

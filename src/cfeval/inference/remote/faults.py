@@ -29,6 +29,8 @@ BAD_KEY = {"API_KEY_INVALID", "invalid_api_key"}
 MODERATION = {"content_policy_violation", "moderation_blocked", "content_filter"}
 """Codes that mean that the provider's policy refuses the request."""
 
+TIMEOUT = "timeout"
+"""The kind of fault of an attempt that got no whole answer in time."""
 ERROR_TRIES = 3
 """How often a call is sent that meets an error without any status."""
 NO_CREDIT_SAID, MODERATION_SAID = "credit balance is too low", "content filtering policy"

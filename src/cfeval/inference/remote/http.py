@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 
-from cfeval.inference.remote.faults import ERROR_TRIES, Fault, of_status, retry
+from cfeval.inference.remote.faults import ERROR_TRIES, TIMEOUT, Fault, of_status, retry
 
 MAX_BYTES = 64 * 2**20
 """The largest answer that is read."""
@@ -165,7 +165,7 @@ async def respond(endpoint: Endpoint, seconds: float, send: Send) -> httpx2.Resp
         async with asyncio.timeout(seconds):
             await send()
     except TimeoutError:
-        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
+        return retry(TIMEOUT, f"no whole answer within {seconds:.0f} s", sent=True)
     except Exception as error:
         fault = None if heard else _broken(endpoint, error) or _broken(endpoint, error.__cause__)
         if fault is not None:
