@@ -16,7 +16,9 @@ from cfeval.audit.estimate import cost
 from cfeval.audit.unscored import unscored
 from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError, StoppedError
+from cfeval.core.hangup import is_ignored, silence
 from cfeval.core.roots import PARAMS
+from cfeval.inference.remote.stops import SIGNALS
 from cfeval.study.folder import Folder, inside, overlay_file
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
@@ -88,7 +90,7 @@ def _ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], 
 
 
 def _run(words: Sequence[str]) -> int:
-    """Run Snakemake to its end; its exit status. Ctrl-C goes to it too, and it ends in order.
+    """Run Snakemake to its end; its exit status. Ctrl-C and a closed terminal go to it too, and it ends in order.
 
     Raises:
         StoppedError: a signal has ended it.
@@ -98,10 +100,12 @@ def _run(words: Sequence[str]) -> int:
 
     def forward(number: int, _frame: object) -> None:
         came.append(number)
+        if number == signal.SIGHUP:
+            silence()
         if number != signal.SIGINT:  # a terminal sends that to both
             process.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, forward) for number in SIGNALS if not is_ignored(number)}
     try:
         status = process.wait()
     finally:
