@@ -100,9 +100,7 @@ def run(
     folder: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
     params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
-    seconds: Annotated[
-        float, typer.Option(min=1, help="Seconds to wait for the checks; a slower one is shown as slow.")
-    ] = SECONDS,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for checks; slower ones are said.")] = SECONDS,
     probe: Annotated[
         bool, typer.Option("--probe", help="Then send each hosted model that will work one small request: it costs.")
     ] = False,

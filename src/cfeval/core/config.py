@@ -72,7 +72,7 @@ class Calls(Section):
     grace: float = Field(
         30,
         ge=0,
-        description="Seconds that a stop (Ctrl-C, SIGTERM, a closed terminal) waits for calls in flight, which are paid for.",
+        description="Seconds that calls in flight, which are paid for, have to end after Ctrl-C, SIGTERM or SIGHUP.",
     )
     batches: bool = Field(
         True, description="Models with `batch: true` are asked by batches; false: at once, at the full price."

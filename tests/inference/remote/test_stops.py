@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP with 16 calls in flight: nothing more is sent, nothing that is paid is lost, a second one aborts.
+"""Ctrl-C, SIGTERM, SIGHUP with 16 calls in flight: nothing more is sent, nothing paid is lost, a second one aborts.
 
 The commands are those of the stages, each a process that gets real signals.
 """
