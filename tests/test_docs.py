@@ -24,7 +24,6 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.training_set.examples import Teach
 from cfeval.edct.verification.links import ChainLine
-from cfeval.inference.remote.providers import PROVIDERS
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.verbs import GROUPS
 from tests.conftest import Run
@@ -239,16 +238,6 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
 def test_every_template_of_a_writer_or_judge_is_in_the_docs(family: str, plugin: str) -> None:
     files = registry.dependencies(family, {"plugin": plugin, "model": {"plugin": "mock"}}, RULES)
     assert not [file for file in files if f"`{Path(file).name}`" not in PAGES["docs/guides/real-models.md"]]
-
-
-def test_every_provider_is_in_the_docs_with_its_key() -> None:
-    for name, rules in PROVIDERS.items():
-        lines = [
-            line
-            for line in PAGES["docs/guides/real-models.md"].splitlines()
-            if line.startswith("|") and f"`{name}`" in line
-        ]
-        assert any(f"`{rules.key_env}`" in line if rules.key_env else "| none |" in line for line in lines), name
 
 
 def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:

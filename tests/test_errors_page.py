@@ -296,7 +296,7 @@ def full_gpu_editing(desk: Desk) -> str:
 
 
 def doctor(desk: Desk) -> str:
-    return desk.run("doctor", "--params", written(desk.folder, params(desk.folder, f"{NOWHERE}/v1")))
+    return desk.run("doctor", written(desk.folder, params(desk.folder, f"{NOWHERE}/v1")).parent)
 
 
 HEADER = "img_path,query,answer,new query,new answer,type"

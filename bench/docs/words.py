@@ -12,7 +12,8 @@ from bench.docs import facts
 
 LIMIT = 15_000
 """Words of all pages together."""
-_BLOCK = re.compile(rf"^ *```.*?^ *```|{re.escape(edits.BEGIN)}.*?{re.escape(edits.END)}", re.DOTALL | re.MULTILINE)
+_MADE = rf"<!-- made by `python -m bench[\w.]*` -->.*?{re.escape(edits.END)}"
+_BLOCK = re.compile(rf"^ *```.*?^ *```|{_MADE}", re.DOTALL | re.MULTILINE)
 
 
 def counts(root: Path = facts.ROOT) -> dict[str, int]:

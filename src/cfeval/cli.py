@@ -1,18 +1,22 @@
 """The entry point `cfeval` and the one error boundary: a known error is one line and exit status 2."""
 
 import ast
+import inspect
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from cfeval import __version__
 from cfeval.core import environment, extras, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
+from cfeval.core.folder import enter
 from cfeval.core.leaving import leave
 from cfeval.core.names import load
 from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS
@@ -20,6 +24,17 @@ from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS
 _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
 _COMMANDS = {group: {**STEPS.get(group, {}), **verbs} for group, verbs in VERBS.items()}
 _STEPS = "Steps of the workflow, in order"
+_InFolder = Annotated[
+    str,
+    typer.Option(
+        "-C",
+        metavar="DIR",
+        help="Work in this folder, as `git -C` does: other paths are relative to it.",
+        is_eager=True,
+        show_default=False,
+        callback=lambda folder: enter(folder) if folder else None,
+    ),
+]
 
 
 def main() -> None:
@@ -32,13 +47,31 @@ def run(arguments: list[str]) -> int:
 
     A step that has made its output already, from what is there now, does nothing.
     """
-    environment.read_keys()
-    if " ".join(arguments[1:2]) not in STEPS.get(" ".join(arguments[:1]), ()) or not record.option(arguments, "--out"):
-        return _run(arguments)
+    before = Path.cwd()
     try:
-        return record.call(arguments, _run)
+        arguments = _enter(arguments)
+        environment.read_keys()
+        return _recorded(arguments)
     except CfevalError as error:
         return _refuse(error)
+    finally:
+        os.chdir(before)
+
+
+def _enter(arguments: list[str]) -> list[str]:
+    """Go where `-C DIR` before the command says; the arguments without it."""
+    while arguments[:1] == ["-C"]:
+        if len(arguments) == 1:
+            raise InputError("-C needs a folder: cfeval -C DIR COMMAND")
+        enter(arguments[1])
+        arguments = arguments[2:]
+    return arguments
+
+
+def _recorded(arguments: list[str]) -> int:
+    if " ".join(arguments[1:2]) not in STEPS.get(" ".join(arguments[:1]), ()) or not record.option(arguments, "--out"):
+        return _run(arguments)
+    return record.call(arguments, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -109,7 +142,7 @@ def _app(words: list[str]) -> typer.Typer:
         inner = typer.Typer(help=GROUPS[group], no_args_is_help=True, callback=_group)
         app.add_typer(inner, name=group)
     if command:
-        inner.command(words[1 if group else 0])(load(command))
+        inner.command(words[1 if group else 0], cls=_Command)(_with_folder(load(command)))
         return app
     panels = dict.fromkeys(STEPS.get(group, ()), _STEPS) if group else _PANEL
     for name, dotted in {**VERBS[group], **_COMMANDS[group]}.items():
@@ -123,6 +156,37 @@ def _to_complete() -> list[str]:
     """The words that a shell wants completed; none where that is not why it has started this process."""
     line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
     return line.split()[1:] if "_CFEVAL_COMPLETE" in os.environ else []
+
+
+def _with_folder(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A command's function, with the option `-C`, which is done with before the function is called."""
+
+    @wraps(function)
+    def call(*, in_folder_: str = "", **options: Any) -> Any:  # noqa: ARG001 (its callback went there)
+        return function(**options)
+
+    signature = inspect.signature(function)
+    option = inspect.Parameter("in_folder_", inspect.Parameter.KEYWORD_ONLY, default="", annotation=_InFolder)
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
+    call.__annotations__ = {**function.__annotations__, "in_folder_": _InFolder}
+    return call
+
+
+class _Command(TyperCommand):
+    """A command that passes on what follows `--`, where it has an argument for that."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; what follows `--` is no folder."""
+        rest = [one for one in self.params if (one.metavar or "").startswith("[-- ")]
+        if not rest:
+            return super().parse_args(ctx, args)
+        at = args.index("--") if "--" in args else len(args)
+        left = super().parse_args(ctx, args[:at])
+        name = str(rest[0].name)
+        if ctx.params[name]:
+            raise InputError(f"unexpected argument '{ctx.params[name][0]}'; write -- before what is passed on")
+        ctx.params[name] = args[at + 1 :]
+        return left
 
 
 class _Panels(TyperGroup):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from cfeval.core.config import Calls, Limits, Name, Section
-from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_name
+from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_name, shown
 from cfeval.core.yaml_files import read_yaml
 from cfeval.cvqa.config import Cvqa
 from cfeval.edct.config import Edct
@@ -127,11 +127,11 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "string_pattern_mismatch" and first["ctx"]["pattern"] == _NAME:
         return f"{key}: {no_name(first['input'])}"
     if first["type"] == "extra_forbidden":
-        return f"unknown key '{key}'; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
+        return f"unknown key {shown(key)}; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
     message = first["msg"].removeprefix("Value error, ")
     got = first["input"]
-    shown = f", but got {got!r}" if isinstance(got, str | int | float | bool) or got is None else ""
-    return f"{key}: {message}{shown}"
+    said = f", but got {shown(got)}" if isinstance(got, str | int | float | bool) or got is None else ""
+    return f"{key}: {message}{said}"
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

@@ -74,7 +74,7 @@ def test_the_doctor_says_so_too(cfeval: Run, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     file = tmp_path / "params.yaml"
     file.write_text(yaml.safe_dump(study("Egyptian cat", "cat")))
-    status, said, _ = cfeval("doctor", "vce", "--folder", tmp_path)
+    status, said, _ = cfeval("doctor", tmp_path, "--evaluation", "vce")
     assert status == 2
     assert "FAIL vce.groups: groups name the class 'cat', which the classifier 'resnet' cannot tell apart" in said
 

@@ -51,7 +51,7 @@ def study(tmp_path: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def estimated(cfeval: Run, folder: Path, content: dict[str, Any]) -> dict[str, Any]:
-    status, out, err = cfeval("estimate", "--params", written(folder, content), "--json")
+    status, out, err = cfeval("estimate", written(folder, content).parent, "--json")
     assert (status, err) == (0, "")
     found: dict[str, Any] = json.loads(out)
     return found
@@ -125,7 +125,7 @@ def test_a_set_whose_images_are_not_there_yet_is_counted_and_one_that_is_not_is_
     assert found["notes"] == [
         "cvqa.sets.tenth is taken to have 40 pairs, because it cannot be read: gone.csv: no such file"
     ]
-    _, out, _ = cfeval("estimate", "--params", tmp_path / "params.yaml")
+    _, out, _ = cfeval("estimate", tmp_path)
     assert found["notes"][0] in out
     assert "answers" in out
 
@@ -138,13 +138,13 @@ def test_items_limit_what_is_counted(cfeval: Run, study: dict[str, Any], tmp_pat
 
 def test_a_study_that_asks_no_provider_costs_nothing(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     study["cvqa"]["conditions"] = [{"set": ["real"], "solver": ["local"]}]
-    status, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    status, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert (status, out) == (0, "no plugin of the tables calls a provider: nothing is paid for\n")
 
 
 def test_good_parameters_are_fine(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     path = written(tmp_path, study)
-    status, out, _ = cfeval("check", "--params", path)
+    status, out, _ = cfeval("check", path.parent)
     assert status == 0
     assert out.endswith("; cvqa has 6 conditions and 1 sets to build\n")
 
@@ -215,7 +215,7 @@ def test_a_bad_part_is_one_line_and_status_2(
     cfeval: Run, study: dict[str, Any], tmp_path: Path, section: str, name: str, spec: dict[str, Any], said: str
 ) -> None:
     study["cvqa"][section][name] = spec
-    status, out, err = cfeval("check", "--params", written(tmp_path, study))
+    status, out, err = cfeval("check", written(tmp_path, study).parent)
     assert (status, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
@@ -223,7 +223,7 @@ def test_a_bad_part_is_one_line_and_status_2(
 
 def test_a_missing_file_of_labels_is_named(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     study["cvqa"]["genders"] = "labels.csv"
-    _, _, err = cfeval("check", "--params", written(tmp_path, study))
+    _, _, err = cfeval("check", written(tmp_path, study).parent)
     assert "cvqa: the file labels.csv is missing; correct the path, or leave it empty" in err
 
 
@@ -231,7 +231,7 @@ def test_the_doctor_looks_at_every_part_that_a_condition_uses(
     cfeval: Run, study: dict[str, Any], tmp_path: Path, server: Loopback
 ) -> None:
     study["cvqa"]["question_generators"]["unused"] = {"plugin": "chat", "model": target("http://127.0.0.1:9/v1")}
-    status, out, err = cfeval("doctor", "--params", written(tmp_path, study))
+    status, out, err = cfeval("doctor", written(tmp_path, study).parent)
     assert (status, err) == (0, "")
     lines = {line[5:].partition(": ")[0]: line for line in out.splitlines() if line.startswith("ok   cvqa.")}
     names = ("sets.real", "sets.tenth", "sets.puzzles", "solvers.m", "solvers.m-cot", "solvers.local")
@@ -249,7 +249,7 @@ def test_the_doctor_names_rows_and_images_that_cannot_be_used(
     write_questions(tmp_path / "real", spoilt=[3, 4])
     next((tmp_path / "real" / "images").iterdir()).unlink()
     monkeypatch.delenv(KEY_ENV)
-    status, out, err = cfeval("doctor", "--params", written(tmp_path, study))
+    status, out, err = cfeval("doctor", written(tmp_path, study).parent)
     assert status == 2
     failed = [line for line in out.splitlines() if line.startswith("FAIL cvqa.sets.real: ")]
     assert len(failed) == 2

@@ -28,10 +28,10 @@ def examined(cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> An
     monkeypatch.chdir(tmp_path)
 
     def run(content: dict[str, Any], *arguments: object) -> tuple[int, list[str], str]:
-        status, out, err = cfeval("doctor", "--params", written(tmp_path, content), *arguments)
+        status, out, err = cfeval("doctor", written(tmp_path, content).parent, *arguments)
         assert CANARY not in out + err
         lines = out.splitlines()
-        assert lines[0] == "nothing to mend"
+        assert lines[0] == "Nothing to clean up"
         return status, lines[1:], err
 
     return run
@@ -302,7 +302,7 @@ def test_the_gpu_is_looked_at_where_a_plugin_needs_one(
 def test_bad_parameters_are_one_line(cfeval: Run, tmp_path: Path) -> None:
     content = deepcopy(params(tmp_path, "http://x"))
     content["edct"]["itmes"] = content["edct"].pop("items")
-    status, _, err = cfeval("doctor", "--folder", tmp_path, "--params", written(tmp_path, content))
+    status, _, err = cfeval("doctor", written(tmp_path, content).parent)
     assert status == 2
     assert err.count("\n") == 1
     assert "did you mean 'items'?" in err
@@ -313,6 +313,6 @@ def test_the_folder_s_own_parameters_are_found(cfeval: Run, server: Loopback, tm
     content["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "mine.jsonl"}
     written(tmp_path, content)
     (tmp_path / "mine.jsonl").touch()
-    status, out, err = cfeval("doctor", "--folder", tmp_path)
+    status, out, err = cfeval("doctor", tmp_path)
     assert status == 0, out + err
     assert "edct.vlms.m" in out

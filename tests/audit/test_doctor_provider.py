@@ -113,7 +113,7 @@ def test_a_server_on_this_machine_needs_no_key(
         model = "flux-2-pro" if editor == "bfl" else "vlm"
         content["edct"]["vlms"]["m"]["model"] = "vlm"
         content["edct"]["editors"]["e"] = {"plugin": editor, "base_url": where, "model": model}
-        status, out, err = cfeval("doctor", "--params", written(tmp_path, content))
+        status, out, err = cfeval("doctor", written(tmp_path, content).parent)
         assert status == 0, out + err
         assert not any(request.auth for request in server.log), "nor is the provider's own key sent to it"
 
@@ -132,15 +132,15 @@ def test_only_the_studies_that_are_asked_for_or_laid_over_are_looked_at(
         "conditions": [{"set": ["s"], "solver": ["v"]}],
     }
     assert places(examined(content)[1]) == {"edct", "cvqa"}
-    assert places(examined(content, "edct")[1]) == {"edct"}
-    assert places(examined(content, "cvqa")[1]) == {"cvqa"}
+    assert places(examined(content, "--evaluation", "edct")[1]) == {"edct"}
+    assert places(examined(content, "--evaluation", "cvqa")[1]) == {"cvqa"}
     overlay = written(tmp_path, {"cvqa": {"seed": 3}}, "overlay.yaml")
     lines = examined(content, "--params", overlay)[1]
     assert places(lines) == {"cvqa"}
     assert not any(line[5:].startswith(("cache", "prices", "disk .")) for line in lines), (
         "nothing of it calls a provider"
     )
-    status, _, err = cfeval("doctor", "cvq", "--params", tmp_path / "params.yaml")
+    status, _, err = cfeval("doctor", tmp_path, "--evaluation", "cvq")
     assert (status, "did you mean 'cvqa'?" in err) == (2, True)
 
 
@@ -206,5 +206,5 @@ def test_a_probe_keeps_to_the_budget_and_to_what_passed(
     assert "the budget calls.max_calls = 1 is reached" in about(lines, "probe edct.editors.e")
     assert not any(line[5:].startswith("probe edct.judges.j") for line in lines), "it is known not to work"
     study["calls"]["offline"] = True
-    status, _, err = cfeval("doctor", "--probe", "--params", written(tmp_path, study))
+    status, _, err = cfeval("doctor", "--probe", written(tmp_path, study).parent)
     assert (status, "--probe sends requests, but calls.offline is set" in err) == (2, True)

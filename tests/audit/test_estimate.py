@@ -61,7 +61,7 @@ def estimated(cfeval: Run, tmp_path: Path) -> Any:
     """Runs the estimate and returns its JSON."""
 
     def run(content: dict[str, Any], *more: object) -> dict[str, Any]:
-        status, out, err = cfeval("estimate", "--params", written(tmp_path, content), "--json", *more)
+        status, out, err = cfeval("estimate", written(tmp_path, content).parent, "--json", *more)
         assert (status, err) == (0, "")
         found: dict[str, Any] = json.loads(out)
         return found
@@ -145,7 +145,7 @@ def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> No
 def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     study["edct"]["editors"]["e"]["model"] = "flux-unheard-of"
     study["calls"]["max_cost_usd"] = 100
-    status, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    status, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert status == 0
     assert "the price of flux-unheard-of is not known: add a line for it to prices.yaml (0 where it is free)" in out
     assert "stops the run before its first call to flux-unheard-of" in out
@@ -158,7 +158,7 @@ def test_where_no_price_is_known_there_is_no_total(
 ) -> None:
     (tmp_path / "prices.yaml").write_text("models: {}\n")
     assert estimated(study)["usd"] == {"typical": None, "most": None}
-    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    _, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     total = next(line for line in out.splitlines() if line.startswith("all "))
     assert "0.00 " not in total
     assert " ? " in total
@@ -214,12 +214,12 @@ def test_a_stage_is_told_by_protocol_and_what_the_second_one_adds(
     assert both["calls_of_protocols"]["edct-bench-2026"] == adds
     total_alone, total = (sum(one["most"]["calls"] for one in found["models"]) for found in (alone, both))
     assert total - total_alone == adds
-    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    _, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert f"on top edct-bench-2026 {adds} calls, fewer where" in out
 
 
 def test_a_study_of_one_protocol_tells_of_no_other(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
-    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    _, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert "protocols share" not in out
 
 
@@ -243,7 +243,7 @@ def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: 
 
 def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     study["edct"]["editors"]["e"]["modle"] = "x"
-    status, _, err = cfeval("estimate", "--params", written(tmp_path, study))
+    status, _, err = cfeval("estimate", written(tmp_path, study).parent)
     assert status == 2
     assert "edct.editors.e: unknown option 'modle' of 'bfl'; did you mean 'model'?" in err
     assert err.count("\n") == 1
@@ -251,8 +251,7 @@ def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path
 
 @pytest.mark.parametrize("name", ["paper-table1", "paper-table2"])
 def test_the_papers_tables_can_be_estimated_without_data_or_keys(cfeval: Run, name: str) -> None:
-    files = ("--params", ROOT / "params.yaml", "--params", ROOT / "workflow" / "params" / f"{name}.yaml")
-    status, out, err = cfeval("estimate", *files)
+    status, out, err = cfeval("estimate", ROOT, "--params", name)
     assert status == 0, err
     assert "google/gemini-2.5-flash" in out
     assert "?" not in out, "every model has a price"
@@ -261,7 +260,7 @@ def test_the_papers_tables_can_be_estimated_without_data_or_keys(cfeval: Run, na
 def test_a_study_without_a_provider_costs_nothing(cfeval: Run, tmp_path: Path) -> None:
     content = params(tmp_path, "http://x")
     content["edct"]["vlms"]["m"] = {"plugin": "mock"}
-    status, out, _ = cfeval("estimate", "--params", written(tmp_path, content))
+    status, out, _ = cfeval("estimate", written(tmp_path, content).parent)
     assert status == 0
     assert out == "no plugin of the tables calls a provider: nothing is paid for\n"
 
@@ -272,7 +271,7 @@ def test_nothing_is_made_and_no_key_is_needed_or_shown(
     path = written(tmp_path, study)
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.setenv("CANARY_KEY", CANARY)
-    status, out, err = cfeval("estimate", "--params", path)
+    status, out, err = cfeval("estimate", path.parent)
     assert status == 0, err
     assert CANARY not in out + err
     assert sorted(tmp_path.rglob("*")) == before
@@ -291,7 +290,7 @@ def test_calls_by_batches_are_counted_at_half_the_price(
     }
     assert saved["typical"] > 0
     assert {name: full["usd"][name] - found["usd"][name] for name in saved} == pytest.approx(saved)
-    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    _, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert "maker/talker (batches: 50% of the price)" in out
     study["calls"]["batches"] = False
     assert estimated(study)["usd"] == pytest.approx(full["usd"])

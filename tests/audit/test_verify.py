@@ -1,4 +1,4 @@
-"""`cfeval verify STUDIES` and `cfeval status`: whether results are what would be made now, by the records of steps."""
+"""`cfeval verify [DIR]` and `cfeval status`: whether results are what would be made now, by the records of steps."""
 
 import fcntl
 import json
@@ -199,7 +199,7 @@ def test_what_is_out_of_date_is_listed_parents_first_and_refused(cfeval: Run, st
     change(lambda edct: edct["judges"]["j"].update(threshold=0.9))
     shutil.rmtree(FOLDER / "figures")
     Path(f"{FOLDER}/figures.made.json").unlink()
-    status, out, _ = cfeval("status", "edct")
+    status, out, _ = cfeval("status", "--evaluation", "edct")
     lines = out.splitlines()
     assert status == 1
     assert lines[0] == f"{VERDICTS}: --judge: threshold changed"
@@ -208,15 +208,15 @@ def test_what_is_out_of_date_is_listed_parents_first_and_refused(cfeval: Run, st
     assert "  and 1 more of edct_verdicts: --judge: threshold changed" in lines
     assert "  and 1 more of edct_scores: made from others that are out of date" in lines
     assert lines[-1] == "results: 11 of 19 jobs are what would be made now"
-    more = cfeval("status", "edct", "--all")[1].splitlines()
+    more = cfeval("status", "--evaluation", "edct", "--all")[1].splitlines()
     assert len(more) == 9
     status, out, err = cfeval("verify", "--limit", 1)
     assert status == 2
     assert out.splitlines() == [f"FAIL {lines[0]}", "FAIL … and 4 more; see --limit"]
     assert err == f"cfeval: {FOLDER}: 8 of 19 jobs are not what would be made now; run snakemake\n"
-    for words in (("status", "edtc"), ("verify", "edtc"), ("verify", "vce")):
-        status, _, err = cfeval(*words)
-        assert (status, err.count("\n")) == (2, 1), words
+    for command, evaluation in (("status", "edtc"), ("verify", "edtc"), ("verify", "vce")):
+        status, _, err = cfeval(command, "--evaluation", evaluation)
+        assert (status, err.count("\n")) == (2, 1), command
     shutil.rmtree("results")
     assert cfeval("status")[1].endswith("\nresults: 0 of 19 jobs are what would be made now\n")
 
@@ -239,7 +239,7 @@ def test_results_of_former_parameters_are_named_and_on_demand_removed(cfeval: Ru
     assert former[1].is_file()
     former[0].unlink()
 
-    status, out, _ = cfeval("verify", "edct", "--remove-former")
+    status, out, _ = cfeval("verify", "--evaluation", "edct", "--remove-former")
     assert (status, f"{former[1]}: of former parameters, removed\n" in out) == (0, True)
     assert not any(file.exists() for file in [*former, beside])
     assert not Path(f"{FOLDER}/scores/d/n").exists()
@@ -262,12 +262,12 @@ def test_a_study_in_which_nothing_was_scored_is_not_verified(cfeval: Run, study:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("edct", "--key", "k.pub"), "--key belongs to `cfeval verify BUNDLE.zip`"),
-        (("--results", "results/edct", "--remove-former"), "--remove-former belongs to `cfeval verify STUDIES`"),
+        (("--evaluation", "edct", "--key", "k.pub"), "--key belongs to `cfeval verify BUNDLE.zip`"),
+        (("--results", "results/edct", "--remove-former"), "--remove-former belongs to `cfeval verify [DIR]`"),
         (("params.yaml", "--calls", "c.zip"), "--calls belongs to `cfeval verify --results FOLDER`"),
-        (("edct", "--failed-edits", "0.1"), "--failed-edits belongs to `cfeval verify --results FOLDER`"),
-        (("none.zip",), "none.zip: neither a study (edct, vce, cvqa) nor the file of an audit bundle"),
-        (("edct", "params.yaml"), "params.yaml: a bundle is checked alone"),
+        (("--name", "x", "--failed-edits", "0.1"), "--failed-edits belongs to `cfeval verify --results FOLDER`"),
+        (("none.zip",), "none.zip: no such folder; `cfeval init none.zip` makes a study"),
+        (("edct",), "edct: no such folder; to choose an evaluation, write --evaluation edct"),
     ],
 )
 def test_an_option_of_another_use_is_refused_in_one_line(

@@ -21,7 +21,7 @@ def params(tmp_path: Path) -> Path:
 
 
 def test_every_step_is_shown_and_the_images_are_kept(cfeval: Run, params: Path, photo: Path, tmp_path: Path) -> None:
-    arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
+    arguments = ("--vlm", "m", "-C", params.parent, "--out", tmp_path / "out")
     status, out, err = cfeval("try", photo, "What is it?", *arguments)
     assert status == 0, err
     steps = ["question", "answer", "explanation", "cited concept", "edit", "new answer", "new explanation", "verdict"]
@@ -36,9 +36,7 @@ def test_every_step_is_shown_and_the_images_are_kept(cfeval: Run, params: Path, 
 def test_a_failure_is_shown_as_what_it_is(cfeval: Run, photo: Path, tmp_path: Path) -> None:
     refusing = changed("edct.vlms.m", {"plugin": "mock", "statuses": {"try": "refused"}})
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(refusing))
-    status, out, _ = cfeval(
-        "try", photo, "What?", "--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path
-    )
+    status, out, _ = cfeval("try", photo, "What?", "--vlm", "m", "-C", tmp_path, "--out", tmp_path)
     assert status == 0
     assert "not scored: refused at baselines (mock)" in out
     assert not (tmp_path / "counterfactual.png").exists()
@@ -50,7 +48,7 @@ def test_a_writer_or_judge_that_gives_nothing_to_use_is_one_line_and_status_2(
 ) -> None:
     silent = changed(f"edct.{section}", {"plugin": "mock", "statuses": {"try": "unparsable"}})
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(silent))
-    arguments = ("--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    arguments = ("--vlm", "m", "-C", tmp_path, "--out", tmp_path / "out")
     status, out, err = cfeval("try", photo, "What?", *arguments)
     assert status == 2
     assert "not scored: unparsable" in out
@@ -63,7 +61,7 @@ def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Pa
     verifier = {"plugin": "localised", "mask": {"plugin": "difference", "most": 1}}
     gate = {"plugin": "gated", "editor": {"plugin": "mock"}, "verifier": verifier, "unsure": "accept"}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
-    arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    arguments = ("--vlm", "m", "--editor", "gate", "-C", tmp_path, "--out", tmp_path / "out")
     status, out, err = cfeval("try", photo, "What is it?", *arguments)
     assert status == 0, err
     assert "verdict" in out
@@ -72,7 +70,7 @@ def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Pa
 def test_a_gate_around_an_editor_of_drawn_scenes_is_refused_at_once(cfeval: Run, photo: Path, tmp_path: Path) -> None:
     gate = {"plugin": "gated", "editor": {"plugin": "scene"}, "verifier": {"plugin": "reader"}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
-    arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    arguments = ("--vlm", "m", "--editor", "gate", "-C", tmp_path, "--out", tmp_path / "out")
     status, _, err = cfeval("try", photo, "What is it?", *arguments)
     assert (status, "needs a scene record" in err) == (2, True)
 
@@ -80,7 +78,7 @@ def test_a_gate_around_an_editor_of_drawn_scenes_is_refused_at_once(cfeval: Run,
 def test_what_a_model_says_is_not_read_as_markup(cfeval: Run, photo: Path, tmp_path: Path) -> None:
     hostile = changed("edct.vlms.m", {"plugin": "mock", "replies": ["[red]x[/red] \u001b[2J"]})
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(hostile))
-    _, out, _ = cfeval("try", photo, "What?", "--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path)
+    _, out, _ = cfeval("try", photo, "What?", "--vlm", "m", "-C", tmp_path, "--out", tmp_path)
     assert "[red]x[/red]" in out
     assert "\u001b" not in out
 
@@ -90,10 +88,10 @@ def test_a_plugin_with_a_wrong_option_is_named_and_one_that_is_not_used_does_not
 ) -> None:
     wrong = changed("edct.judges.k", {"plugin": "mock", "treshold": 1})
     params.write_text(yaml.safe_dump(wrong))
-    arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
+    arguments = ("--vlm", "m", "-C", params.parent, "--out", tmp_path / "out")
     status, _, err = cfeval("try", photo, "What is it?", *arguments, "--judge", "k")
     assert status == 2
-    assert f"{params}: edct.judges.k: unknown option 'treshold' of 'mock'" in err
+    assert "params.yaml: edct.judges.k: unknown option 'treshold' of 'mock'" in err
     assert cfeval("try", photo, "What is it?", *arguments)[0] == 0
 
 
@@ -110,7 +108,7 @@ def test_a_wrong_argument_is_one_line(
     cfeval: Run, params: Path, photo: Path, arguments: tuple[str, ...], complaint: str
 ) -> None:
     words = [str(photo) if word == "PHOTO" else word for word in arguments]
-    status, _, err = cfeval("try", *words, "--params", params, "--out", photo.parent / "out")
+    status, _, err = cfeval("try", *words, "-C", params.parent, "--out", photo.parent / "out")
     assert status == 2
     assert complaint in err
     assert not (photo.parent / "out").exists()
@@ -147,7 +145,7 @@ def test_an_own_model_gets_the_plugins_of_the_table_that_it_is_in(
     block = {"dataset": ["d"], "vlm": ["mine"], "writer": ["v"], "editor": ["g"], "judge": ["k"], **tables}
     study["edct"]["tables"]["table2"] = [block]
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
-    options = ("--vlm", "mine", *given, "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    options = ("--vlm", "mine", *given, "-C", tmp_path, "--out", tmp_path / "out")
     status, _, err = cfeval("try", photo, "What is it?", *options)
     assert (status, used in err) == ((0, False) if used == "own writer, own judge" else (2, True)), err
 
@@ -158,7 +156,7 @@ def test_a_model_that_is_asked_by_batches_is_asked_at_once(
     monkeypatch.setenv(KEY_ENV, CANARY)
     with loopback() as server:
         study = study_params(tmp_path, server.openai, {"model": "vlm", "provider": "openai", "batch": True})
-        arguments = ("--vlm", "m", "--params", written(tmp_path, study), "--out", tmp_path / "out")
+        arguments = ("--vlm", "m", "-C", written(tmp_path, study).parent, "--out", tmp_path / "out")
         status, out, err = cfeval("try", photo, "What is it?", *arguments)
         assert status == 0, err
         assert (server.desk.submissions, len(server.log)) == (0, 4), out

@@ -92,7 +92,7 @@ def test_the_overlay_for_a_run_offline_is_what_it_says() -> None:
 @pytest.fixture
 def tried(cfeval: Run, photo: Path, tmp_path: Path) -> Any:
     def run(content: dict[str, Any], *more: str) -> tuple[int, str, str]:
-        arguments = ("--vlm", "m", "--params", written(tmp_path, content), "--out", tmp_path / "out")
+        arguments = ("--vlm", "m", "-C", written(tmp_path, content).parent, "--out", tmp_path / "out")
         status, out, err = cfeval("try", photo, "What is it?", *arguments, *more)
         assert CANARY not in out + err
         return status, out, err

@@ -43,7 +43,19 @@ SAMPLED = 4
 
 def built(out: Path) -> str:
     """Build the bundle of the default study; what the command says."""
-    command = [sys.executable, "-m", "cfeval.cli", "audit", "build", "--out", str(out), "--date", DAY, "edct"]
+    command = [
+        sys.executable,
+        "-m",
+        "cfeval.cli",
+        "audit",
+        "build",
+        "--out",
+        str(out),
+        "--date",
+        DAY,
+        "--evaluation",
+        "edct",
+    ]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     if "run the study" in done.stderr:
         pytest.fail(f"the default study is not finished: make demo first ({done.stderr.strip()[-200:]})")

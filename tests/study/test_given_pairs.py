@@ -165,6 +165,6 @@ def test_a_study_of_given_pairs_alone_goes_from_an_empty_folder_to_the_report(tm
     shutil.rmtree(tmp_path / "results")
     shutil.rmtree(tmp_path / ".cfeval")
     cfeval("cache", "import", str(archive))
-    cfeval("run", "--overlay", "offline")
+    cfeval("run", "--params", "offline")
     assert len(server.log) == asked
     assert (tmp_path / results / "tables/edct_pairs.csv").read_text() == kept

@@ -91,7 +91,7 @@ def test_a_file_of_questions_needs_no_question(cfeval: Run, place: Path) -> None
 def test_dvcs_files_name_the_results_of_the_study(cfeval: Run, place: Path) -> None:
     started(cfeval, "--dvc", "--name", "first")
     stages = yaml.safe_load((place / "my study/dvc.yaml").read_text())["stages"]
-    assert stages["edct"]["cmd"] == "cfeval run --yes && cfeval verify edct --remove-former"
+    assert stages["edct"]["cmd"] == "cfeval run --yes && cfeval verify --evaluation edct --remove-former"
     assert stages["edct"]["deps"] == ["params.yaml", "../photos"]
     assert {"results/first/edct/scores": {"persist": True}} in stages["edct"]["outs"]
     assert "no_scm" in (place / "my study/.dvc/config").read_text()
@@ -105,7 +105,7 @@ def test_dvcs_files_name_the_results_of_the_study(cfeval: Run, place: Path) -> N
         (["--images", "photos", "--question", "?"], "give --model PROVIDER/MODEL"),
         (["--images", "none", "--question", "?", "--model", MODEL], "none: no such file or folder"),
         (["--images", "photos", "--question", "?", "--model", "gpt"], "gpt: whose model is it? Write PROVIDER/MODEL"),
-        (["--images", "photos", "--question", "?", "--model", "vllm/m"], "vllm has no address of its own"),
+        (["--images", "photos", "--question", "?", "--model", "other/m"], "other has no address of its own"),
         (["--study", "vce", "--images", "photos"], "photos: 0 folders of classes, and two are needed"),
     ],
 )

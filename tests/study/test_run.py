@@ -95,10 +95,10 @@ def test_of_several_evaluations_the_page_of_the_one_that_is_named_is_shown(cfeva
 
 
 def test_an_overlay_is_found_by_its_name(cfeval: Run, study: Path) -> None:
-    status, out, _ = cfeval("run", "mine", "--print", "--overlay", "offline")
+    status, out, _ = cfeval("run", "mine", "--print", "--params", "offline")
     assert status == 0
     assert "workflow/params/offline.yaml" in out
-    assert "those that do: audit, " in cfeval("run", "mine", "--overlay", "oflline")[2]
+    assert "did you mean 'offline'? allowed: audit, " in cfeval("run", "mine", "--params", "oflline")[2]
 
 
 def test_an_overlay_of_a_named_study_has_results_of_its_own() -> None:
@@ -206,7 +206,7 @@ def test_a_command_that_lacks_a_package_names_its_extra(cfeval: Run, monkeypatch
     def lacking(*_: object) -> None:
         raise ModuleNotFoundError("no dvc", name="dvc.repo")
 
-    monkeypatch.setattr(run, "inside", lacking)
+    monkeypatch.setattr(run, "study_in", lacking)
     status, _, err = cfeval("run")
     assert (status, err) == (
         2,

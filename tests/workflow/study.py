@@ -171,7 +171,7 @@ class Study:
 
     def is_verified(self, *options: str) -> bool:
         """Whether all that lies there is what would be made now, by the command that DVC's stages end with."""
-        return self.try_("cfeval", "verify", "edct", *options).returncode == 0
+        return self.try_("cfeval", "verify", "--evaluation", "edct", *options).returncode == 0
 
     def params(self) -> Any:
         """What params.yaml says."""

@@ -61,7 +61,7 @@ def changed(study: Study, **changes: Any) -> Study:
 def test_the_study_runs_and_is_what_would_be_made(finished: Study) -> None:
     assert json.loads((finished.home.parent / "jobs.json").read_text()) == EVERYTHING
     assert finished.stale(targets=("cvqa",)) == {}
-    assert "results/cvqa: fine; " in finished.run("cfeval", "verify", "cvqa")
+    assert "results/cvqa: fine; " in finished.run("cfeval", "verify", "--evaluation", "cvqa")
     assert "programs" in finished.table("cvqa_table7.csv")
 
 
@@ -69,7 +69,7 @@ def test_a_study_that_builds_no_set_any_more_keeps_none(finished: Study, copy: C
     study = changed(copy(finished), builds={}, conditions=CVQA["conditions"][:1])
     ran = study.jobs("snakemake", "--", "cvqa")
     assert ran.keys() <= TABLES.keys()
-    study.run("cfeval", "verify", "cvqa", "--remove-former")
+    study.run("cfeval", "verify", "--evaluation", "cvqa", "--remove-former")
     assert [name for name in study.results("results/cvqa/questions") if "built" in name] == []
     assert study.results("results/cvqa/drafts") == {}
     assert study.nothing_to_do("--", "cvqa")

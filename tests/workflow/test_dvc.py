@@ -116,7 +116,7 @@ def test_what_is_edited_while_dvc_reproduces_gets_no_hash(study: Study) -> None:
     (study.root / ".dvc/tmp/rwlock").write_text("")
     assert study.try_("dvc", "repro").returncode != 0
     assert "rwlock" in study.run("cfeval", "doctor")
-    assert "nothing to mend" in study.run("cfeval", "doctor")
+    assert "Nothing to clean up" in study.run("cfeval", "doctor")
     assert study.jobs("dvc", "repro")["verdicts"] >= 1
 
 

@@ -24,7 +24,7 @@ def test_an_overlay_has_results_of_its_own_which_can_be_verified(study: Study, f
     assert (ran["baselines"], ran["verdicts"]) == (1, 1)
     assert study.results("results/edct") == finished.results("results/edct")
     assert study.stale("--configfile", file) == study.stale() == {}
-    assert study.is_verified("--overlay", file)
+    assert study.is_verified("--params", file)
     assert study.is_verified()
     assert yaml.safe_load((study.root / "results/quick/params.yaml").read_text())["shards"] == 1
     there = VERDICT.replace("results/", "results/quick/").replace("/j/000", "/k")
@@ -33,7 +33,7 @@ def test_an_overlay_has_results_of_its_own_which_can_be_verified(study: Study, f
     study.run("cp", "-a", "results/edct/verdicts", copied)
     assert study.stale("--configfile", file)[there], "results copied from the default's are not taken for these"
     (study.root / file).write_text((study.root / file).read_text().replace("shards: 1", "shards: 3"))
-    assert not study.is_verified("--overlay", file)
+    assert not study.is_verified("--params", file)
     assert study.nothing_to_do()
 
 

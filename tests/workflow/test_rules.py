@@ -86,7 +86,9 @@ def test_dvc_keeps_just_the_folders_that_a_stage_makes_and_git_the_small_ones(
         assert (how.get("cache", True) is False) == path.startswith((f"{root}/tables", f"{root}/figures"))
     command = " ".join(STAGES[stage]["cmd"].split())
     study = root.rpartition("/")[2]
-    assert re.fullmatch(rf"snakemake .*-- {study} && cfeval verify {study}( --overlay \S+)? --remove-former", command)
+    assert re.fullmatch(
+        rf"snakemake .*-- {study} && cfeval verify --evaluation {study}( --params \S+)? --remove-former", command
+    )
 
 
 def test_metrics_and_plots_are_made_by_a_job(jobs: list[dict[str, Any]]) -> None:

@@ -24,5 +24,5 @@ def test_a_run_without_a_score_says_so_last_and_is_not_verified(tmp_path: Path) 
     told = f"edct: nothing was scored, so there is no result; of {ITEMS} items and edits none has a score: "
     line = ended.stderr.splitlines()[-1]
     assert (ended.returncode, line.startswith(f"cfeval: {told}{ITEMS} × edit_invalid at counterfactuals")) == (2, True)
-    verified = study.try_("cfeval", "verify", "edct")
+    verified = study.try_("cfeval", "verify", "--evaluation", "edct")
     assert (verified.returncode, told in verified.stderr) == (2, True)

@@ -8,10 +8,9 @@ from typing import Any
 from cfeval.audit.fits import unfit, unknown_classes
 from cfeval.config import Params, load, named, parse
 from cfeval.core import registry
-from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.errors import InputError, ParamsError, PluginError
+from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.core.registry import Used
-from cfeval.core.roots import PARAMS
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.edct.config import FAMILIES, used_by_edct
@@ -49,10 +48,11 @@ def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) ->
     return found
 
 
-def run(params: ParamsFiles = None) -> None:
+def run(folder: Folder = Path(), params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plugin and its options, before anything runs."""
-    files = params or [PARAMS]
-    checked = check_plugins(load(*files), named(files))
+    with study_in(folder, params) as files:
+        checked = check_plugins(load(*files), named(files))
+        missing = missing_packages(checked, named(files))
     conditions = []
     if checked.edct:
         pairs = len(checked.edct.pair_conditions())
@@ -70,7 +70,7 @@ def run(params: ParamsFiles = None) -> None:
             f"{len(checked.cvqa.builds_asked())} sets to build"
         )
     print(f"{named(files)}: fine; {'; '.join(conditions)}")
-    for study, fault in missing_packages(checked, named(files)).items():
+    for study, fault in missing.items():
         print(f"{study} cannot run here: {fault}")
 
 

@@ -5,7 +5,6 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -18,11 +17,10 @@ from cfeval.audit import machine
 from cfeval.audit.components import FAMILIES_OF, missing_files, used
 from cfeval.audit.fits import unfit, unknown_classes
 from cfeval.audit.probe import probes, send
-from cfeval.audit.whole import Studies
 from cfeval.config import Params, load, read
 from cfeval.core import registry, run_locks
-from cfeval.core.cli_options import ParamsFiles
-from cfeval.core.errors import CfevalError, InputError, nearest
+from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.folder import Evaluations, Folder, ParamsFiles, check_evaluations, study_in
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.core.roots import PARAMS
 from cfeval.edct.files import conversation_prompts
@@ -96,8 +94,8 @@ def _start(looking: _Looking) -> threading.Thread:
 
 
 def run(
-    studies: Studies = None,
-    folder: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
+    folder: Folder = Path(),
+    evaluation: Evaluations = None,
     params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long to wait for checks; slower ones are said.")] = SECONDS,
@@ -110,28 +108,29 @@ def run(
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
     Every plugin that the tables use is examined: nothing is paid for but by --probe, no weights are read. Where a file
     is laid over params.yaml, only the studies that it names are looked at, if it names any. Ends with status 2 where
-    something will not work. Without a parameter file in the folder it only mends.
+    something will not work.
     """
-    _mend(folder, dry_run)
-    if params or (folder / PARAMS).is_file():
-        files = params or [folder / PARAMS]
-        loaded, wanted = load(*files), _wanted(studies, files)
+    check_evaluations(evaluation)
+    if _clean_up(folder, dry_run):
+        if not (folder / PARAMS).is_file():
+            return  # the folder of a workflow that takes in ours: locks, and no study to look at
+    elif (folder / PARAMS).is_file():
+        print("Nothing to clean up")
+    with study_in(folder, params) as files:
+        loaded = load(*files)
         if probe and loaded.calls.offline:
             raise InputError("--probe sends requests, but calls.offline is set; leave one of them out")
-        with chdir(folder):
-            diagnose_all(loaded, wanted, seconds, every=True, probe=probe)
+        diagnose_all(loaded, _wanted(evaluation, files), seconds, every=True, probe=probe)
 
 
 def _wanted(studies: Sequence[str] | None, files: Sequence[Path]) -> list[str]:
     """The studies to look at: those named, else those that the files laid over the first one name, else all."""
-    for study in studies or ():
-        if study not in FAMILIES_OF:
-            raise InputError(f"unknown study '{study}'; {nearest(study, FAMILIES_OF)}")
     laid_over = [study for study in FAMILIES_OF if any(study in (read(file) or {}) for file in files[1:])]
     return list(studies or laid_over or FAMILIES_OF)
 
 
-def _mend(folder: Path, dry_run: bool) -> None:
+def _clean_up(folder: Path, dry_run: bool) -> bool:
+    """Remove what an interrupted run left; return whether it left something."""
     found = list(run_locks.complaints(folder))
     for path, what in found:
         run = run_locks.runner(folder)
@@ -146,8 +145,7 @@ def _mend(folder: Path, dry_run: bool) -> None:
         else:
             run_locks.remove(path)
             print(f"{path}: {what}; removed")
-    if not found:
-        print("nothing to mend")
+    return bool(found)
 
 
 def diagnose_all(

@@ -14,9 +14,8 @@ from rich.table import Table
 from cfeval.audit.components import used
 from cfeval.config import Params, load, named
 from cfeval.core import registry
-from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.errors import CfevalError
-from cfeval.core.roots import PARAMS
+from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.cvqa.estimate import Pairs, cvqa_lines
 from cfeval.edct.config import Edct, used_by_edct
@@ -45,6 +44,7 @@ class Estimate:
 
 
 def run(
+    folder: Folder = Path(),
     params: ParamsFiles = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, for machines.")] = False,
 ) -> None:
@@ -54,8 +54,8 @@ def run(
     one that can be repaired must be. Calls that fail and are tried again come on top; items that end early (refused,
     no edit) save the later ones.
     """
-    files = params or [PARAMS]
-    estimate = _estimate(load(*files), named(files))
+    with study_in(folder, params) as files:
+        estimate = _estimate(load(*files), named(files))
     if as_json:
         print(json.dumps(_as_json(estimate), indent=2, ensure_ascii=False))
     else:

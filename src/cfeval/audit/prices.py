@@ -13,14 +13,15 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.config import load
-from cfeval.core.cli_options import ParamsFiles
-from cfeval.core.errors import PluginError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.core.files import write_text
+from cfeval.core.folder import ParamsFiles, study_in
 from cfeval.core.roots import PARAMS
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.prices import PLACE, Price, Prices, load_prices, read
-from cfeval.inference.remote.providers import PROVIDERS, get
+from cfeval.inference.remote.provider_table import PROVIDERS
+from cfeval.inference.remote.providers import checked_base_url, get
 
 TOKENS_PER_IMAGE = 1290
 """What an image made is taken to have, where it is charged by tokens: those of Gemini's at one megapixel
@@ -42,11 +43,19 @@ def run(
     .cfeval/prices.yaml. It is only read anew by --refresh, which replaces the lines of the same source and keeps all
     others, also where both name a model; comments are lost.
     """
-    file = load(*(params or [PARAMS])).calls.prices if params or PARAMS.is_file() else ""
+    file = _own_list(params)
     if refresh:
         print(_refreshed(Path(file) if file else PLACE, base_url))
     else:
         _show(load_prices(file))
+
+
+def _own_list(params: list[str] | None) -> str:
+    """The file that the study of this folder names; empty where there is no study, as prices can be shown anywhere."""
+    if not params and not PARAMS.is_file():
+        return ""
+    with study_in(Path(), params) as files:
+        return load(*files).calls.prices
 
 
 def _show(prices: Prices) -> None:
@@ -63,10 +72,14 @@ def _show(prices: Prices) -> None:
 
 def _refreshed(file: Path, base_url: str) -> str:
     """Write the lines of a server into the user's own list, and say so."""
-    said = get(Endpoint(base_url.rstrip("/")), "/models")
+    try:
+        base_url = checked_base_url(base_url)
+    except ValueError as error:
+        raise InputError(f"--base-url: {error}") from None
+    said = get(Endpoint(base_url), "/models")
     if isinstance(said, Fault):
         raise PluginError(f"{base_url}: {said.reason}; {file} is as it was")
-    source = f"{base_url.partition('://')[2].rstrip('/')}/models"
+    source = f"{base_url.partition('://')[2]}/models"
     found = dict(_published(said, source))
     if not found:
         raise PluginError(f"{base_url} publishes no prices; {file} is as it was")

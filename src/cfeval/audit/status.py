@@ -1,16 +1,19 @@
 """`cfeval status`: list outdated results and explain why."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cfeval.audit.whole import Name, Overlays, Studies, outdated, whole
+from cfeval.audit.whole import outdated, whole
+from cfeval.core.folder import Evaluations, Folder, Name, ParamsFiles, study_in
 
 
 def run(
-    studies: Studies = None,
-    overlay: Overlays = None,
+    folder: Folder = Path(),
+    evaluation: Evaluations = None,
+    params: ParamsFiles = None,
     name: Name = "",
     every: Annotated[bool, typer.Option("--all", help="Name every file, not only the first of each kind.")] = False,
 ) -> None:
@@ -18,8 +21,9 @@ def run(
 
     Ends with status 1 where there are such; nothing is changed.
     """
-    study = whole(overlay, name)
-    jobs = study.jobs(studies)
+    with study_in(folder, params) as files:
+        study = whole(files, name)
+        jobs = study.jobs(evaluation)
     wrong = outdated(jobs)
     told: Counter[tuple[str, str]] = Counter()
     for job in jobs:

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cfeval.audit.whole import STUDIES, whole
+from cfeval.audit.whole import whole
 from cfeval.core.errors import InputError
+from cfeval.core.folder import EVALUATIONS, check_evaluations, study_in
 
-_ANY, _STUDY = "For all", "cfeval verify STUDIES"
+_ANY, _STUDY = "For all", "cfeval verify [DIR]"
 _RESULTS, _BUNDLE = "cfeval verify --results FOLDER", "cfeval verify BUNDLE.zip"
 _DEFAULTS: dict[str, Any] = {"failed_edits": 0.0, "exams": "{}"}
 """What options are where they are not given; else empty."""
@@ -20,15 +21,22 @@ def _option(panel: str, text: str, *names: str, **more: Any) -> Any:
 
 def run(
     what: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[STUDIES | BUNDLE]", help="edct, vce, cvqa; or an audit bundle (ZIP)."),
-    ] = None,
+        Path,
+        typer.Argument(
+            metavar="DIR | BUNDLE",
+            show_default=False,
+            help="The study's folder (default: the current folder), or an audit bundle (ZIP).",
+        ),
+    ] = Path(),
     limit: Annotated[int, _option(_ANY, "How many faults to print.", min=0)] = 20,
-    overlay: Annotated[
-        list[Path] | None,
-        _option(_STUDY, "Parameters laid over params.yaml, as by --configfile; may be repeated.", "--overlay"),
+    evaluation: Annotated[
+        list[str] | None, _option(_STUDY, "Only edct, vce or cvqa; may be repeated. Default: all.", "--evaluation")
     ] = None,
-    name: Annotated[str, _option(_STUDY, "The study's name, as by --config name=NAME.", "--name")] = "",
+    params: Annotated[
+        list[str] | None,
+        _option(_STUDY, "Parameters laid over params.yaml, as in `cfeval run`; may be repeated.", "--params"),
+    ] = None,
+    name: Annotated[str, _option(_STUDY, "Name of the run with other parameters: results/NAME.", "--name")] = "",
     remove_former: Annotated[
         bool, _option(_STUDY, "Remove results of former parameters, where nobody changed them.", "--remove-former")
     ] = False,
@@ -85,7 +93,12 @@ def run(
     Ends with status 2 where something does not fit; then nothing is written or removed.
     """
     of: dict[str, dict[str, Any]] = {
-        _STUDY: {"overlay": overlay, "name": name, "remove_former": remove_former},
+        _STUDY: {
+            "evaluation": evaluation,
+            "params": params,
+            "name": name,
+            "remove_former": remove_former,
+        },
         _RESULTS: {
             "conditions": conditions,
             "calls": calls,
@@ -99,35 +112,31 @@ def run(
         },
         _BUNDLE: {"key": key, "signature": signature, "tsa_root": tsa_root},
     }
-    use = _use(what or [], results)
+    use = _use(what, results)
     for other in of.keys() - {use}:
         if given := [option for option, value in of[other].items() if value != _DEFAULTS.get(option) and value]:
             raise InputError(f"--{given[0].replace('_', '-')} belongs to `{other}`; leave it out, or name that")
     if use == _BUNDLE:
-        verify_bundle(Path((what or [""])[0]), key, signature, tsa_root, limit)
+        verify_bundle(what, key, signature, tsa_root, limit)
     elif results is not None:
         verify_results(results, limit, **of[_RESULTS])
     else:
         from cfeval.audit.records_check import verify_studies  # with what each use needs alone, it begins at once
 
-        study = whole(overlay, name)
-        verify_studies(study, what or [one for one in STUDIES if getattr(study.params, one)], limit, remove_former)
+        check_evaluations(evaluation)
+        with study_in(what, params) as files:
+            study = whole(files, name)
+            all_of_them = [one for one in EVALUATIONS if getattr(study.params, one)]
+            verify_studies(study, evaluation or all_of_them, limit, remove_former)
 
 
-def _use(what: list[str], results: Path | None) -> str:
-    """What is to be checked; InputError where it is nothing, or several things."""
-    if results is not None:
-        if what:
-            raise InputError(
-                f"{what[0]}: with --results, neither studies nor a bundle are named; leave one of them out"
-            )
-        return _RESULTS
-    bundle = next((one for one in what if one not in STUDIES), "")
-    if bundle and not Path(bundle).is_file():
-        raise InputError(f"{bundle}: neither a study ({', '.join(STUDIES)}) nor the file of an audit bundle")
-    if bundle and len(what) > 1:
-        raise InputError(f"{bundle}: a bundle is checked alone; leave the other names out")
-    return _BUNDLE if bundle else _STUDY
+def _use(what: Path, results: Path | None) -> str:
+    """What is to be checked; InputError where it is several things."""
+    if results is None:
+        return _BUNDLE if what.is_file() else _STUDY
+    if what != Path():
+        raise InputError(f"{what}: --results names a folder already; leave one of them out")
+    return _RESULTS
 
 
 def verify_results(results: Path, limit: int, **options: Any) -> None:

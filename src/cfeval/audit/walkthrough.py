@@ -15,10 +15,10 @@ from rich.text import Text
 
 from cfeval.config import edct_of, load, named
 from cfeval.core import registry
-from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.config import Calls, Spec
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.files import write_bytes
+from cfeval.core.folder import ParamsFiles, study_in
 from cfeval.core.images import Image, import_image
 from cfeval.core.progress import track
 from cfeval.core.records import StageResult, Status
@@ -153,7 +153,8 @@ def run(
     a score because writer or judge gave nothing that could be used ends the command with status 2.
     """
     names = {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}
-    tried = _tried(image, question, names, params or [PARAMS], offline, lambda stage, results: track(results, 1, stage))
+    with study_in(Path(), params) as files:
+        tried = _tried(image, question, names, files, offline, lambda stage, results: track(results, 1, stage))
     write_bytes(out / "original.png", tried.original.png)
     shown = list(tried.steps.items())
     if tried.counterfactual:

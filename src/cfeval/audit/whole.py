@@ -8,27 +8,19 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from cfeval.audit.command import command, snakemake
 from cfeval.audit.components import check_plugins
 from cfeval.config import Params, merged, named, parse, read
-from cfeval.core.errors import InputError, nearest
+from cfeval.core.errors import InputError
+from cfeval.core.folder import check_evaluations
 from cfeval.core.record import outputs_of, record_of, steps
 from cfeval.core.roots import PARAMS, root_of
 
-STUDIES = ("edct", "vce", "cvqa")
 JOBS = "CFEVAL_JOBS"
 """The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py)."""
 NOT_MADE = "not made yet"
-Overlays = Annotated[
-    list[Path] | None,
-    typer.Option("--overlay", help="Parameters laid over params.yaml, as by --configfile; may be repeated."),
-]
-Name = Annotated[str, typer.Option("--name", help="The study's name, as by --config name=NAME.")]
-Studies = Annotated[list[str] | None, typer.Argument(help="Which studies: edct, vce, cvqa; empty: all.")]
 
 
 @dataclass(frozen=True)
@@ -79,8 +71,7 @@ class Whole:
         Raises:
             InputError: there is no such study, or the workflow refuses to run; its own line says why.
         """
-        if unknown := [study for study in studies or () if study not in STUDIES]:
-            raise InputError(f"unknown study '{unknown[0]}'; {nearest(unknown[0], STUDIES)}")
+        check_evaluations(studies)
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder, "jobs.json")
             more = ["--dry-run", "--quiet", "all", "--", *(studies or ["all"])]
@@ -138,13 +129,8 @@ def outdated(jobs: Iterable[Job]) -> dict[str, str]:
     return found
 
 
-def whole(overlays: Sequence[Path] | None = None, name: str = "") -> Whole:
-    """The study of params.yaml in this folder, with others laid over; ParamsError where it cannot be used."""
-    return whole_of([PARAMS, *(overlays or ())], name)
-
-
-def whole_of(files: Sequence[Path], name: str = "") -> Whole:
-    """The study of some parameter files, each laid over those before it.
+def whole(files: Sequence[Path] = (PARAMS,), name: str = "") -> Whole:
+    """The study of this folder: of its params.yaml, with each further file laid over those before it.
 
     Its results lie in `results` where the parameters are those of params.yaml in this folder; see `roots.root_of`.
 

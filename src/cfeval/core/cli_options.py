@@ -35,10 +35,6 @@ def existing(path: Path) -> Path:
 
 Out = Annotated[Path, typer.Option("--out", callback=writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
-ParamsFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--params", help="Parameter file (params.yaml); several are merged in order, as by --configfile."),
-]
 PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
 Shards = Annotated[
     int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")

@@ -14,7 +14,8 @@ import difflib
 import errno
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 _UNWRITABLE = {
     errno.ENOSPC: "the disk is full; free some space and run the command again",
@@ -33,8 +34,41 @@ _SHOWN = 60
 """More names than that are no longer listed."""
 
 
+_HIDDEN = "[hidden]"
+_USER = re.compile(r"(://)[^\s'\"]*@")
+_KEY = re.compile(r"([?&#;][\w.%-]*(?:key|token|secret|passw|pwd|auth|sig|cred)[\w.%-]*=)[^\s'\"&#]*", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """A text without the users, passwords and keys of the addresses in it."""
+    return _KEY.sub(rf"\1{_HIDDEN}", _USER.sub(rf"\1{_HIDDEN}@", text))
+
+
+def shown(value: Any) -> str:
+    """A value of the user's as a message repeats it: without keys, and without what an address may hold beside a host.
+
+    A value may be a whole address, whose password may hold anything: from its scheme on it is left out.
+    """
+    if isinstance(value, str):
+        scheme, colon, rest = value.partition("://")
+        bare = "" if colon else ":" in value and "@" in value  # an address without http://
+        return repr(f"{scheme[:9]}{colon}{_HIDDEN}" if re.search(r"[@?#=%\\\s]", rest) else _HIDDEN if bare else value)
+    if isinstance(value, Mapping):
+        pairs = (f"{shown(key)}: {_HIDDEN if is_secret(str(key)) else shown(its)}" for key, its in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(shown, value))}]"
+    return without_secrets(repr(value))
+
+
 class CfevalError(Exception):
-    """An error whose text is one line for the user: what, where, what is allowed, what to do."""
+    """An error whose text is one line for the user: what, where, what is allowed, what to do.
+
+    No address in it keeps a user, a password or a key.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_secrets(each) if isinstance(each, str) else each for each in args))
 
 
 class InputError(CfevalError):
@@ -83,6 +117,8 @@ def is_secret(key: str) -> bool:
 
 def no_name(text: str) -> str:
     """What is wrong with a name that cannot be part of a file's name, and one like it that can."""
+    if shown(text) != repr(text):
+        return f"the name {shown(text)} is an address; a name has letters, digits, '.', '_' and '-'"
     like = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")
     fault = "has a space" if " " in text else "is no file name"
     rule = "letters, digits, '.', '_' and '-', a letter or digit first"

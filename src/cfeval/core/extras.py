@@ -55,6 +55,15 @@ def advice(package: str, module: str = "") -> str:
     return f"pip install 'cfeval[{(own or found)[0]}]'" if found or own else UNKNOWN
 
 
+def installed(extra: str) -> bool:
+    """Whether the first package of an extra is installed."""
+    package = {"google": "google.genai"}.get(extra, EXTRAS[extra][0])
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package above it
+        return False
+
+
 def require(package: str) -> None:
     """ModuleNotFoundError, with what to do, where a package is not installed."""
     if find_spec(package) is None:

@@ -49,6 +49,14 @@ class Plugin(PluginOptions):
         """What it holds while it runs; nothing beside a processor core."""
         return Resources()
 
+    def sends_to(self) -> str | None:
+        """The address that it sends to itself, or in words whose; None: it sends nothing out of this process."""
+        return f"an address that the plugin of {type(self).__module__} does not tell" if self.resources().api else None
+
+    def texts_only(self) -> tuple[Component, ...]:
+        """Those of its components that it gives texts and never an image: none."""
+        return ()
+
     def dependencies(self) -> tuple[str, ...]:
         """The files that its results depend on, without its components': its fields of `file` and `folder`."""
         named = ((end, str(path)) for end, path in self._marked("file") if path)

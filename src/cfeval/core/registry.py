@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cfeval.core import extras
-from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest
+from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest, shown
 
 _OWN = "cfeval"
 GROUP = "cfeval."
@@ -84,6 +84,15 @@ class Demand:
     what: str
     datasets: tuple[str, ...]
     met: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """Who is sent something: an `address`, or in words whose it is; the model there; whether images go to it."""
+
+    address: str
+    model: str
+    images: bool
 
 
 Component = tuple[str, Mapping[str, Any]]
@@ -172,6 +181,27 @@ def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[s
     if None not in said:
         return tuple(call for calls in said for call in calls)
     return tuple(call for part, its in plugin.components() for call in estimate_calls(part, its, protocols))
+
+
+def recipients(
+    family: str, spec: Mapping[str, Any], protocols: Collection[str] = (), images: bool = True
+) -> Iterator[Recipient]:
+    """Who outside this process a plugin and its components send to.
+
+    Args:
+        family: the plugin's.
+        spec: its name and options.
+        protocols: under which it is used.
+        images: whether it is given images itself.
+    """
+    plugin = _plugin(family, spec)
+    address = plugin.sends_to()
+    if address is not None:
+        yield Recipient(address, str(getattr(plugin, "model", spec["plugin"])), images)
+    blind = list(_asked(plugin, "texts_only", protocols))
+    for part, its in plugin.components():
+        seen = images and not (blind and all((part, its) in parts for parts in blind))
+        yield from recipients(part, its, protocols, seen)
 
 
 def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:
@@ -267,7 +297,7 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
     name = str(spec.get("plugin"))
     offers = _offered().get(family, {}).get(name, [])
     if not offers:
-        raise ParamsError(f"{where}: unknown {family} plugin '{name}'; {nearest(name, names(family))}")
+        raise ParamsError(f"{where}: unknown {family} plugin {shown(name)}; {nearest(name, names(family))}")
     if len(offers) > 1:
         both = " and ".join(sorted(map(_distribution, offers)))
         raise ParamsError(f"{where}: {both} offer a {family} plugin '{name}'; uninstall one")
@@ -320,14 +350,15 @@ def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str
         fault = first["msg"].removeprefix("Value error, ")
         if not key:  # of several options together
             raise ParamsError(f"{where}: options of '{name}': {fault}") from None
-        raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}, but got {first['input']!r}") from None
+        got = "" if key == "base_url" else f", but got {shown(first['input'])}"
+        raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}{got}") from None
 
 
 def _unknown(key: str, name: str, kind: type[PluginOptions]) -> str:
     """What to say of an option that a plugin does not have; a key that was given is not repeated."""
     if is_secret(key):
         return f"'{key}' of '{name}': {NO_SECRETS}"
-    return f"unknown option '{key}' of '{name}'; {nearest(key, kind.model_fields)}"
+    return f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from cfeval.core.images import Image
 from cfeval.core.plugin import Plugin, component
 from cfeval.core.record import uses
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic
+from cfeval.core.registry import CallEstimate, Component, Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 
@@ -249,6 +249,10 @@ class ChatPlugin(Plugin):
     @abstractmethod
     def forms(self, protocol: str = "") -> Sequence[PromptTemplate[Any]]:
         """What is asked of the model, one after the other."""
+
+    def texts_only(self, protocol: str = "") -> tuple[Component, ...]:
+        """The chat model, where no form shows it an image."""
+        return () if any(form.seen for form in self.forms(protocol)) else self.components()
 
     def prompt(self, form: PromptTemplate[T]) -> Prompt[T]:
         """A form with its templates; `max_tokens` of the model's options comes before the form's."""

@@ -9,16 +9,23 @@ from typing import Annotated, Literal
 
 import typer
 
+from cfeval.audit.recipients import recipient_lines
+from cfeval.config import load
+from cfeval.core import extras
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
+from cfeval.core.roots import PARAMS
 from cfeval.study import texts
-from cfeval.study.models import Model, model, roles
+from cfeval.study.models import LOCAL_EDITOR, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
 
 Evaluation = Literal["edct", "vce", "cvqa"]
 CLASSIFIER = "timm/resnet50.a1_in1k"
 """The classifier that a new study of one explains where none is named."""
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
+_HELPERS = ("writer", "editor", "gate", "verifier", "judge")
+_SERVES = {"gate": "writer", "verifier": "judge"}
+"""Roles that another one's model fills where no option names theirs."""
 _PATHS = ("path", "questions", "images")
 """Options of sources that name files or folders."""
 
@@ -37,14 +44,21 @@ def run(
     ] = None,
     model_: Annotated[
         list[str] | None,
-        typer.Option("--model", help="Model to test, as PROVIDER/MODEL or PROVIDER/MODEL@URL; may be repeated."),
+        typer.Option(
+            "--model", help="Model to test, such as ollama/llava, as PROVIDER/MODEL or PROVIDER/MODEL@URL; repeatable."
+        ),
     ] = None,
     provider: Annotated[str, typer.Option(help="Provider of the models to test, where their names have none.")] = "",
     base_url: Annotated[str, typer.Option(help="Their address, such as http://localhost:8000/v1.")] = "",
     writer: Annotated[
-        str, typer.Option(help="Who writes the edits; as --model. Empty: the provider's default, or OpenRouter's.")
+        str,
+        typer.Option(
+            help="Who writes the edits; as --model. Empty: a local model itself, else its provider's or OpenRouter's."
+        ),
     ] = "",
-    editor: Annotated[str, typer.Option(help="Who edits images; as --model, or bfl/MODEL.")] = "",
+    editor: Annotated[
+        str, typer.Option(help="Who edits images: openrouter/MODEL, openai/MODEL, bfl/MODEL, diffusers/OWNER/NAME …")
+    ] = "",
     gate: Annotated[
         str, typer.Option(help="Who must see an edit before it counts; as --model. Empty: the writer, if named.")
     ] = "",
@@ -66,17 +80,21 @@ def run(
     asked = _Asked(sys.stdin.isatty())
     given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
     keys: list[str] = []
+    notes: list[str] = []
+    keyed: list[Model] = []
     if study == "vce":
         folder_of_images = asked.images(images)
         source = _beside({"plugin": "folder", "path": str(folder_of_images)}, place)
         params = _vce(named, source, model_ or [CLASSIFIER], folder_of_images, items or ITEMS["vce"])
     else:
         source = _beside(asked.source(study, images, question, questions), place)
-        targets = asked.targets(model_ or [], provider, base_url)
+        targets = {key: one.seen_from(place) for key, one in asked.targets(model_ or [], provider, base_url).items()}
         keyed = list(targets.values())
         if study == "edct":
-            by = roles(keyed, given)
-            keyed += [by.writer, by.editor, by.gate, by.verifier, by.judge]
+            by = roles(keyed, given, asked.hosted_helpers(keyed[0], given))
+            by = Roles(**{role: one.seen_from(place) for role, one in vars(by).items()})
+            keyed += by.all()
+            notes = _notes(targets, by)
             params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"])
         else:
             cut = {"items": items} if items else {}
@@ -84,7 +102,8 @@ def run(
         keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
     data = [source[key] for key in _PATHS if key in source]
     _write(place, named, study, params, keys, data if dvc else None)
-    _tell(folder, keys)
+    notes += _packages(keyed)
+    _tell(folder, keys, [*notes, *recipient_lines(load(place / PARAMS))])
 
 
 class _Asked:
@@ -120,6 +139,16 @@ class _Asked:
             number = sum(key == one.name or key.startswith(f"{one.name}-") for key in named)
             named[f"{one.name}-{number + 1}" if one.name in named else one.name] = one
         return named
+
+    def hosted_helpers(self, target: Model, given: Mapping[str, str]) -> bool:
+        """Whether helpers that no option names are hosted ones although the model under test is local."""
+        open_roles = [role for role in _HELPERS if not given[role] and not given.get(_SERVES.get(role, ""), "")]
+        if not self.terminal or not stays_local(target) or not open_roles:
+            return False
+        print(f"{target.model} is local. Not named yet: {', '.join(open_roles)}.")
+        editor = f"; {LOCAL_EDITOR.name} edits, which needs a GPU" if "editor" in open_roles else ""
+        local = f"Keep them local, too? Then the model checks and judges itself{editor}. Else models at OpenRouter "
+        return not typer.confirm(f"{local}receive images and texts.", default=True)
 
     def _ask(self, what: str, option: str) -> str:
         if not self.terminal:
@@ -197,9 +226,23 @@ def _write(
     keep_schema(place)
 
 
-def _tell(folder: Path, keys: Sequence[str]) -> None:
+def _notes(targets: Mapping[str, Model], by: Roles) -> list[str]:
+    """What to know about the models that a study uses beside those under test."""
+    itself = "The model under test also judges itself; a different judge is better: --judge PROVIDER/MODEL"
+    return [*([itself] if by.judge in targets.values() else []), *filter(None, [texts.editor_note(by.editor)])]
+
+
+def _packages(models: Sequence[Model]) -> list[str]:
+    """Which extras these models need that are not installed."""
+    needed = dict.fromkeys(one.extra for one in models if one.extra and not extras.installed(one.extra))
+    return [f"These models need pip install 'cfeval[{','.join(needed)}]'"] if needed else []
+
+
+def _tell(folder: Path, keys: Sequence[str], notes: Sequence[str]) -> None:
     shown = "" if folder == Path() else f" {folder}"
     print(f"{folder / 'params.yaml'}: written; look it over")
+    for line in notes:
+        print(line)
     if missing := [key for key in keys if not os.environ.get(key)]:
         print(f"keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
     print(f"next: cfeval run{shown}")

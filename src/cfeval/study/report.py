@@ -8,8 +8,9 @@ import typer
 
 from cfeval.audit.whole import whole
 from cfeval.core.errors import InputError
+from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
+from cfeval.core.shell import cfeval
 from cfeval.report.pack import PAGE, pack
-from cfeval.study.folder import Folder, inside, overlay_file
 from cfeval.study.outcome import report_of
 
 
@@ -23,19 +24,18 @@ def run(
     evaluation: Annotated[
         str, typer.Option(help="The page of this one, where the study has several: edct, vce or cvqa.")
     ] = "",
-    overlay: Annotated[list[str] | None, typer.Option("--overlay", help="As in `cfeval run`.")] = None,
-    name: Annotated[str, typer.Option("--name", help="As in `cfeval run`.")] = "",
+    params: ParamsFiles = None,
+    name: Name = "",
 ) -> None:
     """Say where the report of a study is; open it with --open, mail it with --pack."""
     if full and archive is None:
         raise InputError("--full is about the images of an archive; say --pack FILE.zip too")
     to = None if archive is None else archive.absolute()
-    with inside(folder):
-        study = whole([overlay_file(one) for one in overlay or ()], name)
+    with study_in(folder, params) as files:
+        study = whole(files, name)
         report = report_of(study.params, study.root, evaluation)
         if not report.exists():
-            shown = "" if folder == Path() else f" {folder}"
-            raise InputError(f"{folder / report}: not made yet; `cfeval run{shown}` makes it")
+            raise InputError(f"{folder / report}: not made yet; `{cfeval('run', folder)}` makes it")
         print(folder / report)
         if to is not None:
             print(f"{pack(report, to, full)} images in {archive}; open {PAGE} in it")

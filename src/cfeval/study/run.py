@@ -13,13 +13,13 @@ import typer
 from cfeval.audit.command import command, shown, snakemake
 from cfeval.audit.doctor import diagnose_all
 from cfeval.audit.estimate import cost
+from cfeval.audit.recipients import recipient_lines
 from cfeval.audit.unscored import unscored
 from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError, StoppedError
+from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
 from cfeval.core.hangup import is_ignored, silence
-from cfeval.core.roots import PARAMS
 from cfeval.inference.remote.stops import SIGNALS
-from cfeval.study.folder import Folder, inside, overlay_file
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
 
@@ -35,32 +35,23 @@ def run(
         bool, typer.Option("--print", help="Print the snakemake command that does the same; run nothing.")
     ] = False,
     cores: Annotated[str, typer.Option(help="Processor cores that jobs may take together.")] = "all",
-    overlay: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--overlay", help="Parameters laid over: a file, or one of cfeval's by its name; may be repeated."
-        ),
-    ] = None,
-    name: Annotated[str, typer.Option("--name", help="Name for other parameters' results: results/NAME.")] = "",
+    params: ParamsFiles = None,
+    name: Name = "",
 ) -> None:
     """Run the study of a folder: check it, say what it will cost, ask, run, and say what came of it.
 
     What is there already is not made again, and no call is paid for twice: stop it with Ctrl-C and run it again.
     Options of Snakemake's follow after `--`: cfeval run DIR -- --profile slurm.
     """
-    options = list(more or ())
-    if str(folder).startswith("-"):  # cfeval run -- --profile slurm
-        folder, options = Path(), [str(folder), *options]
-    with inside(folder):
-        overlays = [overlay_file(one) for one in overlay or ()]
-        words = snakemake(cores, overlays, name, options)
+    with study_in(folder, params) as files:
+        words = snakemake(cores, files[1:], name, list(more or ()))
         if show:
             print(shown(words, Path()))
             return
-        study = whole(overlays, name)
+        study = whole(files, name)
         keep_schema(Path())
         jobs = study.jobs()
-        _ask_before_money(study, jobs, [PARAMS, *overlays], yes)
+        _ask_before_money(study, jobs, files, yes)
         status = _run(words)
         if status:
             raise typer.Exit(status)
@@ -77,6 +68,8 @@ def _ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], 
     print(f"{study.root}: {len(jobs) - len(to_do)} of {len(jobs)} jobs are done", flush=True)
     if not to_do:
         return
+    for line in recipient_lines(study.params):
+        print(line, flush=True)
     diagnose_all(study.params)
     bill = cost(study.params, " + ".join(map(str, files)))
     for line in bill.lines:

@@ -18,15 +18,15 @@ import typer
 from cfeval.audit.components import used
 from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
+from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.core.hangup import is_ignored, silence
-from cfeval.core.roots import PARAMS
 from cfeval.inference.remote.http import PORTS
+from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
 from cfeval.inference.remote.stops import SIGNALS
 from cfeval.inference.serving.engines import engine_of
 from cfeval.inference.serving.replicas import Replicas, Served
 from cfeval.inference.serving.router import Router
-from cfeval.study.folder import Folder, inside, overlay_file
 
 _FOLLOW = ("anthropic", "google", "openai", "openai_image", "openrouter_image")
 """Plugins whose calls all go through `HttpClient`, so that they follow a model to another port."""
@@ -63,17 +63,15 @@ def run(
     starts_within: Annotated[float, typer.Option(min=1, help="Seconds that a server may take to start.")] = 600.0,
     health: Annotated[str, typer.Option(help="Path that answers 200 once a server is well.")] = "/health",
     grace: Annotated[float, typer.Option(min=0, help="Seconds that requests under way have at the end.")] = 30.0,
-    overlay: Annotated[
-        list[str] | None, typer.Option("--overlay", help="Parameters laid over, as of `cfeval run`; may be repeated.")
-    ] = None,
+    params: ParamsFiles = None,
 ) -> None:
     """Serve the models that a study expects at addresses of this machine, one server per free GPU.
 
     A server starts at the first request, is started again when it dies, and ends when nobody has asked it for a while
     or this command ends, also by a kill. Both turns of an item go to the same server.
     """
-    with inside(folder):
-        files = [PARAMS, *(overlay_file(one) for one in overlay or ())]
+    here = Path.cwd()
+    with study_in(folder, params) as files:
         expected = locals_of([part.spec for part in used(load(*files))])
         if not expected:
             raise InputError(
@@ -84,7 +82,7 @@ def run(
             words = " ".join((engine_of(one.provider, engine), options)).strip()
             made[one.port] = Served(one.model, words, replicas, idle, starts_within, health)
         fixed = {one.port for one in expected if not (command and one.follows)}
-        status = asyncio.run(_serve(made, fixed, list(command or ()), grace))
+        status = asyncio.run(_serve(made, fixed, list(command or ()), grace, here))
     if status:
         raise typer.Exit(status)
 
@@ -108,20 +106,24 @@ def locals_of(specs: Sequence[Mapping[str, Any]]) -> list[Local]:
 
 def _of(spec: Any) -> Iterator[Local]:
     if isinstance(spec, Mapping):
-        address, model = spec.get("base_url"), spec.get("model")
+        provider = find_provider(str(spec.get("provider", "")))
+        usual = PROVIDERS[provider].base_url if provider and spec.get("plugin") == "openai" else ""
+        address, model = spec.get("base_url") or usual, spec.get("model")
         if isinstance(address, str) and isinstance(model, str) and on_this_machine(address):
             port = urlsplit(address).port
             if port is None:
                 raise InputError(f"{address} names no port, such as http://127.0.0.1:8000/v1")
-            usual = "vllm-omni" if spec.get("plugin") == "openai_image" else "other"
-            yield Local(port, model, str(spec.get("provider", usual)), spec.get("plugin") in _FOLLOW)
+            omni = spec.get("plugin") == "openai_image" and provider in ("", "openai", "vllm", "other")
+            yield Local(port, model, "vllm-omni" if omni else provider or "other", spec.get("plugin") in _FOLLOW)
     if isinstance(spec, Mapping | list | tuple):
         for part in spec.values() if isinstance(spec, Mapping) else spec:
             yield from _of(part)
 
 
-async def _serve(served: Mapping[int, Served], fixed: Collection[int], command: Sequence[str], grace: float) -> int:
-    """Serve until the command ends, or a signal comes; the command's exit status.
+async def _serve(
+    served: Mapping[int, Served], fixed: Collection[int], command: Sequence[str], grace: float, here: Path
+) -> int:
+    """Serve until the command, which runs `here`, ends, or a signal comes; the command's exit status.
 
     Raises:
         InputError: something else listens at a port, and it is one of the `fixed`: not all would find another.
@@ -144,7 +146,7 @@ async def _serve(served: Mapping[int, Served], fixed: Collection[int], command: 
                 at = moved[port] = await routers[-1].open(0)
             print(f"'{one.model}' at http://127.0.0.1:{at}", flush=True)
         looking = [asyncio.create_task(router.replicas.look_after()) for router in routers]
-        status = await _beside(command, moved, stopped)
+        status = await _beside(command, moved, stopped, here)
         for task in looking:
             task.cancel()
     finally:
@@ -161,7 +163,7 @@ def _once(stopped: "asyncio.Future[int]", number: int) -> None:
         stopped.set_result(number)
 
 
-async def _beside(command: Sequence[str], moved: Mapping[int, int], stopped: "asyncio.Future[int]") -> int:
+async def _beside(command: Sequence[str], moved: Mapping[int, int], stopped: "asyncio.Future[int]", here: Path) -> int:
     """Run a command to its end; a signal is passed on to it. Without one, wait for the signal.
 
     The calls of the command find the models whose ports were taken at those where they were moved to.
@@ -170,7 +172,7 @@ async def _beside(command: Sequence[str], moved: Mapping[int, int], stopped: "as
         await stopped
         return 0
     ports = " ".join(f"{port}={at}" for port, at in moved.items())
-    process = await asyncio.create_subprocess_exec(*command, env={**os.environ, PORTS: ports})
+    process = await asyncio.create_subprocess_exec(*command, env={**os.environ, PORTS: ports}, cwd=here)
     ended = asyncio.create_task(process.wait())
     await asyncio.wait([ended, stopped], return_when=asyncio.FIRST_COMPLETED)
     if not ended.done() and stopped.result() != signal.SIGINT:  # a terminal sends that to both

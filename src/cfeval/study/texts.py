@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cfeval.study.models import MAX_PIXELS, Model, Roles
+from cfeval.edct.plugins.diffusers_models import MODELS as EDITORS
+from cfeval.study.models import MAX_PIXELS, SMALLEST_EDITOR, Model, Roles
 
 SCHEMA = ".cfeval/params.schema.json"
 """Where a study keeps the schema of its parameters, for editors; it is made anew where it is missing."""
@@ -23,9 +24,9 @@ edct:
     own: {dataset}
   vlms:  # the models under test; temperature 0, because one claim is that they say the same twice
 {targets}
-  instruction_writers:  # reads the explanation and writes the edit; it must see images
+{note}  instruction_writers:  # reads the explanation and writes the edit; it must see images
     writer: {writer}
-  editors:  # makes the edit; what the gate's model does not see is tried once more, then left out
+  editors:  # makes the edit; what the gate's model does not see is tried once more, then left out{editor_note}
     gated:
       plugin: gated
       editor: {editor}
@@ -129,7 +130,7 @@ DVC = """\
 # cfeval, `dvc repro --force` makes what is out of date, and no more. Outputs persist because cfeval knows what that is.
 stages:
   {evaluation}:
-    cmd: cfeval run --yes && cfeval verify {evaluation} --remove-former
+    cmd: cfeval run --yes && cfeval verify --evaluation {evaluation} --remove-former
     deps: {deps}
     outs:{more}
 {outs}
@@ -171,6 +172,12 @@ _WORDS = {
 }
 
 
+ITSELF = """\
+  # The models below are local, as the model under test is: it writes, checks and judges its own edits and answers. A
+  # different judge is better: another local model, or a hosted one, which then receives the texts.
+"""
+
+
 def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Model], by: Roles, items: int) -> str:
     """The parameters of a study of explanations."""
     asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
@@ -181,12 +188,24 @@ def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Mod
         items=items,
         dataset=flow(dataset),
         targets=_listed({key: one.chat(**asked) for key, one in targets.items()}),
+        note=ITSELF if by.judge in targets.values() else "",
         writer=flow({"plugin": "chat", "model": by.writer.chat(**seeing)}),
         editor=flow(by.editor.editor()),
+        editor_note=f"\n    # {editor_note(by.editor)}" if editor_note(by.editor) else "",
         gate=flow({"plugin": "semantic", "model": by.gate.chat(**seeing)}),
         verifier=flow({"plugin": "semantic", "model": by.verifier.chat(**seeing)}),
         judge=flow({"plugin": "chat", "model": by.judge.chat()}),
     )
+
+
+def editor_note(editor: Model) -> str:
+    """What an editor in this process needs, on one line; empty for any other editor."""
+    if editor.plugin != "diffusers":
+        return ""
+    known = next((each for each in EDITORS if each.name == editor.model), None)
+    memory = f", a GPU with {known.memory_bytes / 2**30:.0f} GiB" if known else ""
+    smaller = "" if editor.model == SMALLEST_EDITOR.name else f"; smaller, with worse edits: {SMALLEST_EDITOR.name}"
+    return f"{editor.model} edits in this process: it needs pip install 'cfeval[local]'{memory}{smaller}"
 
 
 def vce_params(

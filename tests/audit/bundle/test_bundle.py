@@ -242,7 +242,7 @@ def test_what_is_no_record_is_refused(bundle: Path, tmp_path: Path, cfeval: Run,
 def test_an_unfinished_study_gets_no_bundle(cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(Path(__file__).parents[3] / "params.yaml", "params.yaml")
-    status, _, err = cfeval("audit", "build", "cvqa", "--out", "bundle.zip")
+    status, _, err = cfeval("audit", "build", "--evaluation", "cvqa", "--out", "bundle.zip")
     assert status == 2
     assert "run the study first" in err
     assert not Path("bundle.zip").exists()

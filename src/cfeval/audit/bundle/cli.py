@@ -13,17 +13,19 @@ import typer
 from cfeval.audit.bundle import signature, timestamp
 from cfeval.audit.bundle.build import NO_LICENCE, Study, build
 from cfeval.audit.bundle.check import unpack
-from cfeval.audit.whole import Job, Name, Overlays, Studies, Whole, outdated, whole
+from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_bytes, write_text
+from cfeval.core.folder import Evaluations, Folder, Name, ParamsFiles, study_in
 from cfeval.core.record import record_of
 from cfeval.core.roots import PARAMS
 
 
 def run_build(
     out: Annotated[Path, typer.Option(help="The archive (ZIP).")],
-    studies: Studies = None,
-    overlay: Overlays = None,
+    folder: Folder = Path(),
+    evaluation: Evaluations = None,
+    params: ParamsFiles = None,
     name: Name = "",
     redact: Annotated[bool, typer.Option("--redact", help="Leave texts and images out; their hashes stay.")] = False,
     date: Annotated[str, typer.Option(help="The date of the bundle, YYYY-MM-DD; empty: today (UTC).")] = "",
@@ -38,21 +40,23 @@ def run_build(
     ensure_writable(out)
     if date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
         raise InputError(f"--date: {date!r} is no date as YYYY-MM-DD")
-    study = whole(overlay, name)
-    jobs = valid_jobs(study, studies)
-    names = dict.fromkeys(job.study for job in jobs)
+    archive = out.absolute()
     day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
-    parameters = {str(PARAMS): PARAMS}
-    parameters |= {f"overlays/{number}-{file.name}": file for number, file in enumerate(overlay or ())}
-    taken = Study(
-        study.params,
-        {f"{study.root}/{one}": one for one in names},
-        [record_of(job.words) for job in jobs],
-        parameters,
-        day,
-        licence or NO_LICENCE,
-    )
-    head = build(taken, out, redact)
+    with study_in(folder, params) as files:
+        study = whole(files, name)
+        jobs = valid_jobs(study, evaluation)
+        names = dict.fromkeys(job.study for job in jobs)
+        parameters = {str(PARAMS): PARAMS}
+        parameters |= {f"overlays/{number}-{file.name}": file for number, file in enumerate(files[1:])}
+        content = Study(
+            study.params,
+            {f"{study.root}/{one}": one for one in names},
+            [record_of(job.words) for job in jobs],
+            parameters,
+            day,
+            licence or NO_LICENCE,
+        )
+        head = build(content, archive, redact)
     print(f"{out}: {out.stat().st_size:,} bytes; the bundle's head is {head}")
 
 

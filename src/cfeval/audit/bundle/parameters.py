@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.audit.making import option_changes
-from cfeval.audit.whole import Job, whole_of
+from cfeval.audit.whole import Job, whole
 from cfeval.config import merged, parse, read
 from cfeval.core.errors import InputError, ParamsError
 from cfeval.core.record import ENDING, Step, options, record_of, steps
@@ -97,7 +97,7 @@ def _number(name: str) -> int:
 def _asked(place: str, evaluation: str, overlays: Collection[str]) -> list[Job]:
     """The jobs of an evaluation that the parameters ask for, whose results lie at a place."""
     root = place.rpartition("/")[0]
-    study = whole_of([PARAMS, *map(Path, overlays)], root.removeprefix(RESULTS).strip("/"))
+    study = whole([PARAMS, *map(Path, overlays)], root.removeprefix(RESULTS).strip("/"))
     return study.jobs([evaluation])
 
 

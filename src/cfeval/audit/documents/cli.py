@@ -10,8 +10,9 @@ from cfeval.audit.bundle.cli import valid_jobs
 from cfeval.audit.documents import factsheet, nist, regulation
 from cfeval.audit.documents.facts import Facts, facts
 from cfeval.audit.documents.parts import Document
-from cfeval.audit.whole import Name, Overlays, whole
+from cfeval.audit.whole import whole
 from cfeval.core.files import ensure_writable, write_text
+from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
 
 DOCUMENTS: dict[str, Document] = {**regulation.DOCUMENTS, **nist.DOCUMENTS, **factsheet.DOCUMENTS}
 """By the names of their files."""
@@ -32,7 +33,8 @@ _ABOUT = (
 
 def run(
     out: Annotated[Path, typer.Option(help="Folder to write into.")],
-    overlay: Overlays = None,
+    folder: Folder = Path(),
+    params: ParamsFiles = None,
     name: Name = "",
 ) -> None:
     """Write what regulators and registries ask about an evaluation of explanations, as far as the run knows it.
@@ -41,9 +43,10 @@ def run(
     Factsheet, a model card's section, an evaluation card. What only a person can say is a marked place. No document
     says that a law or standard is met. Refused where a result is not what would be made now.
     """
-    study = whole(overlay, name)
-    made = list(documents(facts(study.params, study.root)))
-    valid_jobs(study, ["edct"])
+    with study_in(folder, params) as files:
+        study = whole(files, name)
+        made = list(documents(facts(study.params, study.root)))
+        valid_jobs(study, ["edct"])
     for file, text in made:
         ensure_writable(out / f"{file}.md")
         write_text(out / f"{file}.md", text)

@@ -11,9 +11,10 @@ import typer
 from cfeval.audit.bundle.cli import valid_jobs
 from cfeval.audit.interchange import every_eval_ever, hugging_face, inspect_logs, items
 from cfeval.audit.interchange.study import Finished, finished, pairs_of, targets
-from cfeval.audit.whole import Name, Overlays, whole
+from cfeval.audit.whole import whole
 from cfeval.core.errors import InputError, OutputError, nearest
 from cfeval.core.files import ensure_writable, fresh_folder
+from cfeval.core.folder import Name, ParamsFiles, study_in
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ FORMATS: Mapping[str, tuple[Write, tuple[str, ...], tuple[str, ...]]] = {
 def run(
     form: Annotated[str, typer.Argument(metavar="FORMAT", help=f"{', '.join(FORMATS)}.")],
     out: Annotated[Path, typer.Option(help="Folder to make; it appears whole or not at all.")],
-    overlay: Overlays = None,
+    params: ParamsFiles = None,
     name: Name = "",
     model: Annotated[
         list[str] | None,
@@ -118,11 +119,12 @@ def run(
         raise OutputError(f"{out}: there is something already; remove it or choose another folder")
     if form == "inspect":
         inspect_logs.package()
-    study = whole(overlay, name)
-    of = finished(study.params, study.root)
-    valid_jobs(study, ["edct"])
-    with fresh_folder(out) as folder:
-        told = write(of, Asked(**asked), folder)
+    with study_in(Path(), params) as files:
+        study = whole(files, name)
+        of = finished(study.params, study.root)
+        valid_jobs(study, ["edct"])
+        with fresh_folder(out) as folder:
+            told = write(of, Asked(**asked), folder)
     print(f"{out}: {told}")
 
 

@@ -22,6 +22,7 @@ from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Condition
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.tables import TABLES as ALL_TABLES
+from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 
 SHOWN = ("table1", "table2", "bench", "controls")
 """Sections of `edct.tables` whose conditions are of target models, not of the instrument."""
@@ -29,9 +30,8 @@ ON_THIS_MACHINE = ("transformers", "blip", *TEST_MODELS)
 """Chat plugins that run a model in the study's own processes."""
 VENDORS = {"anthropic": "anthropic", "google": "google"}
 """By chat plugin: whose models they are."""
-PROVIDERS = {"openai": "openai", "gemini": "google"}
+OF_PROVIDERS = {"openai": "openai", "gemini": "google"}
 """The same by the provider of the plugin `openai`."""
-HOSTED = ("openai", "azure", "openrouter", "gemini")
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.:-]+)+")
 
 
@@ -141,18 +141,18 @@ def targets(of: Finished, given: Mapping[str, str]) -> dict[str, Target]:
 
 def _target(name: str, spec: Mapping[str, Any], given: str) -> Target:
     plugin, model = spec["plugin"], str(spec.get("model", ""))
-    provider = str(spec.get("provider", "other"))
+    provider = find_provider(str(spec.get("provider", "other")))
     local, test = plugin in ON_THIS_MACHINE, plugin in TEST_MODELS
     own = model.startswith((".", "/", "~")) or (local and bool(model) and Path(model).exists())
     found = given or (f"cfeval/{name}" if test else "" if own else model)
-    if "/" not in found and (vendor := VENDORS.get(plugin) or PROVIDERS.get(provider)):
+    if "/" not in found and (vendor := VENDORS.get(plugin) or OF_PROVIDERS.get(provider)):
         found = f"{vendor}/{found}"
     if not _ID.fullmatch(found):
         raise InputError(
             f"who made the target model '{name}' is not known; name it: --model {name}=DEVELOPER/MODEL, "
             "as at Hugging Face or as its provider does"
         )
-    hosted = plugin in VENDORS or provider in HOSTED
+    hosted = plugin in VENDORS or bool(PROVIDERS[provider].key_env)
     deployment = "self_deployed" if local else "externally_managed" if hosted else "unknown"
     return Target(name, found, plugin, deployment, "open_weights" if local and not own else "unknown", test)
 

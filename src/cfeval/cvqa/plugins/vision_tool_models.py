@@ -41,6 +41,11 @@ class TellingPlugin(Plugin):
         """The chat models."""
         return tuple(("chat", spec) for spec in self.chats().values())
 
+    def texts_only(self) -> tuple[Component, ...]:
+        """The language model of `tell`, unless the same is asked about parts of the image, too."""
+        seeing = [spec for option, spec in self.chats().items() if option != "llm"]
+        return () if self.llm is None or self.llm in seeing else (("chat", self.llm),)
+
     def dependencies(self) -> tuple[str, ...]:
         """The templates, where something is asked."""
         names = TEMPLATES if self.chats() else ()

@@ -20,6 +20,7 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
+from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import SHORT, Effort, room_for_thoughts, thinks
 
@@ -74,12 +75,12 @@ class Plugin(HostedPlugin):
     @property
     def address(self) -> str:
         """The base URL."""
-        return self.base_url or "https://api.anthropic.com"
+        return self.base_url or PROVIDERS["anthropic"].base_url
 
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the key."""
-        return self.key_env or "ANTHROPIC_API_KEY"
+        return self.key_env or PROVIDERS["anthropic"].key_env
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key."""

@@ -22,6 +22,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.google_batches import GoogleBatches
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of, tool_calls
+from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import Effort
@@ -55,12 +56,12 @@ class Plugin(HostedPlugin):
     @property
     def address(self) -> str:
         """The base URL."""
-        return self.base_url or "https://generativelanguage.googleapis.com/v1beta"
+        return self.base_url or PROVIDERS["google"].base_url
 
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the key."""
-        return self.key_env or "GEMINI_API_KEY"
+        return self.key_env or PROVIDERS["google"].key_env
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key; a room for thoughts that is too small."""

@@ -111,6 +111,10 @@ class HostedPlugin(plugin.Plugin):
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
 
+    def sends_to(self) -> str:
+        """The base URL."""
+        return self.address
+
     def endpoint(self) -> Endpoint:
         """Where calls go, with the key.
 

@@ -43,6 +43,10 @@ class Plugin(HostedPlugin):
         """The environment variable that holds the key; empty: LiteLLM finds it."""
         return self.key_env
 
+    def sends_to(self) -> str:
+        """The base URL, else whose address LiteLLM takes."""
+        return self.base_url or f"{self.model.partition('/')[0]} (through LiteLLM)"
+
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key; a room for thoughts that is too small."""
         yield Diagnostic(*sdks.ready("litellm", self.endpoint))

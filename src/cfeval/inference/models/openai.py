@@ -1,4 +1,4 @@
-"""Any server of the OpenAI protocol: OpenAI, Azure, OpenRouter, Gemini, vLLM, llama.cpp, `transformers serve`.
+"""Any server of the OpenAI protocol: OpenAI, OpenRouter, Gemini, Groq, Ollama, LM Studio, vLLM, llama.cpp and others.
 
 Chat completions, or OpenAI's Responses (`api: responses`), by the `openai` package.
 """
@@ -23,15 +23,14 @@ from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.images_once import ImagesOnce
 from cfeval.inference.remote.openai_api import chat_reply, responses_choice, responses_reply, token_steps, tool_calls
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
-    PROVIDERS,
-    Provider,
-    ProviderName,
     about_model,
     about_openrouter,
     endpoint,
     joined,
     key_variable,
+    on_this_machine,
 )
 from cfeval.inference.remote.request import Response
 from cfeval.inference.thinking import LITTLE, thinks
@@ -44,7 +43,7 @@ class Plugin(HostedPlugin):
     OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "input", "stream", "n", "response_format", "text")
 
     provider: ProviderName = "other"
-    """Whose rules hold for parameters; also gives base_url and key_env where the provider has one address."""
+    """Whose rules hold for parameters; also gives base_url and key_env where they are left out."""
     api: Literal["chat", "responses"] = "chat"
     """Which of OpenAI's interfaces is asked; only chat completions take a seed."""
     api_version: str = Field("", pattern=r"^[0-9A-Za-z.-]*$")
@@ -89,6 +88,11 @@ class Plugin(HostedPlugin):
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
         return key_variable(self.address, self.key_env, self.rules.key_env)
+
+    def sends_to(self) -> str:
+        """The base URL; Ollama passes what its cloud models are asked on to its own."""
+        clouded = self.provider == "ollama" and self.model.endswith("cloud") and on_this_machine(self.address)
+        return "https://ollama.com" if clouded else self.address
 
     def endpoint(self) -> Endpoint:
         """Where calls go, with the key; see `HostedPlugin`."""

@@ -1,4 +1,4 @@
-"""Which parameters a provider of the OpenAI chat protocol takes, where it is, and what it says before a run.
+"""How a provider of the OpenAI chat protocol is reached, and what it says before a run.
 
 Each rejects, or silently drops, what others need: Gemini's compatible path refuses `seed` with HTTP 400, newer OpenAI
 models know `max_completion_tokens` only, OpenRouter drops what the chosen host does not support unless told not to.
@@ -10,8 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from cfeval.core.errors import CfevalError, PluginError, nearest
@@ -19,54 +18,13 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
 from cfeval.inference.remote.model_names import same_model
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
+
+__all__ = ["PROVIDERS", "Provider"]
 
 T = TypeVar("T")
-ProviderName = Literal["openai", "azure", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]
 SECONDS = 8.0
 """How long a server may take to answer what is asked before a run."""
-
-
-@dataclass(frozen=True)
-class Provider:
-    """A provider's rules.
-
-    `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models. `limit`: the name of its limit on
-    tokens. `body`: what every request holds beside. `batch_share`: how much of the list price a call by its batches
-    costs; None where it has none here. An empty `base_url` is for the user to give, such
-    as `example`; an empty `key_env` means that no key is needed.
-    """
-
-    base_url: str = ""
-    key_env: str = ""
-    seed: bool = True
-    schema: bool = True
-    lists: bool = True
-    limit: str = "max_tokens"
-    body: Mapping[str, Any] = field(default_factory=dict)
-    batch_share: float | None = None
-    example: str = "http://localhost:8000/v1"
-
-
-PROVIDERS: dict[ProviderName, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", limit="max_completion_tokens", batch_share=0.5),
-    "azure": Provider(
-        "",
-        "AZURE_OPENAI_API_KEY",
-        limit="max_completion_tokens",
-        lists=False,
-        example="https://NAME.openai.azure.com/openai/v1",
-    ),
-    "openrouter": Provider(
-        "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
-        body={"provider": {"require_parameters": True, "allow_fallbacks": False}},
-    ),
-    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", seed=False),
-    "vllm": Provider(),
-    "llama_cpp": Provider(),
-    "transformers": Provider(schema=False),
-    "other": Provider(seed=False, schema=False, lists=False),
-}
 
 
 def joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,22 +79,33 @@ def checked_headers(headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.ASCII)
+_NO_ADDRESS = "base_url must be an address such as http://localhost:8000/v1"
+_SECRET = (
+    "base_url must hold the address alone, no user, password, key or '?…': put the key into an environment variable "
+    "(or .env) and that variable's name into key_env"
+)
+
+
 def checked_base_url(value: str) -> str:
     """A base URL without the last slash.
 
     Raises:
-        ValueError: not an http(s) address, or one that holds a secret.
+        ValueError: not an http(s) address, or one that may hold a secret; what was given is never repeated.
     """
-    wrong = "base_url must be an address such as http://localhost:8000/v1"
+    if not value:
+        return value
+    # Marks of a secret come first: a password with a slash or a space makes an address that reads as another one.
+    if any(mark in value for mark in "@?#=\\") or "%" in value.partition("://")[2].partition("/")[0]:
+        raise ValueError(_SECRET)
     try:
         parts = urlsplit(value)
-        _ = parts.port  # read so that one over 65535 is told here
-    except ValueError as error:
-        raise ValueError(f"{wrong} ({error})") from None
-    if value and (parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, value))):
-        raise ValueError(wrong)
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("base_url must hold no user, password, query or fragment; keys come by key_env")
+        valid = parts.scheme in ("http", "https") and bool(_HOST.fullmatch(parts.netloc)) and bool(parts.hostname)
+        _ = parts.port  # raises where it is over 65535
+    except ValueError:
+        raise ValueError(_NO_ADDRESS) from None
+    if not valid or any(map(str.isspace, value)):
+        raise ValueError(_NO_ADDRESS)
     return value.rstrip("/")
 
 
@@ -274,6 +243,16 @@ def on_this_machine(base_url: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost" or host.endswith(".localhost")
+
+
+def on_own_network(base_url: str) -> bool:
+    """Whether an address is of this machine or of a private network: 192.168.…, `cellar`, `cellar.local`."""
+    host = urlsplit(base_url).hostname or ""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_private
+    return bool(host) and (
+        "." not in host or on_this_machine(base_url) or host.endswith((".local", ".lan", ".internal"))
+    )
 
 
 def _entries(said: Any) -> list[Any]:

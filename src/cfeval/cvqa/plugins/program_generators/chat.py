@@ -15,7 +15,7 @@ from pydantic import Field
 from cfeval.core import plugin, registry
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic
+from cfeval.core.registry import CallEstimate, Component, Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.reply import cut_program
@@ -57,6 +57,10 @@ class Plugin(plugin.Plugin):
     """The form of the instruction; see `TEMPLATES`."""
     max_tokens: int | None = Field(512, ge=1)
     """The longest program without thoughts (C-VQA: 512, WizardCoder 256); none: the model's own limit."""
+
+    def texts_only(self) -> tuple[Component, ...]:
+        """The chat model."""
+        return self.components()
 
     def dependencies(self) -> tuple[str, ...]:
         """The templates."""

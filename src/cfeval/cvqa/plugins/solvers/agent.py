@@ -15,7 +15,7 @@ from pydantic import Field
 from cfeval.core import plugin, registry
 from cfeval.core.errors import InputError, PluginError
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic
+from cfeval.core.registry import CallEstimate, Component, Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.programs.called import calls_of_program, name_calls
@@ -50,6 +50,10 @@ class Plugin(plugin.Plugin):
     prompts: str = ""
     """Folder with an own template, agent.md, which names {question} and may name {width}, {height} and {turns}; empty:
     the package's."""
+
+    def texts_only(self) -> tuple[Component, ...]:
+        """The chat model, where it is not shown the image."""
+        return () if self.sees else (("chat", self.model),)
 
     def dependencies(self) -> tuple[str, ...]:
         """The template."""

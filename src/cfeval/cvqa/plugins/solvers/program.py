@@ -17,6 +17,7 @@ from pydantic import Field
 
 from cfeval.core import plugin, registry
 from cfeval.core.records import Status
+from cfeval.core.registry import Component
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import (
     AnswerReply,
@@ -51,6 +52,10 @@ class Plugin(plugin.Plugin):
     """Vision operations that one program may call; `inside` of every flower and polygon counts."""
     seconds: float = Field(10, gt=0)
     """How long one program may compute; waiting for a vision operation is not its time."""
+
+    def texts_only(self) -> tuple[Component, ...]:
+        """Who writes the programs: from the question alone."""
+        return (("program_generators", self.program_generator),)
 
     def build(self) -> Solver:
         """The solver."""

@@ -33,6 +33,7 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, request, respond
 from cfeval.inference.remote.openai_api import cost_of
+from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import (
     checked_base_url,
     checked_headers,
@@ -59,7 +60,7 @@ class Plugin(plugin.Plugin):
 
     model: str = Field("flux-kontext-max", pattern=r"^[a-z0-9][a-z0-9.-]*$")
     """The endpoint: flux-kontext-max, flux-kontext-pro, flux-2-max, flux-2-pro, …"""
-    base_url: Annotated[str, AfterValidator(checked_base_url)] = "https://api.bfl.ai"
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = PROVIDERS["bfl"].base_url
     """Address without the version."""
     key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
     """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
@@ -79,7 +80,11 @@ class Plugin(plugin.Plugin):
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.base_url, self.key_env, "BFL_API_KEY")
+        return key_variable(self.base_url, self.key_env, PROVIDERS["bfl"].key_env)
+
+    def sends_to(self) -> str:
+        """The base URL."""
+        return self.base_url
 
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""

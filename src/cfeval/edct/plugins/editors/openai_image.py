@@ -32,8 +32,8 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import images_reply
+from cfeval.inference.remote.provider_table import PROVIDERS, ProviderName
 from cfeval.inference.remote.providers import (
-    PROVIDERS,
     about_model,
     checked_base_url,
     checked_headers,
@@ -44,8 +44,6 @@ from cfeval.inference.remote.providers import (
 from cfeval.inference.remote.request import Response
 from cfeval.inference.remote.sdks import edit_image, generate_image
 
-OPENAI = PROVIDERS["openai"]
-
 OWN = ("model", "prompt", "n", "seed", "image", "mask", "stream")
 """Fields that no option may set."""
 
@@ -55,8 +53,10 @@ class Plugin(MaskOptions, plugin.Plugin):
 
     model: str = Field("gpt-image-1", min_length=1)
     """Its name."""
-    base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENAI.base_url
-    """Address up to and including the version."""
+    provider: ProviderName = "openai"
+    """Gives base_url and key_env where they are left out."""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = ""
+    """Address up to and including the version; empty: the provider's."""
     key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
     """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
@@ -77,10 +77,26 @@ class Plugin(MaskOptions, plugin.Plugin):
             raise ValueError("reference asks images/generations, which takes no mask; leave one of them out")
         return self
 
+    @model_validator(mode="after")
+    def _reachable(self) -> "Plugin":
+        if not self.address:
+            example = PROVIDERS[self.provider].example
+            raise ValueError(f"provider '{self.provider}' needs base_url, such as {example}")
+        return self
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url or PROVIDERS[self.provider].base_url
+
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.base_url, self.key_env, OPENAI.key_env)
+        return key_variable(self.address, self.key_env, PROVIDERS[self.provider].key_env)
+
+    def sends_to(self) -> str:
+        """The base URL."""
+        return self.address
 
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""
@@ -92,7 +108,7 @@ class Plugin(MaskOptions, plugin.Plugin):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Key, address and model, asked of the server itself."""
-        yield Diagnostic(*about_model(self.base_url, self.key_variable, self.model))
+        yield Diagnostic(*about_model(self.address, self.key_variable, self.model))
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
@@ -114,7 +130,7 @@ class OpenAIImage:
     async def edit(self, request: EditRequest) -> EditReply:
         """Have an image edited."""
         api = "images/generations" if self.options.reference else "images/edits"
-        service = Service(api, self.options.base_url, self.options.model)
+        service = Service(api, self.options.address, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, image: Image) -> Planned | EditReply:
@@ -141,7 +157,7 @@ class OpenAIImage:
     async def _once(
         self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], image: Image
     ) -> Response | Fault:
-        where = endpoint(self.options.base_url, self.options.key_variable, headers=self.options.headers)
+        where = endpoint(self.options.address, self.options.key_variable, headers=self.options.headers)
         if self.options.reference:
             numbers: dict[str, int] = {name: int(form[name]) for name in ("n", "seed") if name in form}
             body: dict[str, Any] = {**form, **numbers, self.options.reference: data_url(image)}

@@ -78,6 +78,10 @@ class Plugin(plugin.Plugin):
         """The environment variable that holds the key; empty where none is needed."""
         return key_variable(self.base_url, self.key_env, OPENROUTER.key_env)
 
+    def sends_to(self) -> str:
+        """The base URL."""
+        return self.base_url
+
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""
         return Resources(api=True)
