@@ -12,6 +12,8 @@ from cfeval.core.errors import CfevalError
 
 FOLDER = Path(".cfeval/progress")
 """Where the jobs of the run that is alive report; see `cfeval.core.progress`."""
+FAILURES = "failures.jsonl"
+"""A file there with the jobs that failed; see `cfeval.study.ending`."""
 _READ_SECONDS = 1.0
 
 
@@ -86,6 +88,11 @@ class Items:
         """Make room for the reports of this run; what a former one has left is removed."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
+
+    def failed(self, title: str, why: str, logs: list[str]) -> None:
+        """Write down that a job has failed, for whoever started the run."""
+        with contextlib.suppress(OSError), (self.folder / FAILURES).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"title": title, "why": why, "logs": logs}, ensure_ascii=False) + "\n")
 
     def planned(self, rules: dict[str, int]) -> None:
         """Take in how many jobs of each rule the run has."""

@@ -1,32 +1,38 @@
 """Who is sent what by a study: each host, the models there, and whether images go to them or texts alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from cfeval.audit.components import used
 from cfeval.config import Params
 from cfeval.core import registry
+from cfeval.core.registry import Used
 from cfeval.inference.remote.providers import on_this_machine
 
 _SHOWN = 6
 """Models that a line names; of more, the number is told."""
 
 
-def recipients(params: Params) -> dict[str, dict[str, bool]]:
+def recipients(plugins: Iterable[Used]) -> dict[str, dict[str, bool]]:
     """By host: its models, each with whether it is sent images; without, it is sent texts alone."""
     hosts: dict[str, dict[str, bool]] = {}
-    for one in used(params):
+    for one in plugins:
         for recipient in registry.recipients(one.family, one.spec, one.protocols):
             models = hosts.setdefault(_host(recipient.address), {})
             models[recipient.model] = models.get(recipient.model, False) or recipient.images
     return hosts
 
 
-def recipient_lines(params: Params) -> list[str]:
-    """What to print before anything is sent: who will receive images, and who texts alone."""
+def recipient_lines(params: Params, plugins: Iterable[Used] | None = None) -> list[str]:
+    """What to print before anything is sent: who will receive images, and who texts alone.
+
+    Args:
+        params: the study's.
+        plugins: those that are used; None: all of the study.
+    """
     if params.calls.offline:
         return ["Nothing is sent: calls.offline is set."]
-    hosts = recipients(params)
+    hosts = recipients(used(params) if plugins is None else plugins)
     if not hosts:
         return ["Nothing is sent: all models run in this process."]
     lines = [line for host, models in hosts.items() for line in _of_host(host, models)]

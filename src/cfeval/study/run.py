@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 
 from cfeval.audit.command import command, shown, snakemake
-from cfeval.audit.doctor import diagnose_all
-from cfeval.audit.estimate import cost
-from cfeval.audit.recipients import recipient_lines
 from cfeval.audit.unscored import unscored
-from cfeval.audit.whole import Job, Whole, outdated, whole
+from cfeval.audit.whole import Job, Whole, whole
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
 from cfeval.core.hangup import is_ignored, silence
+from cfeval.inference.remote.settings import Offline
 from cfeval.inference.remote.stops import SIGNALS
+from cfeval.study.consent import ask_before_money
+from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
 
@@ -37,13 +37,17 @@ def run(
     cores: Annotated[str, typer.Option(help="Processor cores that jobs may take together.")] = "all",
     params: ParamsFiles = None,
     name: Name = "",
+    offline: Offline = False,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", help="First send each hosted model one small request.")
+    ] = True,
 ) -> None:
     """Run the study of a folder: check it, say what it will cost, ask, run, and say what came of it.
 
     What is there already is not made again, and no call is paid for twice: stop it with Ctrl-C and run it again.
     Options of Snakemake's follow after `--`: cfeval run DIR -- --profile slurm.
     """
-    with study_in(folder, params) as files:
+    with study_in(folder, [*(params or ()), *["offline"] * offline]) as files:
         words = snakemake(cores, files[1:], name, list(more or ()))
         if show:
             print(shown(words, Path()))
@@ -51,35 +55,13 @@ def run(
         study = whole(files, name)
         keep_schema(Path())
         jobs = study.jobs()
-        _ask_before_money(study, jobs, files, yes)
+        ask_before_money(study, jobs, files, yes, probe)
+        ending = Ending(study, jobs)
         status = _run(words)
         if status:
+            print("\n".join(ending.failed()), file=sys.stderr)
             raise typer.Exit(status)
-        _conclude(study, jobs, folder)
-
-
-def _ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], yes: bool) -> None:
-    """Say what is left to do and what it will cost; refuse where nobody agrees to it.
-
-    Raises:
-        InputError: something will not work; or there is something to pay, no `--yes`, and nobody to ask.
-    """
-    to_do = outdated(jobs)
-    print(f"{study.root}: {len(jobs) - len(to_do)} of {len(jobs)} jobs are done", flush=True)
-    if not to_do:
-        return
-    for line in recipient_lines(study.params):
-        print(line, flush=True)
-    diagnose_all(study.params)
-    bill = cost(study.params, " + ".join(map(str, files)))
-    for line in bill.lines:
-        print(line)
-    if not bill.calls or study.params.calls.offline or yes:
-        return
-    if not sys.stdin.isatty():
-        raise InputError("this calls models that may cost money, and there is no terminal to ask; agree with --yes")
-    if not typer.confirm("Run it?"):
-        raise InputError("nothing was run, nothing was spent")
+        _conclude(study, jobs, folder, ending)
 
 
 def _run(words: Sequence[str]) -> int:
@@ -109,9 +91,10 @@ def _run(words: Sequence[str]) -> int:
     return status
 
 
-def _conclude(study: Whole, jobs: Sequence[Job], folder: Path) -> None:
+def _conclude(study: Whole, jobs: Sequence[Job], folder: Path, ending: Ending) -> None:
     """What came of the run, and where the report is; InputError where nothing was scored."""
     if empty := unscored(jobs):
+        print("\n".join(ending.incomplete()))
         raise InputError("; ".join(empty))
     found = outcomes(study.params, study.root)
     report = folder / report_of(study.params, study.root)
@@ -119,4 +102,6 @@ def _conclude(study: Whole, jobs: Sequence[Job], folder: Path) -> None:
         print(line)
     if len(found) > _SHOWN:
         print(f"and {len(found) - _SHOWN} more conditions")
+    for line in ending.incomplete():
+        print(line)
     print(f"report: {report}")

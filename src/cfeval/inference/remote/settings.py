@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Annotated
 
 import typer
@@ -23,6 +24,8 @@ VARIABLE = "CFEVAL_CALLS"
 """Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""
 EVERY = 5.0
 """Seconds between two lines of a meter."""
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+"""Whether a meter says nothing at its end, and only shows now and then that it still waits."""
 Offline = Annotated[
     bool, typer.Option("--offline", help="Answer from the response cache alone: nothing is sent, no key is needed.")
 ]
@@ -151,4 +154,5 @@ class ProgressMeter:
         finally:
             over.set()
             talker.join()
-            print(self.line(), file=sys.stderr, flush=True)
+            if not QUIET.get():
+                print(self.line(), file=sys.stderr, flush=True)
