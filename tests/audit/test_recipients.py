@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cfeval.audit.components import used
 from cfeval.audit.recipients import recipient_lines, recipients
 from cfeval.config import load, parse
 from cfeval.core import registry
@@ -167,7 +168,7 @@ def test_a_study_sends_images_to_those_that_it_names_and_to_no_others(
     monkeypatch.chdir(tmp_path)
     photographs(tmp_path / "photos", 2)
     assert cfeval("init", "mine", *init_options(server, Path("photos"), ["vlm-a"]))[0] == 0
-    told = recipients(load(tmp_path / "mine/params.yaml"))
+    told = recipients(used(load(tmp_path / "mine/params.yaml")))
     status, out, err = cfeval("run", "mine", "--yes")
     assert status == 0, err
     received: dict[str, bool] = {}

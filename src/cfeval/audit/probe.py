@@ -152,10 +152,10 @@ def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
 def announcement(wanted: Sequence[Probe], prices: Prices) -> str:
     """What to say before the requests are sent: to how many models, and what that costs."""
     costs = [probe.usd(prices) for probe in wanted]
-    unknown = sum(usd is None for usd in costs)
-    price = f"about {sum(usd or 0.0 for usd in costs):.4f} USD" + f", and {unknown} without a list price" * bool(
-        unknown
-    )
+    known, unlisted = sum(usd or 0.0 for usd in costs), sum(usd is None for usd in costs)
+    price = f"about {known:.4f} USD" + f", and {unlisted} without a list price" * bool(unlisted)
+    if all(probe.is_near for probe in wanted):
+        price = "all to your own machines"
     requests = "1 request is" if len(wanted) == 1 else f"{len(wanted)} requests are"
     return f"First, {requests} sent to see whether the models work ({price}); --no-probe leaves that out"
 

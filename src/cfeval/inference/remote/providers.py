@@ -25,6 +25,8 @@ from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 __all__ = ["PROVIDERS", "Provider"]
 
 T = TypeVar("T")
+_TRIED = 6
+"""Addresses that are tried where a server does not answer at its own."""
 SECONDS = 8.0
 """How long a server may take to answer what is asked before a run."""
 
@@ -173,9 +175,12 @@ def _no_list(where: Endpoint, model: str, fault: Fault, lists: bool) -> Diagnost
 
 
 def _other_addresses(base_url: str) -> list[str]:
-    """Where a server may be instead: below the address with the usual version, or with it for the last part."""
-    parent = base_url.rpartition("/")[0] if urlsplit(base_url).path else base_url
-    return [other for other in dict.fromkeys((f"{base_url}/v1", f"{parent}/v1")) if other != base_url]
+    """Where a server may be instead: below the address with the usual version, or higher up, the nearest first."""
+    parts = urlsplit(base_url)
+    names = parts.path.strip("/").split("/") if parts.path.strip("/") else []
+    above = ["/".join((f"{parts.scheme}://{parts.netloc}", *names[:depth])) for depth in range(len(names), -1, -1)]
+    others = dict.fromkeys(other for place in above for other in (place, f"{place}/v1"))
+    return [other for other in others if other != base_url][:_TRIED]
 
 
 def _blind(model: str, entry: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
