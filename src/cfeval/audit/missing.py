@@ -12,6 +12,7 @@ from cfeval.core.jsonl import read_lines
 from cfeval.core.records import Status
 from cfeval.core.shell import quoted
 from cfeval.core.statuses import MEANINGS
+from cfeval.inference.prompts import last_text
 
 _SHOWN = 4
 _WORDS = 100
@@ -77,7 +78,7 @@ def _lines(study: str, files: Iterable[Path], root: Path) -> Iterator[str]:
 def _example(study: str, status: str, stage: str, row: Row, root: Path) -> Iterator[str]:
     """An item of the most frequent kind, what its model said or which error came, and the remedy."""
     record, file = _record(root / study.partition(",")[0] / stage, row)
-    words = next((str(record[name]) for name in _TEXTS if record.get(name)), "")
+    words = last_text(next((str(record[name]) for name in _TEXTS if record.get(name)), ""))
     reason = " ".join(str(row.get("reason", "")).split())
     who = f", {row[_ROLES[stage]]}" if stage in _ROLES and _ROLES[stage] in row else ""
     who = who or (f", {row['solver']}" if "solver" in row else "")

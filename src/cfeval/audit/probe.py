@@ -26,7 +26,7 @@ from cfeval.core.registry import Diagnostic, Used
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.inference.batching import answered
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
-from cfeval.inference.prompts import ChatPlugin, ParsedReply, Prompt, generate_parsed
+from cfeval.inference.prompts import ChatPlugin, ParsedReply, Prompt, generate_parsed, last_text
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.prices import Prices
 from cfeval.inference.remote.providers import on_own_network
@@ -257,13 +257,16 @@ def _slow(probe: Probe, seconds: float, calls: Calls, to_go: Callable[[], Mappin
 
 
 def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _fault(probe: Probe, reply: Reply) -> str:
     if isinstance(reply, ParsedReply) and reply.status == Status.UNPARSABLE:
-        said = f"it says {_short(reply.completion)}" if reply.completion.strip() else reply.reason
+        last = last_text(reply.completion)
+        said = f"it says {_short(last)}" if last.strip() else reply.reason
         return f"{probe.model} does not reply in the form that the study can read: {said}; name another model"
     return f"{probe.model} ends as {reply.status}: {reply.reason}"
 
