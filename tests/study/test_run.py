@@ -139,7 +139,7 @@ def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_pa
     with pytest.raises(
         InputError, match=r"^edct: nothing was scored, so there is no result; of 1 items and edits none"
     ):
-        run._conclude(study, [job], Path("mine"), Ending(study, [job]))
+        run._conclude(study, [job], Path("mine"), Ending(study, [job], Path("mine")))
 
 
 def test_the_line_of_a_model_has_its_conclusion_and_figures(tmp_path: Path) -> None:

@@ -252,6 +252,7 @@ def test_a_dear_editor_is_asked_on_demand_only(cfeval: Run, tmp_path: Path, monk
     assert found["edct.vlms.m"].usd(prices) is None
 
 
+@pytest.mark.slow
 def test_a_run_that_needs_no_model_asks_for_none_and_offline_nothing_is_sent(
     cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

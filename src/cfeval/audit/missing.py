@@ -45,17 +45,18 @@ _AGAIN = (Status.TRANSPORT_ERROR, Status.REJECTED)
 """What another run of the step may mend."""
 
 
-def missing(jobs: Iterable[Job], root: str) -> list[str]:
+def missing(jobs: Iterable[Job], root: str, folder: Path = Path()) -> list[str]:
     """Lines that say how many results have no score and why; none where all have one.
 
     Args:
         jobs: of the study.
         root: the folder of its results.
+        folder: the study's folder, as it is seen from where the command was typed.
     """
-    return [line for study, files in score_files(jobs).items() for line in _lines(study, files, Path(root))]
+    return [line for study, files in score_files(jobs).items() for line in _lines(study, files, Path(root), folder)]
 
 
-def _lines(study: str, files: Iterable[Path], root: Path) -> Iterator[str]:
+def _lines(study: str, files: Iterable[Path], root: Path, folder: Path) -> Iterator[str]:
     total, ended, first = 0, Counter[tuple[str, str]](), dict[tuple[str, str], Row]()
     for file in files:
         for row in score_rows(study, [file]):
@@ -72,10 +73,10 @@ def _lines(study: str, files: Iterable[Path], root: Path) -> Iterator[str]:
     if len(ended) > _SHOWN:
         yield f"  and {sum(ended.values()) - sum(n for _, n in ended.most_common(_SHOWN))} for other reasons"
     kind = ended.most_common(1)[0][0]
-    yield from _example(study, *kind, first[kind], root)
+    yield from _example(study, *kind, first[kind], root, folder)
 
 
-def _example(study: str, status: str, stage: str, row: Row, root: Path) -> Iterator[str]:
+def _example(study: str, status: str, stage: str, row: Row, root: Path, folder: Path) -> Iterator[str]:
     """An item of the most frequent kind, what its model said or which error came, and the remedy."""
     record, file = _record(root / study.partition(",")[0] / stage, row)
     words = last_text(next((str(record[name]) for name in _TEXTS if record.get(name)), ""))
@@ -87,7 +88,7 @@ def _example(study: str, status: str, stage: str, row: Row, root: Path) -> Itera
     if remedy := MEANINGS[Status(status)].remedy:
         yield f"  What to do: {remedy}"
     if Status(status) in _AGAIN and file is not None:
-        yield f"  To try these again: rm {quoted(file)}, and run again; replies that are stored are not asked for again"
+        yield f"  To try these again: rm {quoted(folder / file)}, and run again; stored replies are not asked for anew"
 
 
 def _record(folder: Path, row: Row) -> tuple[Mapping[str, Any], Path | None]:

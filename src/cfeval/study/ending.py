@@ -19,8 +19,9 @@ _SHOWN = 3
 class Ending:
     """Knows what a run began with, so that it can say at the end what came of it."""
 
-    def __init__(self, study: Whole, jobs: Sequence[Job]) -> None:
-        self._study, self._jobs = study, jobs
+    def __init__(self, study: Whole, jobs: Sequence[Job], folder: Path) -> None:
+        """`folder` is the study's, as it is seen from where the command was typed."""
+        self._study, self._jobs, self._folder = study, jobs, folder
         self._first = _last_sent(study.params.calls)
         FAILURES.unlink(missing_ok=True)
 
@@ -44,7 +45,7 @@ class Ending:
 
     def incomplete(self) -> Iterator[str]:
         """Why items have no score, and which calls were too slow."""
-        yield from missing(self._jobs, self._study.root)
+        yield from missing(self._jobs, self._study.root, self._folder)
         yield from self.slow()
 
     def slow(self) -> Iterator[str]:
@@ -55,10 +56,11 @@ class Ending:
         with closing(ResponseCache(Path(calls.cache))) as cache:
             attempts = cache.sent_since(self._first)
         if attempts.timed_out:
-            again = f"{attempts.sent_again} were sent again" if attempts.sent_again else "none was sent again"
+            one = attempts.timed_out == 1
             yield (
-                f"{attempts.timed_out} calls timed out after {calls.timeout:g} s ({again}); if the server is only "
-                "slow, raise calls.timeout in params.yaml, or lower calls.max_connections"
+                f"{attempts.timed_out} {'call' if one else 'calls'} timed out after {calls.timeout:g} s, "
+                f"{attempts.sent_again} sent again; if the server is only slow, raise calls.timeout in params.yaml, or "
+                "lower calls.max_connections"
             )
 
 

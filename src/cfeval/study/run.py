@@ -56,7 +56,7 @@ def run(
         keep_schema(Path())
         jobs = study.jobs()
         ask_before_money(study, jobs, files, yes, probe)
-        ending = Ending(study, jobs)
+        ending = Ending(study, jobs, folder)
         status = _run(words)
         if status:
             print("\n".join(ending.failed()), file=sys.stderr)
