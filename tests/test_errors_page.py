@@ -22,6 +22,7 @@ from cfeval.core.images import Image
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Status
 from cfeval.core.shards import file_with_images
+from cfeval.core.statuses import MEANINGS
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.records import Score
 from cfeval.inference.remote.cache import ResponseCache
@@ -546,4 +547,6 @@ def test_every_row_says_what_to_do() -> None:
 
 
 def test_every_status_is_explained() -> None:
-    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == set(Status)
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|(.*?)\|$", PAGE, re.MULTILINE)
+    assert {name: (happened, remedy.strip()) for name, happened, remedy in rows} == dict(MEANINGS)
+    assert set(MEANINGS) == set(Status)

@@ -12,6 +12,8 @@ from cfeval.core.errors import CfevalError
 
 FOLDER = Path(".cfeval/progress")
 """Where the jobs of the run that is alive report; see `cfeval.core.progress`."""
+FAILURES = "failures.jsonl"
+"""A file there with the jobs that failed; see `cfeval.study.ending`."""
 _READ_SECONDS = 1.0
 
 
@@ -87,6 +89,11 @@ class Items:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
 
+    def failed(self, title: str, why: str, logs: list[str]) -> None:
+        """Write down that a job has failed, for whoever started the run."""
+        with contextlib.suppress(OSError), (self.folder / FAILURES).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"title": title, "why": why, "logs": logs}, ensure_ascii=False) + "\n")
+
     def planned(self, rules: dict[str, int]) -> None:
         """Take in how many jobs of each rule the run has."""
         self.jobs |= rules
@@ -144,9 +151,11 @@ class Ledger:
         self._first = self._cache.last_sent() if from_now_on else 0
 
     def told(self) -> str:
-        """Calls that wait for a reply, calls sent, USD spent or set aside."""
-        sent, waiting, usd = self._cache.sent_since(self._first)
-        return f"{waiting} calls waiting for a reply, {sent:,} sent, {usd:.4f} USD so far" if sent else ""
+        """Calls that wait for a reply, calls sent, those that timed out, USD spent or set aside."""
+        all_ = self._cache.sent_since(self._first)
+        late = f", {all_.sent_again:,} timed out, sent again" * bool(all_.sent_again)
+        line = f"{all_.in_flight} calls waiting for a reply, {all_.sent:,} sent{late}, {all_.usd:.4f} USD so far"
+        return line if all_.sent else ""
 
 
 def _opened(file: Path, from_now_on: bool) -> Ledger | None:

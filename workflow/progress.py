@@ -140,6 +140,7 @@ class Progress(logging.Handler):
     def _failed(self, event: dict[str, Any]) -> None:
         logs = [str(path) for path in event["log"] or ()]
         why = _fate(event) or next((line for log in logs if (line := _last_line(_here(log)))), "no message")
+        self.items.failed(self.titles.get(event["jobid"], event["rule_name"]), why, logs)
         _say(f"failed: {self.titles.get(event['jobid'], event['rule_name'])}: {why} ({', '.join(logs)})")
 
 

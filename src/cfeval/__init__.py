@@ -27,3 +27,8 @@ def __getattr__(name: str) -> Any:
     from cfeval.core.names import load as found
 
     return found(_PLACES[name])
+
+
+def __dir__() -> list[str]:
+    """What the package offers, whether it was used before or not."""
+    return sorted(__all__)

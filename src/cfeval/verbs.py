@@ -8,7 +8,7 @@ from collections.abc import Mapping
 PANELS: Mapping[str, tuple[str, ...]] = {
     "A first study": ("init", "doctor", "try", "run", "status", "report"),
     "More": (
-        *("check", "estimate", "serve", "exam", "diff", "verify"),
+        *("check", "estimate", "serve", "exam", "diff", "verify", "practice-server"),
         *("audit", "cache", "prices", "schema", "edct", "vce", "cvqa"),
     ),
 }
@@ -79,6 +79,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "doctor": "cfeval.audit.doctor:run",
         "estimate": "cfeval.audit.estimate:run",
         "exam": "cfeval.audit.exam:run",
+        "practice-server": "cfeval.study.practice:run",
         "prices": "cfeval.audit.prices:run",
         "serve": "cfeval.study.serve:run",
         "status": "cfeval.audit.status:run",

@@ -14,6 +14,7 @@ from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.registry import check_installed
 from cfeval.core.roots import root_of
 from cfeval.study import run
+from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes
 from tests.conftest import Run
 from tests.loopback.site import Loopback
@@ -39,7 +40,8 @@ def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Lo
     status, out, err = cfeval("run", "mine")
     assert status == 2
     assert err == (
-        "cfeval: the calls of this run may cost money, and there is no terminal to ask on; confirm with --yes\n"
+        "cfeval: the calls of this run may cost money, and there is no terminal to ask on; confirm with --yes, or let "
+        "the stored replies answer alone with --offline\n"
     )
     assert "results/mine: 12 of 12 results are outdated or missing" in out
     assert " calls, " in out
@@ -133,10 +135,11 @@ def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_pa
     (scores / "w/e/j").mkdir(parents=True)
     (scores / "w/e/j/edct-2025.csv").write_text("id,status,stage,reason\n1,refused,baselines,no\n")
     job = Job("edct_scores", [str(scores)], [], ["edct", "scores", "--out", str(scores)], "", {})
+    study = Whole(params, str(tmp_path))
     with pytest.raises(
         InputError, match=r"^edct: nothing was scored, so there is no result; of 1 items and edits none"
     ):
-        run._conclude(Whole(params, str(tmp_path)), [job], Path("mine"))
+        run._conclude(study, [job], Path("mine"), Ending(study, [job], Path("mine")))
 
 
 def test_the_line_of_a_model_has_its_conclusion_and_figures(tmp_path: Path) -> None:

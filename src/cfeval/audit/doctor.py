@@ -5,7 +5,9 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,19 +17,21 @@ from rich.text import Text
 
 from cfeval.audit import machine
 from cfeval.audit.components import FAMILIES_OF, missing_files, used
+from cfeval.audit.estimate import calls_to_go
 from cfeval.audit.fits import unfit, unknown_classes
-from cfeval.audit.probe import probes, send
-from cfeval.config import Params, load, read
+from cfeval.audit.probe import Probe, announcement, probes, send
+from cfeval.config import Params, load, named, read
 from cfeval.core import registry, run_locks
 from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.folder import Evaluations, Folder, ParamsFiles, check_evaluations, study_in
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.core.roots import PARAMS
 from cfeval.edct.files import conversation_prompts
+from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.settings import use
 
 SECONDS = 30.0
-"""How long any check may take."""
+"""How long a check is waited for; one that takes longer is slow, and no fault."""
 FORMLESS = ("chat", "solvers", "program_generators", "vision_tools")
 """Families whose models reply in free text, so that nothing need enforce a schema."""
 
@@ -60,7 +64,7 @@ class _Looking:
 def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Diagnostic]]]:
     """Do all checks side by side; yields each one's name and findings, in order.
 
-    A check that is not done after `seconds` is left behind: its thread ends with the process.
+    A check that is not done after `seconds` is called slow and left behind: its thread ends with the process.
     """
     all_of_them = list(checks)  # what they import, side by side with others, could lock up
     started = [(looking := _Looking(check), _start(looking)) for check in all_of_them]
@@ -69,12 +73,7 @@ def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Di
         thread.join(max(0.0, until - time.monotonic()))
         found = list(looking.found)
         if thread.is_alive():
-            found.append(
-                Diagnostic(
-                    False,
-                    f"no answer within {seconds:g} s; network or machine are slow: try again, or raise --seconds",
-                )
-            )
+            found.append(Diagnostic(True, f"slow: not finished after {seconds:g} s; going on", warns=True))
         yield looking.check.name, found or [Diagnostic(True, "ready")]
 
 
@@ -85,8 +84,9 @@ def of_plugin(use: Used, offline: bool) -> Check:
         registry.check(use.family, use.spec, use.place)
         for fault in missing_files(use.family, use.spec, use.protocols):
             yield Diagnostic(False, fault)
+        shown = any(one.images for one in registry.recipients(use.family, use.spec, use.protocols))
         for finding in registry.diagnose(use.family, use.spec, offline, use.protocols):
-            if not (finding.of_form and use.family in FORMLESS):
+            if not (finding.of_form and use.family in FORMLESS) and (shown or not finding.of_images):
                 yield finding
 
     return Check(use.place, about)
@@ -103,17 +103,23 @@ def run(
     evaluation: Evaluations = None,
     params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; change nothing.")] = False,
-    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for any answer.")] = SECONDS,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for checks; slower ones are said.")] = SECONDS,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Then send each hosted model that will work one small request: it costs.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--probe/--no-probe",
+            help="Send each hosted model one small request, or none. Default: those that cost a cent at most.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Clean up after an interrupted run, and check keys, models, GPU and disk before anything is spent.
 
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
-    Every plugin that the tables use is examined: nothing is paid for but by --probe, no weights are read. Where a file
-    is laid over params.yaml, only the studies that it names are looked at, if it names any. Ends with status 2 where
-    something will not work.
+    Every plugin that the tables use is examined, no weights are read, and each hosted model that passes is sent one
+    small request: with an image if it is shown images, in the form of reply that its role needs. Where a file is laid
+    over params.yaml, only the studies that it names are looked at, if it names any. Ends with status 2 where something
+    will not work.
     """
     check_evaluations(evaluation)
     if _clean_up(folder, dry_run):
@@ -125,7 +131,14 @@ def run(
         loaded = load(*files)
         if probe and loaded.calls.offline:
             raise InputError("--probe sends requests, but calls.offline is set; leave one of them out")
-        diagnose_all(loaded, _wanted(evaluation, files), seconds, every=True, probe=probe)
+        evaluations, spent = _wanted(evaluation, files), False
+        uses = [plugin for plugin in used(loaded) if plugin.study in evaluations]
+        wrong = diagnose_all(loaded, uses, evaluations, seconds, every=True)
+        if probe is not False and not loaded.calls.offline:
+            good = [plugin for plugin in uses if not wrong[plugin.place]]
+            faults, spent = _probe(loaded, good, named(files), bool(probe))
+            wrong += faults
+        refuse_faults(wrong, spent)
 
 
 def _wanted(studies: Sequence[str] | None, files: Sequence[Path]) -> list[str]:
@@ -155,17 +168,26 @@ def _clean_up(folder: Path, dry_run: bool) -> bool:
 
 def diagnose_all(
     params: Params,
-    wanted: Collection[str] = tuple(FAMILIES_OF),
+    uses: Sequence[Used],
+    evaluations: Collection[str] = tuple(FAMILIES_OF),
     seconds: float = SECONDS,
     *,
     every: bool = False,
-    probe: bool = False,
-) -> None:
-    """Say what will not work, or with `every` what each check found; InputError where something will not work."""
-    use(params.calls.model_copy(update={"batches": False}))  # a probe is asked at once
-    uses = [one for one in used(params) if one.study in wanted]
+    stored: Collection[str] = (),
+) -> Counter[str]:
+    """Print what will not work, or with `every` what each check found; the number of faults by what was checked.
+
+    Args:
+        params: the study's.
+        uses: the plugins to look at.
+        evaluations: whose other checks are made.
+        seconds: how long the checks are waited for.
+        every: print also what is fine.
+        stored: places of plugins whose calls are in the cache, so that their servers are not asked.
+    """
+    use(params.calls.model_copy(update={"batches": False}))
     wrong: Counter[str] = Counter()
-    for name, findings in look(_checks(params, uses, wanted), seconds):
+    for name, findings in look(_checks(params, uses, evaluations, stored), seconds):
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong[name] += len(faults)
         warnings = list(dict.fromkeys(finding for finding in findings if finding.fine and finding.warns))
@@ -173,23 +195,55 @@ def diagnose_all(
         fine = [Diagnostic(True, "; ".join(told))] if every and told else []
         for finding in [*(faults or fine), *warnings]:
             _say(name, finding)
-    if probe:
-        for one in probes([one for one in uses if not wrong[one.place]]):
-            finding = send(one, params.calls)
-            wrong[one.place] += not finding.fine
-            _say(f"probe {one.place}", finding)
+    return wrong
+
+
+def probe_all(params: Params, wanted: Iterable[Probe], where: str, seed: int) -> Counter[str]:
+    """Send one request to each of these models and print what came back; the number of faults by place."""
+    wrong: Counter[str] = Counter()
+    for probe in wanted:
+        finding = send(probe, params.calls, partial(_calls_to_go, params, where), seed)
+        if finding is not None:
+            wrong[probe.place] += not finding.fine
+            _say(probe.place, finding)
+    return wrong
+
+
+def refuse_faults(wrong: Counter[str], spent: bool) -> None:
+    """End where something will not work (InputError)."""
     if number := wrong.total():
-        spent = "" if probe else ", nothing was spent"
-        raise InputError(f"{number} thing{'s' * (number > 1)} will not work; see above what to do{spent}")
+        money = "" if spent else ", nothing was spent"
+        raise InputError(f"{number} thing{'s' * (number > 1)} will not work; see above what to do{money}")
 
 
-def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str]) -> Iterator[Check]:
+def _probe(params: Params, uses: Sequence[Used], where: str, every: bool) -> tuple[Counter[str], bool]:
+    """Ask each hosted model, the dear ones only with `every`; the number of faults, and whether anything was sent."""
+    prices, found = load_prices(params.calls.prices), probes(uses)
+    asked = [probe for probe in found if every or probe.is_cheap(prices)]
+    for probe in found:
+        if probe not in asked:
+            _say(
+                probe.place,
+                Diagnostic(True, f"{probe.model} is not asked, which may cost more; see --probe", warns=True),
+            )
+    if asked:
+        print(announcement(asked, prices), flush=True)
+    return probe_all(params, asked, where, seed=int(time.time())), bool(asked)
+
+
+def _calls_to_go(params: Params, where: str) -> dict[str, int]:
+    with suppress(CfevalError):
+        return calls_to_go(params, where)
+    return {}
+
+
+def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], stored: Collection[str]) -> Iterator[Check]:
     edct = params.edct if "edct" in wanted else None
     # Before any check runs: two threads must not import the same modules.
     misfits = list(unfit(edct)) if edct else []
     unknown = list(unknown_classes(params.vce)) if "vce" in wanted and params.vce else []
     for one in uses:
-        yield of_plugin(one, params.calls.offline)
+        yield of_plugin(one, params.calls.offline or one.place in stored)
     if edct and (prompts := edct.prompts):
         yield Check("edct.prompts", lambda: _prompts(prompts))
     if misfits:
@@ -198,12 +252,14 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str]) -> It
         yield Check("vce.groups", lambda: (Diagnostic(False, line.removeprefix("vce: ")) for line in unknown))
     valid = [one for one in uses if one.is_valid]
     remote = [one for one in valid if one.resources.api]
+    asked = [one for one in remote if one.place not in stored]
+    calls = params.calls if asked else params.calls.model_copy(update={"offline": True})
     folders = {machine.RESULTS: None}
     if remote:
         folders[Path(params.calls.cache).parent] = None
-        yield Check(f"cache {params.calls.cache}", lambda: machine.cache(params.calls))
-    if remote and not params.calls.offline:
-        yield Check("prices", lambda: machine.prices(params.calls, remote))
+        yield Check(f"cache {params.calls.cache}", lambda: machine.cache(calls))
+    if asked and not calls.offline:
+        yield Check("prices", lambda: machine.prices(calls, asked))
     for folder in folders:
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
     if local := [one.place for one in valid if one.resources.gpu]:

@@ -75,6 +75,11 @@ def _estimate(params: Params, where: str) -> Estimate:
     return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
 
 
+def calls_to_go(params: Params, where: str) -> dict[str, int]:
+    """How many calls a typical run has yet to send, by model."""
+    return {one.model: one.still(one.typical) for one in _estimate(params, where).models}
+
+
 @dataclass(frozen=True)
 class Bill:
     """What a run will cost: calls at most, and the lines that say so."""

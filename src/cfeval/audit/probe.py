@@ -1,9 +1,14 @@
-"""One small real request to each hosted model of a study, on the way that its calls take; it is paid for and stored."""
+"""One small real request to each hosted model of a study, in the form of its role, on the way that its calls take.
+
+It is counted, paid for and stored like any other call. A model under test is asked about an image; a writer, verifier
+or judge gets the prompt of its role about a made-up item, and its reply must be one that the study can read.
+"""
 
 import json
+import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,66 +26,254 @@ from cfeval.core.registry import Diagnostic, Used
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.inference.batching import answered
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from cfeval.inference.prompts import ChatPlugin, ParsedReply, Prompt, generate_parsed, last_text
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.settings import paid
+from cfeval.inference.remote.prices import Prices
+from cfeval.inference.remote.providers import on_own_network
+from cfeval.inference.remote.request import Usage
+from cfeval.inference.remote.settings import QUIET, VARIABLE, paid, use
 
 ITEM = "probe"
 QUESTION = "Which colour is the circle, red or blue? Answer with one word."
 WITHOUT_IMAGE = "Which colour is a ripe tomato, red or blue? Answer with one word."
 EDIT = "Make the circle blue."
-BLIND = ("instruction_writers", "judges", "program_generators", "question_generators")
-"""Families that show their models no image, unless they say that they do."""
+VALUES = {
+    "question": "Which colour is the circle?",
+    "answer": "Red.",
+    "new_question": "Which colour would the circle be if it were painted blue?",
+    "new_answer": "Blue.",
+    "original_answer": "Red.",
+    "original_explanation": "There is one circle in the middle, and its surface is red.",
+    "edit_instruction": f"Positive part: {EDIT}",
+    "edited_answer": "Blue.",
+    "edited_explanation": "There is one circle in the middle, and its surface is blue.",
+    "explanation": "There is one circle in the middle, and its surface is red.",
+    "before": "a red circle",
+    "after": "a blue circle",
+    "first": "left",
+    "second": "right",
+    "instruction": EDIT,
+    "reply": "The circle is red, so the answer is 1.",
+    "form": "a number",
+    "edits": "1",
+}
+"""A made-up item, by the placeholders of prompts."""
 SIDE = 256
 """Pixels of the image's side."""
+RETRIES = 2
+MOST_USD = 0.01
+"""A model whose request is expected to cost more is asked only on demand."""
+SLOW = 20.0
+"""Seconds of one reply from which on a model is called slow."""
+_TOKENS, _THOUGHTS = 200, 800
+"""What a reply is taken to have, and what a model that thinks adds."""
+_WORDS = 60
+"""Characters of a reply that are shown."""
+Reply = ChatReply | EditReply | ParsedReply[Any]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Probe:
-    """A hosted model: where it is in params.yaml, its plugin, and whether it is shown images."""
+    """A hosted model: where it is in params.yaml, its plugin, whether it is shown images, and what its role asks."""
 
     place: str
     family: str
-    spec: dict[str, Any]
+    spec: Mapping[str, Any]
     seeing: bool
+    asked: Prompt[Any] | None = None
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return str(self.spec.get("model", self.spec["plugin"]))
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is on this machine or a private network, where nobody is paid."""
+        addresses = [one.address for one in registry.recipients(self.family, self.spec)]
+        return bool(addresses) and all(on_own_network(address) for address in addresses)
+
+    def usd(self, prices: Prices) -> float | None:
+        """What its request costs, by list prices and rather too much; None where that is not known."""
+        if self.is_near:
+            return 0.0
+        known = [(call, prices.of(call.model)) for call in registry.estimate_calls(self.family, self.spec)]
+        letters = len(self.asked.opening) if self.asked else len(QUESTION)
+        total = 0.0
+        for call, price in known:
+            if price is None:
+                return None
+            shown = call.image_tokens if self.seeing else 0
+            written = min(call.max_tokens, _TOKENS) + min(call.thinking_tokens, _THOUGHTS)
+            total += price.of(Usage(letters // 3 + shown, written, call.images, image_tokens=shown))
+        return total if known else None
+
+    def is_cheap(self, prices: Prices) -> bool:
+        """Whether it is asked without being told to: for a cent at most; of editors the price must be known."""
+        usd = self.usd(prices)
+        return self.family != "editors" if usd is None else usd <= MOST_USD
 
 
-def probes(uses: Sequence[Used]) -> list[Probe]:
-    """The hosted models of some plugins, each once: chat models and editors, also those that others are made of."""
+def probes(uses: Iterable[Used]) -> list[Probe]:
+    """The hosted models of some plugins, once for each role: chat models and editors, also those in others."""
     found: dict[str, Probe] = {}
-    for use in uses:
-        shown = any(call.images_shown for call in registry.estimate_calls(use.family, use.spec, use.protocols))
-        seeing = shown or use.family not in BLIND
-        for family, spec in registry.components(use.family, use.spec):
-            alone = len(list(registry.components(family, spec))) == 1
-            if family in ("chat", "editors") and alone and registry.resources(family, spec).api:
-                key = json.dumps([family, spec], sort_keys=True)
-                probe = found.setdefault(key, Probe(use.place, family, dict(spec), seeing))
-                probe.seeing |= seeing
+    for plugin in uses:
+        for probe in _of(plugin, plugin.family, plugin.spec):
+            form = probe.asked.form if probe.asked else None
+            key = [probe.family, probe.spec, form and (form.folder, *form.templates), probe.seeing]
+            found.setdefault(json.dumps(key, sort_keys=True), probe)
     return list(found.values())
 
 
-def send(probe: Probe, calls: Calls) -> Diagnostic:
-    """Send one request; says what came back, in which time, and what it cost."""
-    began = time.monotonic()
-    try:
-        reply = _ask(probe, seed=int(time.time()))  # a request of its own each time: nothing comes from the cache
-    except CfevalError as error:
-        return Diagnostic(False, f"{probe.family} {_model(probe)}: {error}")
-    said = f"{probe.family} {_model(probe)}, {'with' if probe.seeing else 'without'} an image, "
-    cost = f"{time.monotonic() - began:.1f} s, {paid(*_cost(reply.calls, calls))}"
+def _of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[Probe]:
+    options = registry.options_of(family, spec)
+    parts = options.components()
+    if isinstance(options, ChatPlugin):
+        if registry.resources("chat", options.model).api:
+            yield _of_role(plugin, options)
+        parts = [part for part in parts if part != ("chat", options.model)]
+    elif family in ("chat", "editors") and not parts and options.resources().api:
+        name = str(getattr(options, "model", spec["plugin"]))
+        sent = registry.recipients(plugin.family, plugin.spec, plugin.protocols)
+        yield Probe(plugin.place, family, spec, any(one.images for one in sent if one.model == name))
+    for part, its in parts:
+        yield from _of(plugin, part, its)
+
+
+def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
+    """The model of a role; where the role has several questions, one that shows an image goes before others."""
+    protocols = plugin.protocols if options.by_protocol else ("",)
+    forms = [form for protocol in protocols for form in options.forms(protocol) if form.schema]
+    forms.sort(key=lambda form: not form.seen)
+    asked = options.prompt(forms[0]) if forms else None
+    return Probe(plugin.place, "chat", options.model, asked is not None and asked.form.seen, asked)
+
+
+def announcement(wanted: Sequence[Probe], prices: Prices) -> str:
+    """What to say before the requests are sent: to how many models, and what that costs."""
+    costs = [probe.usd(prices) for probe in wanted]
+    known, unlisted = sum(usd or 0.0 for usd in costs), sum(usd is None for usd in costs)
+    price = f"about {known:.4f} USD" + f", and {unlisted} without a list price" * bool(unlisted)
+    if all(probe.is_near for probe in wanted):
+        price = "all to your own machines"
+    requests = "1 request is" if len(wanted) == 1 else f"{len(wanted)} requests are"
+    return f"First, {requests} sent to see whether the models work ({price}); --no-probe leaves that out"
+
+
+def send(probe: Probe, calls: Calls, to_go: Callable[[], Mapping[str, int]], seed: int) -> Diagnostic | None:
+    """Send one request; what came back, in which time, and what it cost. None where the cache had a good reply.
+
+    Args:
+        probe: the model.
+        calls: how calls travel.
+        to_go: calls that the study has yet to send, by model.
+        seed: of the request: the cache knows it again by that.
+    """
+    with _settings(calls), closing(ResponseCache(Path(calls.cache))) as cache:
+        before, began = cache.last_sent(), time.monotonic()
+        try:
+            reply = answered(_ask, (probe, seed))
+        except CfevalError as error:
+            return Diagnostic(False, str(error))
+        seconds, sent = time.monotonic() - began, cache.sent_since(before).sent
+        if reply.status != Status.OK:
+            cache.remove(reply.calls)  # a later probe asks again: it may be another server by then
+        elif not sent:
+            return None
+        _, usd, maybe_usd = cache.paid(reply.calls)
+    each = seconds / max(1, len(reply.calls))
+    cost = paid(usd, maybe_usd)
     if reply.status != Status.OK:
-        return Diagnostic(False, f"{said}ended as {reply.status} ({reply.reason}), {cost}")
-    return Diagnostic(True, f"{said}{_shown(reply)}, {cost}")
+        return Diagnostic(False, f"{_fault(probe, reply)} ({seconds:.1f} s, {cost})")
+    doubts = [*_doubts(probe, reply), *_slow(probe, each, calls, to_go)]
+    return Diagnostic(
+        True,
+        "; ".join([f"{probe.model} {_works(probe, reply)}, {each:.1f} s a reply, {cost}", *doubts]),
+        warns=bool(doubts),
+    )
 
 
-def _ask(probe: Probe, seed: int) -> ChatReply | EditReply:
+async def _ask(wanted: tuple[Probe, int]) -> Reply:
+    probe, seed = wanted
     built = registry.build(probe.family, probe.spec)
     if probe.family == "editors":
-        edited: EditReply = answered(built.edit, EditRequest(ITEM, _image(), EDIT, "", seed))
+        edited: EditReply = await built.edit(EditRequest(ITEM, _image(), EDIT, "", seed))
         return edited
+    if probe.asked is not None:
+        values = {name: VALUES.get(name, "red") for name in probe.asked.form.placeholders}
+        return await generate_parsed(built, probe.asked, ITEM, values, seed, _image())
     turn = ChatMessage("user", QUESTION, _image()) if probe.seeing else ChatMessage("user", WITHOUT_IMAGE)
-    replied: ChatReply = answered(built.generate, ChatRequest(ITEM, (turn,), seed))
+    replied: ChatReply = await built.generate(ChatRequest(ITEM, (turn,), seed))
     return replied
+
+
+@contextmanager
+def _settings(calls: Calls) -> Iterator[None]:
+    """Ask at once, and give up sooner than a study does: there is a person who waits."""
+    before, token = os.environ.get(VARIABLE), QUIET.set(True)
+    retries, deadline = min(calls.max_retries, RETRIES), min(calls.deadline, calls.timeout)
+    use(calls.model_copy(update={"batches": False, "max_retries": retries, "deadline": deadline}))
+    try:
+        yield
+    finally:
+        QUIET.reset(token)
+        os.environ.pop(VARIABLE)
+        os.environ.update({VARIABLE: before} if before is not None else {})
+
+
+def _works(probe: Probe, reply: Reply) -> str:
+    """What a good reply shows of a model."""
+    if isinstance(reply, EditReply):
+        return f"edits images (came back as {reply.details.get('came_as', 'an image')})"
+    takes = "takes images" if probe.seeing else "takes texts"
+    if probe.asked is None:
+        return takes
+    enforced = getattr(registry.options_of("chat", probe.spec), "sends_schema", False)
+    return f"{takes}, {'keeps the schema' if enforced else 'replies in the form that is asked for'}"
+
+
+def _doubts(probe: Probe, reply: Reply) -> Iterator[str]:
+    """What may go wrong although the reply is good."""
+    if isinstance(reply, ParsedReply) and len(reply.calls) > 1:
+        yield "only when it was asked a second time: many items will take two calls"
+    if (
+        isinstance(reply, ChatReply)
+        and probe.seeing
+        and "blue" in reply.text.lower()
+        and "red" not in reply.text.lower()
+    ):
+        yield f"it calls a red circle {_short(reply.text)}, so it may not see images"
+
+
+def _slow(probe: Probe, seconds: float, calls: Calls, to_go: Callable[[], Mapping[str, int]]) -> Iterator[str]:
+    if seconds < SLOW:
+        return
+    count = to_go().get(probe.model, 0)
+    at_once = min(calls.max_connections, max(1, count))
+    yield (
+        f"slow: the study's {count:,} calls take about {_duration(count * seconds / at_once)} if the server answers "
+        f"{at_once} at once, {_duration(count * seconds)} if one after the other"
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _fault(probe: Probe, reply: Reply) -> str:
+    if isinstance(reply, ParsedReply) and reply.status == Status.UNPARSABLE:
+        last = last_text(reply.completion)
+        said = f"it says {_short(last)}" if last.strip() else reply.reason
+        return f"{probe.model} does not reply in the form that the study can read: {said}; name another model"
+    return f"{probe.model} ends as {reply.status}: {reply.reason}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…")
 
 
 def _image() -> Image:
@@ -88,20 +281,3 @@ def _image() -> Image:
     image = PIL.Image.new("RGB", (SIDE, SIDE), "gray")
     ImageDraw.Draw(image).ellipse((SIDE // 4, SIDE // 4, 3 * SIDE // 4, 3 * SIDE // 4), fill="red")
     return Image.from_pixels(np.asarray(image))
-
-
-def _cost(keys: Sequence[str], calls: Calls) -> tuple[float, float]:
-    with closing(ResponseCache(Path(calls.cache))) as cache:
-        _, usd, maybe_usd = cache.paid(keys)
-    return usd, maybe_usd
-
-
-def _shown(reply: ChatReply | EditReply) -> str:
-    if isinstance(reply, EditReply):
-        return f"came back as {reply.details.get('came_as', 'an image')}"
-    return f"answered {' '.join(reply.text.split())[:40]!r}"
-
-
-def _model(probe: Probe) -> str:
-    names: Iterator[str] = (call.model for call in registry.estimate_calls(probe.family, probe.spec))
-    return next(names, str(probe.spec["plugin"]))

@@ -27,16 +27,21 @@ class Job(Protocol):
 
 def unscored(jobs: Iterable[Job]) -> list[str]:
     """A line for each evaluation whose score files, as far as they are here, hold no score."""
+    return [line for study, its in score_files(jobs).items() if its and (line := _line(study, its))]
+
+
+def score_files(jobs: Iterable[Job]) -> dict[str, list[Path]]:
+    """The score files of each evaluation, as far as they are here."""
     files: dict[str, list[Path]] = {}
     for job in jobs:
         study, step = job.words[:2]
         if step in ("scores", "pair-verdicts"):
             its = files.setdefault(study if step == "scores" else PAIRS, [])
-            its += [file for output in job.outputs for file in _score_files(Path(output))]
-    return [line for study, its in files.items() if its and (line := _line(study, its))]
+            its += [file for output in job.outputs for file in _files_in(Path(output))]
+    return files
 
 
-def _score_files(output: Path) -> Iterator[Path]:
+def _files_in(output: Path) -> Iterator[Path]:
     """The record files at an output, or in a folder."""
     files = sorted(output.rglob("*")) if output.is_dir() else [output]
     yield from (file for file in files if file.suffix in (".csv", ".jsonl") and file.is_file())
@@ -44,7 +49,7 @@ def _score_files(output: Path) -> Iterator[Path]:
 
 def _line(study: str, files: Sequence[Path]) -> str:
     ended: Counter[str] = Counter()
-    for row in _rows(study, files):
+    for row in score_rows(study, files):
         if row.get("status", "ok") == "ok":
             return ""
         ended[_why(row)] += 1
@@ -54,7 +59,8 @@ def _line(study: str, files: Sequence[Path]) -> str:
     return f"{study}: nothing was scored, so there is no result; {told}; see {files[0]}, and run `cfeval doctor`"
 
 
-def _rows(study: str, files: Iterable[Path]) -> Iterator[Row]:
+def score_rows(study: str, files: Iterable[Path]) -> Iterator[Row]:
+    """The rows of score files."""
     for file in files:
         yield from (json_rows if study == PAIRS else KINDS[study].rows)(read_lines(file))
 

@@ -70,7 +70,9 @@ class Calls(Section):
     timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
     deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
     grace: float = Field(
-        30, ge=0, description="Seconds that a stop (Ctrl-C, SIGTERM) waits for calls in flight, which are paid for."
+        30,
+        ge=0,
+        description="Seconds that calls in flight, which are paid for, have to end after Ctrl-C, SIGTERM or SIGHUP.",
     )
     batches: bool = Field(
         True, description="Models with `batch: true` are asked by batches; false: at once, at the full price."

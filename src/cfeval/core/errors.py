@@ -5,7 +5,7 @@
     │   └── ParamsError     params.yaml holds an unknown key, a wrong type or an unknown plugin
     ├── PluginError    a model, editor or judge cannot be built or used at all (one failed item is a status instead)
     ├── OutputError     a result cannot be written: full disk, read-only folder, no permission
-    └── StoppedError    Ctrl-C or SIGTERM came while calls were in flight; the exit status is that of the signal
+    └── StoppedError    Ctrl-C, SIGTERM or SIGHUP came while calls were in flight; the exit status is that of the signal
 
 Anything else is a defect of cfeval and keeps its traceback.
 """

@@ -11,6 +11,7 @@ MODULES = (
     "cfeval.core.environment",  # keys
     "cfeval.core.extras",  # what to install
     "cfeval.core.gpu_leases",  # which GPU a process takes
+    "cfeval.core.hangup",  # signals
     "cfeval.core.hashes",
     "cfeval.core.leaving",
     "cfeval.core.names",  # imports by name; the record has what was imported

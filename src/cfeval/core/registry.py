@@ -41,14 +41,15 @@ class Resources(PluginOptions):
 class Diagnostic:
     """Something `cfeval doctor` found out about a plugin: `fine` or not, and one line that says what to do if not.
 
-    `of_form` says that it matters only where replies must follow a JSON schema. `warns` says that it will work, and
-    what may come of it.
+    `of_form` says that it matters only where replies must follow a JSON schema, `of_images` only where images are
+    shown. `warns` says that it will work, and what may come of it.
     """
 
     fine: bool
     text: str
     of_form: bool = False
     warns: bool = False
+    of_images: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,11 @@ def recipients(
     for part, its in plugin.components():
         seen = images and not (blind and all((part, its) in parts for parts in blind))
         yield from recipients(part, its, protocols, seen)
+
+
+def options_of(family: str, spec: Mapping[str, Any]) -> Any:
+    """A plugin's class with its options, as `build` would make it into something that works."""
+    return _plugin(family, spec)
 
 
 def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:

@@ -186,6 +186,11 @@ def named_texts(texts: Mapping[str, str]) -> str:
     return "\n\n".join(f"=== {name} ===\n{text}" for name, text in texts.items())
 
 
+def last_text(named: str) -> str:
+    """The last of several replies that `named_texts` has put into one text."""
+    return named.rpartition(" ===\n")[2]
+
+
 def _own(folder: str, form: PromptTemplate[Any]) -> Path | None:
     """The user's own folder for a form, None for the package's."""
     if not folder:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+import yaml
 
 from cfeval.audit.recipients import recipient_lines
-from cfeval.config import load
+from cfeval.config import parse
 from cfeval.core import extras
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
@@ -102,9 +103,9 @@ def run(
             params = texts.cvqa_params(named, {**source, **cut}, targets)
         keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
     data = [source[key] for key in _PATHS if key in source]
+    notes += [*_packages(keyed), *recipient_lines(parse(yaml.safe_load(params), str(folder / PARAMS)))]
     _write(place, named, study, params, keys, data if dvc else None)
-    notes += _packages(keyed)
-    _tell(folder, keys, [*notes, *recipient_lines(load(place / PARAMS))])
+    _tell(folder, keys, notes)
 
 
 class _Asked:
@@ -133,7 +134,7 @@ class _Asked:
 
     def targets(self, given: Sequence[str], provider: str, base_url: str) -> dict[str, Model]:
         """The models under test, by the names that they get."""
-        what = "Model to test (PROVIDER/MODEL, as openrouter/google/gemini-2.5-flash)"
+        what = "Model to test (PROVIDER/MODEL, such as openrouter/google/gemini-2.5-flash or ollama/llava)"
         found = [model(text, provider, base_url) for text in given or [self._ask(what, "--model PROVIDER/MODEL")]]
         named: dict[str, Model] = {}
         for one in found:
@@ -146,10 +147,11 @@ class _Asked:
         open_roles = [role for role in _HELPERS if not given[role] and not given.get(_SERVES.get(role, ""), "")]
         if not self.terminal or not stays_local(target) or not open_roles:
             return False
-        print(f"{target.model} is local. Not named yet: {', '.join(open_roles)}.")
-        editor = f"; {LOCAL_EDITOR.name} edits, which needs a GPU" if "editor" in open_roles else ""
-        local = f"Keep them local, too? Then the model checks and judges itself{editor}. Else models at OpenRouter "
-        return not typer.confirm(f"{local}receive images and texts.", default=True)
+        print(f"{target.model} is local. Nobody is named as {', '.join(open_roles)}.")
+        itself = ["the model itself"] * (open_roles != ["editor"])
+        local = " and ".join([*itself, *([f"the editor {LOCAL_EDITOR.name}"] if "editor" in open_roles else [])])
+        question = f"Use {local}? Otherwise, models at OpenRouter receive images and texts."
+        return not typer.confirm(question, default=True)
 
     def _ask(self, what: str, option: str) -> str:
         if not self.terminal:

@@ -13,13 +13,15 @@ from typing import Annotated
 import typer
 
 from cfeval.audit.command import command, shown, snakemake
-from cfeval.audit.doctor import diagnose_all
-from cfeval.audit.estimate import cost
-from cfeval.audit.recipients import recipient_lines
 from cfeval.audit.unscored import unscored
-from cfeval.audit.whole import Job, Whole, outdated, up_to_date, whole
+from cfeval.audit.whole import Job, Whole, whole
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
+from cfeval.core.hangup import is_ignored, silence
+from cfeval.inference.remote.settings import Offline
+from cfeval.inference.remote.stops import SIGNALS
+from cfeval.study.consent import ask_before_money
+from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
 from cfeval.study.summary import only_json_on_stdout, summary
@@ -41,13 +43,20 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object at the end, for scripts; all else goes to stderr.")
     ] = False,
+    offline: Offline = False,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", help="First send each hosted model one small request.")
+    ] = True,
 ) -> None:
     """Run a study: check it, estimate its cost, ask before anything is spent, and summarize the results.
 
     Finished results are not made again, and no call is paid for twice: stop with Ctrl-C, and run the same command to
     resume. Options after `--` go to Snakemake: cfeval run DIR -- --profile slurm.
     """
-    with study_in(folder, params) as files, only_json_on_stdout() if as_json else nullcontext():
+    with (
+        study_in(folder, [*(params or ()), *["offline"] * offline]) as files,
+        only_json_on_stdout() if as_json else nullcontext(),
+    ):
         if show:
             overlays = [file.absolute() for file in files[1:]]  # Snakemake takes them as seen from the shell
             print(shown(snakemake(cores, overlays, name, list(more or ())), Path()))
@@ -56,42 +65,20 @@ def run(
         study = whole(files, name)
         keep_schema(Path())
         jobs = study.jobs()
-        _ask_before_money(study, jobs, files, yes)
+        ask_before_money(study, jobs, files, yes, probe)
+        ending = Ending(study, jobs, folder)
         status = _run(words)
         if status:
+            print("\n".join(ending.failed()), file=sys.stderr)
             raise typer.Exit(status)
-        _conclude(study, jobs, folder)
+        _conclude(study, jobs, folder, ending)
         content = summary(study.params, study.root, folder) if as_json else {}
     if as_json:
         print(json.dumps(content, ensure_ascii=False))
 
 
-def _ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], yes: bool) -> None:
-    """Print what is left to do and what it will cost, and ask before anything is spent.
-
-    Raises:
-        InputError: something will not work; or there is something to pay, no `--yes`, and nobody to ask.
-    """
-    to_do = outdated(jobs)
-    print(up_to_date(study.root, len(to_do), len(jobs)), flush=True)
-    if not to_do:
-        return
-    for line in recipient_lines(study.params):
-        print(line, flush=True)
-    diagnose_all(study.params)
-    bill = cost(study.params, " + ".join(map(str, files)))
-    for line in bill.lines:
-        print(line)
-    if not bill.calls or study.params.calls.offline or yes:
-        return
-    if not sys.stdin.isatty():
-        raise InputError("the calls of this run may cost money, and there is no terminal to ask on; confirm with --yes")
-    if not typer.confirm("Run the study?"):
-        raise InputError("cancelled: nothing was run and nothing was spent")
-
-
 def _run(words: Sequence[str]) -> int:
-    """Run Snakemake to its end; its exit status. Ctrl-C goes to it too, and it ends in order.
+    """Run Snakemake to its end; its exit status. Ctrl-C and a closed terminal go to it too, and it ends in order.
 
     Raises:
         StoppedError: a signal has ended it.
@@ -101,10 +88,12 @@ def _run(words: Sequence[str]) -> int:
 
     def forward(number: int, _frame: object) -> None:
         came.append(number)
+        if number == signal.SIGHUP:
+            silence()
         if number != signal.SIGINT:  # a terminal sends that to both
             process.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, forward) for number in SIGNALS if not is_ignored(number)}
     try:
         status = process.wait()
     finally:
@@ -115,9 +104,10 @@ def _run(words: Sequence[str]) -> int:
     return status
 
 
-def _conclude(study: Whole, jobs: Sequence[Job], folder: Path) -> None:
+def _conclude(study: Whole, jobs: Sequence[Job], folder: Path, ending: Ending) -> None:
     """What came of the run, and where the report is; InputError where nothing was scored."""
     if empty := unscored(jobs):
+        print("\n".join(ending.incomplete()))
         raise InputError("; ".join(empty))
     found = outcomes(study.params, study.root)
     report = folder / report_of(study.params, study.root)
@@ -125,4 +115,6 @@ def _conclude(study: Whole, jobs: Sequence[Job], folder: Path) -> None:
         print(line)
     if len(found) > _SHOWN:
         print(f"and {len(found) - _SHOWN} more conditions")
+    for line in ending.incomplete():
+        print(line)
     print(f"report: {report}")

@@ -19,9 +19,11 @@ from cfeval.audit.components import used
 from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
+from cfeval.core.hangup import is_ignored, silence
 from cfeval.inference.remote.http import PORTS
 from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
+from cfeval.inference.remote.stops import SIGNALS
 from cfeval.inference.serving.engines import engine_of
 from cfeval.inference.serving.replicas import Replicas, Served
 from cfeval.inference.serving.router import Router
@@ -128,8 +130,9 @@ async def _serve(
         StoppedError: a signal came.
     """
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, _once, stopped, number)
+    for number in SIGNALS:
+        if not is_ignored(number):
+            asyncio.get_running_loop().add_signal_handler(number, _once, stopped, number)
     routers: list[Router] = []
     moved: dict[int, int] = {}
     try:
@@ -154,6 +157,8 @@ async def _serve(
 
 
 def _once(stopped: "asyncio.Future[int]", number: int) -> None:
+    if number == signal.SIGHUP:
+        silence()
     if not stopped.done():
         stopped.set_result(number)
 

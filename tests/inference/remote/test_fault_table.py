@@ -19,8 +19,8 @@ from tests.loopback.site import Loopback
 KINDS = (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT, Kind.POLL, Kind.DOWNLOAD)
 ATTEMPTS = 4
 GIVEN_UP_SOON = {"finish_null", "content_null", "content_empty", "content_blank", "content_number", "image_missing"}
-GIVEN_UP_SOON |= {"image_refusal_text"}
-"""Each try was paid for, so that there are three."""
+GIVEN_UP_SOON |= {"image_refusal_text", "html_200"}
+"""Each try was paid for, or a page that is no JSON points at a wrong address: so there are three."""
 ROOMY = {"max_retries": ATTEMPTS - 1, "timeout": 10, "deadline": 5}
 TIGHT = {"max_retries": ATTEMPTS - 1, "timeout": 0.3, "deadline": 5}
 """Where the server stalls once."""

@@ -115,7 +115,7 @@ def test_a_snapshot_is_the_model_asked_for_and_a_sister_is_not(asked: str, serve
 
 @pytest.mark.parametrize(
     ("code", "kind"),
-    [("402", "credit"), ("429", "http_429"), (429, "http_429"), ("error_402", "http_500"), (None, "http_500")],
+    [("402", "credit"), ("429", "http_429"), (429, "http_429"), ("error_402", "error"), (None, "error")],
 )
 def test_an_error_within_a_good_answer_is_what_its_code_says_as_text_too(code: Any, kind: str) -> None:
     fault = chat_reply({"error": {"code": code, "message": "no"}}, "vlm", (), "KEY")

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM with 16 calls in flight: nothing more is sent, nothing that is paid is lost, a second one aborts.
+"""Ctrl-C, SIGTERM, SIGHUP with 16 calls in flight: nothing more is sent, nothing paid is lost, a second one aborts.
 
 The commands are those of the stages, each a process that gets real signals.
 """
@@ -34,7 +34,11 @@ FLYING = 16
 ITEMS = 40
 ROOT = Path(__file__).parents[3]
 KINDS = [kind for kind in CALLS if kind != Kind.STREAM]
-STATUS = {signal.SIGINT: -signal.SIGINT, signal.SIGTERM: 128 + signal.SIGTERM}
+STATUS = {
+    signal.SIGINT: -signal.SIGINT,
+    signal.SIGTERM: 128 + signal.SIGTERM,
+    signal.SIGHUP: 128 + signal.SIGHUP,
+}
 """How a process ends that was stopped politely: on Ctrl-C by the signal itself, so that a shell's loop ends too."""
 
 
@@ -121,7 +125,7 @@ def test_nothing_more_is_sent_and_all_that_is_in_flight_is_stored(
     assert (status, job.sent()) == (STATUS[number], FLYING), err
     assert job.stored() == (FLYING, 0)
     assert "Traceback" not in err
-    name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+    name = "Ctrl-C" if number == signal.SIGINT else number.name
     assert err.splitlines()[-1].startswith(f"cfeval: stopped by {name}; ")
     assert "nothing more is sent, 16 in flight have 30 s to end" in err
     assert not job.out.exists()

@@ -1,10 +1,12 @@
 """In real time: a wait that the server asks for is kept to, and one that leads past the deadline ends the item."""
 
 import time
+from contextlib import closing
 
 import pytest
 
 from cfeval.core.records import Status
+from cfeval.inference.remote.cache import ResponseCache
 from tests.inference.remote.asking import chat, request
 from tests.inference.remote.conftest import Configure
 from tests.loopback.site import Loopback
@@ -68,3 +70,18 @@ def test_refusals_while_an_early_call_waits_do_not_end_the_run(server: Loopback,
     replies = chat(server, [request(seed=n) for n in range(12)])
     assert sum(reply.status == Status.REJECTED for reply in replies) == 9
     assert sum(reply.status == Status.OK for reply in replies) == 3
+
+
+def test_a_call_that_timed_out_is_said_while_it_is_sent_again_and_at_the_end(
+    server: Loopback, configure: Configure, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = configure(timeout=0.3, deadline=5, max_retries=1)
+    server.script(["hang"])
+    assert chat(server)[0].status == Status.OK
+    assert "1 timed out, sent again" in capsys.readouterr().err.splitlines()[-1]
+    server.script(["hang", "hang"])
+    [reply] = chat(server, [request(seed=9)])
+    assert reply.reason.endswith("given up: 2 attempts; where the server is only slow, raise calls.timeout (0.3 s)")
+    with closing(ResponseCache(path)) as cache:
+        told = cache.sent_since(0)
+    assert (told.sent, told.timed_out, told.sent_again) == (4, 3, 2)

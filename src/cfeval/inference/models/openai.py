@@ -25,8 +25,8 @@ from cfeval.inference.remote.openai_api import chat_reply, responses_choice, res
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
-    about_model,
     about_openrouter,
+    about_server,
     endpoint,
     joined,
     key_variable,
@@ -43,7 +43,8 @@ class Plugin(HostedPlugin):
     OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "input", "stream", "n", "response_format", "text")
 
     provider: ProviderName = "other"
-    """Whose rules hold for parameters; also gives base_url and key_env where they are left out."""
+    """Such as openrouter, groq or ollama; docs/guides/own-model.md lists all. It gives base_url and key_env where they
+    are left out, and says what a request may hold."""
     api: Literal["chat", "responses"] = "chat"
     """Which of OpenAI's interfaces is asked; only chat completions take a seed."""
     api_version: str = Field("", pattern=r"^[0-9A-Za-z.-]*$")
@@ -104,7 +105,7 @@ class Plugin(HostedPlugin):
         if self.provider == "openrouter":
             yield from about_openrouter(address, key, self.model, self.accept_models, self._parameters())
         else:
-            yield Diagnostic(*about_model(address, key, self.model, self.accept_models, lists=rules.lists))
+            yield from about_server(address, key, self.model, self.accept_models, lists=rules.lists)
         yield from self.about_thoughts()
 
     def _parameters(self) -> set[str]:

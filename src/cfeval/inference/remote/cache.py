@@ -23,7 +23,8 @@ import psutil
 from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
-from cfeval.inference.remote.ledger_db import PAID, LedgerTotals
+from cfeval.inference.remote.faults import TIMEOUT
+from cfeval.inference.remote.ledger_db import PAID, SET_ASIDE, LedgerTotals
 from cfeval.inference.remote.request import Request, Response, Usage
 
 _SCHEMA = """
@@ -43,7 +44,7 @@ CREATE INDEX sends_of_call ON sends (key);
 """
 BROKEN_OFF = "broken off"
 """How a paid attempt ended that was not waited for, as by Ctrl-C."""
-_MAYBE = f"iif({PAID} IS NULL, reserved_usd, 0)"
+_MAYBE = f"iif({PAID} IS NULL, {SET_ASIDE}, 0)"
 """What a send may have cost of which nothing was told: what was set aside for it, 0 where it was refused."""
 
 
@@ -66,6 +67,17 @@ class Sent(NamedTuple):
     reserved_usd: float
 
 
+class Attempts(NamedTuple):
+    """Paid attempts: how many were sent and how many of them are in flight; USD spent or set aside for them; how many
+    got no answer in time, and how many of those were sent again."""
+
+    sent: int
+    in_flight: int
+    usd: float
+    timed_out: int
+    sent_again: int
+
+
 @dataclass(frozen=True)
 class UsageEntry:
     """How a paid attempt ended and what it cost.
@@ -80,6 +92,12 @@ class UsageEntry:
     usage: Usage | None
     listed_usd: float | None
     charged: bool
+
+    @property
+    def paid_usd(self) -> float | None:
+        """What it cost: what the provider reported, else the list price; None where neither is known."""
+        reported = self.usage.cost_usd if self.usage else None
+        return self.listed_usd if reported is None else reported
 
 
 class ResponseCache:
@@ -185,14 +203,14 @@ class ResponseCache:
     def _within(self, budget: Budget, model: str, listed_usd: float) -> float:
         """What to set aside for a call, where the budget allows it.
 
-        Where a model's calls have cost more than the price list says, as much more is set aside; and never less than
-        the dearest of them.
+        Never less than the dearest of the model's calls; under a limit in USD, where they have cost more than the
+        price list says, as much more.
         """
         if budget.max_calls is not None and (calls := self._totals.sent()) >= budget.max_calls:
             raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
-        if budget.max_cost_usd is None:
-            return listed_usd
         spent = self._totals.spent(model)
+        if budget.max_cost_usd is None:
+            return max(listed_usd, spent.dearest)
         reserved = max(listed_usd * max(1.0, spent.dearer), spent.dearest)
         if spent.usd + reserved > budget.max_cost_usd:
             so_far = f"{spent.usd:.4f} USD are spent or set aside, the next call may cost {reserved:.4f}"
@@ -293,15 +311,17 @@ class ResponseCache:
         with self._speaking():
             return int(self._db.execute("SELECT coalesce(max(id), 0) FROM sends").fetchone()[0])
 
-    def sent_since(self, number: int) -> tuple[int, int, float]:
-        """Of the attempts after a number: how many, how many are in flight, and USD spent or set aside for them."""
+    def sent_since(self, number: int) -> Attempts:
+        """The attempts after a number in the ledger."""
+        again = "EXISTS (SELECT 1 FROM sends AS later WHERE later.key = sends.key AND later.id > sends.id)"
         query = (
-            "SELECT count(*), coalesce(sum(ended IS NULL), 0),"
-            f" coalesce(sum(coalesce({PAID}, reserved_usd)), 0) FROM sends WHERE id > ?"
+            "SELECT count(*), total(ended IS NULL),"
+            f" total(coalesce({PAID}, {SET_ASIDE})), total(ended = '{TIMEOUT}'), total(ended = '{TIMEOUT}' AND {again})"
+            " FROM sends WHERE id > ?"
         )
         with self._speaking():
-            sent, waiting, usd = self._db.execute(query, (number,)).fetchone()
-        return int(sent), int(waiting), float(usd)
+            sent, waiting, usd, timed_out, again = self._db.execute(query, (number,)).fetchone()
+        return Attempts(int(sent), int(waiting), float(usd), int(timed_out), int(again))
 
     def paid(self, keys: Iterable[str]) -> tuple[int, float, float]:
         """How often some calls were sent, whenever it was, what that cost and what more it may have cost, in USD."""

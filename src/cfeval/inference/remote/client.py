@@ -18,7 +18,7 @@ from cfeval.inference.remote import batches
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.batches import Batches
 from cfeval.inference.remote.cache import BROKEN_OFF, ResponseCache, UsageEntry
-from cfeval.inference.remote.faults import Fault, RetryPolicy
+from cfeval.inference.remote.faults import TIMEOUT, Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.prices import Prices
@@ -155,6 +155,7 @@ class RetryLoop:
             wait = patience.next(result, self.seconds_left())
             if isinstance(wait, Fault):
                 return wait
+            self.caller.meter.timed_out += result.kind == TIMEOUT
             with self.caller.meter.waiting():
                 await pause(wait)
 

@@ -9,12 +9,13 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
 from cfeval.core.records import Status
+from cfeval.inference.remote.lasting import ADVICE, lasting
 from cfeval.inference.remote.request import Usage
 
 RETRIED = {408, 409, 425, 429}
@@ -28,6 +29,10 @@ BAD_KEY = {"API_KEY_INVALID", "invalid_api_key"}
 MODERATION = {"content_policy_violation", "moderation_blocked", "content_filter"}
 """Codes that mean that the provider's policy refuses the request."""
 
+TIMEOUT = "timeout"
+"""The kind of fault of an attempt that got no whole answer in time."""
+ERROR_TRIES = 3
+"""How often a call is sent that meets an error without any status."""
 NO_CREDIT_SAID, MODERATION_SAID = "credit balance is too low", "content filtering policy"
 """What Anthropic says of both, whose code is that of any bad request (docs.claude.com/en/api/errors)."""
 
@@ -76,7 +81,7 @@ def record(kind: str, status: Status, reason: str, **more: Any) -> Fault:
 
 
 def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) -> Fault | None:
-    """The fault that an HTTP status tells; None for a success.
+    """The fault that an HTTP status tells; None for a success. An error that will not pass is not tried again.
 
     Args:
         status: the HTTP status, also one that stands inside a body that came with 200.
@@ -84,9 +89,18 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) 
         body: the JSON body, or None.
         key_env: the environment variable that holds the key, for the user.
     """
-    if 200 <= status < 300:
-        return None
-    said, codes = f"HTTP {status}: {message_of(body)}", _codes(body)
+    return None if 200 <= status < 300 else _fault(status, f"HTTP {status}: {message_of(body)}", headers, body, key_env)
+
+
+def of_error(body: Any, key_env: str) -> Fault:
+    """The fault of an error that came with HTTP 200 and names no status of its own."""
+    fault = _fault(500, f"the server answers with an error: {message_of(body)}", {}, body, key_env)
+    unnamed = fault.reaction is RetryPolicy.RETRY
+    return replace(fault, kind="error", tries=ERROR_TRIES, systematic=True) if unnamed else fault
+
+
+def _fault(status: int, said: str, headers: Mapping[str, str], body: Any, key_env: str) -> Fault:
+    codes = _codes(body)
     wait = retry_after(headers) or _retry_delay(body)
     if status == 401 or codes & BAD_KEY:
         return Fault("key", RetryPolicy.STOP, _key_refused(said, key_env))
@@ -97,11 +111,18 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) 
         return record("moderated", Status.MODERATED, said, raw=body)
     if status == 403:
         return _forbidden(said, body, key_env)
+    if status not in RETRIED | THROTTLED and (kind := lasting(said, codes)):
+        return _lasting(kind, said, body)
     if status == 402 or status in RETRIED or status >= 500:
         return retry(f"http_{status}", said, wait=wait, throttled=status in THROTTLED)
     if status < 400:
         said = f"HTTP {status}, a redirect, which is not followed; set base_url to where it leads"
     return record(f"http_{status}", Status.REJECTED, said, final=False, systematic=True, raw=body)
+
+
+def _lasting(kind: str, said: str, body: Any) -> Fault:
+    """An error that will not pass, of this item until somebody changes the server, the image or the parameters."""
+    return record(kind, Status.REJECTED, f"{said}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
 
 
 def _forbidden(said: str, body: Any, key_env: str) -> Fault:

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx2
 
-from cfeval.inference.remote.faults import Fault, of_status, retry
+from cfeval.inference.remote.faults import ERROR_TRIES, TIMEOUT, Fault, of_status, retry
 
 MAX_BYTES = 64 * 2**20
 """The largest answer that is read."""
@@ -165,7 +165,7 @@ async def respond(endpoint: Endpoint, seconds: float, send: Send) -> httpx2.Resp
         async with asyncio.timeout(seconds):
             await send()
     except TimeoutError:
-        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
+        return retry(TIMEOUT, f"no whole answer within {seconds:.0f} s", sent=True)
     except Exception as error:
         fault = None if heard else _broken(endpoint, error) or _broken(endpoint, error.__cause__)
         if fault is not None:
@@ -215,6 +215,9 @@ def read_json(endpoint: Endpoint, body: bytes) -> Any:
         return _parsed(endpoint, body.decode("utf-8"))
     except (ValueError, RecursionError):
         shown = " ".join(endpoint.scrubbed(body[:1000].decode("utf-8", "replace"))[:60].split())
+        if shown and shown[0] not in "{[":  # no JSON that was cut off, but a page: mostly of another address
+            reason = f"the answer is not JSON: it starts with {shown!r}; look at base_url: most end with /v1"
+            return retry("bad_body", reason, sent=True, tries=ERROR_TRIES, systematic=True)
         what = f"starts with {shown!r}" if shown else "is empty"
         return retry("bad_body", f"the answer is not JSON: it {what}", sent=True)
 

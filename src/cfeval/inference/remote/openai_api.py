@@ -8,7 +8,7 @@ from typing import Any
 
 from cfeval.core.records import Status
 from cfeval.inference.logprobs import Step, is_logprob
-from cfeval.inference.remote.faults import Fault, of_status, record, retry
+from cfeval.inference.remote.faults import Fault, of_error, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
 from cfeval.inference.remote.model_names import same_model
@@ -186,8 +186,8 @@ def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | 
     if not error:
         return None
     code = str(_dict(error).get("code"))
-    status = int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500
-    fault = of_status(status, {}, {"error": error}, key_env)
+    body = {"error": error}
+    fault = of_status(int(code), {}, body, key_env) if re.fullmatch("[45][0-9][0-9]", code) else of_error(body, key_env)
     return fault and replace(fault, usage=answer.usage, sent=True)
 
 

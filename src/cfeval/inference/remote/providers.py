@@ -10,19 +10,23 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.faults import Fault, of_error
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
+from cfeval.inference.remote.lasting import ADVICE, NO_ENDPOINT, NO_IMAGES
 from cfeval.inference.remote.model_names import same_model
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 
 __all__ = ["PROVIDERS", "Provider"]
 
 T = TypeVar("T")
+_TRIED = 6
+"""Addresses that are tried where a server does not answer at its own."""
 SECONDS = 8.0
 """How long a server may take to answer what is asked before a run."""
 
@@ -126,21 +130,67 @@ def about_model(
 
     Where the server's kind is known to list its models (`lists`), one that has no list is not at this address.
     """
+    first = next(about_server(base_url, key_env, model, accepted, lists=lists))
+    return first.fine, first.text
+
+
+def about_server(
+    base_url: str, key_env: str, model: str, accepted: Sequence[str] = (), *, lists: bool = False
+) -> Iterator[Diagnostic]:
+    """The same, and whether the server says that the model takes no images."""
     try:
-        said = get(endpoint(base_url, key_env), "/models")
+        where = endpoint(base_url, key_env)
     except CfevalError as error:
-        return False, str(error)
+        yield Diagnostic(False, str(error))
+        return
+    said = _models_of(where)
     if isinstance(said, Fault):
-        if said.kind in ("http_404", "http_405", "http_501"):
-            if lists:
-                return (
-                    False,
-                    f"{base_url} has no list of models ({said.reason}); correct base_url: it ends with the version",
-                )
-            return True, f"{base_url} answers, but does not list its models; {model} is not checked"
-        return False, f"{base_url}: {said.reason}"
-    names = [str(entry.get("id")) for entry in _entries(said) if isinstance(entry, dict)]
-    return _listed(base_url, model, names, any(same_model(model, name, accepted) for name in names))
+        yield _no_list(where, model, said, lists)
+        return
+    entries = [entry for entry in _entries(said) if isinstance(entry, dict)]
+    found = next((entry for entry in entries if same_model(model, str(entry.get("id")), accepted)), None)
+    yield Diagnostic(*_listed(base_url, model, [str(entry.get("id")) for entry in entries], found is not None))
+    yield from _blind(model, found)
+
+
+def _models_of(where: Endpoint) -> Any | Fault:
+    """A server's list of its models, or what goes wrong; some answer a wrong path with an error and HTTP 200."""
+    said = get(where, "/models")
+    return of_error(said, where.key_env) if isinstance(said, dict) and said.get("error") else said
+
+
+def _no_list(where: Endpoint, model: str, fault: Fault, lists: bool) -> Diagnostic:
+    """What to say of a server that gives no list of models at its address."""
+    base_url, absent = where.base_url, fault.kind in ("http_404", "http_405", "http_501")
+    if absent or fault.kind in ("bad_body", "error", NO_ENDPOINT):
+        for other in _other_addresses(base_url):
+            if not isinstance(_models_of(replace(where, base_url=other)), Fault):
+                return Diagnostic(False, f"{base_url} is not the model server's address; set base_url: {other}")
+    if absent and lists:
+        reason = f"{base_url} has no list of models ({fault.reason})"
+        return Diagnostic(False, f"{reason}; correct base_url: it ends with the version, mostly /v1")
+    if absent:
+        return Diagnostic(True, f"{base_url} answers, but does not list its models; {model} is not checked")
+    return Diagnostic(False, f"{base_url}: {fault.reason}")
+
+
+def _other_addresses(base_url: str) -> list[str]:
+    """Where a server may be instead: below the address with the usual version, or higher up, the nearest first."""
+    parts = urlsplit(base_url)
+    names = parts.path.strip("/").split("/") if parts.path.strip("/") else []
+    above = ["/".join((f"{parts.scheme}://{parts.netloc}", *names[:depth])) for depth in range(len(names), -1, -1)]
+    others = dict.fromkeys(other for place in above for other in (place, f"{place}/v1"))
+    return [other for other in others if other != base_url][:_TRIED]
+
+
+def _blind(model: str, entry: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
+    """A fault where a server's list says that a model takes texts alone, as llama.cpp's and OpenRouter's do."""
+    said = (entry or {}).get("architecture")
+    takes = said.get("input_modalities") if isinstance(said, dict) else None
+    if isinstance(takes, list) and takes and "image" not in takes:
+        yield Diagnostic(
+            False, f"{model} takes no images, only {', '.join(map(str, takes))}; {ADVICE[NO_IMAGES]}", of_images=True
+        )
 
 
 def _listed(base_url: str, model: str, names: Sequence[str], found: bool) -> tuple[bool, str]:
@@ -190,6 +240,7 @@ def about_openrouter(
         alike = [name == model for name in names] if model in names else [same_model(model, n, accepted) for n in names]
         found = next((entry for entry, is_it in zip(entries, alike, strict=True) if is_it), None)
         yield Diagnostic(*_listed(base_url, model, names, found is not None))
+        yield from _blind(model, found)
         for name in _not_taken((found or {}).get("supported_parameters"), sent):
             remedy = _REMEDIES.get(name, f"leave {name} out")
             of_form = name == "response_format"

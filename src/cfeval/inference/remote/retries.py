@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cfeval.core.config import Calls
 from cfeval.core.records import Status
-from cfeval.inference.remote.faults import Fault, RetryPolicy
+from cfeval.inference.remote.faults import TIMEOUT, Fault, RetryPolicy
 
 _BACK_OFF = 0.5
 _LONGEST_BACK_OFF = 30.0
@@ -36,6 +36,8 @@ class Patience:
         self._tried[fault.kind] += 1
         wait = self._wait(fault)
         why = self._enough(fault, wait, seconds_left)
+        if why and fault.kind == TIMEOUT:
+            why += f"; where the server is only slow, raise calls.timeout ({self._calls.timeout:g} s)"
         return _given_up(fault, why) if why else wait
 
     def _enough(self, fault: Fault, wait: float, seconds_left: float) -> str:

@@ -16,7 +16,7 @@ import httpx2
 from cfeval.core.errors import PluginError
 from cfeval.core.extras import advice
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.faults import Fault, of_status, retry
+from cfeval.inference.remote.faults import TIMEOUT, Fault, of_status, retry
 from cfeval.inference.remote.http import Endpoint, HttpClient, exchange, storable
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fau
             said = await vendor.acompletion(**body, **own, num_retries=0, max_retries=0, timeout=seconds)
         return storable(said.model_dump(mode="json"), where.scrubbed)
     except TimeoutError:
-        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
+        return retry(TIMEOUT, f"no whole answer within {seconds:.0f} s", sent=True)
     except (ValueError, RecursionError) as error:
         return retry("bad_body", f"the answer cannot be read ({type(error).__name__})", sent=True)
     except Exception as error:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Annotated
 
 import typer
@@ -23,6 +24,8 @@ VARIABLE = "CFEVAL_CALLS"
 """Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""
 EVERY = 5.0
 """Seconds between two lines of a meter."""
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+"""Whether a meter says nothing at its end, and only shows now and then that it still waits."""
 Offline = Annotated[
     bool, typer.Option("--offline", help="Use stored replies only: nothing is sent, and no key is needed.")
 ]
@@ -64,6 +67,8 @@ class ProgressMeter:
 
     def __init__(self) -> None:
         self.stored = self.done = self.failed = self.flying = self.pausing = self.tokens = self.shrunk = 0
+        self.timed_out = 0
+        """Attempts that got no answer in time and were sent again."""
         self.batched = 0
         self.batches: dict[str, tuple[int, int]] = {}
         """Calls done and all calls of each batch at a provider."""
@@ -118,7 +123,9 @@ class ProgressMeter:
         rate = self.done / max(time.monotonic() - self._start, 1e-9)
         return (
             f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the cache, "
-            f"{self.flying} in flight ({self.pausing} of them waiting), {self._in_batches()}{self.tokens:,} tokens, "
+            f"{self.flying} in flight ({self.pausing} of them waiting), "
+            + (f"{self.timed_out} timed out, sent again, " if self.timed_out else "")
+            + f"{self._in_batches()}{self.tokens:,} tokens, "
             f"{paid(self.paid_usd, self.maybe_paid_usd)}"
             + (f"; {self.shrunk} images shrunk under max_pixels" if self.shrunk else "")
         )
@@ -147,4 +154,5 @@ class ProgressMeter:
         finally:
             over.set()
             talker.join()
-            print(self.line(), file=sys.stderr, flush=True)
+            if not QUIET.get():
+                print(self.line(), file=sys.stderr, flush=True)

@@ -28,10 +28,12 @@ class Disk(Protocol):
 
 @dataclass
 class _Known:
-    """Of the calls to a model: whether one went well, here or before (None: not looked yet), and how many leave."""
+    """Of the calls to a model: whether one went well, here or before (None: not looked yet), how many leave, and what
+    the dearest of this job cost in USD."""
 
     cost: bool | None = None
     paying: int = 0
+    dearest_usd: float = 0.0
 
 
 class Spending:
@@ -137,7 +139,9 @@ class Spending:
         known, sent = self._under_way.pop(entry.send)
         known.paying -= 1
         known.cost = known.cost or entry.ended == "ok"
-        self._meter.used(entry.usage, entry.listed_usd, sent.reserved_usd if entry.charged else 0.0)
+        known.dearest_usd = max(known.dearest_usd, entry.paid_usd or 0.0)
+        set_aside = max(sent.reserved_usd, known.dearest_usd) if entry.charged else 0.0
+        self._meter.used(entry.usage, entry.listed_usd, set_aside)
         self.wake()
 
     def wake(self) -> None:

@@ -1,4 +1,4 @@
-"""A polite stop while calls are in flight: Ctrl-C, and SIGTERM, which `scancel` and Kubernetes send.
+"""A polite stop while calls are in flight: Ctrl-C, SIGTERM of `scancel` and Kubernetes, SIGHUP of a closed terminal.
 
 The first of these signals is told to those who listen, and nothing is interrupted: a reply that is being stored is
 stored. The second ends the process at once.
@@ -14,8 +14,9 @@ from types import FrameType
 from typing import Any
 
 from cfeval.core.errors import StoppedError
+from cfeval.core.hangup import is_ignored, silence
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME = 0.5
 """Seconds within which signals count as one: a terminal or a scheduler sends it to every process of a job, and those
 that started others pass it on."""
@@ -36,7 +37,7 @@ def heard(stop: Callable[[StoppedError], None]) -> Iterator[None]:
         return
     if not _listeners:
         for number in SIGNALS:
-            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            if not is_ignored(number):
                 _former[number] = signal.signal(number, _on_signal)
     _listeners.append(stop)
     try:
@@ -53,6 +54,8 @@ def heard(stop: Callable[[StoppedError], None]) -> Iterator[None]:
 
 
 def _on_signal(number: int, _frame: FrameType | None) -> None:
+    if number == signal.SIGHUP:
+        silence()
     if not _stopped:
         _stopped.append((StoppedError(number), time.monotonic()))
         for stop in list(_listeners):

@@ -20,14 +20,15 @@ GRACE = 10.0
 """Seconds that a server has to end by itself."""
 _LOOK = 0.2
 """Seconds between two looks whether the server is still there."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What a terminal or a scheduler sends to all processes of a run."""
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36
 """PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of Linux."""
 
 
 def keep(pipe: int, command: list[str]) -> int:
     """Run a server until it ends or the pipe closes; its exit status, or 0 where it was ended."""
-    own = (signal.SIGINT, signal.SIGTERM)
-    for number in own:  # who starts us also ends us, by the pipe
+    for number in _SIGNALS:  # who starts us also ends us, by the pipe
         signal.signal(number, signal.SIG_IGN)
     _control(_ADOPTS_ORPHANS, 1)  # what a server leaves behind is then ours to end
     locks = [int(fd) for fd in os.environ.get("CFEVAL_LOCKS", "").split(",") if fd]
@@ -44,7 +45,7 @@ def keep(pipe: int, command: list[str]) -> int:
 
 def _die_with_parent() -> None:
     """In the server's own process, before its program starts; signals are heeded there again."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     _control(_DIES_WITH_PARENT, signal.SIGKILL)
 

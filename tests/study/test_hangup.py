@@ -1,0 +1,68 @@
+"""A terminal that is closed while calls are in flight: no reply that is paid for is lost, and the run goes on later."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pexpect
+import psutil
+import pytest
+
+from cfeval.inference.remote.cache import ResponseCache
+from tests.conftest import Run
+from tests.loopback.fault import Kind
+from tests.loopback.site import Loopback
+from tests.study.service import init_options, photographs, service
+
+PHOTOS = 4
+SECONDS = 90.0
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with service() as running:
+        yield running
+
+
+@pytest.fixture
+def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    photographs(tmp_path / "photos", PHOTOS)
+    assert cfeval("init", "mine", *init_options(server, Path("photos"), ["vlm-a"]))[0] == 0
+    return tmp_path / "mine"
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_closed_terminal_loses_no_call_in_flight(
+    server: Loopback, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    run = [sys.executable, "-m", "cfeval.cli", "run", "mine", "--yes"]
+    server.held = lambda _: True
+    shell = pexpect.spawn("bash", ["-c", f"{' '.join(run)}; true"], timeout=SECONDS)
+    until(lambda: sum(request.kind == Kind.CHAT for request in server.log) == PHOTOS)
+    processes = psutil.Process(shell.pid).children(recursive=True)
+    os.close(shell.child_fd)
+    logs = study / "logs"
+    until(lambda: any("SIGHUP: nothing more is sent" in file.read_text() for file in logs.rglob("*.log")))
+    server.held = lambda _: False
+    gone, alive = psutil.wait_procs(processes, SECONDS)
+    assert not alive
+    assert gone
+    with closing(ResponseCache(study / ".cfeval/calls.sqlite")) as cache:
+        assert sum(int(str(row["lost"])) for row in cache.ledger()) == 0
+        assert sum(call.final for call in cache.calls()) == PHOTOS
+    done = pexpect.run(f"bash -c '{' '.join(run)}'", timeout=SECONDS, withexitstatus=True)
+    assert done[1] == 0, done[0].decode()
+    assert f"{PHOTOS} of {PHOTOS} scored" in done[0].decode()
+    assert set(server.sent().values()) == {1}, "nothing was paid twice"
