@@ -12,7 +12,7 @@ PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage first_hour formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration pairs vce cvqa studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
+.PHONY: help dist setup slurm demo calibration pairs vce cvqa studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -149,7 +149,7 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="orchestration resume": only these).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
 
-docs: setup ## The documentation site, offline, in build/site.
+docs: setup ## Renew the generated pages of docs/, and build the documentation site, offline, in build/site.
 	$(BIN)/python -m bench.docs
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
@@ -159,10 +159,16 @@ lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	PATH="$(abspath $(BIN)):$$PATH" snakefmt --check Snakefile workflow
 	PATH="$(abspath $(BIN)):$$PATH" snakemake --lint
 
+dist: setup ## What goes to a package index, in dist: cfeval and the weights of the test bed.
+	CFEVAL_RELEASE=1 $(BIN)/uv build --quiet --out-dir dist .
+	$(BIN)/uv build --quiet --wheel --out-dir dist packages/cfeval_testbed_weights
+
 lock: ## Resolve requirements.lock anew, and requirements-demo.lock as a part of it.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra all --extra dev \
+	  --no-emit-package cfeval-testbed-weights \
 	  pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra world --extra dvc \
+	  --no-emit-package cfeval-testbed-weights \
 	  --constraint requirements.lock pyproject.toml --output-file requirements-demo.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra test \
 	  --no-emit-package cfeval packages/cfeval_inspect/pyproject.toml --output-file packages/cfeval_inspect/requirements.lock

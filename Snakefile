@@ -1,7 +1,13 @@
 """The studies' workflow: params.yaml in, tables, figures and the report out.
 
-One target per phase (`edct_items` … `edct_report`, `vce_images` …, `cvqa_questions` …), one per study (`edct`, the
-default, `vce`, `cvqa`), and `all`. The default run trains nothing; the built-in models are trained by workflow/train.smk.
+Targets, to stop after a phase:
+  edct: `edct_items_all`, `edct_baselines_all`, `edct_instructions_all`, `edct_counterfactuals_all`,
+    `edct_requeries_all`, `edct_verdicts_all`, `edct_pairs_all`, `edct_tables_all`
+  vce: `vce_images_all`, `vce_counterfactuals_all`, `vce_scores_all`, `vce_tables_all`, `vce_sheets_all`
+  cvqa: `cvqa_questions_all`, `cvqa_answers_all`, `cvqa_scores_all`, `cvqa_tables_all`
+A whole evaluation: `edct` (the default), `vce`, `cvqa`. All that params.yaml asks for: `all`.
+
+The default run trains nothing; workflow/train.smk trains the built-in models.
 """
 
 from snakemake.utils import min_version

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from bench.docs import columns, facts
+from bench.docs import columns, facts, sources
 
 from cfeval.config import merged, parse, read
 from cfeval.core import registry
@@ -35,6 +35,7 @@ FILES = [
     "SECURITY.md",
     *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")),
 ]
+FILES = [name for name in FILES if name.removeprefix("docs/") not in sources.GENERATED]
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
 BLOCK = r"```(?:sh|console)\n(.*?)```|`([^`\n]+(?:\n[^`\n]+)?)`"
 """Commands: a block of them, or one in a line of text, which may go on in the next line."""

@@ -3,10 +3,11 @@
 import os
 import re
 import shlex
-import socket
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from tests.loopback.server import loopback
 from tests.test_docs import PAGES, ROOT
 
 pytestmark = pytest.mark.slow
-ELSEWHERE = ("git ", "make ", "pip ", "python ")
+ELSEWHERE = ("git ", "make ", "pip ", "python ", "cfeval practice-server")
 """Commands that install something or start a server: a test does that in its own way."""
+TUTORIAL = "docs/start/first-study.md"
 
 
 def shown(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -63,26 +65,47 @@ def photographs(folder: Path) -> None:
 @pytest.fixture
 def practice(tmp_path: Path) -> Iterator[str]:
     """The tutorial's server, which has written its drawings; its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    words = [sys.executable, str(ROOT / "examples/practice_server.py"), "--images", "drawings", "--port", port]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+    with practice_server([sys.executable, "-m", "cfeval.cli"], tmp_path) as address:
+        yield address
+
+
+@contextmanager
+def practice_server(cfeval: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The server of the tutorial at a free port: its address, once it prints what the page shows; Ctrl-C ends it."""
+    [(command, printed)] = [pair for pair in shown(TUTORIAL) if pair[0].startswith("cfeval practice-server")]
+    words = [*cfeval, *shlex.split(command)[1:], "--port", "0"]
+    with subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            assert server.stdout.readline() == f"http://localhost:{port}/v1\n"
-            yield f"localhost:{port}"
+            lines = [server.stdout.readline().rstrip("\n") for _ in printed]
+            [address] = re.findall(r"localhost:\d+", lines[-1])
+            assert [line.replace(address, "localhost:8000") for line in lines] == printed
+            yield address
         finally:
-            server.terminate()
+            server.send_signal(signal.SIGINT)
+            assert server.wait(timeout=30) == 0
+
+
+def follow_tutorial(run: Callable[[str], str], address: str) -> None:
+    """Type every command of the tutorial, which must print what the page shows."""
+    for command, lines in shown(TUTORIAL):
+        if not command.startswith(ELSEWHERE):
+            printed = run(command.replace("localhost:8000", address)).replace(address, "localhost:8000")
+            pattern = "\n".join(".*" if line == "…" else re.escape(line).replace("…", ".*") for line in lines)
+            assert re.search(f"^{pattern}", printed, re.MULTILINE | re.DOTALL), f"{command}\n{printed}"
 
 
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path, practice: str) -> None:
     photographs(tmp_path / "photos")
-    for command, lines in shown("docs/start/first-study.md"):
-        if not command.startswith(ELSEWHERE):
-            printed = ran(command.replace("localhost:8000", practice), tmp_path)
-            pattern = "\n".join(".*" if line == "…" else re.escape(line).replace("…", ".*") for line in lines)
-            assert re.search(f"^{pattern}", printed, re.MULTILINE | re.DOTALL), f"{command}\n{printed}"
+    follow_tutorial(lambda command: ran(command, tmp_path), practice)
+
+
+def test_a_port_that_is_taken_is_one_line_and_nothing_is_written(tmp_path: Path, practice: str) -> None:
+    words = [sys.executable, "-m", "cfeval.cli", "practice-server", "--images", "more", "--port", practice[10:]]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "choose another with --port" in ended.stderr
+    assert not (tmp_path / "more").exists()
 
 
 def plays(conversation: Conversation) -> str:

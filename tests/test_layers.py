@@ -23,6 +23,7 @@ FLOORS = (
     {"audit", "testbed"},
     {"study"},
     {"verbs", "cli", "results"},
+    {"__main__"},
 )
 """From the ground up: a room may know those of lower floors, and of its own floor none but itself."""
 OPEN = {"verbs", "cli"}

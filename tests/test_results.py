@@ -93,11 +93,34 @@ def test_of_a_mapping_each_key_is_a_column(tmp_path: Path) -> None:
     assert (items["question_set"].tolist(), items["solver"].tolist()) == (["mine"] * 2, ["who"] * 2)
 
 
+@pytest.mark.parametrize("name", ["", "mine"])
+def test_a_study_is_loaded_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    study, root = tmp_path / "my study", f"results/{name}".rstrip("/")
+    study.mkdir()
+    (study / "params.yaml").write_text(f"name: {name}\n" if name else "edct: {}\n")
+    with pytest.raises(InputError, match=r"no results yet; `cfeval run '.*/my study'` makes them"):
+        cfeval.load(study)
+    (study / root / "cvqa").mkdir(parents=True)
+    for folder in (study, study / root, *([study / "results"] if not name else [])):
+        assert cfeval.load(folder).folder == study / root
+    monkeypatch.chdir(study)
+    assert cfeval.load().evaluations == ("cvqa",)
+    with pytest.raises(InputError, match=r"my studdy: no such folder; did you mean '.*/my study'\?"):
+        cfeval.load(tmp_path / "my studdy")
+
+
+def test_of_several_runs_one_is_to_be_named(tmp_path: Path) -> None:
+    for name in ("a", "b c"):
+        (tmp_path / "results" / name / "edct").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"results of several runs; give one of .*/results/a, '.*/results/b c'"):
+        cfeval.load(tmp_path / "results")
+
+
 def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no results; name the folder that holds edct/"):
+    with pytest.raises(InputError, match="no results; give the folder of a study"):
         cfeval.load(tmp_path)
     (tmp_path / "vce").mkdir()
-    with pytest.raises(InputError, match="vce: no scores; make them by"):
+    with pytest.raises(InputError, match="vce: no scores; run the study with `cfeval run`"):
         cfeval.load(tmp_path).items("vce")
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         cfeval.laod  # noqa: B018

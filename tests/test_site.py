@@ -1,6 +1,7 @@
 """README and the documentation site: figures, images and words are what they should be, and links lead somewhere."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bench.docs import facts, image, pipeline, sources, words
+from bench.docs import facts, image, pipeline, screenshot, sources, words
+from PIL import Image
 
 from cfeval.core import registry
 from tests.conftest import Run
@@ -16,6 +18,10 @@ from tests.offered import offered
 from tests.test_docs import PAGES, ROOT
 
 README = PAGES["README.md"]
+TRACKED = set(
+    subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+)
+"""The files that a clone holds."""
 FILES_OF_PEOPLE = (".pre-commit-config.yaml", ".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/idea.yml")
 REPLACED = re.compile(
     r"\b(mends?|anew|heeds?|heedless|beside|seldom|nobody|somebody|turns? round|told of|arms?|placebo|plug-ins?"
@@ -95,17 +101,41 @@ def test_the_image_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_
     assert f'alt="{image.story(shown)}"' in README
 
 
+def test_the_screenshot_of_the_report_is_small_and_shown_in_readme_and_docs() -> None:
+    picture = ROOT / screenshot.FILE
+    assert picture.stat().st_size < 150_000
+    with Image.open(picture) as opened:
+        assert (opened.format, opened.size) == ("PNG", (screenshot.WIDTH, screenshot.HEIGHT))
+        assert opened.convert("L").getpixel((5, opened.height // 2)) > 200, "it is to be in light mode"
+    assert f"]({screenshot.FILE})" in README
+    assert "](../images/report.png)" in PAGES["docs/start/read-a-result.md"]
+
+
 def test_the_diagram_is_the_one_that_its_script_draws() -> None:
     assert (ROOT / pipeline.FILE).read_text(encoding="utf-8") == pipeline.draw(), "run `python -m bench.docs.pipeline`"
 
 
-def test_every_link_of_readme_and_files_of_the_top_leads_somewhere(site: Path) -> None:
-    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"):
-        for target, anchor in re.findall(r"\]\(([^)#:]+)(#[^)]+)?\)", PAGES[name]):
-            assert (ROOT / target).exists(), f"{name}: {target}"
-            headings = re.findall(r"^#+ (.*)", (ROOT / target).read_text(encoding="utf-8"), re.M) if anchor else []
-            anchors = {"#" + re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
-            assert not anchor or anchor in anchors, f"{name}: {target}{anchor}"
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings, as forges make them."""
+    headings = re.findall(r"^#+ (.*)", re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    texts = (re.sub(r"\]\([^)]*\)", "]", heading) for heading in headings)
+    slugs = [re.sub(r"[^\w -]", "", text).strip().lower().replace(" ", "-") for text in texts]
+    return {f"{slug}-{n}" if n else slug for i, slug in enumerate(slugs) for n in [slugs[:i].count(slug)]}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in TRACKED if name.endswith(".md")))
+def test_every_relative_link_leads_to_a_file_of_the_repository_and_a_heading_of_it(name: str) -> None:
+    page = re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    for target, anchor in re.findall(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)", page):
+        file = os.path.normpath((ROOT / name).parent / target) if target else str(ROOT / name)
+        kept = os.path.relpath(file, ROOT)
+        assert kept in TRACKED or any(other.startswith(f"{kept}/") for other in TRACKED), f"{name}: {target}"
+        assert not anchor or anchor in anchors(Path(file).read_text(encoding="utf-8")), f"{name}: {target}#{anchor}"
+
+
+def test_generated_pages_are_what_the_code_writes() -> None:
+    for place, text in sources.generated(ROOT).items():
+        assert (ROOT / "docs" / place).read_text(encoding="utf-8") == text, f"docs/{place} is outdated: run `make docs`"
 
 
 def test_every_reference_page_is_generated_whole(site: Path) -> None:
@@ -157,7 +187,8 @@ def test_the_tooltips_are_the_glossarys(site: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PAGES if Path(name).stem not in MOVED])
 def test_no_page_has_a_word_that_the_glossary_replaces(name: str) -> None:
-    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|^\|.*?$", "", PAGES[name], flags=re.DOTALL | re.MULTILINE)
+    page = PAGES[name].partition("\n## Columns\n")[0]  # what follows is generated
+    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|^\|.*?$", "", page, flags=re.DOTALL | re.MULTILINE)
     found = {line.strip(): REPLACED.findall(line) for line in text.splitlines() if REPLACED.search(line)}
     assert not found
 

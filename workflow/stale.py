@@ -22,6 +22,7 @@ from typing import Any
 
 from snakemake.utils import format as filled
 
+import surroundings
 from cfeval.core import record
 from cfeval.core.record import ENDING, MEMORY, Records
 from stored import Stored, StoredRecords
@@ -68,6 +69,8 @@ class Staleness:
 
     def __init__(self, workflow: Any, stored: Stored | None, cannot_run: Mapping[str, str]) -> None:
         self.workflow, self._stored, self._looks_on = workflow, stored, looks_on(workflow)
+        self._leaves_no_trace = leaves_no_trace(workflow)
+        self._markers: dict[str, str] = {}
         self._cannot_run = cannot_run
         self.jobs: dict[str, Job] = {}
         self.records, self._began, self._asking = self._now(), time.time_ns(), set[str]()
@@ -101,7 +104,8 @@ class Staleness:
 
     def tell(self) -> None:
         """Keep hashes for the next process, and write down the jobs where somebody wants to know them."""
-        self.records.remember()
+        if not self._leaves_no_trace:
+            self.records.remember()
         if file := os.environ.get(JOBS):
             Path(file).write_text(json.dumps([vars(job) for job in self.jobs.values()]), encoding="utf-8")
 
@@ -120,8 +124,8 @@ class Staleness:
             if name not in self.jobs:
                 self.jobs[name] = self._job(rule, its, outputs)
                 if not self._looks_on:
-                    self._mark(name, self.jobs[name])
-            return [] if self._looks_on else marker_path(name)
+                    self._markers[name] = self._mark(name, self.jobs[name])
+            return self._markers.get(name, [])
 
         return marker
 
@@ -139,8 +143,13 @@ class Staleness:
         made, taken = ([str(path).removeprefix(self._place) for path in paths] for paths in (outputs, inputs))
         return Job(rule.name, made, taken, words, self.records.reason(words) or "", dict(its))
 
-    def _mark(self, name: str, job: Job) -> None:
+    def _mark(self, name: str, job: Job) -> str:
+        """Make a job's marker tell whether it is out of date; the marker's path."""
         marker = Path(marker_path(name))
+        if self._leaves_no_trace:
+            if not job.reason and marker.exists() and marker.stat().st_mtime_ns <= _time(name):
+                return str(marker)
+            marker = surroundings.scratch() / marker
         known = self._stored.time(str(marker)) if self._stored else marker.exists()
         if job.reason or not known:
             marker.parent.mkdir(parents=True, exist_ok=True)
@@ -151,6 +160,7 @@ class Staleness:
             os.utime(marker, _OLD)
         if self._stored and (job.reason or not known):
             self._stored.put(str(marker))
+        return str(marker)
 
 
 class _Wildcards:
@@ -163,6 +173,15 @@ class _Wildcards:
 def looks_on(workflow: Any) -> bool:
     """Whether a run only writes down what jobs there are."""
     return bool(os.environ.get(JOBS)) and workflow.output_settings.dryrun
+
+
+def leaves_no_trace(workflow: Any) -> bool:
+    """Whether a run only shows what it would do: what it has to write lies elsewhere, and only while it lasts.
+
+    Not where a storage provider keeps the results: their markers lie there, too.
+    """
+    stored = workflow.storage_settings.default_storage_provider
+    return workflow.output_settings.dryrun and not looks_on(workflow) and not stored
 
 
 def marker_path(output: str) -> str:

@@ -1,13 +1,25 @@
 """What the workflow takes from the environment, and what it gives to its jobs."""
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+
+@functools.cache
+def scratch() -> Path:
+    """A folder for what a dry run has to write; it is removed when the process ends."""
+    folder = tempfile.mkdtemp(prefix="cfeval-dry-run-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def use_code_of(checkout: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""`make docs`: the documentation site, built offline into build/site, with what is generated of it.
+"""`make docs`: renews the generated pages of docs/ and builds the documentation site, offline, into build/site.
 
 Every warning is an error: a dead link, a page that the navigation lacks, an anchor that is not there.
 """
@@ -15,9 +15,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def main(command: str) -> int:
-    """Write the pages into build/docs and build the site, or serve it; the exit status of mkdocs."""
+    """Renew docs/, write the pages into build/docs and build the site, or serve it; the exit status of mkdocs."""
     folder = ROOT / "build" / "docs"
     shutil.rmtree(folder, ignore_errors=True)
+    sources.renew(ROOT)
     sources.write(ROOT, folder)
     strict = ["--strict"] if command == "build" else []
     mkdocs = [sys.executable, "-m", "mkdocs", command, "--quiet", *strict]

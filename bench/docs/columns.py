@@ -16,6 +16,14 @@ PAGES: Mapping[str, Mapping[str, Listed]] = {
     "reference/vce-tables.md": VCE,
 }
 """The page of each evaluation's tables; the columns come below what is written there by hand."""
+_HEADING = "## Columns"
+
+
+def with_columns(page: str, tables: Mapping[str, Listed]) -> str:
+    """A page with the columns as they are now, below the text that its section of columns begins with."""
+    above, heading, section = page.partition(f"\n{_HEADING}\n")
+    introduction = section.partition("\n### ")[0].rstrip("\n")
+    return f"{above}{heading}{introduction}\n\n{columns(tables).rstrip()}\n"
 
 
 def columns(tables: Mapping[str, Listed]) -> str:

@@ -11,7 +11,6 @@ from cfeval.core.files import write_text
 ROOT = Path(__file__).parents[2]
 SHOWN = {
     "edct/tables/edct_table1": "docs/concepts/test-bed.md",
-    "edct/tables/edct_card": "docs/start/read-a-result.md",
     "calibration/edct/tables/edct_bench": "docs/concepts/trust.md",
     "calibration/edct/tables/edct_instrument": "docs/concepts/trust.md",
     "calibration/edct/tables/edct_gate": "docs/concepts/trust.md",

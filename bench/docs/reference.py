@@ -47,7 +47,7 @@ def commands() -> str:
             lines += ["First the steps of the pipeline, in order, then the other commands.", ""]
         for name, dotted in {**STEPS.get(group, {}), **names}.items():
             lines += _command(f"cfeval {group} {name}".replace("  ", " "), dotted)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _command(words: str, dotted: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def parameters() -> str:
         for name, field in model.model_fields.items():
             lines.append(_row(f"`{name}`", _type(field.annotation), _value(field), field.description or ""))
         lines += ["", *(_presets() if model is Method else ())]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _presets() -> Iterator[str]:
@@ -135,8 +135,9 @@ def _models(kind: Any) -> Iterator[tuple[type[BaseModel], str]]:
 
 
 def plugins() -> str:
-    """Every plugin of every family that the installed packages offer, with its options."""
-    groups = sorted(group for group in metadata.entry_points().groups if group.startswith(registry.GROUP))
+    """Every plugin of every family that cfeval offers, with its options."""
+    own = metadata.distribution("cfeval").entry_points
+    groups = sorted({entry.group for entry in own if entry.group.startswith(registry.GROUP)})
     lines = [
         "# Plugins",
         "",
@@ -146,9 +147,9 @@ def plugins() -> str:
     for group in groups:
         family = group.removeprefix(registry.GROUP)
         lines += [f"## {family}", ""]
-        for entry in sorted(metadata.entry_points(group=group), key=lambda found: found.name):
+        for entry in sorted(own.select(group=group), key=lambda entry: entry.name):
             lines += _plugin(entry)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _plugin(entry: metadata.EntryPoint) -> Iterator[str]:
@@ -204,12 +205,12 @@ def interfaces() -> str:
         for kind in vars(module).values():
             if inspect.isclass(kind) and kind.__module__ == name and not kind.__name__.startswith("_"):
                 lines += [f"### {kind.__name__}", "", _prose(inspect.cleandoc(kind.__doc__ or "")), "", *_members(kind)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def python() -> str:
     """What `import cfeval` offers, and the columns of its frames that are no table of the papers."""
-    lines = ["# Python", "", "What `import cfeval` offers; [a notebook](../results.md) shows it at work.", ""]
+    lines = ["# Python", "", "What `import cfeval` offers; [a notebook](../results.ipynb) shows it at work.", ""]
     for name in cfeval.__all__:
         offered = getattr(cfeval, name)
         if inspect.isfunction(offered):
@@ -221,7 +222,7 @@ def python() -> str:
         told = meanings(kind)
         lines += [_row(f"`{name}`", dtype_of(kind, name), told.get(name, "")) for name in kind.model_fields]
         lines += [""]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _cleaned(offered: Any) -> str:

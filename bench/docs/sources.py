@@ -1,4 +1,4 @@
-"""The pages that the site is built from: those of docs/, some files of the repository, and what is generated."""
+"""The pages that the site is built from: docs/, of which the code writes a part, and some files beside it."""
 
 import json
 import os
@@ -18,7 +18,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/python.md": reference.python,
     "reference/interfaces.md": reference.interfaces,
 }
-"""Pages of which every word is generated."""
+"""Pages of docs/ of which every word is generated; they are kept in git, so that links to them lead somewhere."""
 TAKEN = {
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
@@ -31,6 +31,22 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 _TERM = re.compile(r"^\| \*\*(.+?)\*\* \| (.+?) \|", re.MULTILINE)
 
 
+def generated(root: Path) -> Mapping[str, str]:
+    """What the code writes of docs/, as it is now: whole pages, and pages that end in the columns of tables."""
+    docs = root / "docs"
+    ending = {
+        place: columns.with_columns((docs / place).read_text(encoding="utf-8"), tables)
+        for place, tables in columns.PAGES.items()
+    }
+    return {**{place: page() for place, page in GENERATED.items()}, **ending}
+
+
+def renew(root: Path) -> None:
+    """Write what is generated into docs/."""
+    for place, text in generated(root).items():
+        _put(root / "docs" / place, text)
+
+
 def write(root: Path, folder: Path) -> None:
     """Write all pages, the images that they show and the tooltips.
 
@@ -41,14 +57,10 @@ def write(root: Path, folder: Path) -> None:
     places = {name: name.removeprefix("docs/") for name in pages} | TAKEN
     for name, place in places.items():
         text = (root / name).read_text(encoding="utf-8")
-        if place in columns.PAGES:
-            text += "\n" + columns.columns(columns.PAGES[place])
         _put(folder / place, _moved(text, root, name, places, folder))
     for path in (root / "docs").rglob("*.ipynb"):
         place = path.relative_to(root / "docs").with_suffix(".md")
         _put(folder / place, notebook(json.loads(path.read_text(encoding="utf-8"))))
-    for place, page in GENERATED.items():
-        _put(folder / place, page())
     shutil.copytree(root / "docs" / "images", folder / "images", dirs_exist_ok=True)
     _put(folder.parent / TOOLTIPS, tooltips((root / "docs/reference/glossary.md").read_text(encoding="utf-8")))
 
@@ -82,14 +94,14 @@ def _moved(text: str, root: Path, name: str, places: Mapping[str, str], folder: 
         if not target or "://" in target or target.startswith("mailto:"):
             return found.group(0)
         named = os.path.normpath(there / target)
-        place = places.get(named) or named.removeprefix("docs/")
-        if named not in places and place not in GENERATED and not (root / named).exists():
+        place = places.get(named) or re.sub(r"\.ipynb$", ".md", named.removeprefix("docs/"))
+        if not (root / named).exists():
             raise FileNotFoundError(f"{name} links to {target}, which is not there")
         if image and not named.startswith("docs/"):
             place = f"images/{Path(named).name}"
             (folder / "images").mkdir(parents=True, exist_ok=True)
             shutil.copy(root / named, folder / place)
-        elif named not in places and place not in GENERATED and not named.startswith("docs/"):
+        elif named not in places and not named.startswith("docs/"):
             return label  # a file of the repository, which the site does not hold
         return f"{image}[{label}]({os.path.relpath(place, here)}{anchor})"
 

@@ -1,7 +1,7 @@
 """cfeval: counterfactual evaluation of vision-language models.
 
 >>> import cfeval
->>> results = cfeval.load("results")
+>>> results = cfeval.load("my-study")
 >>> results.tables["edct_table1"]  # a pandas.DataFrame
 """
 
@@ -27,3 +27,8 @@ def __getattr__(name: str) -> Any:
     from cfeval.core.names import load as found
 
     return found(_PLACES[name])
+
+
+def __dir__() -> list[str]:
+    """What the package offers, whether it was used before or not."""
+    return sorted(__all__)

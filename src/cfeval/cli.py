@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -16,7 +17,6 @@ from typer.core import TyperCommand, TyperGroup
 from cfeval import __version__
 from cfeval.core import environment, extras, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
-from cfeval.core.folder import enter
 from cfeval.core.leaving import leave
 from cfeval.core.names import load
 from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS
@@ -32,7 +32,7 @@ _InFolder = Annotated[
         help="Work in this folder, as `git -C` does: other paths are relative to it.",
         is_eager=True,
         show_default=False,
-        callback=lambda folder: enter(folder) if folder else None,
+        callback=lambda folder: _go_to(folder) if folder else None,
     ),
 ]
 
@@ -63,9 +63,15 @@ def _enter(arguments: list[str]) -> list[str]:
     while arguments[:1] == ["-C"]:
         if len(arguments) == 1:
             raise InputError("-C needs a folder: cfeval -C DIR COMMAND")
-        enter(arguments[1])
+        _go_to(arguments[1])
         arguments = arguments[2:]
     return arguments
+
+
+def _go_to(folder: str) -> None:
+    from cfeval.core.folder import enter  # not for steps, whose records would name it
+
+    enter(folder)
 
 
 def _recorded(arguments: list[str]) -> int:
@@ -100,7 +106,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _refuse(error: CfevalError) -> int:
-    print(f"cfeval: {' '.join(str(error).split())}", file=sys.stderr)
+    line = " ".join(part.strip() for part in str(error).splitlines())  # blanks in a name stay: it may be pasted
+    print(f"cfeval: {line}", file=sys.stderr)
     return 2
 
 
@@ -136,20 +143,30 @@ def _app(words: list[str]) -> typer.Typer:
         help="Counterfactual evaluation of vision-language models.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_version)
     if group:
-        inner = typer.Typer(help=GROUPS[group], no_args_is_help=True, callback=_group)
+        inner = typer.Typer(cls=_Group, help=GROUPS[group], no_args_is_help=True, callback=_group)
         app.add_typer(inner, name=group)
     if command:
-        inner.command(words[1 if group else 0], cls=_Command)(_with_folder(load(command)))
+        name, function = words[1 if group else 0], load(command)
+        is_step = name in STEPS.get(group, ())  # its record names files as seen from where it was started
+        text = _reflowed(inspect.getdoc(function) or "")
+        inner.command(name, cls=_Command, help=text)(function if is_step else _with_folder(function))
         return app
     panels = dict.fromkeys(STEPS.get(group, ()), _STEPS) if group else _PANEL
     for name, dotted in {**VERBS[group], **_COMMANDS[group]}.items():
-        inner.command(name, help=_docstring(dotted), rich_help_panel=panels.get(name))(_group)
+        inner.command(name, help=_reflowed(_docstring(dotted)), rich_help_panel=panels.get(name))(_group)
     for name in () if group else panels.keys() & GROUPS.keys():
         app.add_typer(typer.Typer(callback=_group), name=name, help=GROUPS[name], rich_help_panel=panels[name])
     return app
+
+
+def _reflowed(text: str) -> str:
+    """A help text whose paragraphs are a line each, so that the terminal wraps them; lines of lists stay."""
+    paragraphs = (re.sub(r"\n(?![-* ])", " ", paragraph) for paragraph in text.split("\n\n"))
+    return "\n\n".join(paragraphs)
 
 
 def _to_complete() -> list[str]:
@@ -172,12 +189,28 @@ def _with_folder(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class _Command(TyperCommand):
+class _Flags:
+    """A command or group of commands whose help shows no type of a flag."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its arguments and options."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Group(_Flags, TyperGroup):
+    """A group of commands."""
+
+
+class _Command(_Flags, TyperCommand):
     """A command that passes on what follows `--`, where it has an argument for that."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; what follows `--` is no folder."""
-        rest = [one for one in self.params if (one.metavar or "").startswith("[-- ")]
+        rest = [one for one in self.params if (one.metavar or "").startswith("-- ")]
         if not rest:
             return super().parse_args(ctx, args)
         at = args.index("--") if "--" in args else len(args)
@@ -189,7 +222,7 @@ class _Command(TyperCommand):
         return left
 
 
-class _Panels(TyperGroup):
+class _Panels(_Group):
     """The commands in the order of the panels of the help."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (its class has it)
@@ -217,7 +250,10 @@ def _show_version(wanted: bool) -> None:
 
 
 def _version(
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+    folder: _InFolder = "",
+    version: bool = typer.Option(
+        False, "--version", metavar="", callback=_show_version, is_eager=True, help="Show the version."
+    ),
 ) -> None:
     """Counterfactual evaluation of vision-language models."""
 

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from cfeval.config import read
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.extras import require
+from cfeval.core.folder import near
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
+from cfeval.core.roots import PARAMS, RESULTS
+from cfeval.core.shell import cfeval, quoted
 from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.cvqa.tables import TABLES as CVQA_TABLES
 from cfeval.edct.files import ConditionFiles, conditions_in
@@ -113,18 +117,16 @@ class Results:
     """The results of a study in a folder, read as they are asked for.
 
     Args:
-        folder: `results` of the study, or of a named study `results/NAME`.
+        folder: the study's folder, or one of results: `results`, or `results/NAME` of a run with a name.
 
     Raises:
-        InputError: the folder holds no results.
+        InputError: the folder holds no results, or those of several runs.
     """
 
-    def __init__(self, folder: str | Path = "results") -> None:
-        self.folder = Path(folder)
-        self.evaluations = tuple(name for name in _LISTED if (self.folder / name).is_dir())
+    def __init__(self, folder: str | Path = ".") -> None:
+        self.folder = _results_in(Path(folder))
+        self.evaluations = _evaluations_in(self.folder)
         """Those of edct, vce and cvqa that have results here."""
-        if not self.evaluations:
-            raise InputError(f"{folder}: no results; name the folder that holds edct/, vce/ or cvqa/, such as results")
 
     def __repr__(self) -> str:
         """The folder, and what it holds."""
@@ -162,14 +164,41 @@ class Results:
         return DataFrame(rows, columns=["column", "dtype", "meaning"]).set_index("column")
 
 
-def load(folder: str | Path = "results") -> Results:
-    """The results of a study: `cfeval.load("results").tables["edct_table1"]` is a pandas frame.
+def load(folder: str | Path = ".") -> Results:
+    """The results of a study: `cfeval.load("my-study").tables["edct_table1"]` is a pandas frame.
+
+    Args:
+        folder: the study's folder, or one of results: `results`, or `results/NAME` of a run with a name.
 
     Raises:
+        InputError: there is no such folder, or it holds no results yet.
         ModuleNotFoundError: pandas is not installed; the extra `frames` has it.
     """
     require("pandas")
     return Results(folder)
+
+
+def _results_in(folder: Path) -> Path:
+    """The folder of results that a study's folder has, or the folder itself if it is one of results."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; {near(folder) or 'give the folder of a study'}")
+    if (folder / PARAMS).is_file() and not _evaluations_in(folder):
+        own, folder = read(folder / PARAMS).get("name"), folder / RESULTS
+        if own:  # the run of params.yaml, which has a name
+            folder /= str(own)
+    if _evaluations_in(folder):
+        return folder
+    runs = [quoted(run) for run in sorted(folder.glob("*")) if _evaluations_in(run)]
+    if runs:
+        raise InputError(f"{folder}: results of several runs; give one of {', '.join(runs)}")
+    study = folder.parent.parent if folder.parent.name == RESULTS else folder.parent
+    if (study / PARAMS).is_file():
+        raise InputError(f"{folder}: no results yet; `{cfeval('run', study)}` makes them")
+    raise InputError(f"{folder}: no results; give the folder of a study, or a folder with edct/, vce/ or cvqa/")
+
+
+def _evaluations_in(folder: Path) -> tuple[str, ...]:
+    return tuple(name for name in _LISTED if (folder / name).is_dir())
 
 
 class _Tables(Mapping[str, "DataFrame"]):
@@ -269,7 +298,7 @@ def _score_files(folder: Path, count: int) -> Iterator[tuple[Path, list[str]]]:
     """The files of scores below a folder, whole or shards, and the names of the condition that each is of."""
     found = sorted((folder / "scores").rglob("*.jsonl"))
     if not found:
-        raise InputError(f"{folder}: no scores; make them by `cfeval run` or snakemake, or `dvc pull` them")
+        raise InputError(f"{folder}: no scores; run the study with `cfeval run`, or fetch them with `dvc pull`")
     for file in found:
         yield file, list(file.relative_to(folder / "scores").with_suffix("").parts[:count])
 

@@ -6,23 +6,21 @@ Nothing of them is imported here, so that they can be listed without the code of
 from collections.abc import Mapping
 
 PANELS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("init", "run", "serve", "report"),
-    "Look": ("status", "try", "diff"),
-    "Check": ("check", "doctor", "estimate", "exam"),
-    "Money": ("cache", "prices"),
-    "Publish": ("verify", "audit"),
-    "One evaluation": ("edct", "vce", "cvqa"),
-    "What editors call": ("schema",),
+    "A first study": ("init", "doctor", "try", "run", "status", "report"),
+    "More": (
+        *("check", "estimate", "serve", "exam", "diff", "verify", "practice-server"),
+        *("audit", "cache", "prices", "schema", "edct", "vce", "cvqa"),
+    ),
 }
 """What `cfeval --help` shows, in this order: commands and groups of commands, each once."""
 GROUPS: Mapping[str, str] = {
     "edct": "Explanation-Driven Counterfactual Testing: is a model's explanation faithful?",
-    "vce": "Visual counterfactual explanations: what would the classifier have to see to say something else?",
-    "cvqa": "Counterfactual questions: would the model still be right if something were different?",
-    "audit": "What others get of a study: the audit bundle, documents, results in formats that they read.",
-    "cache": "The response cache: the calls to hosted models, their responses and costs.",
+    "vce": "Visual counterfactual explanations: what would change a classifier's prediction?",
+    "cvqa": "Counterfactual questions: can a model reason about what-if questions?",
+    "audit": "Share a study: audit bundle, documents, results in other tools' formats.",
+    "cache": "Inspect and maintain the cache of model responses.",
 }
-"""The groups of commands by the words that lead to them, and what each is about."""
+"""Groups of commands, and what each is about."""
 STEPS: Mapping[str, Mapping[str, str]] = {
     "edct": {
         "items": "cfeval.edct.stages.items:run",
@@ -81,6 +79,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "doctor": "cfeval.audit.doctor:run",
         "estimate": "cfeval.audit.estimate:run",
         "exam": "cfeval.audit.exam:run",
+        "practice-server": "cfeval.study.practice:run",
         "prices": "cfeval.audit.prices:run",
         "serve": "cfeval.study.serve:run",
         "status": "cfeval.audit.status:run",

@@ -32,7 +32,7 @@ def check(cfeval: Run, params: Any) -> tuple[int, str, str]:
 def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
     status, said, _ = check(cfeval, params)
     assert status == 0
-    assert said == "params.yaml: fine; edct has 4 conditions, 1000 items of each dataset\n"
+    assert said == "params.yaml is valid: edct has 4 conditions, 1000 items of each dataset\n"
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_an_unknown_key_comes_before_a_missing_one(cfeval: Run, params: dict[str
     assert "unknown key 'edct.itmes'; did you mean 'items'?" in check(cfeval, params)[2]
 
 
-def test_a_file_that_is_part_of_cfeval_is_to_be_restored(
+def test_weights_that_are_not_installed_are_named_with_what_brings_them(
     cfeval: Run, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
     params["edct"]["vlms"]["v"] = {"plugin": "easy_vqa"}
-    expected = "the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it\n"
+    expected = "the file models/easy-vqa.safetensors is missing; pip install 'cfeval[world]'\n"
     assert check(cfeval, params)[2].endswith(expected)
 
 

@@ -139,14 +139,14 @@ def test_items_limit_what_is_counted(cfeval: Run, study: dict[str, Any], tmp_pat
 def test_a_study_that_asks_no_provider_costs_nothing(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     study["cvqa"]["conditions"] = [{"set": ["real"], "solver": ["local"]}]
     status, out, _ = cfeval("estimate", written(tmp_path, study).parent)
-    assert (status, out) == (0, "no plugin of the tables calls a provider: nothing is paid for\n")
+    assert (status, out) == (0, "No hosted model is called: the study costs nothing.\n")
 
 
 def test_good_parameters_are_fine(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     path = written(tmp_path, study)
     status, out, _ = cfeval("check", path.parent)
     assert status == 0
-    assert out.endswith("; cvqa has 6 conditions and 1 sets to build\n")
+    assert out.endswith("; cvqa has 6 conditions and 1 question sets to build\n")
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_missing_file_and_a_missing_folder_are_both_told(examined: Any, server
     assert about(lines, "edct.vlms.m").startswith("ok   ")
 
 
-def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
+def test_missing_weights_are_named_once_with_what_brings_them(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
@@ -174,7 +174,7 @@ def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
     content["edct"]["vlms"]["m"] = {"plugin": "easy_vqa"}
     status, lines, _ = examined(content)
     assert status == 2
-    said = "FAIL edct.vlms.m: the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it"
+    said = "FAIL edct.vlms.m: the file models/easy-vqa.safetensors is missing; pip install 'cfeval[world]'"
     assert [line for line in lines if "edct.vlms.m" in line] == [said]
 
 

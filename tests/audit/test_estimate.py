@@ -147,7 +147,7 @@ def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str
     study["calls"]["max_cost_usd"] = 100
     status, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert status == 0
-    assert "the price of flux-unheard-of is not known: add a line for it to prices.yaml (0 where it is free)" in out
+    assert "No price for flux-unheard-of: add a line for it to prices.yaml (0 where it is free)" in out
     assert "stops the run before its first call to flux-unheard-of" in out
     assert "?" in next(line for line in out.splitlines() if line.startswith("counterfactuals"))
     assert re.search(r"^all .*\d\.\d\d to \d+\.\d\d \+ \? ", out, re.MULTILINE), "the sum of what is known, and more"
@@ -262,7 +262,7 @@ def test_a_study_without_a_provider_costs_nothing(cfeval: Run, tmp_path: Path) -
     content["edct"]["vlms"]["m"] = {"plugin": "mock"}
     status, out, _ = cfeval("estimate", written(tmp_path, content).parent)
     assert status == 0
-    assert out == "no plugin of the tables calls a provider: nothing is paid for\n"
+    assert out == "No hosted model is called: the study costs nothing.\n"
 
 
 def test_nothing_is_made_and_no_key_is_needed_or_shown(

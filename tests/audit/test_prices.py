@@ -50,7 +50,7 @@ def test_a_refresh_takes_what_a_server_publishes_and_keeps_other_lines(
         status, out, err = cfeval("prices", "--refresh", "--base-url", openrouter.openrouter)
         assert (status, err) == (0, "")
         assert out.startswith("2 prices of 127.0.0.1:")
-        assert out.endswith("/api/v1/models in mine.yaml; 2 other lines kept\n")
+        assert out.endswith("/api/v1/models in mine.yaml; 2 other prices kept\n")
     said = load_prices("mine.yaml").own
     assert list(said) == ["local", "maker/a", "maker/b"]
     assert (said["maker/a"].input, said["maker/a"].output) == (1.0, 1.0), "USD per million tokens, published per token"
@@ -70,7 +70,7 @@ def test_where_the_server_does_not_answer_the_list_stays(cfeval: Run, openrouter
     status, _, err = cfeval("prices", "--refresh", "--base-url", openrouter.openrouter)
     assert status == 2
     assert "HTTP 500" in err
-    assert "is as it was" in err
+    assert "was not changed" in err
     assert not PLACE.exists()
 
 

@@ -107,10 +107,10 @@ def test_all_is_fine_nothing_is_changed_and_a_run_that_is_at_work_does_not_matte
     with Path(".cfeval/run.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         number = len(list(FOLDER.rglob("*.made.json")))
-        assert cfeval("status") == (0, f"results: {number} of {number} jobs are what would be made now\n", "")
+        assert cfeval("status") == (0, f"results: all {number} results are up to date\n", "")
         status, out, err = cfeval("verify")
     assert (status, err) == (0, "")
-    assert out == f"{FOLDER}: fine; {number} jobs are what would be made now, and records name every file\n"
+    assert out == f"{FOLDER}: all {number} results are up to date, and records account for every file\n"
     assert state() == before
     assert cfeval("verify", "edct", "--results", FOLDER)[0] == 2
     status, out, err = cfeval("verify", "--results", FOLDER)
@@ -203,22 +203,22 @@ def test_what_is_out_of_date_is_listed_parents_first_and_refused(cfeval: Run, st
     lines = out.splitlines()
     assert status == 1
     assert lines[0] == f"{VERDICTS}: --judge: threshold changed"
-    assert lines[1] == f"{SCORES}: made from {VERDICTS}, which is out of date"
+    assert lines[1] == f"{SCORES}: made from {VERDICTS}, which is outdated"
     assert f"{FOLDER}/figures/edct_forest.png: not made yet" in lines
     assert "  and 1 more of edct_verdicts: --judge: threshold changed" in lines
-    assert "  and 1 more of edct_scores: made from others that are out of date" in lines
-    assert lines[-1] == "results: 11 of 19 jobs are what would be made now"
+    assert "  and 1 more of edct_scores: made from other outdated results" in lines
+    assert lines[-1] == "results: 8 of 19 results are outdated or missing"
     more = cfeval("status", "--evaluation", "edct", "--all")[1].splitlines()
     assert len(more) == 9
     status, out, err = cfeval("verify", "--limit", 1)
     assert status == 2
     assert out.splitlines() == [f"FAIL {lines[0]}", "FAIL … and 4 more; see --limit"]
-    assert err == f"cfeval: {FOLDER}: 8 of 19 jobs are not what would be made now; run snakemake\n"
+    assert err == f"cfeval: {FOLDER}: 8 of 19 results are outdated or missing; run the study again\n"
     for command, evaluation in (("status", "edtc"), ("verify", "edtc"), ("verify", "vce")):
         status, _, err = cfeval(command, "--evaluation", evaluation)
         assert (status, err.count("\n")) == (2, 1), command
     shutil.rmtree("results")
-    assert cfeval("status")[1].endswith("\nresults: 0 of 19 jobs are what would be made now\n")
+    assert cfeval("status")[1].endswith("\nresults: 19 of 19 results are outdated or missing\n")
 
 
 def test_results_of_former_parameters_are_named_and_on_demand_removed(cfeval: Run, study: Path) -> None:
@@ -230,23 +230,23 @@ def test_results_of_former_parameters_are_named_and_on_demand_removed(cfeval: Ru
     assert not Path(f"{FOLDER}/tables/edct_bench.csv").exists(), "the step removes what it no longer makes"
     status, out, _ = cfeval("verify")
     assert status == 0
-    assert f"{beside}: of former parameters\n" in out
-    assert "--remove-former removes what is of former parameters" in out
+    assert f"{beside}: made with earlier parameters\n" in out
+    assert "--remove-former removes results of earlier parameters" in out
 
     former[0].write_text("mine\n")
     status, out, err = cfeval("verify", "--remove-former")
-    assert (status, f"{former[0]}: of former parameters, and changed since" in out) == (2, True), err
+    assert (status, f"{former[0]}: made with earlier parameters and changed since" in out) == (2, True), err
     assert former[1].is_file()
     former[0].unlink()
 
     status, out, _ = cfeval("verify", "--evaluation", "edct", "--remove-former")
-    assert (status, f"{former[1]}: of former parameters, removed\n" in out) == (0, True)
+    assert (status, f"{former[1]}: made with earlier parameters, removed\n" in out) == (0, True)
     assert not any(file.exists() for file in [*former, beside])
     assert not Path(f"{FOLDER}/scores/d/n").exists()
     assert [
         step["options"]["--protocol"] for step in json.loads(Path(f"{VERDICTS}.made.json").read_text())["steps"]
     ] == ["edct-2025"]
-    assert cfeval("verify")[1] == f"{FOLDER}: fine; 12 jobs are what would be made now, and records name every file\n"
+    assert cfeval("verify")[1] == f"{FOLDER}: all 12 results are up to date, and records account for every file\n"
 
 
 def test_a_study_in_which_nothing_was_scored_is_not_verified(cfeval: Run, study: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_writer_or_judge_that_gives_nothing_to_use_is_one_line_and_status_2(
     status, out, err = cfeval("try", photo, "What?", *arguments)
     assert status == 2
     assert "not scored: unparsable" in out
-    assert "gave nothing that could be used (unparsable" in err
+    assert "gave no usable reply (unparsable" in err
     assert option in err
     assert err.strip().count("cfeval: ") <= 1
 
@@ -128,9 +128,9 @@ BROKEN = {"plugin": "mock", "no_such_option": 1}
         (
             {"vlm": ["m"]},
             [],
-            "has the model 'mine', so that nothing says who works for it; name --writer, --editor, --",
+            "has the model 'mine', so its helpers are unknown; name them by --writer, --editor, --judge, or",
         ),
-        ({"vlm": ["m"]}, ["--writer", "v", "--editor", "g"], "works for it; name --judge, or add the model to a table"),
+        ({"vlm": ["m"]}, ["--writer", "v", "--editor", "g"], "name them by --judge, or add the model to a table"),
         ({"vlm": ["m"]}, ["--writer", "v", "--editor", "g", "--judge", "k"], "own writer, own judge"),
     ],
 )

@@ -106,8 +106,11 @@ def test_try_asks_a_provider_and_tells_progress_and_cost(tried: Any, server: Loo
     assert "verdict" in out
     [paid] = [line for line in out.splitlines() if line.startswith("calls ")]
     assert "4, sent 4 times, " in paid
-    stages = [line.partition(":")[0] for line in err.splitlines()]
-    assert stages == ["calls", "baselines", "instruction", "counterfactual", "calls", "requeries", "verdict"]
+    said = [line.partition(":")[0] for line in err.splitlines()]
+    asking = ["Asking the model …", "calls", "Writing the edit …", "Editing the image …"]
+    asking += ["Asking the model about the edited image …", "calls", "Judging both answers …"]
+    assert said[0] == "Images and texts go to 127.0.0.1"
+    assert said[2:] == asking
     sent = sum(server.sent().values())
     assert "4, sent 4 times, " in tried(params(tmp_path, server.openai), "--offline")[1]
     assert sum(server.sent().values()) == sent == 4

@@ -279,6 +279,13 @@ def test_the_models_on_this_machine_are_found_in_parts_too() -> None:
         locals_of([{**here, "base_url": "http://localhost/v1"}])
 
 
+def test_a_server_is_expected_at_the_usual_port_of_its_provider() -> None:
+    parts = [{"plugin": "openai", "provider": "SGLang", "model": "m"}, {"plugin": "openai", "provider": "groq"}]
+    parts += [{"plugin": "openai_image", "provider": "sglang", "model": "e", "base_url": "http://localhost:7/v1"}]
+    found = [(one.port, one.model, one.provider) for one in locals_of(parts)]
+    assert found == [(30000, "m", "sglang"), (7, "e", "sglang")]
+
+
 def test_a_command_is_chosen_by_name_by_provider_or_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("vllm", "sglang", "llama-server"):
         (tmp_path / name).touch(mode=0o755)

@@ -55,8 +55,20 @@ def test_a_ceiling_that_is_not_known_exactly_widens_the_interval_to_both_its_lim
     found = beyond(rate, known(0.0), ceiling)
     alone = [beyond(rate, known(0.0), known(limit)) for limit in (0.7, 0.8, 0.9)]
     assert (found.value, found.low, found.high) == (alone[1].value, alone[2].low, alone[0].high)
-    lower = beyond(of(2, 120), of(12, 120), ceiling)
-    assert lower.low == beyond(of(2, 120), of(12, 120), known(0.7)).low, "below 0 the smaller divisor is the wider one"
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.floats(0.5, 1.0))
+def test_a_share_beyond_a_floor_is_a_share_with_its_interval(hits: int, others: int, ceiling: float) -> None:
+    found = beyond(of(hits, 60), of(others, 60), known(ceiling))
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_a_rate_below_a_high_floor_is_nothing_beyond_it() -> None:
+    found = beyond(of(60, 120), of(54, 60))
+    assert (found.value, found.low) == (0, 0)
 
 
 def test_without_a_rate_there_is_no_figure_and_the_reason_stays() -> None:

@@ -27,7 +27,9 @@ def first_study(command: Sequence[str], place: Path, environment: Mapping[str, s
         return done.stdout
 
     with service() as server:
-        assert cfeval("init", "mine", *init_options(server, Path("photos"))).endswith("next: cfeval run mine\n")
+        assert cfeval("init", "mine", *init_options(server, Path("photos"))).endswith(
+            "Review it, then run:\n  cfeval run mine\n"
+        )
         start = time.monotonic()
         said = cfeval("run", "mine", "--yes")
         took = time.monotonic() - start
@@ -38,7 +40,7 @@ def first_study(command: Sequence[str], place: Path, environment: Mapping[str, s
         assert cfeval("report", "mine") == "mine/results/mine/edct/report/index.html\n"
         assert "images in mine.zip; open report.html in it\n" in cfeval("report", "mine", "--pack", "mine.zip")
         again = cfeval("run", "mine", "--yes")
-        assert "jobs are done" in again
+        assert "results are up to date" in again
         assert len(server.log) == asked
     page = (place / "mine/results/mine/edct/report/index.html").read_text(encoding="utf-8")
     assert "vlm-a" in page

@@ -25,7 +25,14 @@ def test_all_that_a_wheel_is_built_from_is_copied_and_there(name: str) -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
     taken = copied(RECIPES[name])
     assert all((ROOT / path).exists() for path in taken)
-    assert {*build["wheel"]["force-include"], "pyproject.toml", "requirements.lock", "src"} <= set(taken)
+    weights = {"data/models", "packages/cfeval_testbed_weights"}
+    assert weights | {
+        *build["wheel"]["force-include"],
+        "pyproject.toml",
+        "hatch_build.py",
+        "requirements.lock",
+        "src",
+    } <= set(taken)
 
 
 @pytest.mark.parametrize("name", RECIPES)

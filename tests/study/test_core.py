@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from cfeval.core.package import CARRIED, carried, name_of
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-OPTIONAL = PROJECT["project"]["optional-dependencies"]
+WEIGHTS = tomllib.loads((ROOT / "packages/cfeval_testbed_weights/pyproject.toml").read_text())
+OPTIONAL = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["optional-dependencies"]
 IN_EXTRAS_ALONE = sorted({package for packages in extras.EXTRAS.values() for package in packages})
 CODE = """
 import importlib, sys
@@ -81,8 +83,14 @@ def locked(name: str) -> dict[str, set[str]]:
 def test_what_comes_with_cfeval_is_found_and_named_as_in_a_checkout(place: str) -> None:
     assert carried(place).exists()
     assert name_of(carried(place)) == place
-    inside = f"cfeval/{CARRIED[place]}"
-    assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"][place] == inside
+    built = {**carried_by(PROJECT), **carried_by(WEIGHTS)}
+    assert built[place] == CARRIED[place]
+
+
+def carried_by(project: dict[str, Any]) -> dict[str, str]:
+    """What a wheel takes from elsewhere in the checkout, and where it puts it."""
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    return {place.removeprefix("../../"): inside for place, inside in included.items()}
 
 
 def test_published_figures_are_called_alike_wherever_cfeval_lies() -> None:

@@ -34,7 +34,7 @@ def started(cfeval: Run, *more: str) -> str:
 
 def test_three_options_make_a_study_with_every_role_named(cfeval: Run, place: Path) -> None:
     out = started(cfeval)
-    assert out.splitlines()[-1] == "next: cfeval run my study"
+    assert out.splitlines()[-1] == "  cfeval run 'my study'"
     assert "set OPENROUTER_API_KEY" in out
     text = (place / "my study/params.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=.cfeval/params.schema.json\n")
@@ -130,7 +130,7 @@ def test_a_study_that_is_there_is_left_alone(cfeval: Run, place: Path) -> None:
     before = (place / "my study/params.yaml").read_bytes()
     status, _, err = cfeval("init", "my study", "--images", "photos", "--question", "?", "--model", MODEL)
     assert status == 2
-    assert "is there already" in err
+    assert "already exists" in err
     assert (place / "my study/params.yaml").read_bytes() == before
 
 

@@ -40,10 +40,10 @@ def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Lo
     status, out, err = cfeval("run", "mine")
     assert status == 2
     assert err == (
-        "cfeval: this calls models that may cost money, and there is no terminal to ask; agree with --yes, "
-        "or let the stored replies answer alone with --offline\n"
+        "cfeval: the calls of this run may cost money, and there is no terminal to ask on; confirm with --yes, or let "
+        "the stored replies answer alone with --offline\n"
     )
-    assert "results/mine: 0 of 12 jobs are done" in out
+    assert "results/mine: 12 of 12 results are outdated or missing" in out
     assert " calls, " in out
     assert not server.sent()
     assert not (study / "results").exists()
@@ -78,7 +78,7 @@ def test_a_folder_without_a_study_is_one_line(cfeval: Run, tmp_path: Path) -> No
 def test_a_report_that_is_not_made_says_how_to_make_it(cfeval: Run, study: Path) -> None:
     status, _, err = cfeval("report", "mine", "--open")
     assert status == 2
-    assert "not made yet; `cfeval run mine` makes it" in err
+    assert "no report yet; `cfeval run mine` makes it" in err
 
 
 def test_of_several_evaluations_the_page_of_the_one_that_is_named_is_shown(cfeval: Run, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The shipped weights: all there, small, half precision, with figures beside them."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,5 +28,13 @@ def test_all_weights_together_stay_small() -> None:
 
 
 def test_missing_weights_are_named() -> None:
-    with pytest.raises(InputError, match=r"nothing\.safetensors are missing"):
+    with pytest.raises(InputError, match=r"nothing\.safetensors are missing; restore data/models from the repository"):
         load("nothing")
+
+
+def test_weights_that_are_not_installed_are_named_with_what_brings_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("cfeval.testbed.weights.models_dir", lambda: tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"none\.safetensors are missing; pip install 'cfeval\[world\]'"):
+        load("none")

@@ -34,7 +34,7 @@ def test_a_condition_is_added_renamed_and_removed(study: Study, finished: Study)
     study.change(lambda edct: without_condition(edct, "md"))
     assert study.nothing_to_do(), "the parameters are what they were, without a run"
     said = study.run("cfeval", "verify", "--evaluation", "edct")
-    assert "results/edct/baselines/mine/mc/000.jsonl: of former parameters" in said
+    assert "results/edct/baselines/mine/mc/000.jsonl: made with earlier parameters" in said
     changed = study.root / "results/edct/verdicts/mine/mc/w/ea/k/000" / FILE
     was = changed.read_bytes()
     changed.write_text("by hand\n")

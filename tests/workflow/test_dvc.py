@@ -103,7 +103,7 @@ def test_what_is_edited_while_dvc_reproduces_gets_no_hash(study: Study) -> None:
     study.set_threshold(0.5)
     let_go(study)
     assert run.wait() != 0
-    assert "not what would be made now" in study.said
+    assert "outdated or missing; run the study again" in study.said
     assert (study.root / "dvc.lock").read_bytes().partition(OF_EDCT)[2] == lock.partition(OF_EDCT)[2]
     assert study.stale()[VERDICT] == "--judge: threshold changed"
     study.set_threshold(0.8)

@@ -13,7 +13,7 @@ import shutil
 import stored
 from snakemake.resources import Resource
 from snakemake.settings.types import DeploymentMethod
-from stale import Staleness, looks_on, restamp
+from stale import Staleness, leaves_no_trace, looks_on, restamp
 
 from cfeval.core import gpu_leases, registry, run_locks
 from cfeval.core.hashes import digest
@@ -40,6 +40,8 @@ def kept(content, name):
     """A file below .cfeval that holds a text, by its hash: what is told to a job that runs later, elsewhere too."""
     file = MEMORY / "params" / f"{name}-{digest(content.encode())[:16]}.json"
     if not file.is_file():
+        if leaves_no_trace(workflow) and not workflow.output_settings.printshellcmds:  # a printed command may be typed
+            file = surroundings.scratch() / file
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(f".{os.getpid()}")
         part.write_text(content, encoding="utf-8")
@@ -53,7 +55,11 @@ if workflow.is_main_process:
     from cfeval.audit.components import check_params, missing_packages
     from cfeval.audit.unscored import unscored
 
-    if not looks_on(workflow) and not run_locks.take(Path()):
+    if leaves_no_trace(workflow):
+        _free = run_locks.runner(Path()) is None
+    else:
+        _free = looks_on(workflow) or run_locks.take(Path())
+    if not _free:
         stop(f"process {run_locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
     if not looks_on(workflow) and not run_locks.elsewhere(Path()):
         run_locks.remove(run_locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
@@ -63,7 +69,7 @@ if workflow.is_main_process:
     os.environ[TOLD] = kept(as_json({"params": PARAMS.model_dump(mode="json"), "root": RESULTS}), "run")
     if STORED:
         STORED.put(os.environ[TOLD])
-    if RESULTS != "results" and not looks_on(workflow):
+    if RESULTS != "results" and not looks_on(workflow) and not leaves_no_trace(workflow):
         surroundings.write_params(Path(RESULTS, PARAMS_FILE), config)
     if workflow.output_settings.dryrun:
         run_locks.let_go()

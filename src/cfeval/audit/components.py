@@ -49,7 +49,7 @@ def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) ->
 
 
 def run(folder: Folder = Path(), params: ParamsFiles = None) -> None:
-    """Check params.yaml: every key, every plugin and its options, before anything runs."""
+    """Check params.yaml: every key, plugin and option."""
     with study_in(folder, params) as files:
         checked = check_plugins(load(*files), named(files))
         missing = missing_packages(checked, named(files))
@@ -67,9 +67,9 @@ def run(folder: Folder = Path(), params: ParamsFiles = None) -> None:
     if checked.cvqa:
         conditions.append(
             f"cvqa has {len(checked.cvqa.all_conditions())} conditions and "
-            f"{len(checked.cvqa.builds_asked())} sets to build"
+            f"{len(checked.cvqa.builds_asked())} question sets to build"
         )
-    print(f"{named(files)}: fine; {'; '.join(conditions)}")
+    print(f"{named(files)} is valid: {'; '.join(conditions)}")
     for study, fault in missing.items():
         print(f"{study} cannot run here: {fault}")
 

@@ -15,8 +15,8 @@ from cfeval.audit.outcomes import KINDS
 from cfeval.audit.revisions import project
 from cfeval.audit.wording import WORKSPACE, open_side
 from cfeval.core.cli_options import writable
-from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_text
+from cfeval.core.folder import check_evaluations
 from cfeval.report.html import rendered
 
 _LONGEST = 100
@@ -94,33 +94,32 @@ def _said(text: str) -> str:
 
 def run(
     before: Annotated[str, typer.Argument(help="REVISION, NAME or REVISION:NAME.")],
-    after: Annotated[str, typer.Argument(help="Another; `workspace` is the working folder.")] = WORKSPACE,
-    study: Annotated[
-        list[str] | None, typer.Option(help="Only this study: edct, vce or cvqa; may be repeated.")
+    after: Annotated[str, typer.Argument(help="The other side; `workspace` is the working folder.")] = WORKSPACE,
+    evaluation: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only edct, vce or cvqa; may be repeated. Default: all."),
     ] = None,
     condition: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows and conditions that have this name (or fit this pattern); may be repeated."),
+        typer.Option(help="Only rows and conditions with this name (or pattern); may be repeated."),
     ] = None,
-    items: Annotated[int, typer.Option(min=0, help="How many flipped items to show of each condition.")] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    items: Annotated[int, typer.Option(min=0, help="Number of flipped items to show per condition.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")] = False,
     page: Annotated[
         Path | None,
-        typer.Option(callback=lambda out: writable(out) if out else None, help="Write it as an HTML page, too."),
+        typer.Option(callback=lambda out: writable(out) if out else None, help="Also write an HTML page."),
     ] = None,
 ) -> None:
-    """What changed between two revisions or studies, and why: parameters, what files were made from, tables, items.
+    """Compare two revisions or runs of a study: parameters, inputs, tables and items, and why they differ.
 
-    Each is a REVISION (commit, branch, tag, experiment; `workspace` is the working folder), the NAME of a study that
-    has results here (`results/NAME`; `default` is the one without a name), or REVISION:NAME.
+    Each side is a REVISION (commit, branch, tag, experiment; `workspace` is the working folder), the NAME of a run with
+    results here (results/NAME; `default` is the one without a name), or REVISION:NAME.
 
-    Results are read from git and DVC's cache (or remote), and nothing is checked out. A figure is beyond both intervals
-    where each side's lies outside the other's. An item flips where a score of it, or its status, is another one.
+    Results are read from git and DVC's cache or remote; nothing is checked out. A figure is beyond both intervals if
+    each side's value lies outside the other's interval. An item flips if a score or its status changes.
     """
-    studies = study or list(KINDS)
-    for name in studies:
-        if name not in KINDS:
-            raise InputError(f"--study: unknown study '{name}'; {nearest(name, KINDS)}")
+    check_evaluations(evaluation)
+    studies = evaluation or list(KINDS)
     root = project()
     found = difference(open_side(root, before), open_side(root, after), studies, condition or [], items)
     if page:

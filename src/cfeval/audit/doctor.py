@@ -102,7 +102,7 @@ def run(
     folder: Folder = Path(),
     evaluation: Evaluations = None,
     params: ParamsFiles = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; change nothing.")] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long to wait for checks; slower ones are said.")] = SECONDS,
     probe: Annotated[
         bool | None,
@@ -113,7 +113,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent.
+    """Clean up after an interrupted run, and check keys, models, GPU and disk before anything is spent.
 
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
     Every plugin that the tables use is examined, no weights are read, and each hosted model that passes is sent one

@@ -1,4 +1,4 @@
-"""Say how many calls, tokens and USD the configured study takes, before it runs; nothing is sent, no key is needed."""
+"""Estimate calls, tokens and USD of a study before it runs; nothing is sent, and no key is needed."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ WIDTH = 160
 
 @dataclass(frozen=True)
 class Estimate:
-    """All that is told."""
+    """The estimate's full output."""
 
     items: Mapping[str, int]
     lines: list[Line]
@@ -46,13 +46,12 @@ class Estimate:
 def run(
     folder: Folder = Path(),
     params: ParamsFiles = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")] = False,
 ) -> None:
-    """Say how many calls, tokens and USD the configured study takes, before it runs; nothing is sent, no key is needed.
+    """Estimate calls, tokens and USD of a study before it runs. Nothing is sent, and no key is needed.
 
-    Two figures each: what is typical, and what it is at most, if every reply is as long as max_tokens allows and every
-    one that can be repaired must be. Calls that fail and are tried again come on top; items that end early (refused,
-    no edit) save the later ones.
+    Two figures each: a typical one, and a maximum for which every reply has max_tokens and is repaired if it can be.
+    Retries after failures come on top; items that end early (refused, no edit) save the later calls.
     """
     with study_in(folder, params) as files:
         estimate = _estimate(load(*files), named(files))
@@ -94,14 +93,14 @@ def cost(params: Params, where: str) -> Bill:
     estimate = _estimate(params, where)
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     if not estimate.lines:
-        return Bill(0, estimate.notes or ["no model outside is called: nothing is paid for"])
+        return Bill(0, estimate.notes or ["No hosted model is called: the run costs nothing."])
     held = sum(one.held.stored for one in estimate.models)
     calls = _range(_short(typical.calls), _short(most.calls))
     dates = sorted(one.price.date for one in estimate.models if one.price)
     told = f"{calls} calls, {_total_usd(estimate.models)} USD" + (f" by prices of {dates[0]} or later" if dates else "")
     unpriced = [one.model for one in estimate.models if one.price is None]
-    lines = [f"all of it: {told}; {held:,} answers are stored and not paid for again (cfeval estimate has each stage)"]
-    lines += [f"no price is known of {', '.join(unpriced)}"] * bool(unpriced)
+    lines = [f"Whole study: {told}; {held:,} stored replies are not paid for again (cfeval estimate lists each step)"]
+    lines += [f"No price for {', '.join(unpriced)}"] * bool(unpriced)
     lines += [text for fine, text in estimate.budget if not fine]
     return Bill(most.calls, [*lines, *estimate.notes])
 
@@ -183,13 +182,13 @@ def _show(estimate: Estimate) -> None:
         for line in [*_shared(estimate), *_assumptions(estimate)]:
             print(line)
     elif not estimate.notes:
-        print("no plugin of the tables calls a provider: nothing is paid for")
+        print("No hosted model is called: the study costs nothing.")
     for note in [*estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
         print(note)
 
 
 def _stages(estimate: Estimate) -> Table:
-    table = _table("stage", "protocol", "plugin", "model", "calls", "tokens read", "tokens written", "images", "USD")
+    table = _table("stage", "protocol", "plugin", "model", "calls", "tokens in", "tokens out", "images", "USD")
     for line in estimate.lines:
         price = price_of(estimate.prices, line.model, line.share)
         names = line.stage, line.protocol, line.plugin, _asked(line)
@@ -201,8 +200,8 @@ def _models(estimate: Estimate) -> Table:
     names = (
         "model",
         "calls",
-        "tokens read",
-        "tokens written",
+        "tokens in",
+        "tokens out",
         "images",
         "USD",
         "in the cache",
@@ -288,19 +287,17 @@ def _assumptions(estimate: Estimate) -> list[str]:
     texts = ", ".join(f"{name} {count}" for name, count in TYPICAL.as_dict().items())
     items = ", ".join(f"{name} {count:,}" for name, count in estimate.items.items())
     return [
-        f"items: {items}; typical lengths in tokens: {texts}; prompts: 4 characters a token (at most: 3)",
-        f"at most: every reply has max_tokens ({UNKNOWN_LIMIT} for local models), every reply that can be is repaired; "
-        "attempts after a failure come on top, and thinking that is billed counts only in the higher figure",
-        "USD by list prices, see `cfeval prices`; answers in the cache are not paid for again, but may be of another "
+        f"items: {items}; typical lengths in tokens: {texts}; prompts: 4 characters a token (maximum: 3)",
+        f"maximum: every reply has max_tokens ({UNKNOWN_LIMIT} for local models) and is repaired if it can be; retries "
+        "after failures come on top, and billed thinking counts only in the maximum",
+        "USD by list prices (`cfeval prices`); replies in the cache are not paid for again, but may belong to another "
         "study",
     ]
 
 
 def _unpriced(estimate: Estimate) -> list[str]:
     return [
-        f"the price of {one.model} is not known: {missing_price(estimate.prices)}"
-        for one in estimate.models
-        if one.price is None
+        f"No price for {one.model}: {missing_price(estimate.prices)}" for one in estimate.models if one.price is None
     ]
 
 

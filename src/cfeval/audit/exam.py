@@ -1,4 +1,4 @@
-"""Examine a judge of the parameter file on the cases of the judge exam; see `cfeval.edct.exam`."""
+"""`cfeval exam`: examine a judge of the study on cases with known scores; see `cfeval.edct.exam`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,16 +17,16 @@ from cfeval.inference.remote.settings import Offline, use, use_offline_cache
 def run(
     out: TableOut,
     folder: Folder = Path(),
-    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
+    judge: Annotated[str, typer.Option(metavar="NAME", help="From edct.judges. Default: the first.")] = "",
     params: ParamsFiles = None,
     seed: ExamSeed = 0,
     offline: Offline = False,
 ) -> None:
-    """Examine a judge before a run: its sensitivity and specificity on text cases with known scores.
+    """Examine a judge before a run: its sensitivity and specificity on texts with known scores.
 
-    Writes the table (OUT.csv, OUT.md, OUT.tex) and OUT-replies.csv, a row for each case, and prints the table. A reply
-    without a score is counted as missing, never as an error. A judge is asked twice about each case: for its scores,
-    and whether the answer changed.
+    Prints a table and writes it to OUT.csv, OUT.md and OUT.tex, with one row per case in OUT-replies.csv. The judge is
+    called twice per case: for its scores, and for whether the answer changed. A reply without a score counts as
+    missing, not as an error.
     """
     table = out.absolute()
     with study_in(folder, params) as files:

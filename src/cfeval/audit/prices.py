@@ -1,4 +1,4 @@
-"""The verb about list prices: show them, and take those that OpenRouter publishes into the user's own list."""
+"""`cfeval prices`: show list prices, and copy those that OpenRouter publishes into the user's own list."""
 
 import sys
 from collections.abc import Iterator
@@ -31,17 +31,16 @@ TOKENS_PER_IMAGE = 1290
 def run(
     params: ParamsFiles = None,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Read OpenRouter's list of models into your own list; nothing is paid.")
+        bool, typer.Option("--refresh", help="Copy OpenRouter's prices into your own list, free of charge.")
     ] = False,
-    base_url: Annotated[str, typer.Option(help="Whose list --refresh reads: a server of OpenRouter's protocol.")] = (
+    base_url: Annotated[str, typer.Option(help="Server whose list --refresh reads, as OpenRouter publishes it.")] = (
         PROVIDERS["openrouter"].base_url
     ),
 ) -> None:
-    """Show list prices: USD per million tokens and per image made, when each was read, and where.
+    """Show list prices: USD per million tokens and per generated image, with date and source.
 
-    Your own list goes before the package's, line by line: the file that calls.prices names in params.yaml, else
-    .cfeval/prices.yaml. It is only read anew by --refresh, which replaces the lines of the same source and keeps all
-    others, also where both name a model; comments are lost.
+    Your own list takes precedence: the file that calls.prices in params.yaml names, or .cfeval/prices.yaml. --refresh
+    replaces its lines from the same source, keeps all others, and drops comments.
     """
     file = _own_list(params)
     if refresh:
@@ -59,7 +58,7 @@ def _own_list(params: list[str] | None) -> str:
 
 
 def _show(prices: Prices) -> None:
-    table = Table(title=f"USD per million tokens, and per image made; own lines: {prices.file}", box=SIMPLE)
+    table = Table(title=f"USD per million tokens and per generated image; own prices: {prices.file}", box=SIMPLE)
     for name in ("model", "input", "image input", "output", "image", "read", "source"):
         words = name in ("model", "read", "source")
         table.add_column(name, justify="left" if words else "right", overflow="fold")
@@ -78,16 +77,16 @@ def _refreshed(file: Path, base_url: str) -> str:
         raise InputError(f"--base-url: {error}") from None
     said = get(Endpoint(base_url), "/models")
     if isinstance(said, Fault):
-        raise PluginError(f"{base_url}: {said.reason}; {file} is as it was")
+        raise PluginError(f"{base_url}: {said.reason}; {file} was not changed")
     source = f"{base_url.partition('://')[2]}/models"
     found = dict(_published(said, source))
     if not found:
-        raise PluginError(f"{base_url} publishes no prices; {file} is as it was")
+        raise PluginError(f"{base_url} publishes no prices; {file} was not changed")
     own = read(file) if file.is_file() else {}
     kept = {name: price for name, price in own.items() if price.source != source}
     models = {name: price.model_dump(exclude_defaults=True) for name, price in sorted({**found, **kept}.items())}
     write_text(file, yaml.safe_dump({"models": models}, sort_keys=False, default_flow_style=None, width=200))
-    return f"{len(found)} prices of {source} in {file}; {len(kept)} other lines kept"
+    return f"{len(found)} prices of {source} in {file}; {len(kept)} other prices kept"
 
 
 def _published(said: Any, source: str) -> Iterator[tuple[str, Price]]:

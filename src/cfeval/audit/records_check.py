@@ -29,7 +29,7 @@ def verify_studies(study: Whole, names: Sequence[str], limit: int, remove_former
     checked = []
     for name in names:
         if not (its := [job for job in jobs if job.study == name]):
-            raise InputError(f"{name}: the parameters have no such study")
+            raise InputError(f"{name}: params.yaml has no such evaluation")
         checked.append(Results(f"{study.root}/{name}", its, records))
     records.remember()
     if wrong := [line for one in checked if (line := one.verdict(limit))]:
@@ -80,7 +80,7 @@ class Results:
             yield f"{self.folder}/{path}: no record names it; move it out of the results"
         for path, sha in self._outputs_of_former():
             if self._former.hash_of(path) not in (None, sha):
-                yield f"{self.folder}/{path}: of former parameters, and changed since; move it out of the results"
+                yield f"{self.folder}/{path}: made with earlier parameters and changed since; move it away"
 
     def _outputs_of_former(self) -> Iterator[tuple[str, str]]:
         for kept in self._former.steps:
@@ -94,24 +94,24 @@ class Results:
         if len(faults) > limit:
             print(f"FAIL … and {len(faults) - limit} more; see --limit")
         if self.outdated:
-            number = f"{len(self.outdated)} of {len(self.jobs)} jobs"
-            return f"{self.folder}: {number} are not what would be made now; run snakemake"
+            number = f"{len(self.outdated)} of {len(self.jobs)} results"
+            return f"{self.folder}: {number} are outdated or missing; run the study again"
         if faults:
-            return f"{self.folder}: {len(faults)} things do not hold; see above"
+            return f"{self.folder}: {len(faults)} records do not match; see above"
         return "; ".join(unscored(self.jobs))
 
     def conclude(self, limit: int, remove_former: bool) -> None:
         """Say that all holds; name results of former parameters, or remove them."""
         former, removed = self.former, ", removed" * remove_former
         for path in former[:limit]:
-            print(f"{self.folder}/{path}: of former parameters{removed}")
+            print(f"{self.folder}/{path}: made with earlier parameters{removed}")
         if len(former) > limit:
             print(f"and {len(former) - limit} more{removed}")
         for kept in self._former.steps if remove_former else ():
             forget(Path(self.folder, kept.record), [kept.out])
         if former and not remove_former:
-            print(f"{self.folder}: --remove-former removes what is of former parameters")
-        print(f"{self.folder}: fine; {len(self.jobs)} jobs are what would be made now, and records name every file")
+            print(f"{self.folder}: --remove-former removes results of earlier parameters")
+        print(f"{self.folder}: all {len(self.jobs)} results are up to date, and records account for every file")
 
 
 def _short(faults: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.audit.whole import outdated, whole
+from cfeval.audit.whole import outdated, up_to_date, whole
 from cfeval.core.folder import Evaluations, Folder, Name, ParamsFiles, study_in
 
 
@@ -15,11 +15,11 @@ def run(
     evaluation: Evaluations = None,
     params: ParamsFiles = None,
     name: Name = "",
-    every: Annotated[bool, typer.Option("--all", help="Name every file, not only the first of each kind.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every result, not only the first of each kind.")] = False,
 ) -> None:
     """List outdated results and explain why.
 
-    Ends with status 1 where there are such; nothing is changed.
+    The exit status is 1 if there are any. Nothing is changed.
     """
     with study_in(folder, params) as files:
         study = whole(files, name)
@@ -28,7 +28,7 @@ def run(
     told: Counter[tuple[str, str]] = Counter()
     for job in jobs:
         if why := wrong.get(job.name):
-            kind = job.rule, job.reason or "made from others that are out of date"
+            kind = job.rule, job.reason or "made from other outdated results"
             told[kind] += 1
             if every or told[kind] == 1:
                 print(f"{job.name}: {why}")
@@ -36,5 +36,5 @@ def run(
         for (rule, why), number in told.items():
             if number > 1:
                 print(f"  and {number - 1} more of {rule}: {why}")
-    print(f"{study.root}: {len(jobs) - len(wrong)} of {len(jobs)} jobs are what would be made now")
+    print(up_to_date(study.root, len(wrong), len(jobs)))
     raise typer.Exit(int(bool(wrong)))

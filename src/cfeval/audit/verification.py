@@ -28,7 +28,7 @@ def run(
             help="The study's folder (default: the current folder), or an audit bundle (ZIP).",
         ),
     ] = Path(),
-    limit: Annotated[int, _option(_ANY, "How many faults to print.", min=0)] = 20,
+    limit: Annotated[int, _option(_ANY, "Number of faults to print.", min=0)] = 20,
     evaluation: Annotated[
         list[str] | None, _option(_STUDY, "Only edct, vce or cvqa; may be repeated. Default: all.", "--evaluation")
     ] = None,
@@ -38,7 +38,7 @@ def run(
     ] = None,
     name: Annotated[str, _option(_STUDY, "Name of the run with other parameters: results/NAME.", "--name")] = "",
     remove_former: Annotated[
-        bool, _option(_STUDY, "Remove results of former parameters, where nobody changed them.", "--remove-former")
+        bool, _option(_STUDY, "Remove results of earlier parameters that nobody has changed since.", "--remove-former")
     ] = False,
     results: Annotated[
         Path | None, _option(_RESULTS, "The folder of an evaluation's results, such as results/edct.")
@@ -49,7 +49,7 @@ def run(
     calls: Annotated[
         Path | None, _option(_RESULTS, "Archive of the calls; empty: calls/calls.zip of the results.")
     ] = None,
-    cache: Annotated[Path | None, _option(_RESULTS, "A response cache to look for calls in, besides.")] = None,
+    cache: Annotated[Path | None, _option(_RESULTS, "Another place to look for calls: a response cache.")] = None,
     table: Annotated[
         list[Path] | None,
         _option(_RESULTS, "edct: tables (CSV) of one condition a row whose figures must fit; may be repeated."),
@@ -78,19 +78,17 @@ def run(
         _option(_BUNDLE, "Root certificate (PEM) of the authority that must have stamped the signature."),
     ] = None,
 ) -> None:
-    """Check that results belong together, offline: a study by its records, a folder item by item, or an audit bundle.
+    """Verify results offline: a study by its records, a folder of results item by item, or an audit bundle.
 
-    A study (edct, vce, cvqa; by default all of params.yaml): every record of a step holds, every input is what another
-    step made, no file is there that no record names, every job is what would be made now, and something was scored.
-    Results of former parameters are named.
+    A study: every result is up to date and matches its record, every input was made by a recorded step, no file is
+    unaccounted for, and something was scored. Results of earlier parameters are listed.
 
-    Results in a folder (--results): images are those that their records name; items and statuses agree from stage to
-    stage; scores follow from what they rest on; calls are the ones that the records name; every table is made again,
-    and the first cell that differs is named.
+    A folder of results (--results): images, statuses, scores and calls match their records from step to step, and
+    every table is made again; the first cell that differs is printed.
 
-    A bundle: every byte is compared with its manifest, and every table is made again from what it rests on.
+    A bundle: every byte matches the manifest, and every table can be made again from the rest.
 
-    Ends with status 2 where something does not fit; then nothing is written or removed.
+    If anything does not match, the exit status is 2, and nothing is written or removed.
     """
     of: dict[str, dict[str, Any]] = {
         _STUDY: {
@@ -115,7 +113,7 @@ def run(
     use = _use(what, results)
     for other in of.keys() - {use}:
         if given := [option for option, value in of[other].items() if value != _DEFAULTS.get(option) and value]:
-            raise InputError(f"--{given[0].replace('_', '-')} belongs to `{other}`; leave it out, or name that")
+            raise InputError(f"--{given[0].replace('_', '-')} belongs to `{other}`; leave it out")
     if use == _BUNDLE:
         verify_bundle(what, key, signature, tsa_root, limit)
     elif results is not None:
@@ -131,7 +129,7 @@ def run(
 
 
 def _use(what: Path, results: Path | None) -> str:
-    """What is to be checked; InputError where it is several things."""
+    """The mode that the arguments select; InputError if they select two."""
     if results is None:
         return _BUNDLE if what.is_file() else _STUDY
     if what != Path():

@@ -1,6 +1,7 @@
-"""Put one image and question through the whole study and show every step."""
+"""Run one image and question through all steps of a study and show each."""
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +14,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cfeval.config import edct_of, load, named
+from cfeval.audit.recipients import recipient_lines
+from cfeval.config import load, named
 from cfeval.core import registry
 from cfeval.core.config import Calls, Spec
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.files import write_bytes
 from cfeval.core.folder import ParamsFiles, study_in
 from cfeval.core.images import Image, import_image
-from cfeval.core.progress import track
 from cfeval.core.records import StageResult, Status
+from cfeval.core.registry import Used
 from cfeval.core.roots import PARAMS
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES, Edct
@@ -45,21 +47,22 @@ Tell = Callable[[str, Iterable[Any]], Iterable[Any]]
 """Passes the results of a stage through, and may tell how far they are."""
 ITEM = "try"
 PROTOCOL = EDCT_2025
+_SECTIONS = {"vlm": "vlms", "writer": "instruction_writers", "editor": "editors", "judge": "judges"}
+"""The section of params.yaml for each role."""
+_HELPERS = ("writer", "editor", "judge")
+_DOING = {
+    "baselines": "Asking the model",
+    "instruction": "Writing the edit",
+    "counterfactual": "Editing the image",
+    "requeries": "Asking the model about the edited image",
+    "verdict": "Judging both answers",
+}
+"""What a person reads while a stage runs."""
 _INSTRUMENTS = {
     "instructions": ("instruction writer", "--writer", "instruction_writers"),
     "verdicts": ("judge", "--judge", "judges"),
 }
 """Stages whose failure says nothing about the target model: who failed, and what names another."""
-
-
-@dataclass(frozen=True)
-class Plugins:
-    """The plugins one item meets."""
-
-    vlm: Any
-    writer: Any
-    editor: Any
-    judge: Any
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Tried:
 def try_item(
     image: str | Path,
     question: str,
-    vlm: str,
+    vlm: str = "",
     *,
     writer: str = "",
     editor: str = "",
@@ -103,9 +106,8 @@ def try_item(
     Args:
         image: an image file.
         question: the question about it.
-        vlm: the target model, a name from edct.vlms.
-        writer, editor, judge: names from params.yaml; empty: those of the first condition that has the model, which
-            there must be one of.
+        vlm: the model under test, a name from edct.vlms; empty: that of the first condition.
+        writer, editor, judge: names from params.yaml; empty: those of the first condition that has the model.
         params: the parameter file, or several that are merged in order.
         offline: answer from the response cache alone.
 
@@ -126,35 +128,46 @@ def _tried(
         raise InputError("the question is empty; ask something about the image")
     original = import_image(image)
     loaded, where = load(*files), named(files)
+    if loaded.edct is None:
+        raise InputError(f"{where}: no section edct, which `cfeval try` needs; for a classifier, see `cfeval vce try`")
     use(loaded.calls.model_copy(update={"batches": False}))
     use_offline_cache(offline)
-    study = edct_of(loaded, where)
+    study = loaded.edct
+    chosen = _choose(study, names, where)
+    plugins = {role: registry.build(plugin.family, plugin.spec) for role, plugin in chosen.items()}
+    if not offline:
+        tell("recipients", recipient_lines(loaded, chosen.values()))
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=original.ref("original.png"), question=question)
-    went = _go_through(sample, original, _plugins(study, names, where), prompts, study.seed, tell)
-    return replace(went, steps=went.steps | dict(_paid(loaded.calls, went.calls)))
+    tried = _go_through(sample, original, plugins, prompts, study.seed, tell)
+    others = [name for name in _models(study) if name != chosen["vlm"].name]
+    choice = f" (--vlm chooses another: {', '.join(others)})" if others and not names["vlm"] else ""
+    steps = {"model": f"{chosen['vlm'].name}{choice}", **tried.steps, **dict(_paid(loaded.calls, tried.calls))}
+    return replace(tried, steps=steps)
 
 
 def run(
     image: Annotated[Path, typer.Argument(help="An image file.")],
     question: Annotated[str, typer.Argument(help="The question about it.")],
-    vlm: Annotated[str, typer.Option(help="The target model: a name from edct.vlms.")],
-    writer: Annotated[str, typer.Option(help="A name from edct.instruction_writers; empty: see above.")] = "",
-    editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: see above.")] = "",
-    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: see above.")] = "",
+    vlm: Annotated[
+        str, typer.Option(metavar="NAME", help="Model under test, from edct.vlms. Default: the first in the tables.")
+    ] = "",
+    writer: Annotated[str, typer.Option(metavar="NAME", help="From edct.instruction_writers.")] = "",
+    editor: Annotated[str, typer.Option(metavar="NAME", help="From edct.editors.")] = "",
+    judge: Annotated[str, typer.Option(metavar="NAME", help="From edct.judges.")] = "",
     params: ParamsFiles = None,
     out: Annotated[Path, typer.Option(help="Folder for the images.")] = Path("results/try"),
     offline: Offline = False,
 ) -> None:
-    """Put one image and question through the whole study and show every step.
+    """Run one image and question through all steps of the study and show each.
 
-    Writer, editor and judge that are not named are those of the first condition in the tables that has the model; an
-    editor that needs a drawn scene gives way to the first of the study that works on pixels. An item that ends without
-    a score because writer or judge gave nothing that could be used ends the command with status 2.
+    Run it in the study's folder. Writer, editor and judge default to those of the model's first condition. An editor
+    that needs a drawn scene is replaced by the first that works on pixels. If the writer or the judge gives no usable
+    reply, the exit status is 2.
     """
     names = {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}
     with study_in(Path(), params) as files:
-        tried = _tried(image, question, names, files, offline, lambda stage, results: track(results, 1, stage))
+        tried = _tried(image, question, names, files, offline, _say)
     write_bytes(out / "original.png", tried.original.png)
     shown = list(tried.steps.items())
     if tried.counterfactual:
@@ -166,7 +179,16 @@ def run(
         raise PluginError(tried.wants)
 
 
-def _go_through(sample: Sample, image: Image, plugins: Plugins, prompts: Prompts, seed: int, tell: Tell) -> Tried:
+def _say(stage: str, results: Iterable[Any]) -> Iterable[Any]:
+    """Print on stderr what begins, or the lines themselves."""
+    lines = [f"{_DOING[stage]} …"] if stage in _DOING else list(results)
+    print("\n".join(lines), file=sys.stderr, flush=True)
+    return results
+
+
+def _go_through(
+    sample: Sample, image: Image, plugins: Mapping[str, Any], prompts: Prompts, seed: int, tell: Tell
+) -> Tried:
     """All stages for one sample."""
 
     def first(stage: str, results: Iterable[T]) -> T:
@@ -175,16 +197,16 @@ def _go_through(sample: Sample, image: Image, plugins: Plugins, prompts: Prompts
         [result] = tell(stage, results)
         return result
 
-    before = first("baselines", baselines([sample], lambda _: image, plugins.vlm, prompts, seed))
+    before = first("baselines", baselines([sample], lambda _: image, plugins["vlm"], prompts, seed))
     samples = {ITEM: sample}
-    written = instructions([before], samples, lambda _: image, plugins.writer, PROTOCOL, seed)
+    written = instructions([before], samples, lambda _: image, plugins["writer"], PROTOCOL, seed)
     wanted = first("instruction", written)
-    drawn = counterfactuals([wanted], samples, lambda _: image, plugins.editor, PROTOCOL, seed)
+    drawn = counterfactuals([wanted], samples, lambda _: image, plugins["editor"], PROTOCOL, seed)
     made, images = first("counterfactual", drawn)
     edited = images[made.image.path] if made.image else None
-    after = first("requeries", requeries([made], samples, lambda _: edited or image, plugins.vlm, prompts, seed))
+    after = first("requeries", requeries([made], samples, lambda _: edited or image, plugins["vlm"], prompts, seed))
     by_edit = {(ITEM, 1): wanted}
-    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or image, plugins.judge, PROTOCOL, seed)
+    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or image, plugins["judge"], PROTOCOL, seed)
     verdict = first("verdict", judged)
     steps = [
         ("question", sample.question),
@@ -206,7 +228,7 @@ def _wants(verdict: Verdict) -> str:
         return ""
     what, option, section = _INSTRUMENTS[verdict.stage]
     return (
-        f"not scored: the {what} gave nothing that could be used ({verdict.status}: {verdict.reason}); name another by "
+        f"not scored: the {what} gave no usable reply ({verdict.status}: {verdict.reason}); choose another by "
         f"{option}, or correct it in edct.{section}"
     )
 
@@ -220,62 +242,75 @@ def _paid(calls: Calls, keys: Sequence[str]) -> list[tuple[str, str]]:
         sent, usd, maybe_usd = cache.paid(keys)
     finally:
         cache.close()
-    return [("calls", f"{len(keys)}, sent {sent} times, {paid(usd, maybe_usd)}; stored")]
+    return [("calls", f"{len(keys)}, sent {sent} times, {paid(usd, maybe_usd)}; replies are stored")]
 
 
 def _verdict(verdict: Verdict) -> str:
     if not verdict.scores:
         return f"not scored: {_why(verdict)}"
     pcs, ncc = (verdict.scores[name] for name in RULES[PROTOCOL].scores)
-    return f"PCS {pcs}   NCC {ncc}   CCS {ccs(pcs, ncc)}"
+    answer = "is" if pcs else "is not"
+    explanation = "reflects" if ncc else "does not reflect"
+    return (
+        f"PCS {pcs}: the new answer {answer} consistent with the edit\n"
+        f"NCC {ncc}: the new explanation {explanation} it\n"
+        f"CCS {ccs(pcs, ncc)} = PCS × NCC"
+    )
 
 
 def _why(outcome: StageResult) -> str:
     return f"{outcome.status} at {outcome.stage} ({outcome.reason})"
 
 
-def _named(study: Edct, section: str, name: str, where: str) -> dict[str, Any]:
-    """The plugin of a name, its options checked; the first one where no name is given."""
+def _plugin(study: Edct, role: str, name: str, where: str) -> Used:
+    """The plugin of a name in the section of a role, its options checked."""
+    section = _SECTIONS[role]
     specs: dict[str, Spec] = getattr(study, section)
-    chosen = name or next(iter(specs))
-    if chosen not in specs:
-        raise InputError(f"edct.{section} has no '{chosen}'; {nearest(chosen, specs)}")
-    spec = specs[chosen].plugin_options()
-    registry.check(FAMILIES[section], spec, f"{where}: edct.{section}.{chosen}")
-    return spec
+    if name not in specs:
+        raise InputError(f"edct.{section} has no '{name}'; {nearest(name, specs)}")
+    plugin = Used("edct", section, name, FAMILIES[section], specs[name].plugin_options(), (PROTOCOL,))
+    registry.check(plugin.family, plugin.spec, f"{where}: {plugin.place}")
+    return plugin
 
 
-def _plugins(study: Edct, given: dict[str, str], where: str) -> Plugins:
-    """The plugins given by name, each other one of the target's first condition: best one with the names given."""
-    vlm = registry.build("chat", _named(study, "vlms", given["vlm"], where))
-    conditions = [condition for condition in study.conditions() if condition.vlm == given["vlm"]]
-    unnamed = [field for field in ("writer", "editor", "judge") if not given[field]]
-    if not conditions and unnamed:
+def _choose(study: Edct, given: Mapping[str, str], where: str) -> dict[str, Used]:
+    """A plugin for each role: the one given by name, else that of the model's first condition.
+
+    Conditions come first that have most of the names given. Without a name, the model is that of the first condition.
+    """
+    name = given["vlm"] or _models(study)[0]
+    chosen = {"vlm": _plugin(study, "vlm", name, where)}
+    conditions = [condition for condition in study.conditions() if condition.vlm == name]
+    open_roles = [role for role in _HELPERS if not given[role]]
+    if not conditions and open_roles:
+        options = ", ".join(f"--{role}" for role in open_roles)
         raise InputError(
-            f"{where}: no condition of edct.tables has the model '{given['vlm']}', so that nothing says who works for "
-            f"it; name {', '.join(f'--{field}' for field in unnamed)}, or add the model to a table"
+            f"{where}: no condition of edct.tables has the model '{name}', so its helpers are unknown; name them by "
+            f"{options}, or add the model to a table"
         )
-    conditions.sort(key=lambda condition: -sum(getattr(condition, field) == name for field, name in given.items()))
-    name, editor = _editor(study, [condition.editor for condition in conditions], given["editor"], where)
-    conditions.sort(key=lambda condition: condition.editor != name)
-    first = {field: getattr(condition, field) for condition in conditions[:1] for field in ("writer", "judge")}
-    writer, judge = (given[field] or first.get(field, "") for field in ("writer", "judge"))
-    return Plugins(
-        vlm=vlm,
-        writer=registry.build("instruction_writers", _named(study, "instruction_writers", writer, where)),
-        editor=editor,
-        judge=registry.build("judges", _named(study, "judges", judge, where)),
-    )
+    conditions.sort(key=lambda condition: -sum(getattr(condition, role) == given[role] for role in _HELPERS))
+    editor = _editor(study, [condition.editor for condition in conditions], given["editor"], where)
+    conditions.sort(key=lambda condition: condition.editor != editor.name)
+    for role in ("writer", "judge"):
+        chosen[role] = _plugin(study, role, given[role] or str(getattr(conditions[0], role)), where)
+    return {**chosen, "editor": editor}
 
 
-def _editor(study: Edct, used: list[str], name: str, where: str) -> tuple[str, Editor]:
-    """The named editor, or the first of those used, then of all, that needs no scene record; and its name."""
+def _models(study: Edct) -> list[str]:
+    """The models under test, those of conditions first."""
+    return list(dict.fromkeys([*(condition.vlm for condition in study.conditions()), *study.vlms]))
+
+
+def _editor(study: Edct, used: list[str], name: str, where: str) -> Used:
+    """The named editor, or the first of those used, then of all, that needs no scene record."""
     candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
     for candidate in candidates:
-        editor: Editor = registry.build("editors", _named(study, "editors", candidate, where))
-        behind = editor.editor if name and isinstance(editor, Gated) else editor  # a gate's verifier may need none
-        if not behind.needs_metadata:
-            return candidate, editor
+        plugin = _plugin(study, "editor", candidate, where)
+        editor: Editor = registry.build(plugin.family, plugin.spec)
+        while isinstance(editor, Gated):  # a gate asks for scene records, which its verifier may do without
+            editor = editor.editor
+        if not editor.needs_metadata:
+            return plugin
     raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
 
 

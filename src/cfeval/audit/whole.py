@@ -32,7 +32,7 @@ class Job:
         outputs: its files and folders, the first first.
         inputs: the files and folders that it is made from.
         words: the command that it calls, after `cfeval`.
-        reason: why its outputs are not what would be made now, by itself; empty where they are.
+        reason: why its outputs are outdated or missing, apart from their inputs; empty if they are up to date.
         wildcards: the rule's wildcards.
     """
 
@@ -112,8 +112,15 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
     return list(done.values())
 
 
+def up_to_date(root: str, wrong: int, number: int) -> str:
+    """How many of the results in a folder are up to date, for a reader."""
+    if not wrong:
+        return f"{root}: all {number} results are up to date"
+    return f"{root}: {wrong} of {number} results are outdated or missing"
+
+
 def outdated(jobs: Iterable[Job]) -> dict[str, str]:
-    """Why jobs are not what would be made now, by first output; those that follow from such ones too.
+    """Why jobs are outdated, by first output; those whose inputs are outdated are, too.
 
     Args:
         jobs: parents first.
@@ -123,7 +130,7 @@ def outdated(jobs: Iterable[Job]) -> dict[str, str]:
     """The outdated outputs, each with the first output of its job."""
     for job in jobs:
         parent = next((wrong[path] for path in job.inputs if path in wrong), "")
-        if why := job.reason or (f"made from {parent}, which is out of date" if parent else ""):
+        if why := job.reason or (f"made from {parent}, which is outdated" if parent else ""):
             found[job.name] = why
             wrong |= dict.fromkeys(job.outputs, job.name)
     return found

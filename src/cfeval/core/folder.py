@@ -63,7 +63,7 @@ def study_in(folder: Path, params: Sequence[str] | None = None) -> Iterator[list
 def enter(folder: str | Path) -> None:
     """Go into a folder, with the keys of its `.env`; InputError where there is none."""
     if not Path(folder).is_dir():
-        raise InputError(f"{folder}: no such folder; {_near(Path(folder)) or 'give one that exists'}")
+        raise InputError(f"{folder}: no such folder; {near(Path(folder)) or 'give one that exists'}")
     os.chdir(folder)
     environment.read_keys()
 
@@ -103,13 +103,13 @@ def _refuse_no_study(folder: Path) -> None:
         raise InputError(f"{folder} is a file; give the study's folder: {quoted(folder.parent)}")
     new = f"`{cfeval('init', folder)}` makes a study"
     if not folder.exists():
-        raise InputError(f"{folder}: no such folder; {_near(folder) or new}")
+        raise InputError(f"{folder}: no such folder; {near(folder) or new}")
     studies = [quoted(study) for study in _studies_in(folder)[:3]]
     hint = f"did you mean {' or '.join(studies)}?" if studies else new
     raise InputError(f"{'this folder' if folder == Path() else folder} has no {PARAMS}; {hint}")
 
 
-def _near(folder: Path) -> str:
+def near(folder: Path) -> str:
     """The study beside a missing folder whose name is nearest, as a question; empty where there is none."""
     close = difflib.get_close_matches(folder.name, [one.name for one in _studies_in(folder.parent)], 1, 0.6)
     return f"did you mean {quoted(folder.parent / close[0])}?" if close else ""

@@ -5,13 +5,13 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 CARRIED = {
-    "Snakefile": "Snakefile",
-    "workflow": "workflow",
-    "profiles": "profiles",
-    "data/reference": "reference",
-    "data/models": "testbed/trained",
+    "Snakefile": "cfeval/Snakefile",
+    "workflow": "cfeval/workflow",
+    "profiles": "cfeval/profiles",
+    "data/reference": "cfeval/reference",
+    "data/models": "cfeval_testbed_weights/models",
 }
-"""What is brought: its place in a checkout, and its place in the package (`pyproject.toml` puts it there)."""
+"""What is brought: its place in a checkout, and in a package, as `pyproject.toml` puts it (weights have their own)."""
 
 
 @cache
@@ -19,7 +19,7 @@ def carried(name: str) -> Path:
     """A file or folder that cfeval brings, by its path in a checkout; ValueError where it brings no such thing."""
     for place, inside in CARRIED.items():
         if f"{name}/".startswith(f"{place}/"):
-            packaged = PACKAGE / f"{inside}{name.removeprefix(place)}"
+            packaged = PACKAGE.parent / f"{inside}{name.removeprefix(place)}"
             return packaged if packaged.exists() else PACKAGE.parents[1] / name
     raise ValueError(f"cfeval brings no {name}; it brings {', '.join(CARRIED)}")
 

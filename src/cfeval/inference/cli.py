@@ -18,11 +18,13 @@ from cfeval.core.jsonl import read_lines
 from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.recovery import recover
-from cfeval.inference.remote.settings import settings
+from cfeval.inference.settings_of_study import study_settings
 
-CacheFile = Annotated[Path | None, typer.Option("--cache", help="The cache; empty: the one of the settings.")]
+CacheFile = Annotated[
+    Path | None, typer.Option("--cache", help="The cache file. Default: that of the study in this folder.")
+]
 Records = Annotated[
-    list[Path] | None, typer.Argument(help="Record files (JSONL), or folders of them, whose calls are meant.")
+    list[Path] | None, typer.Argument(help="Record files (JSONL), or folders of them, that name the calls.")
 ]
 Archive = Annotated[Path, typer.Option("--out", help="Archive to write (ZIP); it appears whole or not at all.")]
 COLUMNS = {
@@ -42,9 +44,9 @@ COLUMNS = {
 
 
 def run_export(out: Archive, records: Records = None, cache: CacheFile = None) -> None:
-    """Write the calls that record files name into one archive, which replays them on another machine.
+    """Export the calls that record files name to an archive, for replay on another machine.
 
-    Without record files: all calls of the cache. A call that the cache lacks is taken from the archive that is there.
+    Without record files, all calls of the cache. A call that the cache lacks is kept from the existing archive.
     """
     held = opened(cache, new=True)
     keys = calls_named(records) if records else {call.key for call in held.calls()}
@@ -55,24 +57,24 @@ def run_import(
     archive: Annotated[Path, typer.Argument(help="An archive that `cfeval cache export` wrote.")],
     cache: CacheFile = None,
 ) -> None:
-    """Take the calls of an archive into the cache; what is there already stays."""
+    """Import the calls of an archive into the cache; existing calls are kept."""
     if not archive.is_file():
         raise InputError(f"{archive}: no such file")
     for _ in read(archive):
         pass  # all of it is checked before anything is taken
     held = opened(cache, new=True)
     added = Counter(held.add(call, image) for call, image in read(archive))
-    print(f"{added[True]} new calls, {added[False]} known ones")
+    print(f"{added[True]} calls imported, {added[False]} already in the cache")
 
 
 def run_prune(
     records: Records = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; change nothing.")] = False,
     cache: CacheFile = None,
 ) -> None:
     """Remove the calls that no record file names; what they cost stays in the ledger."""
     if not records:
-        raise InputError("name the record files whose calls are to stay, such as results/edct")
+        raise InputError("name the record files whose calls to keep, such as results/edct")
     held = opened(cache)
     kept = calls_named(records)
     unused = [call.key for call in held.calls() if call.key not in kept]
@@ -85,7 +87,7 @@ def run_recover(
     source: Annotated[Path, typer.Argument(help="A damaged cache; it stays as it is.")],
     out: Annotated[Path, typer.Argument(help="The new cache; it appears whole or not at all.")],
 ) -> None:
-    """Save what a damaged cache still holds into a new one, and print how much of it that is.
+    """Recover what a damaged cache still holds into a new one, and print how much that is.
 
     Only calls that are exactly as they were stored come over, each with its image, and what the ledger tells of costs.
     """
@@ -96,15 +98,14 @@ def run_recover(
 
 def run_stats(
     cache: CacheFile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, a list of one object a model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts: a list of models.")] = False,
 ) -> None:
-    """Show for every model what is stored, what was sent and how it ended, and what it cost.
+    """Show calls, outcomes and cost of every model.
 
-    stored: answers that are never paid for again; failed: failures that another run tries again; sent: paid attempts;
-    lost: those that are in flight, or were when their run died. USD paid is what the provider reported, else its
-    tokens at list prices; where both are known, a line below prints their difference. May be paid is what was set aside
-    for attempts of which nothing was told, such as those that are lost or were cut off: it is what they cost at most.
-    A budget counts both.
+    stored: replies that are never paid for again; failed: failures that the next run retries; sent: paid attempts;
+    lost: attempts that are in flight, or were when their run ended. USD paid is what the provider reported, or else its
+    tokens at list prices; if both are known, a line below prints the difference. May be paid is the most that lost or
+    interrupted attempts can have cost. A budget counts both.
     """
     held = opened(cache)
     rows = _rows(held.counts(), held.ledger())
@@ -140,7 +141,7 @@ def _cell(value: Any) -> str:
 
 
 def run_verify(cache: CacheFile = None) -> None:
-    """Check that every stored call is the one its key names and every image the one its hash names."""
+    """Verify that every stored call matches its key, and every image its hash."""
     held = opened(cache)
     if damage := held.integrity_error():
         raise InputError(f"{held.path}: damaged ({damage}); save what it holds with `cfeval cache recover`")
@@ -154,7 +155,7 @@ def run_verify(cache: CacheFile = None) -> None:
                 fault = "has lost its image, or has another"
         if fault:
             raise InputError(f"{held.path}: call {call.key} {fault}; restore it with `cfeval cache import`")
-    print(f"{held.path}: fine; {count} calls")
+    print(f"{held.path}: all {count} calls match their keys")
 
 
 def opened(path: Path | None, new: bool = False) -> ResponseCache:
@@ -163,7 +164,7 @@ def opened(path: Path | None, new: bool = False) -> ResponseCache:
     Raises:
         InputError: there is none, and it is not to be made.
     """
-    file = path or Path(settings().cache)
+    file = path or Path(study_settings().cache)
     if not new and not file.is_file():
         raise InputError(f"{file}: there is no response cache; name one by --cache")
     return ResponseCache(file)

@@ -17,7 +17,7 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.prices import Prices, load_prices
 from cfeval.inference.remote.request import Response
-from cfeval.inference.remote.settings import settings
+from cfeval.inference.settings_of_study import study_settings
 
 PURPOSES = ("chat", "edit")
 """What a call is for: a text, or a counterfactual image."""
@@ -57,21 +57,21 @@ class Found:
 
 def run(
     records: Records = None,
-    status: Annotated[list[str] | None, typer.Option(help="How they ended, such as moderated; repeatable.")] = None,
-    reason: Annotated[str, typer.Option(help="Words in the reason, in upper or lower case.")] = "",
-    model: Annotated[list[str] | None, typer.Option(help="The model, as the cache names it; repeatable.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Their outcome, such as moderated; may be repeated.")] = None,
+    reason: Annotated[str, typer.Option(help="Text in the reason, upper or lower case.")] = "",
+    model: Annotated[list[str] | None, typer.Option(help="The model, as the cache names it; may be repeated.")] = None,
     purpose: Annotated[str, typer.Option(help="What they are for: chat (a text) or edit (an image).")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     cache: CacheFile = None,
 ) -> None:
-    """Forget stored calls, so that they are sent and paid for again when a stage next needs them.
+    """Forget stored calls, so that they are sent and paid for again when next needed.
 
-    Those are meant for which all of the options hold, at least one; with record files, such as results/edct/verdicts,
-    only calls that these name. What they cost stays in the ledger. A stage whose records are there does not run again
-    by itself: remove those.
+    Calls are selected by the options, of which at least one is needed and all must hold; with record files, such as
+    results/edct/verdicts, only calls that these name. Their cost stays in the ledger. A step whose results exist does
+    not run again by itself: remove its results.
     """
     if not (records or status or reason.strip() or model or purpose):
-        raise InputError("say which calls: by --status, --reason, --model, --purpose or record files")
+        raise InputError("select calls by --status, --reason, --model, --purpose or record files")
     with closing(opened(cache)) as held:
         _refuse("--status", status or (), list(Status))
         _refuse("--model", model or (), held.counts())
@@ -94,14 +94,14 @@ def _refuse(option: str, values: Collection[str], allowed: Collection[str]) -> N
 
 def _ask() -> None:
     if not sys.stdin.isatty():
-        raise InputError("nothing was forgotten: nobody is there to ask; add --yes")
+        raise InputError("nothing was forgotten: there is no terminal to ask on; confirm with --yes")
     if not typer.confirm("Forget them?"):
         print("nothing was forgotten")
         raise typer.Exit(1)
 
 
 def _found(cache: ResponseCache, wanted: Wanted) -> Iterator[Found]:
-    prices = load_prices(settings().prices)
+    prices = load_prices(study_settings().prices)
     for call in cache.calls():
         try:
             reply = Response.from_json(call.reply, None)

@@ -110,6 +110,22 @@ class Row:
     """The class of the row in the style sheet."""
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far the run is whose records so far a page shows (`cfeval report --live`)."""
+
+    done: int
+    jobs: int
+    steps: tuple[tuple[str, int, int], ...] = ()
+    """By step: its name, how many of its jobs are done, and how many it has."""
+    note: str = ""
+    """What is not shown yet, and why."""
+    seconds: int = 0
+    """After which the browser loads the page again; 0: never."""
+    finished: str = ""
+    """A link to the finished page, once it is there."""
+
+
 def gallery_of(views: Sequence[tuple[Item, Sequence[Item], int]], images: Sequence[str]) -> Gallery:
     """The gallery of some views.
 
@@ -132,6 +148,7 @@ def page_of(
     sections: Sequence[Section],
     gallery: Gallery,
     endings: Mapping[str, tuple[str, ...]],
+    progress: Progress | None = None,
     **content: object,
 ) -> str:
     """The whole page; the same arguments give the same text.
@@ -144,6 +161,7 @@ def page_of(
         gallery: the items.
         endings: how an item ends for a model: in two words, in a sentence, and the sign (`icons.svg.j2`) where that has
             another name.
+        progress: how far the run is; None where it has ended.
         content: what the template shows beside.
     """
     return rendered(
@@ -153,6 +171,7 @@ def page_of(
         title=title,
         sections=[(section, themed(section.figure, section.rendered.title)) for section in sections],
         gallery=gallery,
+        progress=progress,
         about=script_json({"views": gallery.views, "endings": endings, "images": gallery.images}),
         **content,
     )

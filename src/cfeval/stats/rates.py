@@ -44,7 +44,8 @@ def product(first: Estimate, second: Estimate) -> Estimate:
 def beyond(rate: Estimate, floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """How far a rate lies above its floor, as a share of how far it could: (rate − floor) / ((ceiling − floor) · made).
 
-    No share is over 1, as it comes out where more changed than the ceiling lets one expect.
+    It is a share, so figure and limits end at 0 and 1: by chance a rate comes out below its floor, or above what the
+    ceiling lets one expect, and near a high floor that would be a share of less than −1.
 
     Args:
         rate: what was measured.
@@ -60,9 +61,12 @@ def beyond(rate: Estimate, floor: Estimate, ceiling: Estimate = FULL, made: floa
         return found
     middle, *ends = (max(_LEAST, limit - (floor.value or 0.0)) * made for limit in _limits(ceiling))
     low, high = _limits(found)[1:]
-    limits = min(low / room for room in ends), max(high / room for room in ends)
-    low, value, high = (min(1.0, figure) for figure in (limits[0], found.value / middle, limits[1]))
+    low, value, high = (_share(*pair) for pair in ((low, max(ends)), (found.value, middle), (high, min(ends))))
     return replace(found, value=value, low=low, high=high)
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, max(0.0, part / whole))
 
 
 _LEAST = 0.05

@@ -12,7 +12,7 @@ from cfeval.audit.estimate import cost
 from cfeval.audit.needed import needed, stored
 from cfeval.audit.probe import Probe, announcement, probes
 from cfeval.audit.recipients import recipient_lines
-from cfeval.audit.whole import Job, Whole, outdated
+from cfeval.audit.whole import Job, Whole, outdated, up_to_date
 from cfeval.config import named
 from cfeval.core.errors import InputError
 from cfeval.core.registry import Used
@@ -26,7 +26,7 @@ def ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], y
         InputError: something will not work; or there is something to pay, no `--yes`, and nobody to ask.
     """
     left = outdated(jobs)
-    print(f"{study.root}: {len(jobs) - len(left)} of {len(jobs)} jobs are done", flush=True)
+    print(up_to_date(study.root, len(left), len(jobs)), flush=True)
     if not left:
         return
     params = study.params
@@ -62,8 +62,8 @@ def _agree(yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InputError(
-            "this calls models that may cost money, and there is no terminal to ask; agree with --yes, or let the "
+            "the calls of this run may cost money, and there is no terminal to ask on; confirm with --yes, or let the "
             "stored replies answer alone with --offline"
         )
-    if not typer.confirm("Run it?"):
-        raise InputError("nothing was run, nothing was spent")
+    if not typer.confirm("Run the study?"):
+        raise InputError("cancelled: nothing was run and nothing was spent")

@@ -1,4 +1,4 @@
-"""Make the folder of a new study: what is asked on a terminal, or taken from options, and which files come of it."""
+"""`cfeval init`: create the folder of a study from options, or from answers on a terminal."""
 
 import os
 import re
@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+import yaml
 
 from cfeval.audit.recipients import recipient_lines
-from cfeval.config import load
+from cfeval.config import parse
 from cfeval.core import extras
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
+from cfeval.core.shell import cfeval
 from cfeval.study import texts
 from cfeval.study.models import LOCAL_EDITOR, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
@@ -70,9 +72,9 @@ def run(
     name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
     dvc: Annotated[bool, typer.Option("--dvc", help="Also DVC's files, to version and share results.")] = False,
 ) -> None:
-    """Make the folder of a study of your own: parameters with defaults, and what belongs beside them.
+    """Create a study: a folder with params.yaml and the files it needs.
 
-    On a terminal it asks for what no option says. `cfeval run` then runs the study.
+    On a terminal, it asks for what the options leave open. `cfeval run` then runs the study.
     """
     place = folder.absolute()
     _refuse_existing(place, dvc)
@@ -101,9 +103,9 @@ def run(
             params = texts.cvqa_params(named, {**source, **cut}, targets)
         keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
     data = [source[key] for key in _PATHS if key in source]
+    notes += [*_packages(keyed), *recipient_lines(parse(yaml.safe_load(params), str(folder / PARAMS)))]
     _write(place, named, study, params, keys, data if dvc else None)
-    notes += _packages(keyed)
-    _tell(folder, keys, [*notes, *recipient_lines(load(place / PARAMS))])
+    _tell(folder, keys, notes)
 
 
 class _Asked:
@@ -132,7 +134,7 @@ class _Asked:
 
     def targets(self, given: Sequence[str], provider: str, base_url: str) -> dict[str, Model]:
         """The models under test, by the names that they get."""
-        what = "Model to test (PROVIDER/MODEL, as openrouter/google/gemini-2.5-flash)"
+        what = "Model to test (PROVIDER/MODEL, such as openrouter/google/gemini-2.5-flash or ollama/llava)"
         found = [model(text, provider, base_url) for text in given or [self._ask(what, "--model PROVIDER/MODEL")]]
         named: dict[str, Model] = {}
         for one in found:
@@ -145,10 +147,11 @@ class _Asked:
         open_roles = [role for role in _HELPERS if not given[role] and not given.get(_SERVES.get(role, ""), "")]
         if not self.terminal or not stays_local(target) or not open_roles:
             return False
-        print(f"{target.model} is local. Not named yet: {', '.join(open_roles)}.")
-        editor = f"; {LOCAL_EDITOR.name} edits, which needs a GPU" if "editor" in open_roles else ""
-        local = f"Keep them local, too? Then the model checks and judges itself{editor}. Else models at OpenRouter "
-        return not typer.confirm(f"{local}receive images and texts.", default=True)
+        print(f"{target.model} is local. Nobody is named as {', '.join(open_roles)}.")
+        itself = ["the model itself"] * (open_roles != ["editor"])
+        local = " and ".join([*itself, *([f"the editor {LOCAL_EDITOR.name}"] if "editor" in open_roles else [])])
+        question = f"Use {local}? Otherwise, models at OpenRouter receive images and texts."
+        return not typer.confirm(question, default=True)
 
     def _ask(self, what: str, option: str) -> str:
         if not self.terminal:
@@ -193,7 +196,7 @@ def _refuse_existing(place: Path, dvc: bool) -> None:
     ensure_writable(place / "params.yaml")
     for file in ("params.yaml", *(["dvc.yaml"] if dvc else [])):
         if (place / file).exists():
-            raise InputError(f"{place / file} is there already; edit it, or name another folder: cfeval init DIR")
+            raise InputError(f"{place / file} already exists; edit it, or choose another folder: cfeval init DIR")
 
 
 def _write(
@@ -239,10 +242,9 @@ def _packages(models: Sequence[Model]) -> list[str]:
 
 
 def _tell(folder: Path, keys: Sequence[str], notes: Sequence[str]) -> None:
-    shown = "" if folder == Path() else f" {folder}"
-    print(f"{folder / 'params.yaml'}: written; look it over")
     for line in notes:
         print(line)
     if missing := [key for key in keys if not os.environ.get(key)]:
-        print(f"keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
-    print(f"next: cfeval run{shown}")
+        print(f"Keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
+    print(f"Wrote {folder / PARAMS}. Review it, then run:")
+    print(f"  {cfeval('run', folder)}")

@@ -33,13 +33,13 @@ def report_of(params: Params, root: str, evaluation: str = "") -> Path:
 def _edct(tables: Path) -> Iterator[str]:
     """A condition of Table 1 each, with the conclusion of its trust card where it has one; then given pairs."""
     names = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
-    cards = {tuple(row[name] for name in names): row for row in _rows(tables / "edct_card.csv")}
-    for row in _rows(tables / "edct_table1.csv"):
+    cards = {tuple(row[name] for name in names): row for row in rows_of(tables / "edct_card.csv")}
+    for row in rows_of(tables / "edct_table1.csv"):
         card = cards.get(tuple(row[name] for name in names))
         told = [f"{card['conclusion']}, FIT {_share(card, 'fit')}"] if card else []
         told += [f"CCS {_share(row, 'ccs')}", f"{row['n_scored']} of {row['n']} scored"]
         yield f"{row['vlm']} on {row['dataset']} by {row['judge']}: {', '.join(told)}"
-    for row in _rows(tables / "edct_pairs.csv"):
+    for row in rows_of(tables / "edct_pairs.csv"):
         if not row["kind"]:  # over all kinds of change
             shown = f"φ {_share(row, 'phi')}, answer moved {_share(row, 'moved')}"
             shown += f", {row['n_scored']} of {row['n']} scored"
@@ -48,7 +48,7 @@ def _edct(tables: Path) -> Iterator[str]:
 
 def _vce(tables: Path) -> Iterator[str]:
     """A classifier and method each, by the share of counterfactuals that the classifier takes for the target class."""
-    for row in _rows(tables / "vce_methods.csv"):
+    for row in rows_of(tables / "vce_methods.csv"):
         if row.get("metric") == "ta":
             line = f"{row['classifier']} by {row['method']}: {row['mean'] or '?'} take for the target class"
             yield f"{line}, {row['n_scored']} of {row['n']} scored"
@@ -56,7 +56,7 @@ def _vce(tables: Path) -> Iterator[str]:
 
 def _cvqa(tables: Path) -> Iterator[str]:
     """A solver, set and type of question each, as the robust reader reads replies."""
-    for row in _rows(tables / "cvqa_table3.csv"):
+    for row in rows_of(tables / "cvqa_table3.csv"):
         if row["reader"] == "robust":
             right = f'{row["original"] or "?"} right as it is, {row["counterfactual"] or "?"} under the "if"'
             yield f"{row['solver']} on {row['set']} ({row['type']}): {right}, {row['n_scored']} of {row['n']} scored"
@@ -66,7 +66,7 @@ def _share(row: dict[str, str], name: str) -> str:
     return f"{row[name]} [{row[f'{name}_lo']}, {row[f'{name}_hi']}]" if row[name] else "not known"
 
 
-def _rows(file: Path) -> list[dict[str, str]]:
+def rows_of(file: Path) -> list[dict[str, str]]:
     """The rows of a table; none where it was not made."""
     if not file.is_file():
         return []

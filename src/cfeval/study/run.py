@@ -1,10 +1,12 @@
-"""Run a study: check it, say what it will cost, ask, run the workflow that comes with cfeval, say what came of it."""
+"""Run a study: check it, estimate its cost, ask, run the workflow that comes with cfeval, and summarize the results."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +24,7 @@ from cfeval.study.consent import ask_before_money
 from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
+from cfeval.study.summary import only_json_on_stdout, summary
 
 _SHOWN = 12
 """Conditions whose figures are printed at the end; a table shows the rest."""
@@ -29,29 +32,36 @@ _SHOWN = 12
 
 def run(
     folder: Folder = Path(),
-    more: Annotated[list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="Options of Snakemake's.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what the estimate says without asking.")] = False,
+    more: Annotated[list[str] | None, typer.Argument(metavar="-- OPTIONS", help="Options for Snakemake.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending money.")] = False,
     show: Annotated[
-        bool, typer.Option("--print", help="Print the snakemake command that does the same; run nothing.")
+        bool, typer.Option("--print", help="Print the equivalent snakemake command, and run nothing.")
     ] = False,
-    cores: Annotated[str, typer.Option(help="Processor cores that jobs may take together.")] = "all",
+    cores: Annotated[str, typer.Option(help="Number of processor cores to use.")] = "all",
     params: ParamsFiles = None,
     name: Name = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object at the end, for scripts; all else goes to stderr.")
+    ] = False,
     offline: Offline = False,
     probe: Annotated[
         bool, typer.Option("--probe/--no-probe", help="First send each hosted model one small request.")
     ] = True,
 ) -> None:
-    """Run the study of a folder: check it, say what it will cost, ask, run, and say what came of it.
+    """Run a study: check it, estimate its cost, ask before anything is spent, and summarize the results.
 
-    What is there already is not made again, and no call is paid for twice: stop it with Ctrl-C and run it again.
-    Options of Snakemake's follow after `--`: cfeval run DIR -- --profile slurm.
+    Finished results are not made again, and no call is paid for twice: stop with Ctrl-C, and run the same command to
+    resume. Options after `--` go to Snakemake: cfeval run DIR -- --profile slurm.
     """
-    with study_in(folder, [*(params or ()), *["offline"] * offline]) as files:
-        words = snakemake(cores, files[1:], name, list(more or ()))
+    with (
+        study_in(folder, [*(params or ()), *["offline"] * offline]) as files,
+        only_json_on_stdout() if as_json else nullcontext(),
+    ):
         if show:
-            print(shown(words, Path()))
+            overlays = [file.absolute() for file in files[1:]]  # Snakemake takes them as seen from the shell
+            print(shown(snakemake(cores, overlays, name, list(more or ())), Path()))
             return
+        words = snakemake(cores, files[1:], name, list(more or ()))
         study = whole(files, name)
         keep_schema(Path())
         jobs = study.jobs()
@@ -62,6 +72,9 @@ def run(
             print("\n".join(ending.failed()), file=sys.stderr)
             raise typer.Exit(status)
         _conclude(study, jobs, folder, ending)
+        content = summary(study.params, study.root, folder) if as_json else {}
+    if as_json:
+        print(json.dumps(content, ensure_ascii=False))
 
 
 def _run(words: Sequence[str]) -> int:

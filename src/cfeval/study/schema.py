@@ -22,11 +22,11 @@ _SECTIONS = {"Edct": EDCT, "Vce": VCE, "Cvqa": CVQA}
 
 
 def run(
-    out: Annotated[Path | None, typer.Option(help="File to write; else it is printed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write. Default: print it.")] = None,
 ) -> None:
-    """Write the JSON schema of params.yaml, by which editors complete and check it as you type.
+    """Print the JSON schema of params.yaml, which lets editors complete and check it as you type.
 
-    A params.yaml names it in its first line: `# yaml-language-server: $schema=FILE`.
+    A params.yaml refers to it in its first line: `# yaml-language-server: $schema=FILE`.
     """
     if out is None:
         print(text(), end="")

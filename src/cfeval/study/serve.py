@@ -47,28 +47,28 @@ def run(
     folder: Folder = Path(),
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND]", help="Serve while this runs, such as: cfeval run DIR --yes."),
+        typer.Argument(metavar="-- COMMAND", help="Serve while this command runs, such as: cfeval run DIR --yes."),
     ] = None,
     engine: Annotated[
         str,
         typer.Option(
-            help="vllm, vllm-omni, sglang or transformers, or a command with {model} and {port}; else by the provider."
+            help="vllm, vllm-omni, sglang, transformers, or a command with {model}, {port}. Default: by provider."
         ),
     ] = "",
-    options: Annotated[str, typer.Option(help="Further options of that command.")] = "",
-    replicas: Annotated[int, typer.Option(min=0, help="Servers of each model; 0: one per free GPU.")] = 0,
+    options: Annotated[str, typer.Option(help="More options for that command.")] = "",
+    replicas: Annotated[int, typer.Option(min=0, help="Servers per model; 0: one per free GPU.")] = 0,
     idle: Annotated[
-        float, typer.Option(min=0, help="Seconds without a request after which GPUs are freed; 0: never.")
+        float, typer.Option(min=0, help="Seconds without requests after which GPUs are freed; 0: never.")
     ] = 60.0,
-    starts_within: Annotated[float, typer.Option(min=1, help="Seconds that a server may take to start.")] = 600.0,
-    health: Annotated[str, typer.Option(help="Path that answers 200 once a server is well.")] = "/health",
-    grace: Annotated[float, typer.Option(min=0, help="Seconds that requests under way have at the end.")] = 30.0,
+    starts_within: Annotated[float, typer.Option(min=1, help="Seconds to wait for a server to start.")] = 600.0,
+    health: Annotated[str, typer.Option(help="Path that returns 200 once a server is ready.")] = "/health",
+    grace: Annotated[float, typer.Option(min=0, help="Seconds to let running requests finish at the end.")] = 30.0,
     params: ParamsFiles = None,
 ) -> None:
-    """Serve the models that a study expects at addresses of this machine, one server per free GPU.
+    """Serve the local models of a study, one server per free GPU.
 
-    A server starts at the first request, is started again when it dies, and ends when nobody has asked it for a while
-    or this command ends, also by a kill. Both turns of an item go to the same server.
+    Local models are those whose base_url is on this machine. A server starts at the first request, restarts if it
+    dies, and stops when it is idle or this command ends. Both turns of an item go to the same server.
     """
     here = Path.cwd()
     with study_in(folder, params) as files:

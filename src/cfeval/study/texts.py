@@ -126,8 +126,8 @@ ABOUT = {
     "cvqa": "does a model still answer right if something were different?",
 }
 DVC = """\
-# `dvc repro` runs the study and verifies it: nothing that is not what would be made now gets a hash. After an update of
-# cfeval, `dvc repro --force` makes what is out of date, and no more. Outputs persist because cfeval knows what that is.
+# `dvc repro` runs the study and verifies it: no outdated result gets a hash. After an update of
+# cfeval, `dvc repro --force` makes what is outdated, and no more. Outputs persist because cfeval knows what that is.
 stages:
   {evaluation}:
     cmd: cfeval run --yes && cfeval verify --evaluation {evaluation} --remove-former

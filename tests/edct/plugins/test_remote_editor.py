@@ -36,3 +36,24 @@ def test_a_panel_with_the_same_judge_twice_is_refused() -> None:
     spec = {"plugin": "panel", "judges": [lexical, {"plugin": "grammar"}, lexical]}
     with pytest.raises(ParamsError, match="twice; for several votes"):
         registry.check("judges", spec, "here")
+
+
+@pytest.mark.parametrize(
+    ("options", "address", "variable"),
+    [
+        ({}, "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ({"base_url": "https://api.openai.com/v1"}, "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ({"base_url": "http://cellar:8000/v1"}, "http://cellar:8000/v1", ""),
+        ({"base_url": "http://cellar:8000/v1", "key_env": "CELLAR"}, "http://cellar:8000/v1", "CELLAR"),
+        ({"provider": "Together"}, "https://api.together.ai/v1", "TOGETHER_API_KEY"),
+        ({"provider": "sglang"}, "http://localhost:30000/v1", ""),
+    ],
+)
+def test_openais_key_goes_to_no_other_server(options: dict[str, str], address: str, variable: str) -> None:
+    plugin = registry.options("editors")["openai_image"].model_validate(options)
+    assert (plugin.address, plugin.key_variable) == (address, variable)  # type: ignore[attr-defined]
+
+
+def test_an_editor_of_a_provider_without_an_address_needs_one() -> None:
+    with pytest.raises(ParamsError, match="provider 'azure' needs base_url, such as https://NAME"):
+        registry.check("editors", {"plugin": "openai_image", "provider": "azure"}, "here")

@@ -83,7 +83,7 @@ def test_six_photographs_judged_by_an_always_yes_judge_have_a_red_panel_and_no_c
         "Text unchanged among those scored 1": "Fails",
     }
     assert "6 of 6 items scored 1 have the very texts that they had before the edit." in html
-    assert re.findall(r'class="verdict">.*?<b>([^<]*)</b>', html) == ["No conclusion", "No conclusion"]
+    assert re.findall(r'class="verdict">.*?<b>([^<]*)</b>', html) == ["Open", "Open"]
     assert "<s>1.00</s> <i>not backed</i>" in html
     assert "Nothing can be concluded about <b>blind</b>: controls not run, edits not verified." in html
     assert "CCS of 1.00 over 6 items is not backed by any check" in html
@@ -98,7 +98,7 @@ def test_a_blind_model_with_controls_but_unverified_edits_has_no_conclusion(
     assert "tone-bad" in html
     assert states(html)["Edits verified"] == "Not run"
     assert states(html)["Sham edits"] == "Fails"
-    assert set(re.findall(r'class="verdict">.*?<b>([^<]*)</b>', html)) == {"No conclusion"}
+    assert set(re.findall(r'class="verdict">.*?<b>([^<]*)</b>', html)) == {"Open"}
 
 
 def test_a_blind_model_with_every_check_is_not_to_be_trusted_whatever_its_judge_says(
@@ -106,7 +106,7 @@ def test_a_blind_model_with_every_check_is_not_to_be_trusted_whatever_its_judge_
 ) -> None:
     html = blind_study(cfeval, tmp_path, monkeypatch, CONTROLLED, 1)
     assert set(re.findall(r'class="verdict">.*?<b>([^<]*)</b>', html)) == {"Do not trust"}
-    assert states(html)["Controls"] == "Backed"
+    assert states(html)["Controls"] == "Run"
     assert "<s>1.00</s> <i>not backed</i>" in html
     assert "<b>Refuted:</b> what it cites changes the answer; looks at the image." in html
 

@@ -49,7 +49,7 @@ def test_an_import_on_another_machine_replays_the_study_offline(
     archive, said = exported
     elsewhere = tmp_path / "elsewhere" / "calls.sqlite"
     status, out, _ = cfeval("cache", "import", archive, "--cache", elsewhere)
-    assert (status, out) == (0, "17 new calls, 0 known ones\n")
+    assert (status, out) == (0, "17 calls imported, 0 already in the cache\n")
     sent = len(server.log)
     configure(cache=str(elsewhere), offline=True)
     assert study(server) == said
@@ -57,7 +57,7 @@ def test_an_import_on_another_machine_replays_the_study_offline(
     again = tmp_path / "again.zip"
     cfeval("cache", "export", "--out", again, "--cache", elsewhere)
     assert again.read_bytes() == archive.read_bytes()
-    assert cfeval("cache", "import", archive, "--cache", elsewhere)[1] == "0 new calls, 17 known ones\n"
+    assert cfeval("cache", "import", archive, "--cache", elsewhere)[1] == "0 calls imported, 17 already in the cache\n"
     assert cfeval("cache", "verify", "--cache", elsewhere)[0] == 0
 
 

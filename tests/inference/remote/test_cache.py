@@ -507,7 +507,7 @@ def test_verify_finds_what_was_changed(tmp_path: Path, cfeval: Run, statement: s
     blue = Request("chat", "http://x/v1", "vlm", {"messages": ["blue"]}, 1, "i1")
     cache.keep(blue, Response(text="blue", image=b"\x89PNG"))
     cache.close()
-    assert cfeval("cache", "verify", "--cache", path)[:2] == (0, f"{path}: fine; 1 calls\n")
+    assert cfeval("cache", "verify", "--cache", path)[:2] == (0, f"{path}: all 1 calls match their keys\n")
     meddle(path, statement)
     status, out, err = cfeval("cache", "verify", "--cache", path)
     assert (status, out) == (2, "")

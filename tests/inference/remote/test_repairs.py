@@ -91,13 +91,13 @@ def test_the_calls_that_are_meant_are_forgotten_and_what_they_cost_stays(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "say which calls"),
-        (["--reason", " "], "say which calls"),
+        ([], "select calls by"),
+        (["--reason", " "], "select calls by"),
         (["--status", "moderate"], "did you mean 'moderated'?"),
         (["--model", "vlmm"], "did you mean 'vlm'?"),
         (["--purpose", "judge"], "allowed: chat, edit"),
         (["--status", "moderated", "none.jsonl"], "none.jsonl"),
-        (["--status", "moderated"], "nobody is there to ask; add --yes"),
+        (["--status", "moderated"], "no terminal to ask on; confirm with --yes"),
     ],
 )
 def test_nonsense_forgets_nothing(

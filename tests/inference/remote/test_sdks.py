@@ -40,7 +40,7 @@ def test_calls_that_were_stored_before_the_packages_are_replayed_without_loading
     configure: Configure, cfeval: Run, tmp_path: Path
 ) -> None:
     cache = configure(offline=True)
-    assert cfeval("cache", "import", BEFORE, "--cache", cache)[1] == "7 new calls, 0 known ones\n"
+    assert cfeval("cache", "import", BEFORE, "--cache", cache)[1] == "7 calls imported, 0 already in the cache\n"
     server: Any = SimpleNamespace(openai=f"{THERE}/v1", openrouter=f"{THERE}/api/v1", bfl=THERE)
     said = conversations(server.openrouter, 0, 2)
     assert [one["answer"] for one in said] == ["green umbrella", "orange umbrella"]

@@ -27,19 +27,19 @@ def run_build(
     evaluation: Evaluations = None,
     params: ParamsFiles = None,
     name: Name = "",
-    redact: Annotated[bool, typer.Option("--redact", help="Leave texts and images out; their hashes stay.")] = False,
-    date: Annotated[str, typer.Option(help="The date of the bundle, YYYY-MM-DD; empty: today (UTC).")] = "",
-    licence: Annotated[str, typer.Option(help="The terms under which the results may be used: a URL or a text.")] = "",
+    redact: Annotated[bool, typer.Option("--redact", help="Leave out texts and images; keep their hashes.")] = False,
+    date: Annotated[str, typer.Option(help="Date of the bundle, YYYY-MM-DD. Default: today (UTC).")] = "",
+    licence: Annotated[str, typer.Option(help="Terms under which the results may be used: a URL or a text.")] = "",
 ) -> None:
     """Build the audit bundle of a study: one archive with everything that its tables rest on.
 
     It is a ZIP file and a Workflow Run RO-Crate: parameters, prompts, code revision and packages, the calls without
     keys, images, records, tables, the report, and hashes of all. `cfeval verify BUNDLE` checks it anywhere, offline.
-    The same study and date give the same bytes. Refused where a result is not what would be made now.
+    The same study and date give the same bytes. Outdated results are refused.
     """
     ensure_writable(out)
     if date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
-        raise InputError(f"--date: {date!r} is no date as YYYY-MM-DD")
+        raise InputError(f"--date: {date!r} is not a date; write YYYY-MM-DD")
     archive = out.absolute()
     day = date or datetime.datetime.now(datetime.UTC).date().isoformat()
     with study_in(folder, params) as files:
@@ -61,11 +61,11 @@ def run_build(
 
 
 def valid_jobs(study: Whole, names: Sequence[str] | None) -> list[Job]:
-    """The jobs of some studies, or of all; InputError where one is not what would be made now."""
+    """The jobs of some studies, or of all; InputError if one is outdated."""
     jobs = study.jobs(names)
     if stale := outdated(jobs):
         path, why = next(iter(stale.items()))
-        raise InputError(f"{path}: {why}; {len(stale)} of {len(jobs)} jobs are out of date: run the study first")
+        raise InputError(f"{path}: {why}; {len(stale)} of {len(jobs)} results are outdated: run the study first")
     return jobs
 
 

@@ -37,11 +37,11 @@ def run(
     params: ParamsFiles = None,
     name: Name = "",
 ) -> None:
-    """Write what regulators and registries ask about an evaluation of explanations, as far as the run knows it.
+    """Write documents for regulators and registries about an evaluation of explanations, as far as the run knows.
 
     Markdown: Annex IV (2) (g), Annex XI and Article 13 of the EU AI Act, the practices of NIST AI 800-2, an Eval
-    Factsheet, a model card's section, an evaluation card. What only a person can say is a marked place. No document
-    says that a law or standard is met. Refused where a result is not what would be made now.
+    Factsheet, a model card's section, an evaluation card. What only a person can state is marked. No document claims
+    that a law or standard is met. Outdated results are refused.
     """
     with study_in(folder, params) as files:
         study = whole(files, name)
@@ -51,7 +51,7 @@ def run(
         ensure_writable(out / f"{file}.md")
         write_text(out / f"{file}.md", text)
     places = sum(text.count("[TO BE STATED: ") - 1 for _, text in made)
-    print(f"{len(made)} documents in {out}; {places} places are left to be stated")
+    print(f"{len(made)} documents in {out}; {places} places are marked for you to fill in")
 
 
 def _paragraphs(parts: Iterator[str]) -> str:

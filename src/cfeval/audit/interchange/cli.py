@@ -94,14 +94,14 @@ def run(
         bool | None, typer.Option(help="inspect: whether images are in the logs, or only their hashes.")
     ] = None,
 ) -> None:
-    """Write the results of a study in a format that others read.
+    """Export the results of a study in a format that other tools read.
 
     croissant: items, images and given pairs as a folder for Hugging Face `datasets`, with Croissant. every-eval-ever: a
     JSON file for each target model with every published figure, and one with its conversations. hugging-face:
     `.eval_results` of each model's repository. inspect: logs for `inspect view` (needs `pip install inspect-ai`).
 
-    The same results, options and date give the same bytes. Refused where a result is not what would be made now.
-    Whether you may pass on images and texts, and under which licence, is yours to know.
+    The same results, options and date give the same bytes. Outdated results are refused.
+    You decide whether images and texts may be passed on, and under which licence.
     """
     if form not in FORMATS:
         raise InputError(f"unknown format '{form}'; {nearest(form, FORMATS)}")
@@ -116,7 +116,7 @@ def run(
     asked = _asked(given)
     ensure_writable(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
+        raise OutputError(f"{out}: already exists; remove it or choose another folder")
     if form == "inspect":
         inspect_logs.package()
     with study_in(Path(), params) as files:
@@ -133,7 +133,7 @@ def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         day = datetime.date.fromisoformat(given["date"] or datetime.datetime.now(datetime.UTC).date().isoformat())
     except ValueError:
-        raise InputError(f"--date: {given['date']!r} is no date as YYYY-MM-DD") from None
+        raise InputError(f"--date: {given['date']!r} is not a date; write YYYY-MM-DD") from None
     relationships = get_args(every_eval_ever.Relationship)
     if given["relationship"] and given["relationship"] not in relationships:
         raise InputError(f"--relationship: '{given['relationship']}'; {nearest(given['relationship'], relationships)}")

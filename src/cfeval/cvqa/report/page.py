@@ -21,7 +21,7 @@ from cfeval.cvqa.tables import TABLES
 from cfeval.report.bars import change_bar
 from cfeval.report.digits import two
 from cfeval.report.images import Images
-from cfeval.report.page import Row, Section, gallery_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, Section, gallery_of, page_of, sections_of
 
 ALPHA = 0.05
 """An adjusted p-value below it says that accuracy differs."""
@@ -53,7 +53,17 @@ def run(
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many pairs of each set in the gallery.")] = 120,
 ) -> None:
     """Write the report: accuracy with and without the "if", the tables, and every pair, on one HTML page."""
-    asked = read_told(study, Conditions)
+    write(read_told(study, Conditions), out, results, per_condition)
+
+
+def write(
+    asked: Conditions, out: Path, results: Path, per_condition: int = 120, progress: Progress | None = None
+) -> None:
+    """Write the page of what a study's results hold; those of a run at work with its progress.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
     of, folders = asked.conditions, (results / "tables", results / "figures")
     sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     images, rows = Images(out.parent), shown_rows(sections)
@@ -70,6 +80,7 @@ def run(
         sections,
         gallery_of(shown, images.links),
         ENDINGS,
+        progress,
         kicker=_kicker(of, rows),
         finding=finding(rows),
         caveat=caveat if built_in else "",

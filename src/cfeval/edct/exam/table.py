@@ -15,6 +15,7 @@ from pathlib import Path
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Binary, Record, Status
+from cfeval.core.shell import quoted
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
@@ -126,7 +127,7 @@ def exam_error(table: Path) -> JudgeError:
         InputError: there is no such table, or it is another one.
     """
     if not table.is_file():
-        raise InputError(f"{table}: no such file; `cfeval exam --out {table.with_suffix('')}` writes it")
+        raise InputError(f"{table}: no such file; `cfeval exam --out {quoted(table.with_suffix(''))}` writes it")
     of = {row.kind: row for row in read_csv(table, ExamRow) if row.score == "ccs"}
     if ALL not in of:
         raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")

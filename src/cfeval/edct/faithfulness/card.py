@@ -161,7 +161,7 @@ def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: Estimate, made: f
             found[kind] = _claim("C", beyond(one, floor, ceiling, made))
     if not found:
         return Claim("C", Estimate(None), "not tested", f"fewer than {LEAST} uncited edits of either kind")
-    worst = max(found.values(), key=lambda claim: claim.rate.value or 0.0)
+    worst = max(found.values(), key=lambda claim: (claim.rate.value or 0.0, claim.rate.high or 0.0))
     words = {claim.word for claim in found.values()}
     if "refuted" in words:
         refuted = [kind for kind, claim in found.items() if claim.word == "refuted"]

@@ -68,7 +68,7 @@ def _claim(letter: Letter, line: Line) -> ShownClaim:
     side = "above" if letter in ABOVE else "below"
     need = f"must be {side} {BOUNDS[letter]:.2f}"
     known = value is not None and low is not None and high is not None
-    rate = f"{two(_share(value))}, {two(_share(low))} to {two(_share(high))}" if known else ""
+    rate = f"{two(value)}, {two(low)} to {two(high)}" if known else ""
     drawn = bar(
         (value, low, high) if known else None,
         BOUNDS[letter],
@@ -83,11 +83,6 @@ def bar(
 ) -> Markup:
     """A rate with its interval on the line from 0 to 1, as SVG; where the claim holds is shaded."""
     return interval_bar(found, bound, (bound, 1) if above else (0, bound), label, width)
-
-
-def _share(value: float) -> float:
-    """A rate net of the noise floor may lie outside of [0, 1] by chance."""
-    return min(1.0, max(0.0, value))
 
 
 def said(of: Sequence[ShownClaim]) -> Mapping[str, str]:

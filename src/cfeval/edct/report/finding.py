@@ -22,7 +22,7 @@ SHOWN: Mapping[Conclusion, str] = {
     "trust": "Trust",
     "do not trust": "Do not trust",
     "open": "Open",
-    "none": "No conclusion",
+    "none": "Open",  # a check is missing
 }
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -185,7 +185,7 @@ def _rest(by: Mapping[Conclusion, Sequence[Line]]) -> Markup:
         told.append(Markup("open: {}").format(_each(by["open"])))
     if by["none"]:
         why = ", ".join(dict.fromkeys(word for line in by["none"] for word in line.missing))
-        told.append(Markup("no conclusion about {} ({})").format(_names(by["none"]), why))
+        told.append(Markup("open: {} ({})").format(_names(by["none"]), why))
     text = Markup("; ").join(told) or Markup("no model is left over")
     return Markup(text[0].upper()) + text[1:] + "." if told else Markup("Nothing speaks against any of them.")
 

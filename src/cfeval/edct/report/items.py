@@ -156,7 +156,9 @@ class _Model:
         first = next(iter(self._scores.values())).get(item, [])
         before = self._baselines[item]
         cell: Item = {"o": self._ending(item, first), "a0": before.answer, "e0": before.explanation}
-        cell["t"] = [self._turn(item, score) for score in first]
+        scores = {score.edit: score for score in first}
+        written = [record.edit for record in self._instructions.get(item, ())]  # of a run at work, without scores
+        cell["t"] = [self._turn(item, edit, scores.get(edit)) for edit in scores or written]
         if first and first[0].correct is not None:
             cell["right"] = first[0].correct
         if controls := list(self._tried(item)):
@@ -180,12 +182,12 @@ class _Model:
         seen = 1 in (first.present, *(score.present for score in tried))
         return "fits" if seen and known and None not in known else "changed"
 
-    def _turn(self, item: str, score: Score) -> Item:
+    def _turn(self, item: str, edit: int, score: Score | None) -> Item:
         """An edit and what followed it; what is not there is left out."""
-        edit = score.edit
         written, after = _at(self._instructions, item, edit), _at(self._requeries, item, edit)
-        turn: Item = {"status": score.status.value.replace("_", " ")} if score.status != Status.OK else {}
-        turn |= {"stage": score.stage, "why": score.reason} if turn else {}
+        turn: Item = {}
+        if score is not None and score.status != Status.OK:
+            turn = {"status": score.status.value.replace("_", " "), "stage": score.stage, "why": score.reason}
         if isinstance(written, Instruction):
             said = {"text": written.positive, "gone": written.negative, "cites": written.cited or [written.concept]}
             turn |= said | {"absent": written.absent}

@@ -25,12 +25,12 @@ from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_condit
 from cfeval.edct.report.items import ENDINGS, View, items_of, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.study import Study
-from cfeval.edct.report.trust import Check, checks
+from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.digits import two
 from cfeval.report.images import Images
-from cfeval.report.page import Gallery, Item, Section, gallery_of, page_of, sections_of
+from cfeval.report.page import Gallery, Item, Progress, Section, gallery_of, page_of, sections_of
 
 _BAR = 180
 
@@ -43,6 +43,7 @@ def page(
     gallery: Gallery,
     total: CallsTotal | None,
     edits: Sequence[CostLine] = (),
+    progress: Progress | None = None,
 ) -> str:
     """The whole page; the same arguments give the same text.
 
@@ -54,6 +55,7 @@ def page(
         gallery: the items.
         total: what the calls came to; None where nobody says.
         edits: what a verified edit cost, by editor.
+        progress: how far the run is; None where it has ended.
     """
     test_models = list(dict.fromkeys(line.model for line in of if getattr(line.row, "test_world", 0)))
     return page_of(
@@ -63,6 +65,7 @@ def page(
         sections,
         gallery,
         ENDINGS,
+        progress,
         finding=finding(of) if of else "",
         kicker=_kicker(of, total),
         lines=[(line, _bar(line), _cells(line)) for line in of],
@@ -72,7 +75,7 @@ def page(
         tone="bad"
         if any(check.bad for check in panel)
         else "part"
-        if any(c.state != "backed" for c in panel)
+        if any(check.state not in GOOD for check in panel)
         else "ok",
         cards=[(line, claims(line), said(claims(line)), picked) for line, picked in shows],
         test_models=test_models,
@@ -126,17 +129,34 @@ def run(
     ] = 400,
 ) -> None:
     """Write the report: what was found, what backs it, tables, figures, and every item, on one HTML page."""
-    asked = read_told(study, AskedReport)
+    write(read_told(study, AskedReport), out, results, per_condition)
+
+
+def write(
+    asked: AskedReport, out: Path, results: Path, per_condition: int = 400, progress: Progress | None = None
+) -> None:
+    """Write the page of what a study's results hold; those of a run at work with its progress.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
     calls, folders = results / "calls/calls.zip", (results / "tables", results / "figures")
     uses(calls)
     shown = asked.tables if asked.conditions else (PAIRS,)
     sections = list(sections_of("edct", (TABLES, FIGURES), shown, folders, out.parent))
     make = _page if asked.conditions else pairs_page
-    write_text(out, make(asked, results, sections, calls if calls.is_file() else None, out.parent, per_condition))
+    archive = calls if calls.is_file() else None
+    write_text(out, make(asked, results, sections, archive, out.parent, per_condition, progress))
 
 
 def _page(
-    asked: AskedReport, results: Path, sections: Sequence[Section], calls: Path | None, folder: Path, most: int
+    asked: AskedReport,
+    results: Path,
+    sections: Sequence[Section],
+    calls: Path | None,
+    folder: Path,
+    most: int,
+    progress: Progress | None,
 ) -> str:
     study = Study(results, asked.conditions, asked.shards)
     rows = {section.name: section.rows for section in sections}
@@ -149,7 +169,7 @@ def _page(
     times = Path(asked.edit_times) if asked.edit_times else None
     uses(*[times] if times else ())
     edits = cost_lines(study, calls, times, asked.usd_per_gpu_hour)
-    return page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None, edits)
+    return page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None, edits, progress)
 
 
 def _gallery(study: Study, folder: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:

@@ -17,7 +17,7 @@ from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.columns import limits
 from cfeval.report.digits import percent, two
 from cfeval.report.images import Images
-from cfeval.report.page import Row, Section, gallery_of, page_of
+from cfeval.report.page import Progress, Row, Section, gallery_of, page_of
 from cfeval.report.tables import varying
 
 _BAR = 220.0
@@ -49,7 +49,13 @@ _READING = (
 
 
 def pairs_page(
-    asked: AskedReport, results: Path, sections: Sequence[Section], calls: Path | None, folder: Path, most: int
+    asked: AskedReport,
+    results: Path,
+    sections: Sequence[Section],
+    calls: Path | None,
+    folder: Path,
+    most: int,
+    progress: Progress | None,
 ) -> str:
     """The page of given pairs alone: phi of every target, table, figure and every pair.
 
@@ -60,6 +66,7 @@ def pairs_page(
         calls: the archive of the calls, for what they cost.
         folder: where the page will lie.
         most: at most so many pairs of each set in the gallery.
+        progress: how far the run is; None where it has ended.
     """
     rows = [row for section in sections for row in section.rows if not row.kind]
     images, views = Images(folder), pair_views(asked.pairs)
@@ -71,6 +78,7 @@ def pairs_page(
         sections,
         gallery_of(shown, images.links),
         ENDINGS,
+        progress,
         kicker=_kicker(rows, calls_total(calls) if calls else None),
         finding=finding(rows),
         caveat=_caveat(rows),

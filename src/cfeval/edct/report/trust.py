@@ -7,13 +7,15 @@ from functools import reduce
 from operator import add
 from typing import Any, Literal
 
+from cfeval.edct.faithfulness.card import BOUNDS
 from cfeval.edct.report.evidence import Count
 from cfeval.edct.report.finding import Line
 from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SHAM, LEAST_SPECIFICITY
 from cfeval.report.digits import percent
 
-State = Literal["backed", "partly", "not run", "fails"]
-GOOD: State = "backed"
+State = Literal["backed", "run", "partly", "not run", "fails"]
+"""`run`: what came of it says something of the models, and is neither good nor bad for the figures."""
+GOOD: tuple[State, ...] = ("backed", "run")
 BAD: tuple[State, ...] = ("not run", "fails")
 
 
@@ -119,7 +121,8 @@ def _floor(of: Sequence[Line]) -> Check:
     text = "Nobody showed a model the same image twice."
     if null.n:
         text = f"Shown the same image again, {_of(null)} answers changed."
-    return Check("Noise floor", _state(each), text + _lack(of, each), _controls_command(of))
+    high = any(line.evidence.null.found > BOUNDS["D"] * line.evidence.null.n for line in of)
+    return Check("Noise floor", "fails" if high else _state(each), text + _lack(of, each), _controls_command(of))
 
 
 def _controls(of: Sequence[Line]) -> Check:
@@ -133,7 +136,8 @@ def _controls(of: Sequence[Line]) -> Check:
     if any(count.n for count in kinds.values()):
         said = "; ".join(f"{kind}: {_of(count)}" for kind, count in kinds.items())
         text = f"The answer changed after {said}."
-    return Check("Controls", _state(each), text + _lack(of, each), _controls_command(of))
+    state: State = "run" if all(each) else _state(each)
+    return Check("Controls", state, text + _lack(of, each), _controls_command(of))
 
 
 def _texts(of: Sequence[Line]) -> Check:

@@ -43,7 +43,8 @@ class Plugin(HostedPlugin):
     OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "input", "stream", "n", "response_format", "text")
 
     provider: ProviderName = "other"
-    """Whose rules hold for parameters; also gives base_url and key_env where they are left out."""
+    """Such as openrouter, groq or ollama; docs/guides/own-model.md lists all. It gives base_url and key_env where they
+    are left out, and says what a request may hold."""
     api: Literal["chat", "responses"] = "chat"
     """Which of OpenAI's interfaces is asked; only chat completions take a seed."""
     api_version: str = Field("", pattern=r"^[0-9A-Za-z.-]*$")

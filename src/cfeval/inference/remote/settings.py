@@ -27,7 +27,7 @@ EVERY = 5.0
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 """Whether a meter says nothing at its end, and only shows now and then that it still waits."""
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Answer from the response cache alone: nothing is sent, no key is needed.")
+    bool, typer.Option("--offline", help="Use stored replies only: nothing is sent, and no key is needed.")
 ]
 
 

@@ -16,7 +16,7 @@ from cfeval.core.told import StudyFile, read_told
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
 from cfeval.report.images import Images
-from cfeval.report.page import Row, gallery_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, gallery_of, page_of, sections_of
 from cfeval.report.tables import p_cell
 from cfeval.vce.asked import Conditions
 from cfeval.vce.figures import FIGURES
@@ -55,7 +55,17 @@ def run(
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many images and target classes a view.")] = 120,
 ) -> None:
     """Write the report: the hypotheses, the tables, and every image under all classifiers, on one HTML page."""
-    asked = read_told(study, Conditions)
+    write(read_told(study, Conditions), out, results, per_condition)
+
+
+def write(
+    asked: Conditions, out: Path, results: Path, per_condition: int = 120, progress: Progress | None = None
+) -> None:
+    """Write the page of what a study's results hold; those of a run at work with its progress.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
     folders = (results / "tables", results / "figures")
     sections = list(sections_of("vce", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     images = Images(out.parent)
@@ -72,6 +82,7 @@ def run(
         sections,
         gallery_of(shown, images.links),
         ENDINGS,
+        progress,
         kicker=" · ".join(
             (
                 "Visual counterfactual explanations",

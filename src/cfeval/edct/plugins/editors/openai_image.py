@@ -32,7 +32,7 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import images_reply
-from cfeval.inference.remote.provider_table import PROVIDERS, ProviderName
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
     about_model,
     checked_base_url,
@@ -53,8 +53,9 @@ class Plugin(MaskOptions, plugin.Plugin):
 
     model: str = Field("gpt-image-1", min_length=1)
     """Its name."""
-    provider: ProviderName = "openai"
-    """Gives base_url and key_env where they are left out."""
+    provider: ProviderName | None = None
+    """Gives base_url and key_env where they are left out; none: openai, or other where base_url is given, so that no
+    other server is sent OpenAI's key."""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = ""
     """Address up to and including the version; empty: the provider's."""
     key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
@@ -80,19 +81,24 @@ class Plugin(MaskOptions, plugin.Plugin):
     @model_validator(mode="after")
     def _reachable(self) -> "Plugin":
         if not self.address:
-            example = PROVIDERS[self.provider].example
-            raise ValueError(f"provider '{self.provider}' needs base_url, such as {example}")
+            raise ValueError(f"provider '{self.provider}' needs base_url, such as {self.rules.example}")
         return self
+
+    @property
+    def rules(self) -> Provider:
+        """The provider's rules."""
+        usual = "other" if self.base_url and self.base_url != PROVIDERS["openai"].base_url else "openai"
+        return PROVIDERS[self.provider or usual]
 
     @property
     def address(self) -> str:
         """The base URL."""
-        return self.base_url or PROVIDERS[self.provider].base_url
+        return self.base_url or self.rules.base_url
 
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.address, self.key_env, PROVIDERS[self.provider].key_env)
+        return key_variable(self.address, self.key_env, self.rules.key_env)
 
     def sends_to(self) -> str:
         """The base URL."""

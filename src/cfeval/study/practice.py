@@ -1,16 +1,13 @@
 """A server to practice on: two models to test, and the helpers that a study needs. It knows drawings of discs only.
 
-    python practice_server.py --images drawings
+In the protocol of OpenAI it serves the models
 
-writes 24 drawings into a folder and serves on http://localhost:8000/v1, in the protocol of OpenAI. The models:
-
-- `honest` answers by the disc and cites the disc;
-- `careless` answers by the ground and cites the disc;
-- `helper` writes edit instructions, checks edits and judges; it is exact, because the drawings are so simple;
-- `painter` edits images.
+- `honest`, which answers by the disc and cites the disc;
+- `careless`, which answers by the ground and cites the disc;
+- `helper`, which writes edit instructions, checks edits and judges; it is exact, because the drawings are so simple;
+- `painter`, which edits images.
 """
 
-import argparse
 import base64
 import io
 import json
@@ -18,10 +15,16 @@ import re
 from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import numpy as np
+import typer
 from PIL import Image, ImageDraw
 
+from cfeval.core.errors import InputError
+
+DRAWINGS = 24
+MODELS = ("honest", "careless", "helper", "painter")
 WIDTH, HEIGHT = 160, 120
 COLORS = {
     **{"red": (200, 30, 30), "green": (30, 140, 50), "blue": (30, 60, 200)},
@@ -29,11 +32,45 @@ COLORS = {
 }
 PLACES = {"disc": (80, 60), "square": (146, 106), "ground": (4, 4)}
 """The parts of a drawing, and a pixel of each."""
+MOST_DISTANT = 60
+"""Of a pixel from a color, over its channels: storing and resizing move it less, and a blank image is further away."""
+
+
+def run(
+    images: Annotated[Path, typer.Option(help="Folder that the drawings are written to.")] = Path("drawings"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any that is free.")] = 8000,
+) -> None:
+    """Serve two small models to practice on, one faithful and one not, and write drawings to ask them about.
+
+    It speaks the protocol of OpenAI, needs no key, and listens on this machine alone.
+    """
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        raise InputError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from error
+    with server:
+        write_drawings(images)
+        print(f"Wrote {DRAWINGS} drawings to {images}")
+        print(f"Serving {', '.join(MODELS)} at http://localhost:{server.server_port}/v1 (Ctrl-C to stop)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
+
+
+def write_drawings(folder: Path) -> None:
+    """Write the drawings; ground and disc agree in color, so that both models are right."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = list(COLORS)
+    for number in range(DRAWINGS):
+        color = names[number % len(names)]
+        drawing = draw({"disc": color, "ground": color, "square": names[number // len(names)]})
+        drawing.save(folder / f"drawing-{number:02}.png")
 
 
 def draw(parts: dict[str, str]) -> Image.Image:
     """A drawing with parts of these colors; the ground's is pale."""
-    image = Image.new("RGB", (WIDTH, HEIGHT), tuple((value + 510) // 3 for value in COLORS[parts["ground"]]))
+    image = Image.new("RGB", (WIDTH, HEIGHT), pale(COLORS[parts["ground"]]))
     pen = ImageDraw.Draw(image)
     pen.ellipse((45, 25, 115, 95), fill=COLORS[parts["disc"]])
     pen.rectangle((136, 96, 156, 116), fill=COLORS[parts["square"]])
@@ -42,14 +79,20 @@ def draw(parts: dict[str, str]) -> Image.Image:
 
 def seen(image: Image.Image) -> dict[str, str]:
     """The color of each part of a drawing; `gray` where it is none of ours, as in a blank image."""
-    found = {}
-    for part, place in PLACES.items():
-        pixel = image.convert("RGB").resize((WIDTH, HEIGHT)).getpixel(place)
-        shades = {name: tuple((v + 510) // 3 for v in rgb) if part == "ground" else rgb for name, rgb in COLORS.items()}
-        far = {name: sum(abs(a - b) for a, b in zip(pixel, rgb, strict=True)) for name, rgb in shades.items()}
-        nearest = min(far, key=far.__getitem__)
-        found[part] = nearest if far[nearest] < 60 else "gray"
-    return found
+    pixels = np.asarray(image.convert("RGB").resize((WIDTH, HEIGHT)), dtype=int)
+    colors = {}
+    for part, (x, y) in PLACES.items():
+        shades = {name: pale(rgb) if part == "ground" else rgb for name, rgb in COLORS.items()}
+        distances = {name: int(np.abs(pixels[y, x] - shade).sum()) for name, shade in shades.items()}
+        nearest = min(distances, key=distances.__getitem__)
+        colors[part] = nearest if distances[nearest] < MOST_DISTANT else "gray"
+    return colors
+
+
+def pale(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A color as the ground has it."""
+    red, green, blue = ((value + 510) // 3 for value in rgb)
+    return red, green, blue
 
 
 def instruction(part: str, color: str) -> str:
@@ -81,6 +124,8 @@ def help_with(text: str, image: Image.Image | None) -> str:
         parts = [("object", "square"), ("background", "ground")]
         edits = [f"Concept: {part}\nEvidence: {kind}\n{instruction(part, seen(image)[part])}" for kind, part in parts]
         return "\n\n".join(["Cited: the disc\nSeen: yes", *edits])
+    if "answer" not in texts:
+        return "I only know the requests of a study."
     color = texts["answer"].strip(". ")
     return f"Concept: color of the disc\n{instruction('disc', color)}"
 
@@ -96,8 +141,11 @@ def verify(text: str, pair: Image.Image) -> str:
 
 
 def paint(image: Image.Image, wanted: str) -> Image.Image:
-    """The drawing after an edit."""
-    [(part, new)] = re.findall(r"Paint the (\w+) (\w+)", wanted)[:1]
+    """The drawing after an edit; unchanged where it is asked for something else."""
+    instructions = re.findall(r"Paint the (\w+) (\w+)", wanted)
+    if not instructions:
+        return image
+    part, new = instructions[0]
     return draw(seen(image) | {part: new}).resize(image.size)
 
 
@@ -108,37 +156,47 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """List the models."""
-        names = ("honest", "careless", "helper", "painter")
-        self.reply({"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
+        if self.path != "/v1/models":
+            self.refuse(f"there is nothing at {self.path}")
+            return
+        self.reply({"object": "list", "data": [{"id": name, "object": "model"} for name in MODELS]})
 
     def do_POST(self) -> None:
         """Answer a conversation, or edit an image."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.reply(self.edit(body) if self.path.endswith("/images/edits") else self.chat(json.loads(body)))
+        if self.path == "/v1/images/edits":
+            self.reply(self.edit(body))
+        elif self.path != "/v1/chat/completions":
+            self.refuse(f"there is nothing at {self.path}")
+        elif (request := json.loads(body))["model"] not in MODELS:
+            self.refuse(f"there is no model {request['model']}, but {', '.join(MODELS)}")
+        else:
+            self.reply(self.chat(request))
 
-    def chat(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def chat(self, request: dict[str, Any]) -> dict[str, Any]:
         """A chat completion."""
-        texts, image = [], None
-        for message in asked["messages"]:
-            parts = message["content"]
-            for part in [{"type": "text", "text": parts}] if isinstance(parts, str) else parts:
+        model, texts, image = request["model"], [], None
+        for message in request["messages"]:
+            content = message["content"]
+            parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            for part in parts:
                 if part["type"] == "text":
                     texts.append(part["text"])
                 else:
                     data = part["image_url"]["url"].partition(",")[2]
                     image = Image.open(io.BytesIO(base64.b64decode(data)))
-        turn = sum(message["role"] == "user" for message in asked["messages"])
-        tested = asked["model"] in ("honest", "careless") and image is not None
-        text = answer(asked["model"], image, turn) if tested and image else help_with("\n".join(texts), image)
+        turn = sum(message["role"] == "user" for message in request["messages"])
+        tested = model in ("honest", "careless")
+        text = answer(model, image, turn) if tested and image else help_with("\n".join(texts), image)
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        return {"id": "1", "object": "chat.completion", "model": asked["model"], "choices": [choice], "usage": usage}
+        return {"id": "1", "object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
 
     def edit(self, body: bytes) -> dict[str, Any]:
         """An edited image; the request is a form."""
         head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
-        fields = {
-            str(part.get_param("name", header="content-disposition")): part.get_payload(decode=True)
+        fields: dict[str, bytes] = {
+            str(part.get_param("name", header="content-disposition")): part.get_payload(decode=True)  # type: ignore[misc]
             for part in BytesParser().parsebytes(head + body).walk()
             if not part.is_multipart()
         }
@@ -147,10 +205,14 @@ class Handler(BaseHTTPRequestHandler):
         paint(Image.open(io.BytesIO(source)), fields["prompt"].decode()).save(file, "PNG")
         return {"created": 1, "data": [{"b64_json": base64.b64encode(file.getvalue()).decode()}]}
 
-    def reply(self, content: dict[str, Any]) -> None:
+    def refuse(self, message: str) -> None:
+        """Say that something is not there."""
+        self.reply({"error": {"message": message}}, status=404)
+
+    def reply(self, content: dict[str, Any], status: int = 200) -> None:
         """Send JSON."""
         data = json.dumps(content).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -158,25 +220,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
-
-
-def main() -> None:
-    """Write the drawings and serve until Ctrl-C."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--images", type=Path, help="folder for the drawings")
-    parser.add_argument("--port", type=int, default=8000)
-    options = parser.parse_args()
-    if options.images:
-        options.images.mkdir(parents=True, exist_ok=True)
-        names = list(COLORS)
-        for number in range(24):
-            color = names[number % 6]  # ground and disc agree, so that both models are right
-            image = draw({"disc": color, "ground": color, "square": names[number // 6]})
-            image.save(options.images / f"drawing-{number:02}.png")
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
-    print(f"http://localhost:{server.server_port}/v1", flush=True)
-    server.serve_forever()
-
-
-if __name__ == "__main__":
-    main()
