@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+from cfeval.core.yaml_files import dump_yaml
 
 
 @functools.cache
@@ -42,7 +42,7 @@ def at_home(file: str) -> str:
 
 def write_params(file: Path, params: Mapping[str, Any]) -> None:
     """Keep the parameters of a named study beside its results; a file that would stay the same is not touched."""
-    text = yaml.safe_dump(json.loads(json.dumps(params)), sort_keys=False, allow_unicode=True)
+    text = dump_yaml(json.loads(json.dumps(params)))
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

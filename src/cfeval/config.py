@@ -1,6 +1,7 @@
 """The whole of params.yaml: reading it, laying one file over another, and saying what is wrong with it."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -130,8 +131,10 @@ def _explain(error: ValidationError) -> str:
         return f"unknown key {shown(key)}; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
     message = first["msg"].removeprefix("Value error, ")
     got = first["input"]
-    said = f", but got {shown(got)}" if isinstance(got, str | int | float | bool) or got is None else ""
-    return f"{key}: {message}{said}"
+    got = str(got) if isinstance(got, date) else got
+    said = f", but got {shown(got)}" if isinstance(got, str | int | float) or got is None else ""
+    quotes = "; put it in quotation marks" if said and first["type"] == "string_type" and got is not None else ""
+    return f"{key}: {message}{said}{quotes}"
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

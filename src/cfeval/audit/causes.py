@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from cfeval.audit.revisions import Side
-from cfeval.core.errors import InputError
+from cfeval.core.yaml_files import parse_yaml
 
 _LONGEST = 60
 
@@ -44,10 +42,7 @@ def changes(before: Any, after: Any) -> list[Change]:
 
 def _parameters(side: Side) -> Any:
     path = side.parameters()
-    try:
-        return yaml.safe_load("".join(side.lines(path)))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} of {side.name}: not valid YAML: {' '.join(str(error).split())}") from None
+    return parse_yaml("".join(side.lines(path)), f"{path} of {side.name}")
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

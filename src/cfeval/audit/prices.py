@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +16,7 @@ from cfeval.core.errors import InputError, PluginError
 from cfeval.core.files import write_text
 from cfeval.core.folder import ParamsFiles, study_in
 from cfeval.core.roots import PARAMS
+from cfeval.core.yaml_files import dump_yaml
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.prices import PLACE, Price, Prices, load_prices, read
@@ -85,7 +85,7 @@ def _refreshed(file: Path, base_url: str) -> str:
     own = read(file) if file.is_file() else {}
     kept = {name: price for name, price in own.items() if price.source != source}
     models = {name: price.model_dump(exclude_defaults=True) for name, price in sorted({**found, **kept}.items())}
-    write_text(file, yaml.safe_dump({"models": models}, sort_keys=False, default_flow_style=None, width=200))
+    write_text(file, dump_yaml({"models": models}, default_flow_style=None, width=200))
     return f"{len(found)} prices of {source} in {file}; {len(kept)} other prices kept"
 
 

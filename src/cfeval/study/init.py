@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-import yaml
 
 from cfeval.audit.recipients import recipient_lines
 from cfeval.config import parse
@@ -17,6 +16,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
 from cfeval.core.shell import cfeval
+from cfeval.core.yaml_files import parse_yaml
 from cfeval.study import texts
 from cfeval.study.models import LOCAL_EDITOR, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
@@ -103,7 +103,7 @@ def run(
             params = texts.cvqa_params(named, {**source, **cut}, targets)
         keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
     data = [source[key] for key in _PATHS if key in source]
-    notes += [*_packages(keyed), *recipient_lines(parse(yaml.safe_load(params), str(folder / PARAMS)))]
+    notes += [*_packages(keyed), *recipient_lines(parse(parse_yaml(params, folder / PARAMS), str(folder / PARAMS)))]
     _write(place, named, study, params, keys, data if dvc else None)
     _tell(folder, keys, notes)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core.errors import InputError
+from cfeval.core.errors import InputError, ParamsError
 from cfeval.inference.remote.openai_api import usage_of
 from cfeval.inference.remote.prices import PLACE, Price, load_prices
 from cfeval.inference.remote.request import Usage
@@ -95,7 +95,7 @@ def test_own_lines_go_before_the_packages_and_need_not_be_named(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: [", "not YAML"),
+        ("a: [", "not valid YAML"),
         ("[]", "Input should be"),
         ("{}", "models: Field required"),
         (f"models: {{a: {{input: -1, {READ}}}}}", "models.a.input"),
@@ -106,7 +106,7 @@ def test_own_lines_go_before_the_packages_and_need_not_be_named(
 )
 def test_another_file_is_refused_in_one_line_that_names_the_place(prices: Path, text: str, words: str) -> None:
     prices.write_text(text)
-    with pytest.raises(InputError, match=words) as error:
+    with pytest.raises((InputError, ParamsError), match=words) as error:
         load_prices(str(prices))
     assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="cannot read the price list"):

@@ -9,15 +9,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import Field, ValidationError
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record
+from cfeval.core.yaml_files import parse_yaml
 from cfeval.inference.remote.model_names import undated
 from cfeval.inference.remote.request import Usage
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 PLACE = Path(".cfeval/prices.yaml")
 """The user's own list where `calls.prices` names none; it need not be there."""
 
@@ -103,13 +102,14 @@ def read(file: Any) -> dict[str, Price]:
 
     Raises:
         InputError: no such file, or not a price list.
+        ParamsError: not YAML, or not YAML of one meaning; see `parse_yaml`.
     """
     try:
-        return PriceList.model_validate(yaml.load(file.read_text(encoding="utf-8"), _LOADER)).models
+        return PriceList.model_validate(parse_yaml(file.read_text(encoding="utf-8"), file)).models
     except OSError as error:
         raise InputError(f"{file}: cannot read the price list ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not valid YAML: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
 
 from cfeval.core.cli_options import build
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.yaml_files import dump_yaml
 from cfeval.vce.models.class_names import imagenet, imagenet_synsets
 from cfeval.vce.wordnet import WordNet, load_wordnet
 
@@ -103,6 +103,6 @@ def as_yaml(found: Mapping[str, Sequence[Near]]) -> str:
         if not near:
             raise InputError(f"class '{source}': no other class of the classifier is a noun that WordNet has")
         row = {"source": source, "ideal": near[0].name, "others": [one.name for one in near[1:]]}
-        text = yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True).strip()
+        text = dump_yaml(row, default_flow_style=True, width=10_000).strip()
         lines.append(f"  - {text}  # {', '.join(f'{one.similarity:.3f}' for one in near)}")
     return "\n".join(lines) + "\n"
