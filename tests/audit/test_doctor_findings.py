@@ -16,6 +16,7 @@ from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response
 from cfeval.testbed.mocks import chat
 from tests.conftest import Run
+from tests.images import image
 from tests.loopback.site import Loopback
 from tests.provider_study import BLOCK, CANARY, KEY_ENV, params, target, written
 
@@ -132,7 +133,7 @@ def test_own_rows_and_ids_are_read(
     (tmp_path / "mine.csv").write_text(source)
     (tmp_path / "ids.txt").write_text(ids)
     for name in ("a", "b"):
-        (tmp_path / f"{name}.png").touch()
+        (tmp_path / f"{name}.png").write_bytes(image().png)
     content = params(tmp_path, server.openai)
     content["edct"]["datasets"]["d"] = {"plugin": "files", "path": "mine.csv", "ids": "ids.txt"}
     status, lines, _ = examined(content)

@@ -10,7 +10,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
-from cfeval.datasets.files import read_own
+from cfeval.datasets.files import Files, Plugin
 from cfeval.datasets.sample import RawSample, Sample, content_hash, file_samples, write_set
 from tests.data_files import SETS, annotation, header, own_files, question, write, write_release
 from tests.images import image
@@ -224,7 +224,7 @@ def test_the_doctor_sees_whether_the_folder_of_images_is_there(tmp_path: Path, t
 def test_own_files_are_what_an_import_would_file(tmp_path: Path) -> None:
     source = Path(own_files(tmp_path)["path"])
     by_id = sorted(taken("files", {"path": str(source)}), key=lambda sample: sample.id)
-    assert by_id == list(read_own(source))
+    assert by_id == list(Files(Plugin(path=str(source))).every())
 
 
 def test_a_folder_of_images_needs_a_question(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from cfeval.config import Params, load, named
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
+from cfeval.core.image_folders import summary
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.cvqa.estimate import Pairs, cvqa_lines
+from cfeval.datasets.sample import left_out_by
 from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
@@ -41,6 +43,8 @@ class Estimate:
     budget: list[tuple[bool, str]]
     prices: Prices
     notes: list[str]
+    left_out: list[str]
+    """By dataset: a line about the images that are not used."""
 
 
 def run(
@@ -65,14 +69,15 @@ def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
     for use in [use for use in used(params) if use.study != "vce"]:
         registry.check(use.family, use.spec, f"{where}: {use.place}")
-    found, items, notes = _edct(params.edct) if params.edct else ([], {}, [])
+    left_out: list[str] = []
+    found, items, notes = _edct(params.edct, left_out) if params.edct else ([], {}, [])
     more, said = _cvqa(params)
     found, notes = found + more, notes + said
     if not params.calls.batches:
         found = [replace(line, share=1.0) for line in found]
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
     models = by_model(found, prices, held)
-    return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
+    return Estimate(items, found, models, budget(models, held, params.calls), prices, notes, left_out)
 
 
 def calls_to_go(params: Params, where: str) -> dict[str, int]:
@@ -105,13 +110,16 @@ def cost(params: Params, where: str) -> Bill:
     return Bill(most.calls, [*lines, *estimate.notes])
 
 
-def _edct(study: Edct) -> tuple[list[Line], dict[str, int], list[str]]:
-    """What the edct study takes, the items of its datasets and sets of pairs, and what could not be counted."""
+def _edct(study: Edct, left_out: list[str]) -> tuple[list[Line], dict[str, int], list[str]]:
+    """What the edct study takes, the items of its datasets and sets of pairs, and what could not be counted.
+
+    What is left out of datasets is added to `left_out`.
+    """
     prompts = conversation_prompts(study.prompts or "")
     if not any(use.resources.api for use in used_by_edct(study)):
         return [], {}, []
-    items, notes = _items(study, "datasets", "samples")
-    pairs, unread = _items(study, "pair_sets", "pairs")
+    items, notes = _items(study, "datasets", "samples", left_out)
+    pairs, unread = _items(study, "pair_sets", "pairs", left_out)
     edits = {protocol: edits_of(protocol, study.edits) for protocol in RULES}
     found, silent = lines(study, items, *prompts, edits=edits)
     found += pair_lines(study, pairs, *prompts)
@@ -144,14 +152,21 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     return cvqa_lines(study, counts), notes
 
 
-def _items(study: Edct, section: str, what: str) -> tuple[dict[str, int], list[str]]:
-    """How many `what` each plugin of a section gives, samples or pairs, and where that cannot be said."""
+def _items(study: Edct, section: str, what: str, left_out: list[str]) -> tuple[dict[str, int], list[str]]:
+    """How many `what` each plugin of a section gives, samples or pairs, and where that cannot be said.
+
+    A set that can count without opening every image for good does (`count`).
+    """
     counts, notes = {}, []
     for use in used_by_edct(study):
         if use.section == section:
             try:
-                found = getattr(registry.build(use.family, use.spec), what)
-                counts[use.name] = sum(1 for _ in found(study.items, study.seed))
+                source = registry.build(use.family, use.spec)
+                count = getattr(source, "count", None)
+                asked = study.items, study.seed
+                counts[use.name] = count(*asked) if count else sum(1 for _ in getattr(source, what)(*asked))
+                if others := left_out_by(source):
+                    left_out.append(f"{use.place}: {summary(counts[use.name], others)}")
             except CfevalError as error:
                 counts[use.name] = study.items
                 called = "items" if what == "samples" else what
@@ -183,7 +198,7 @@ def _show(estimate: Estimate) -> None:
             print(line)
     elif not estimate.notes:
         print("No hosted model is called: the study costs nothing.")
-    for note in [*estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
+    for note in [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
         print(note)
 
 
@@ -310,7 +325,7 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "models": [_with_usd(one, one.price) | {"price": _listed(one.price)} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],
-        "notes": [*estimate.notes, *_unpriced(estimate)],
+        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate)],
     }
 
 

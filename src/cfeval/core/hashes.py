@@ -81,8 +81,12 @@ def state_of_folder(path: str) -> tuple[str, int]:
     """What of a folder changes when the content of its files does, and when the last of them changed (ctime, ns)."""
     state, newest = hashlib.sha256(), 0
     for name in _files(path):
-        stat = os.stat(os.path.join(path, name))
-        state.update(f"{name} {state_of(stat)}\n".encode())
+        try:
+            stat = os.stat(os.path.join(path, name))
+        except OSError:  # a link to nothing
+            state.update(f"{name}\n".encode("utf-8", "surrogateescape"))
+            continue
+        state.update(f"{name} {state_of(stat)}\n".encode("utf-8", "surrogateescape"))
         newest = max(newest, stat.st_ctime_ns)
     return state.hexdigest(), newest
 
@@ -118,8 +122,16 @@ def _of_file(path: str) -> str:
 def _of_files(folder: str) -> str:
     lines = hashlib.sha256()
     for name in _files(folder):
-        lines.update(f"{name} {_of_file(os.path.join(folder, name))}\n".encode())
+        lines.update(f"{name} {_of_entry(os.path.join(folder, name))}\n".encode("utf-8", "surrogateescape"))
     return lines.hexdigest()
+
+
+def _of_entry(path: str) -> str:
+    """The hash of a file in a folder, or a word for what has no content that can be read."""
+    with contextlib.suppress(OSError):
+        if S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            return _of_file(path)
+    return "unreadable"
 
 
 def _files(folder: str) -> list[str]:
@@ -132,7 +144,14 @@ def _files(folder: str) -> list[str]:
             if entry.name == STAMP:
                 continue
             if entry.is_dir():
-                found += [f"{entry.name}/{name}" for name in _files(entry.path)]
+                if not (entry.is_symlink() and _holds(entry.path, folder)):
+                    with contextlib.suppress(PermissionError):
+                        found += [f"{entry.name}/{name}" for name in _files(entry.path)]
             else:
                 found.append(entry.name)
     return sorted(found)
+
+
+def _holds(outer: str, folder: str) -> bool:
+    """Whether a folder lies in another, or is it: a link to such a one would be followed without an end."""
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(outer))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ MAX_PIXELS = 50_000_000
 """The largest image that is taken (about 7,000 × 7,000 pixels); a larger one is refused before it is decoded."""
 KEEP = 0.875
 """The share of the shorter side that evaluations on ImageNet keep."""
+NO_FORMAT = "not an image in a format Pillow reads"
+"""What is said of a file that has no image format known here."""
+R = TypeVar("R")
 Mask = npt.NDArray[np.bool_]
 Pixels = npt.NDArray[np.uint8]
 
@@ -147,26 +151,51 @@ def import_image(path: Path) -> Image:
     return _imported(path, path, lambda: path.stat().st_size == 0)
 
 
+def check_image(path: Path) -> None:
+    """Refuse what `import_image` refuses; quicker: a JPEG is decoded at an eighth of its size.
+
+    Raises:
+        InputError: like `import_image`.
+    """
+
+    def decode(image: PIL.Image.Image) -> None:
+        image.draft("L", (image.width // 8, image.height // 8))
+        image.load()
+
+    _open(path, path, lambda: path.stat().st_size == 0, decode)
+
+
 def import_encoded(content: bytes, name: str) -> Image:
     """Like `import_image`, for the bytes of an image file; `name` is what an error calls it."""
     return _imported(io.BytesIO(content), name, lambda: not content)
 
 
 def _imported(source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool]) -> Image:
+    return _open(
+        source, name, is_empty, lambda image: Image.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
+    )
+
+
+def _open(
+    source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool], use: Callable[[PIL.Image.Image], R]
+) -> R:
+    """What `use` makes of an image file; InputError where it is none, or is not taken."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
             with PIL.Image.open(source) as image:
                 _refuse_unusable(name, image)
-                return Image.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
+                return use(image)
     except FileNotFoundError:
         raise InputError(f"{name}: no such image file") from None
     except IsADirectoryError:
         raise InputError(f"{name}: is a folder, an image file is needed") from None
+    except PermissionError:
+        raise InputError(f"{name}: no permission to read the file") from None
     except PIL.Image.DecompressionBombError:
         raise InputError(f"{name}: over {MAX_PIXELS:,} pixels; make it smaller") from None
     except UnidentifiedImageError:
-        what = "the file is empty" if is_empty() else "not an image in a format Pillow reads (PNG, JPEG, WebP, …)"
+        what = "the file is empty" if is_empty() else f"{NO_FORMAT} (PNG, JPEG, WebP, …)"
         raise InputError(f"{name}: {what}") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise InputError(f"{name}: broken or truncated image ({error})") from None

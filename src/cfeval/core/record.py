@@ -50,7 +50,9 @@ _BROUGHT = "cfeval:"
 """What comes before the name of a file that comes with cfeval, wherever that is installed."""
 _FILES = (".jsonl", ".csv", ".zip", ".json", ".html", ".md")
 """Endings of outputs that are files; any other output is a folder."""
-_IMAGES = (".png", ".npy")
+LEFT_OUT = "left_out.jsonl"
+"""What an image folder holds beside its images: the files that were not used (`cfeval.core.shards`)."""
+_IMAGES = (".png", ".npy", LEFT_OUT)
 _OWN = "cfeval"
 _END = " ."
 """What a whole line of the memory of code ends with."""

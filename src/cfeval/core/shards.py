@@ -4,8 +4,9 @@ Several may make one up: its shards, `X/000.jsonl`, `X/001.jsonl`, …, cut by a
 """
 
 import hashlib
+import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -13,8 +14,10 @@ from typing import TypeVar
 from cfeval.core.archives import archive_of, growing_archive, is_archive
 from cfeval.core.errors import InputError, OutputError
 from cfeval.core.files import PIECE, atomic_writer, building_folder, fresh_folder
-from cfeval.core.images import Image, folder_of
+from cfeval.core.image_folders import LeftOut
+from cfeval.core.images import Image, file_in, folder_of, in_archive
 from cfeval.core.jsonl import read_jsonl, record_line
+from cfeval.core.record import LEFT_OUT, uses
 from cfeval.core.records import ItemId, Record
 
 R = TypeVar("R", bound=Record)
@@ -122,13 +125,16 @@ def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -
 
 
 @contextmanager
-def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Iterator[AddTo]:
+def sharded_gallery(
+    path: Path, shards: int = 1, archive: bool = False, left_out: Callable[[], Sequence[LeftOut]] = tuple
+) -> Iterator[AddTo]:
     """Yields the function that adds an item's record and images to its shard; all appear when the block ends well.
 
     Args:
         path: see `shard_files`.
         shards: into how many files.
         archive: put the images of each shard into one file, as in `gallery`.
+        left_out: what is not filed, and why, called after the last record; it is kept with that one's images.
 
     Raises:
         OutputError: see `gallery`; no shard is begun then.
@@ -141,19 +147,41 @@ def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Itera
         with ExitStack() as stack:
             piece = min(PIECE, _WAITING // shards)
             add = [stack.enter_context(atomic_records_with_images(file, piece, archive=archive)) for file in built]
-            yield lambda item, record, images: add[shard_of(item, shards)](record, images)
+            last: list[tuple[Add, Record, Mapping[str, Image | bytes]]] = []  # to which `left_out` is added
+
+            def add_to(item: ItemId, record: Record, images: Mapping[str, Image | bytes]) -> None:
+                for write, former, its in last:
+                    write(former, its)
+                last[:] = [(add[shard_of(item, shards)], record, images)]
+
+            yield add_to
+            lines = "".join(json.dumps(vars(one), ensure_ascii=False) + "\n" for one in left_out())
+            beside = {LEFT_OUT: lines.encode("utf-8", "replace")} if lines else {}
+            for write, record, images in last:
+                write(record, {**images, **beside})
         for here, there in zip(built, files, strict=True):
             move(here, there)
 
 
-def file_with_images(path: Path, items: Iterable[Filed], shards: int = 1, archive: bool = False) -> None:
+def file_with_images(
+    path: Path,
+    items: Iterable[Filed],
+    shards: int = 1,
+    archive: bool = False,
+    left_out: Callable[[], Sequence[LeftOut]] = tuple,
+) -> None:
     """File every record and its image; see `sharded_gallery`.
+
+    Args:
+        path: the record file; its images go beside it.
+        items: the records, each with its image.
+        shards, archive, left_out: see `sharded_gallery`.
 
     Raises:
         InputError: two records have the same id, or there is none.
     """
     seen: set[str] = set()
-    with sharded_gallery(path, shards, archive) as add:
+    with sharded_gallery(path, shards, archive, left_out) as add:
         for item, record, image, place in items:
             if item in seen:
                 raise InputError(f"two items have the id '{item}'; ids must differ")
@@ -161,6 +189,18 @@ def file_with_images(path: Path, items: Iterable[Filed], shards: int = 1, archiv
             add(item, record, {place: image})
         if not seen:
             raise InputError(f"{path}: there is no item to file; the dataset is empty")
+
+
+def left_out_of(files: Iterable[Path]) -> list[LeftOut]:
+    """What was left out when these record files were filed; see `sharded_gallery`."""
+    found = []
+    for file in files:
+        folder = folder_of(file)
+        uses(archive_of(folder) if in_archive(folder) else folder / LEFT_OUT)
+        with suppress(FileNotFoundError, KeyError):
+            lines = file_in(folder, LEFT_OUT).decode("utf-8").splitlines()
+            found += [LeftOut(**json.loads(line)) for line in lines]
+    return found
 
 
 def whole_or_shards(path: Path) -> list[Path]:

@@ -24,11 +24,11 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
+from cfeval.datasets.outside import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 Category = Literal["perception", "prediction", "planning", "behavior"]
@@ -43,7 +43,7 @@ _OBJECT = re.compile(r"<c[0-9]+, *CAM_FRONT, *(-?[0-9]+(?:\.[0-9]+)?), *-?[0-9.]
 _LEFT_OUT = re.compile(r"\b(?:back|behind|rear|front[ -](?:left|right)|bounding box(?:es)?)\b", re.IGNORECASE)
 
 
-class Plugin(plugin.Plugin):
+class Plugin(OwnImages):
     """Where the files are, and which questions."""
 
     questions: str
@@ -118,7 +118,9 @@ class DriveLM:
         source, ids = Path(self.options.questions), self.options.ids
         known = _items(_read(source), self.options.categories)
         wanted = chosen(known, items, seed, Path(ids) if ids else None, source)
-        taken = [(item, known[item], _image(self.options.images, known[item].image)) for item in wanted]
+        folders = _folders(self.options.images)
+        images = {item: _image(self.options.images, known[item].image) for item in wanted}
+        taken = [(item, known[item], self.options.checked(images[item], folders, item)) for item in wanted]
         del known
         yield from as_frozen((self._sample(*one) for one in taken), ids)
 

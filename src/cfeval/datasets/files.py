@@ -3,28 +3,45 @@
 Columns: `image` (a path, relative to the file), `question`; optional: `id` (else the row's number), `reference`
 (the right answer), `kind`. `cfeval edct import` takes the same and files a copy of the images; here a run reads the
 images themselves, and after a change to one of them the samples are made again.
+
+An image that cannot be read is left out, which `init`, `doctor`, `estimate` and the report say; a list of `ids` and the
+option `strict` refuse it. Images outside the folder of the file, or outside the folder of images, are refused.
 """
 
 import csv
+import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.image_folders import (
+    LeftOut,
+    inside,
+    left_out,
+    list_images,
+    not_a_file,
+    read_fault,
+    read_faults,
+    summary,
+)
 from cfeval.core.images import import_image
 from cfeval.core.jsonl import read_lines
+from cfeval.core.record import uses
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
+from cfeval.datasets.outside import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
-IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COLUMNS = ("id", "image", "question", "reference", "kind")
+_LONGEST = 80
+# Characters of an id made of a file's name, at most; a hash may follow.
 
 
 @dataclass(frozen=True)
@@ -39,7 +56,7 @@ class Row:
     kind: str = ""
 
 
-class Plugin(plugin.Plugin):
+class Plugin(OwnImages):
     """Where the images and questions are."""
 
     path: str
@@ -48,6 +65,10 @@ class Plugin(plugin.Plugin):
     """Asked about every image that brings no question of its own; needed for a folder."""
     ids: str | None = None
     """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+    recursive: bool = False
+    """Whether images in subfolders of the folder are taken too."""
+    strict: bool = False
+    """Whether an image that cannot be read ends the study; else it is left out, and said."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The CSV or JSONL file and the images that it names, or the folder of images; the list of ids."""
@@ -57,54 +78,138 @@ class Plugin(plugin.Plugin):
         return (self.path, *self._images(), *ids)
 
     def diagnose(self) -> Iterator[Diagnostic]:
-        """Whether rows and ids can be read; images are read when they are taken."""
+        """How many items can be used, and what is left out; every image is opened."""
         if all(Path(file).exists() for file in (self.path, self.ids) if file):  # a missing file is told as such
-            yield Diagnostic(True, f"items: {len(Files(self).known())}")
+            files = Files(self)
+            used, others = files.scan()
+            files.refuse_losses(used, others)
+            yield Diagnostic(True, f"items: {used}")
+            if others:
+                yield Diagnostic(True, f"{self.path}: {files.summary(used, others)}", warns=True)
 
     def build(self) -> Dataset:
         """The dataset."""
         return Files(self)
 
     def _images(self) -> Iterator[str]:
-        """The images of all rows; of a file that cannot be read none: it is told as such."""
+        """The images of all rows that are there; of a file that cannot be read none: it is told as such."""
         with suppress(InputError):
-            yield from dict.fromkeys(str(row.image) for row in read_rows(Path(self.path), self.question))
+            images = dict.fromkeys(row.image for row in _table(Path(self.path), self.question))
+            yield from (str(image) for image in images if not not_a_file(image))
 
 
 class Files:
-    """Reads all rows, then the images of those that are taken."""
+    """Reads all rows, then the images of those that are taken.
+
+    `left_out` is what the last call of `samples` did not use.
+    """
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
+        self.left_out: list[LeftOut] = []
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """At most `items` samples: the listed ones, else a draw by seed.
+        """At most `items` rows, each with its image: the listed ones, else a draw by seed among those that can be used.
 
         Raises:
-            InputError: one line that names the row and what is wrong with it.
+            InputError: one line: a row that cannot be used, two rows with the same id, like `chosen`, or no image left.
         """
-        source, ids = Path(self.options.path), self.options.ids
-        rows = self._rows()
-        wanted = chosen(rows, items, seed, Path(ids) if ids else None, source)
-        yield from as_frozen((sample_of(rows[item]) for item in wanted), ids)
+        rows, ids, source = self._rows(), self.options.ids, self.options.path
+        if ids:
+            wanted = chosen(rows, items, seed, Path(ids), source)
+            yield from as_frozen((sample_of(rows[item]) for item in wanted), ids)
+        else:
+            yield from self.readable((rows[item] for item in chosen(rows, len(rows), seed, None, source)), items)
 
-    def known(self) -> list[str]:
-        """The ids of all that can be taken; InputError like `samples`."""
+    def every(self) -> Iterator[RawSample]:
+        """All rows that can be used, in their order; InputError like `samples`."""
+        rows = self._rows()
+        yield from self.readable(rows.values(), len(rows))
+
+    def readable(self, rows: Iterable[Row], items: int) -> Iterator[RawSample]:
+        """The first `items` rows whose image can be read; the others before them are left out."""
+        given = 0
+        for row in rows:
+            if given == items:
+                return
+            try:
+                sample = sample_of(row)
+            except InputError:
+                if not_a_file(row.image) in ("", "no such file"):
+                    uses(row.image)  # once it is there, or mended, the samples are others
+                self._leave_out(row)
+                continue
+            given += 1
+            yield sample
+        self.refuse_losses(given, self.left_out)
+
+    def count(self, items: int, seed: int) -> int:
+        """How many samples `samples` gives; images are only checked. InputError like `samples`."""
+        rows = self._rows()
+        if self.options.ids:
+            return len(listed(Path(self.options.ids), rows, self.options.path)[:items])
+        found = 0
+        for item in chosen(rows, len(rows), seed, None, self.options.path):
+            if found == items:
+                return found
+            if read_fault(rows[item].image):
+                self._leave_out(rows[item])
+            else:
+                found += 1
+        self.refuse_losses(found, self.left_out)
+        return found
+
+    def scan(self) -> tuple[int, list[LeftOut]]:
+        """How many items can be used, and what is left out: every image is opened. InputError like `samples`."""
         rows, ids = self._rows(), self.options.ids
-        return listed(Path(ids), rows, self.options.path) if ids else list(rows)
+        if ids:
+            rows = {item: rows[item] for item in listed(Path(ids), rows, self.options.path)}
+        _, broken = read_faults(list(dict.fromkeys(row.image for row in rows.values())))
+        faults = dict(broken)
+        used = [row for row in rows.values() if row.image not in faults]
+        losses = [self._named(row, faults[row.image]) for row in rows.values() if row.image in faults]
+        return len(used), [*losses, *self.left_out]
+
+    def summary(self, used: int, others: Sequence[LeftOut]) -> str:
+        """One line: how many items are used, and what is left out and why."""
+        return summary(used, others, "image" if Path(self.options.path).is_dir() else "row")
+
+    def refuse_losses(self, used: int, others: Sequence[LeftOut]) -> None:
+        """Refuse to go on without an image, and with `strict`, or a list of ids, to go on without one of them.
+
+        Raises:
+            InputError: one line that says what is left out.
+        """
+        strict = self.options.strict or self.options.ids is not None
+        if used and not (strict and any(one.is_loss for one in others)):
+            return
+        why = "no image can be used: " if not used else ""
+        what = "" if not used else f"; {'take them out of the list' if self.options.ids else 'strict allows none'}"
+        if not used and not others:
+            raise InputError(f"{self.options.path}: holds no row, so there is no item to file")
+        raise InputError(f"{self.options.path}: {why}{self.summary(used, others)}{what}")
+
+    def _leave_out(self, row: Row) -> None:
+        self.left_out.append(self._named(row, read_fault(row.image) or "broken image"))
+        if self.options.strict:
+            self.refuse_losses(1, self.left_out)
+
+    def _named(self, row: Row, fault: str) -> LeftOut:
+        source = Path(self.options.path)
+        if source.is_dir():
+            return left_out(row.image.relative_to(source), fault)
+        name = row.image.relative_to(source.parent) if row.image.is_relative_to(source.parent) else row.image
+        return left_out(name, fault)
 
     def _rows(self) -> dict[str, Row]:
+        """All rows by id; sets `left_out` to what the folder holds besides."""
         rows: dict[str, Row] = {}
-        for row in read_rows(Path(self.options.path), self.options.question):
+        found, self.left_out = _read(self.options)
+        for row in found:
             if row.id in rows:
                 raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
             rows[row.id] = row
         return rows
-
-
-def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
-    """The samples of a CSV or JSONL file or of a folder of images; see `read_rows` and `sample_of`."""
-    return map(sample_of, read_rows(source, question))
 
 
 def sample_of(row: Row) -> RawSample:
@@ -116,25 +221,35 @@ def sample_of(row: Row) -> RawSample:
     return RawSample(row.id, image, row.question, reference=row.reference, kind=row.kind)
 
 
-def read_rows(source: Path, question: str = "") -> Iterator[Row]:
-    """The rows of a CSV or JSONL file or of a folder of images.
-
-    Args:
-        source: the file or folder.
-        question: asked about every image whose row has none; needed for a folder.
+def _read(options: Plugin) -> tuple[Iterator[Row], list[LeftOut]]:
+    """The rows of a CSV or JSONL file or of a folder of images, and what lies in the folder besides.
 
     Raises:
         InputError: one line that names the row and what is wrong with it.
     """
-    reader = _reader(source)
-    for place, row in reader(source):
+    source = Path(options.path)
+    if source.is_dir():
+        found = list_images(source, options.recursive, options.allow_outside)
+        if not found.images:
+            raise InputError(f"{source}: no images in this folder: {summary(0, found.left_out)}")
+        return _folder(source, found.images, options.question), found.left_out
+    return (_inside(row, options) for row in _table(source, options.question)), []
+
+
+def _inside(row: Row, options: Plugin) -> Row:
+    if not options.allow_outside:
+        inside(row.image, [Path(options.path).parent], row.place)
+    return row
+
+
+def _table(source: Path, question: str) -> Iterator[Row]:
+    """The rows of a CSV or JSONL file; `question` is asked about every image whose row has none."""
+    for place, row in _reader(source)(source):
         given = {column: value for column, value in row.items() if value is not None}
         yield _row(place, given | {"question": given.get("question") or question}, source)
 
 
 def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]]]]:
-    if source.is_dir():
-        return _folder
     readers = {".csv": _csv, ".jsonl": _jsonl}
     if not source.exists():
         raise InputError(f"{source}: no such file or folder")
@@ -143,15 +258,21 @@ def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]
     return readers[source.suffix.lower()]
 
 
-def _folder(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    images = sorted(p for p in source.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
-    if not images:
-        raise InputError(f"{source}: no images in this folder ({', '.join(IMAGE_SUFFIXES)})")
+def _folder(source: Path, images: Sequence[Path], question: str) -> Iterator[Row]:
+    """A row for each image of a folder; its id is made of its path."""
+    names = {path: path.relative_to(source).with_suffix("").as_posix() for path in images}
+    plain = {path: _safe(name) for path, name in names.items()}
+    often = Counter(name.lower() for name in plain.values())  # some file systems know no case
     for path in images:
-        yield (
-            str(path),
-            {"id": re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip("._-") or "image", "image": path.name},
-        )
+        name = plain[path]
+        if often[name.lower()] > 1 or len(name) > _LONGEST:
+            mark = hashlib.sha256(path.relative_to(source).as_posix().encode()).hexdigest()[:8]
+            name = f"{name[:_LONGEST]}-{mark}"
+        yield _row(str(path), {"id": name, "image": str(path.relative_to(source)), "question": question}, source)
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-") or "image"
 
 
 def _csv(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -187,7 +308,7 @@ def _row(place: str, row: dict[str, Any], source: Path) -> Row:
         raise InputError(
             f"{place}: the question is empty; fill it in, or give one for all (--question, or the option 'question')"
         )
-    if not row.get("image"):
+    if not row.get("image") or "\0" in row["image"]:
         raise InputError(f"{place}: no image named; the column 'image' holds its path")
     base = source if source.is_dir() else source.parent
     return Row(place=place, image=base / row.pop("image"), **row)

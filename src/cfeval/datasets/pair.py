@@ -7,7 +7,7 @@ pair's id and the seed, so that half of the pairs go the other way. Every so man
 the image that comes first, encoded again, of which the answer should be the same (the noise floor).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from cfeval.core.errors import InputError
+from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import Image, Mask
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
@@ -93,7 +94,13 @@ class PairSet(Protocol):
 
 
 def file_pairs(
-    path: Path, raws: Iterable[RawPair], seed: int, every: int, shards: int = 1, archive: bool = False
+    path: Path,
+    raws: Iterable[RawPair],
+    seed: int,
+    every: int,
+    shards: int = 1,
+    archive: bool = False,
+    left_out: Callable[[], Sequence[LeftOut]] = tuple,
 ) -> None:
     """File the images of every pair as items; all items of a pair are in one shard, one after the other.
 
@@ -102,13 +109,13 @@ def file_pairs(
         raws: the pairs.
         seed: draws which image of a pair comes first, and which pairs are asked about again.
         every: of one pair in so many, on average, the image that comes first is asked about again.
-        shards, archive: see `cfeval.core.shards.sharded_gallery`.
+        shards, archive, left_out: see `cfeval.core.shards.sharded_gallery`.
 
     Raises:
         InputError: two pairs have the same id, one cannot be filed, or there is none.
     """
     seen: set[str] = set()
-    with sharded_gallery(path, shards, archive) as add:
+    with sharded_gallery(path, shards, archive, left_out) as add:
         for raw in raws:
             if raw.id in seen:
                 raise InputError(f"two pairs have the id '{raw.id}'; ids must differ")

@@ -5,7 +5,8 @@ Frozen sets: a list of ids, each with the SHA-256 of what its sample shows and a
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, TypeVar
@@ -17,6 +18,7 @@ from cfeval.core import images
 from cfeval.core.cli_options import existing
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_text
+from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import Image
 from cfeval.core.jsonl import first_fault
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record
@@ -91,7 +93,13 @@ SamplesFile = Annotated[
 ]
 
 
-def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1, archive: bool = False) -> None:
+def file_samples(
+    path: Path,
+    raws: Iterable[RawSample],
+    shards: int = 1,
+    archive: bool = False,
+    left_out: Callable[[], Sequence[LeftOut]] = tuple,
+) -> None:
     """File every sample and its image; see `cfeval.core.shards.file_with_images`.
 
     Raises:
@@ -99,7 +107,18 @@ def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1, archive
     """
     filed = ((as_record(raw, Sample), raw.image) for raw in raws)
     items = ((sample.id, sample, image, sample.image.path) for sample, image in filed)
-    file_with_images(path, items, shards, archive)
+    file_with_images(path, items, shards, archive, left_out)
+
+
+def left_out_by(source: object) -> Sequence[LeftOut]:
+    """What a dataset, or a set of pairs or questions, did not use when it was last read; most use all or refuse."""
+    return list(getattr(source, "left_out", ()))
+
+
+def name_left_out(others: Iterable[LeftOut]) -> None:
+    """Say on stderr, which is the step's log, what was left out: a line each."""
+    for one in others:
+        print(f"left out: {one.name}: {one.why or one.kind}", file=sys.stderr)
 
 
 def as_record(raw: Raw, kind: type[R]) -> R:

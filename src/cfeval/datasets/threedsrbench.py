@@ -30,13 +30,14 @@ from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
+from cfeval.datasets.outside import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 LETTERS = "ABCD"
 COLUMNS = ("question", *LETTERS, "answer", "category")
 
 
-class Plugin(plugin.Plugin):
+class Plugin(OwnImages):
     """Where the files are."""
 
     path: str = plugin.file()
@@ -105,7 +106,7 @@ class ThreeDSRBench:
         path = Path(str(self.options.images)) / name
         if not path.is_file():
             raise InputError(f"{path}: no such image; set the option 'images' to the folder of COCO's images")
-        return import_image(path)
+        return import_image(self.options.checked(path, [path.parent], f"{self.options.path}, {item}"))
 
 
 def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:

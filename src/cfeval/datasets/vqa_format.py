@@ -18,6 +18,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
+from cfeval.datasets.outside import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 PEOPLE = 10
@@ -60,7 +61,7 @@ class Annotation(NamedTuple):
     kind: str
 
 
-class VqaPlugin(plugin.Plugin):
+class VqaPlugin(OwnImages):
     """Where the released files are; get them from the dataset's own site."""
 
     scorer: ClassVar[Literal["vqa", "okvqa"]]
@@ -103,7 +104,11 @@ class Vqa:
         questions = read_questions(source)
         wanted = chosen(questions.by_id, items, seed, Path(ids) if ids else None, source)
         taken = [questions.by_id[item] for item in wanted]
-        images = [image_path(Path(self.options.images), questions.split, question.image) for question in taken]
+        folder = Path(self.options.images)
+        images = [
+            self.options.checked(image_path(folder, questions.split, question.image), [folder], question.id)
+            for question in taken
+        ]
         known = self._annotations(questions, wanted)
         del questions
         opened = (self._sample(q, image, known.get(q.id)) for q, image in zip(taken, images, strict=True))

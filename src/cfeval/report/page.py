@@ -5,7 +5,7 @@ A page is one static HTML file without external resources, which works from the 
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from cfeval.core.image_folders import reasons
 from cfeval.core.jsonl import read_csv
 from cfeval.core.record import uses
+from cfeval.core.shards import left_out_of, shard_files
 from cfeval.report.colors import GRID, INK, MUTED, PAPER
 from cfeval.report.digits import shortened
 from cfeval.report.from_tables import Drawing
@@ -149,6 +151,7 @@ def page_of(
     gallery: Gallery,
     endings: Mapping[str, tuple[str, ...]],
     progress: Progress | None = None,
+    not_used: Sequence[str] = (),
     **content: object,
 ) -> str:
     """The whole page; the same arguments give the same text.
@@ -162,6 +165,7 @@ def page_of(
         endings: how an item ends for a model: in two words, in a sentence, and the sign (`icons.svg.j2`) where that has
             another name.
         progress: how far the run is; None where it has ended.
+        not_used: what of the sets was left out; see `not_used_of`.
         content: what the template shows beside.
     """
     return rendered(
@@ -172,9 +176,23 @@ def page_of(
         sections=[(section, themed(section.figure, section.rendered.title)) for section in sections],
         gallery=gallery,
         progress=progress,
+        not_used=not_used,
         about=script_json({"views": gallery.views, "endings": endings, "images": gallery.images}),
         **content,
     )
+
+
+def not_used_of(folder: Path, names: Iterable[str], shards: int) -> list[str]:
+    """A line for each set of which something was left out when its items were filed.
+
+    Args:
+        folder: holds a record file, or the shards of one, for each set.
+        names: the sets.
+        shards: into how many files each is cut.
+    """
+    files = {name: shard_files(folder / f"{name}.jsonl", shards) for name in dict.fromkeys(names)}
+    left_out = {name: reasons(left_out_of(of)) for name, of in files.items()}
+    return [f"Not used of {name}: {why}." for name, why in left_out.items() if why]
 
 
 def themed(svg: str, title_: str) -> Markup:

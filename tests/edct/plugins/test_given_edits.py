@@ -129,7 +129,7 @@ def test_the_images_are_files_that_the_results_depend_on(tmp_path: Path) -> None
     [
         ({"instruction": ""}, "row 1: 'instruction' is missing; item, instruction, .* must be filled"),
         ({"item": " "}, "row 1: 'item' is missing"),
-        ({"image": "../secret.png"}, "row 1: the path '../secret.png' leads out of the set's folder"),
+        ({"image": "../secret.png"}, "row 1: .*secret.png' leads out of"),
         ({"image": "lost.png"}, "row 1: no image 'lost.png' in"),
         ({"image": ""}, "row 1: 'image' is missing"),
         ({"mask": "lost.png"}, "row 1: no image 'lost.png' in"),

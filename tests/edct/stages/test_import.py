@@ -64,7 +64,7 @@ GOOD = {"image": "c.jpg", "question": "What?"}
     [
         (['{"image": "c.jpg", "question": "What?"}', "{"], "line 2: not JSON"),
         (["[]"], "line 1: an object with the keys"),
-        ([json.dumps(GOOD | {"id": "x"})] * 2, "two items have the id 'x'"),
+        ([json.dumps(GOOD | {"id": "x"})] * 2, "line 2: id 'x' stands at .*line 1 already"),
         ([json.dumps(GOOD | {"id": "../x"})], "line 1: id '../x' cannot be a file name"),
         ([json.dumps(GOOD | {"id": "a/b"})], "cannot be a file name"),
         ([json.dumps(GOOD | {"id": "a\0b"})], "cannot be a file name"),
@@ -75,11 +75,15 @@ GOOD = {"image": "c.jpg", "question": "What?"}
         ([json.dumps(GOOD | {"question": " "})], "line 1: the question is empty"),
         ([json.dumps({"image": "c.jpg"})], "line 1: the question is empty"),
         ([json.dumps({"question": "What?"})], "line 1: no image named"),
-        ([json.dumps(GOOD | {"image": "none.png"})], "no such image file"),
+        (
+            [json.dumps(GOOD | {"image": "none.png"})],
+            "no image can be used: 0 rows, 1 unreadable: none.png .no such file",
+        ),
         ([json.dumps(GOOD | {"image": "x\0.png"})], "line 1"),
-        ([json.dumps(GOOD | {"image": "."})], "is a folder"),
+        ([json.dumps(GOOD | {"image": "."})], "no image can be used: .*a folder"),
         ([json.dumps(GOOD | {"anser": "x"})], "unknown column 'anser'"),
-        ([json.dumps(GOOD), json.dumps(GOOD | {"image": "empty.png"})], "line 2: .*the file is empty"),
+        ([json.dumps(GOOD | {"image": "empty.png"})], "no image can be used: .*empty.png .the file is empty"),
+        ([json.dumps(GOOD | {"image": "../x.png"})], "line 1: .*leads out of"),
         ([], "no item to file"),
     ],
 )

@@ -21,7 +21,7 @@ from cfeval.cvqa.tables import TABLES
 from cfeval.report.bars import change_bar
 from cfeval.report.digits import two
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, Section, gallery_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, Section, gallery_of, not_used_of, page_of, sections_of
 
 ALPHA = 0.05
 """An adjusted p-value below it says that accuracy differs."""
@@ -81,6 +81,7 @@ def write(
         gallery_of(shown, images.links),
         ENDINGS,
         progress,
+        not_used_of(results / "questions", sets_of(of), asked.shards),
         kicker=_kicker(of, rows),
         finding=finding(rows),
         caveat=caveat if built_in else "",

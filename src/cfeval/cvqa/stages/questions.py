@@ -12,7 +12,7 @@ from cfeval.core.shards import file_with_images, whole_or_shards_of_all
 from cfeval.cvqa.csv_format import CvqaRow, write_questions
 from cfeval.cvqa.files import name_unusable
 from cfeval.cvqa.records import QuestionPair
-from cfeval.datasets.sample import as_record
+from cfeval.datasets.sample import as_record, left_out_by
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     source = build("question_sets", set_, "--set")
     filed = ((as_record(raw, QuestionPair), raw.image) for raw in source.pairs(items, seed))
     items_ = ((pair.id, pair, image, pair.image.path) for pair, image in filed)
-    file_with_images(out, items_, shards, archive)
+    file_with_images(out, items_, shards, archive, lambda: left_out_by(source))
     name_unusable(source.skipped)
 
 

@@ -55,7 +55,7 @@ class Plugin(TablePlugin):
     def build(self) -> PairSet:
         """The set."""
         if Path(self.path).is_dir():
-            return TableSet(self, lambda _: _openers(_folder(Path(self.path))))
+            return TableSet(self, lambda _: _openers(_folder(Path(self.path), self.allow_outside)))
         return TableSet(self, _openers)
 
     def dependencies(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Plugin(TablePlugin):
 
     def _images(self) -> Iterator[str]:
         try:
-            for place, row in rows_of(Path(self.path), self.folders()):
+            for place, row in rows_of(Path(self.path), self.folders(), self.allow_outside):
                 cells = (row.get(name) for name in ("before", "after", "mask"))
                 yield from (str(found_file(place, cell)) for cell in cells if isinstance(cell, str) and cell)
         except InputError:
@@ -83,7 +83,7 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
     return found
 
 
-def _folder(source: Path) -> Iterator[tuple[Place, Row]]:
+def _folder(source: Path, allow_outside: bool) -> Iterator[tuple[Place, Row]]:
     files = sorted(source.glob("*.json"))
     if not files:
         raise InputError(f"{source}: no pairs in this folder; each has ID.json, ID.before.png and ID.after.png")
@@ -95,7 +95,7 @@ def _folder(source: Path) -> Iterator[tuple[Place, Row]]:
         if not isinstance(row, dict):
             raise InputError(f"{file}: an object with the keys {', '.join(COLUMNS[3:])} is needed")
         images = {side: f"{file.stem}.{side}.png" for side in ("before", "after")}
-        yield Place(str(file), (source,)), {"id": file.stem} | images | row
+        yield Place(str(file), (source,), allow_outside=allow_outside), {"id": file.stem} | images | row
 
 
 def _pair(place: Place, row: Row, item: str) -> RawPair:

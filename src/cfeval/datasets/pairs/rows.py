@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,9 +24,11 @@ from PIL import UnidentifiedImageError
 from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.extras import require
+from cfeval.core.image_folders import LeftOut, inside, not_a_file, reasons
 from cfeval.core.images import Image, Mask, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.sampling import chosen
+from cfeval.datasets.outside import OwnImages
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.captions import differ
 
@@ -44,9 +47,11 @@ class Place:
     folders: tuple[Path, ...]
     source: str = ""
     """The name of the file that has the row."""
+    allow_outside: bool = False
+    """Whether images may lie outside these folders."""
 
 
-class TablePlugin(plugin.Plugin):
+class TablePlugin(OwnImages):
     """Where the published table is."""
 
     path: str
@@ -55,6 +60,8 @@ class TablePlugin(plugin.Plugin):
     """The folder of images, where the table has only their paths."""
     ids: str | None = plugin.file(None)
     """A list of pair ids: exactly those, in that order. Without it the seed draws."""
+    strict: bool = False
+    """Whether an image that cannot be read ends the study; else its pair is left out, and said."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The table or its folder, the folder of images, the list of ids."""
@@ -71,6 +78,8 @@ class TablePlugin(plugin.Plugin):
 class TableSet:
     """Reads the rows once; opens the images of the pairs that are taken.
 
+    `left_out` is what the last call of `pairs` did not use.
+
     Args:
         options: where the table is.
         pairs: makes the openers of the pairs of the table by id: each opens its images when it is called. None where
@@ -82,22 +91,42 @@ class TableSet:
     ) -> None:
         self.options = options
         self._pairs = pairs
+        self.left_out: list[LeftOut] = []
 
     def pairs(self, items: int, seed: int) -> Iterator[RawPair]:
-        """At most `items` pairs: the listed ones in their order, else a draw by seed.
+        """At most `items` pairs: the listed ones in their order, else a draw by seed among those that can be read.
 
         Raises:
-            InputError: one line: the table cannot be read or lacks a column, or an image is missing.
+            InputError: one line: the table cannot be read or lacks a column; no pair can be used; or one cannot that is
+                listed or, with `strict`, any.
         """
         source, ids = Path(self.options.path), self.options.ids
-        made = self._pairs(rows_of(source, self.options.folders()))
+        made = self._pairs(rows_of(source, self.options.folders(), self.options.allow_outside))
         known = {item: opener for item, opener in made.items() if opener is not None}
         if lost := len(made) - len(known):
             print(f"{source}: left out {lost} of {len(made)} pairs: nothing says what was changed", file=sys.stderr)
         if not known:
             raise InputError(f"{source}: holds no pair")
-        for item in chosen(known, items, seed, Path(ids) if ids else None, source):
-            yield known[item](item)
+        self.left_out, given = [], 0
+        wanted = chosen(known, items if ids else len(known), seed, Path(ids) if ids else None, source)
+        for item in wanted:
+            if given == items:
+                return
+            try:
+                pair = known[item](item)
+            except UnreadableImageError as error:
+                if ids or self.options.strict:
+                    raise
+                self.left_out.append(LeftOut(item, "unreadable", str(error).removeprefix(f"{source}, ")))
+                continue
+            given += 1
+            yield pair
+        if not given:
+            raise InputError(f"{source}: no pair can be used: {reasons(self.left_out)}")
+
+
+class UnreadableImageError(InputError):
+    """An image of a row is missing or no image: its pair is left out, unless that is not allowed."""
 
 
 Opener = Callable[[str], RawPair]
@@ -139,8 +168,8 @@ def safe(text: object) -> str:
     return (_UNSAFE.sub("-", str(text)).strip("-_") or "pair")[:LONGEST]
 
 
-def rows_of(source: Path, folders: tuple[Path, ...]) -> Iterator[tuple[Place, Row]]:
-    """The rows of a table, each with its place.
+def rows_of(source: Path, folders: tuple[Path, ...], allow_outside: bool = False) -> Iterator[tuple[Place, Row]]:
+    """The rows of a table, each with its place; see `Place` for the arguments.
 
     Raises:
         InputError: one line: there is no such table, or it cannot be read.
@@ -150,7 +179,7 @@ def rows_of(source: Path, folders: tuple[Path, ...]) -> Iterator[tuple[Place, Ro
         if not files:
             raise InputError(f"{source}: no .parquet or .arrow file in this folder; name the table, or its folder")
         for file in files:
-            yield from rows_of(file, folders)
+            yield from rows_of(file, folders, allow_outside)
         return
     readers = {".csv": _csv, ".jsonl": _jsonl, ".json": _json, ".parquet": _binary, ".arrow": _binary}
     if not source.is_file():
@@ -160,7 +189,7 @@ def rows_of(source: Path, folders: tuple[Path, ...]) -> Iterator[tuple[Place, Ro
     for number, row in enumerate(readers[source.suffix.lower()](source), start=1):
         if not isinstance(row, dict):
             raise InputError(f"{source}, row {number}: an object is needed, but got {row!r:.40}")
-        yield Place(f"{source}, row {number}", folders, source.name), row
+        yield Place(f"{source}, row {number}", folders, source.name, allow_outside), row
 
 
 def _csv(source: Path) -> Iterator[Row]:
@@ -276,31 +305,45 @@ def image(place: Place, row: Row, column: str) -> Image:
     """The image of a cell.
 
     Raises:
-        InputError: there is none, or it is no image.
+        UnreadableImageError: it is missing or no image.
+        InputError: the cell names none.
     """
     value = cell(row, column)
     if isinstance(value, Mapping) and value.get("bytes"):
-        return import_encoded(value["bytes"], f"{place.text}, {column}")
+        with _as_unreadable(place):
+            return import_encoded(value["bytes"], f"{place.text}, {column}")
     if isinstance(value, Mapping):
         value = value.get("path")
     if not isinstance(value, str) or not value:
         raise InputError(f"{place.text}: {column} holds no image and no path of one")
-    return import_image(found_file(place, value))
+    path = found_file(place, value)
+    with _as_unreadable(place):
+        return import_image(path)
+
+
+@contextmanager
+def _as_unreadable(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        raise UnreadableImageError(f"{place.text}: {str(error).removeprefix(f'{place.text}, ')}") from None
 
 
 def found_file(place: Place, name: str) -> Path:
     """An image file by the path that a table gives it, in the first of the place's folders that has it.
 
     Raises:
-        InputError: none has it, or the path leads out of them.
+        UnreadableImageError: none has it.
+        InputError: the path leads out of them and may not.
     """
-    relative = Path(name)
-    if relative.is_absolute() or ".." in relative.parts:
-        raise InputError(f"{place.text}: the path {name!r:.60} leads out of the set's folder")
     for folder in place.folders:
-        if (folder / relative).is_file():
-            return folder / relative
-    raise InputError(f"{place.text}: no image {name!r:.60} in {' or '.join(map(str, place.folders))}; set 'images'")
+        if not place.allow_outside:
+            inside(folder / name, place.folders, place.text)
+        if not not_a_file(folder / name):
+            return folder / name
+    raise UnreadableImageError(
+        f"{place.text}: no image {name!r:.60} in {' or '.join(map(str, place.folders))}; set 'images'"
+    )
 
 
 def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:

@@ -6,6 +6,7 @@ import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
 from cfeval.datasets.pair import file_pairs
+from cfeval.datasets.sample import left_out_by, name_left_out
 
 
 def run(
@@ -20,4 +21,6 @@ def run(
     archive: Archive = False,
 ) -> None:
     """File the images of given pairs as items, cut into shards by a hash of the pair's id."""
-    file_pairs(out, build("pair_sets", pair_set, "--pair-set").pairs(items, seed), seed, every, shards, archive)
+    source = build("pair_sets", pair_set, "--pair-set")
+    file_pairs(out, source.pairs(items, seed), seed, every, shards, archive, lambda: left_out_by(source))
+    name_left_out(left_out_by(source))

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
+from cfeval.datasets.outside import OwnImages
 from cfeval.datasets.pairs.rows import Place, Row, found_file, rows_of, text
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
 FORMATS = (".csv", ".jsonl")
 
 
-class EditTable(plugin.Plugin):
+class EditTable(OwnImages):
     """Where the edits are."""
 
     path: str = plugin.file(min_length=1)
@@ -37,7 +38,8 @@ class EditTable(plugin.Plugin):
             InputError: one line: the table cannot be read, a cell that is needed is empty, a column is unknown, or an
                 item has the same instruction twice.
         """
-        return given_edits(Path(self.path), Path(self.images or Path(self.path).parent), needed)
+        images = Path(self.images or Path(self.path).parent)
+        return given_edits(Path(self.path), images, needed, self.allow_outside)
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,15 @@ def has(edit: GivenEdit, column: str) -> bool:
     return bool(_cell(edit.row, column))
 
 
-def given_edits(table: Path, images: Path, needed: tuple[str, ...]) -> dict[str, list[GivenEdit]]:
+def given_edits(
+    table: Path, images: Path, needed: tuple[str, ...], allow_outside: bool = False
+) -> dict[str, list[GivenEdit]]:
     """See `EditTable.found`; `images` is the folder of the images."""
     if table.suffix.lower() not in FORMATS:
         raise InputError(f"{table}: a table of edits is a {' or '.join(FORMATS)} file")
     found: dict[str, list[GivenEdit]] = {}
     try:
-        for place, row in rows_of(table, (images,)):
+        for place, row in rows_of(table, (images,), allow_outside):
             _refuse_unfit(place, row, ("item", "instruction", *needed))
             concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
             edit = GivenEdit(concept, instruction, negative, row, place)

@@ -30,7 +30,7 @@ from cfeval.edct.tables import TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.digits import two
 from cfeval.report.images import Images
-from cfeval.report.page import Gallery, Item, Progress, Section, gallery_of, page_of, sections_of
+from cfeval.report.page import Gallery, Item, Progress, Section, gallery_of, not_used_of, page_of, sections_of
 
 _BAR = 180
 
@@ -44,6 +44,7 @@ def page(
     total: CallsTotal | None,
     edits: Sequence[CostLine] = (),
     progress: Progress | None = None,
+    not_used: Sequence[str] = (),
 ) -> str:
     """The whole page; the same arguments give the same text.
 
@@ -56,6 +57,7 @@ def page(
         total: what the calls came to; None where nobody says.
         edits: what a verified edit cost, by editor.
         progress: how far the run is; None where it has ended.
+        not_used: what of the datasets was left out.
     """
     test_models = list(dict.fromkeys(line.model for line in of if getattr(line.row, "test_world", 0)))
     return page_of(
@@ -66,6 +68,7 @@ def page(
         gallery,
         ENDINGS,
         progress,
+        not_used,
         finding=finding(of) if of else "",
         kicker=_kicker(of, total),
         lines=[(line, _bar(line), _cells(line)) for line in of],
@@ -169,7 +172,9 @@ def _page(
     times = Path(asked.edit_times) if asked.edit_times else None
     uses(*[times] if times else ())
     edits = cost_lines(study, calls, times, asked.usd_per_gpu_hour)
-    return page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None, edits, progress)
+    total = calls_total(calls) if calls else None
+    not_used = not_used_of(results / "items", (one.dataset for one in asked.conditions), asked.shards)
+    return page(sections, of, panel, cards, gallery, total, edits, progress, not_used)
 
 
 def _gallery(study: Study, folder: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:

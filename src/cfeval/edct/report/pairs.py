@@ -17,7 +17,7 @@ from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.columns import limits
 from cfeval.report.digits import percent, two
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, Section, gallery_of, page_of
+from cfeval.report.page import Progress, Row, Section, gallery_of, not_used_of, page_of
 from cfeval.report.tables import varying
 
 _BAR = 220.0
@@ -79,6 +79,7 @@ def pairs_page(
         gallery_of(shown, images.links),
         ENDINGS,
         progress,
+        not_used_of(results / "pair_items", (one.pair_set for one in asked.pairs), asked.shards),
         kicker=_kicker(rows, calls_total(calls) if calls else None),
         finding=finding(rows),
         caveat=_caveat(rows),

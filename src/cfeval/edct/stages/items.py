@@ -7,8 +7,8 @@ import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
 from cfeval.core.jsonl import read_jsonl
-from cfeval.datasets.files import read_own
-from cfeval.datasets.sample import Sample, file_samples
+from cfeval.datasets.files import Files, Plugin
+from cfeval.datasets.sample import Sample, file_samples, left_out_by, name_left_out
 
 
 def run(
@@ -20,7 +20,9 @@ def run(
     archive: Archive = False,
 ) -> None:
     """Draw the samples of a dataset and file them, cut into shards by a hash of the id."""
-    file_samples(Path(out), build("datasets", dataset, "--dataset").samples(items, seed), shards, archive)
+    source = build("datasets", dataset, "--dataset")
+    file_samples(Path(out), source.samples(items, seed), shards, archive, lambda: left_out_by(source))
+    name_left_out(left_out_by(source))
 
 
 def run_import(
@@ -28,13 +30,23 @@ def run_import(
     out: Out,
     question: Annotated[str, typer.Option(help="The question for every image that brings none.")] = "",
     archive: Archive = False,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Also the images in subfolders.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse an image that cannot be read.")] = False,
+    allow_outside: Annotated[
+        bool, typer.Option("--allow-outside", help="Also images outside the folder, which rows or links name.")
+    ] = False,
 ) -> None:
     """File own images and questions as samples, from a CSV or JSONL file or a folder of images.
 
     Columns: image (path relative to the file), question; optional id, reference, kind. Images become RGB PNGs named by
-    their content, turned as EXIF says; at most 50 million pixels. All rows are taken, or none.
+    their content, turned as EXIF says; at most 50 million pixels. Images that cannot be read are listed and left out.
     """
-    file_samples(out, read_own(source, question), archive=archive)
+    options = Plugin(
+        path=str(source), question=question, recursive=recursive, strict=strict, allow_outside=allow_outside
+    )
+    own = Files(options)
+    file_samples(out, own.every(), archive=archive, left_out=lambda: own.left_out)
+    name_left_out(own.left_out)
     filed = list(read_jsonl(out, Sample))
     images = len({sample.image.sha256 for sample in filed})
     print(

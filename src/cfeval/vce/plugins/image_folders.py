@@ -9,10 +9,10 @@ from pathlib import Path
 import PIL.Image
 
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.image_folders import SUFFIXES, LeftOut, short_fault
 from cfeval.core.images import Image, import_image
 from cfeval.vce.interfaces import LabelledImage
 
-SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"}
 _COLOUR = {"RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV"}
 """What Pillow calls images with colour."""
 _DEEP = ("I", "F")
@@ -50,8 +50,9 @@ def first_of_each(
     where: object,
     square: Callable[[Image, Path], Image],
     gray: bool,
+    left_out: list[LeftOut] | None = None,
 ) -> Iterator[LabelledImage]:
-    """The first `count` images of each label, label by label.
+    """The first `count` images of each label that can be used, label by label.
 
     Args:
         files: the files of every class.
@@ -60,9 +61,11 @@ def first_of_each(
         where: what an error about the whole set names.
         square: makes the image that is given out.
         gray: whether images without colour are taken.
+        left_out: takes in images that cannot be used, in the place of which the next ones are taken; None: they are
+            refused.
 
     Raises:
-        InputError: too few images of a class, or one that cannot be used.
+        InputError: too few images of a class, or one that cannot be used and may not be left out.
     """
     ids = ids_of(files)
     for label in labels:
@@ -71,8 +74,24 @@ def first_of_each(
             raise InputError(
                 f"{where}: {len(files[label])} images of class '{label}', and {count} are asked for; ask for fewer"
             )
-        for path in files[label][:count]:
-            yield LabelledImage(ids[path], label, square(opened(path, gray), path))
+        given, why = 0, ""
+        for path in files[label]:
+            if given == count:
+                break
+            try:
+                image = square(opened(path, gray), path)
+            except InputError as error:
+                if left_out is None:
+                    raise
+                why = why or f"; {error}"
+                left_out.append(LeftOut(f"{path.parent.name}/{path.name}", "unusable", short_fault(str(error), path)))
+                continue
+            given += 1
+            yield LabelledImage(ids[path], label, image)
+        if given < count:
+            raise InputError(
+                f"{where}: {given} images of class '{label}' can be used, and {count} are asked for; ask for fewer{why}"
+            )
 
 
 def opened(path: Path, gray: bool) -> Image:

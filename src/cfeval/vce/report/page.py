@@ -16,7 +16,7 @@ from cfeval.core.told import StudyFile, read_told
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, gallery_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, gallery_of, not_used_of, page_of, sections_of
 from cfeval.report.tables import p_cell
 from cfeval.vce.asked import Conditions
 from cfeval.vce.figures import FIGURES
@@ -83,6 +83,7 @@ def write(
         gallery_of(shown, images.links),
         ENDINGS,
         progress,
+        not_used_of(results / "images", (one.image_set for one in asked.conditions), asked.shards),
         kicker=" · ".join(
             (
                 "Visual counterfactual explanations",

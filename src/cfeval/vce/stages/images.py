@@ -8,6 +8,7 @@ import typer
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
 from cfeval.core.images import Image
 from cfeval.core.shards import file_with_images
+from cfeval.datasets.sample import left_out_by, name_left_out
 from cfeval.vce.interfaces import ImageSet
 from cfeval.vce.records import SourceImage
 
@@ -44,6 +45,8 @@ def run(
     archive: Archive = False,
 ) -> None:
     """File the images that counterfactuals are to be made of: some of every source class."""
-    found = images(build("image_sets", image_set, "--image-set"), label, count, size, seed)
+    source = build("image_sets", image_set, "--image-set")
+    found = images(source, label, count, size, seed)
     items = ((record.id, record, image, record.image.path) for record, image in found)
-    file_with_images(out, items, shards, archive)
+    file_with_images(out, items, shards, archive, lambda: left_out_by(source))
+    name_left_out(left_out_by(source))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import drawn
@@ -16,6 +17,7 @@ from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaRow, read_questions
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.records import PairType, form_of
+from cfeval.datasets.outside import OwnImages
 
 _COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -23,7 +25,7 @@ _LONGEST = 80
 """Characters of an image's name that an id takes at most."""
 
 
-class Plugin(plugin.Plugin):
+class Plugin(OwnImages):
     """Where the files are, and which rows are taken."""
 
     questions: str = plugin.file()
@@ -92,6 +94,11 @@ class CsvQuestions:
         """One line for each malformed row, then for each row without an image that can be read."""
         return (*self.faults, *self._missing)
 
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """The same, as the record of the set keeps it."""
+        return [LeftOut(line, "unusable") for line in self.skipped]
+
     def _wanted(self) -> Iterator[CvqaRow]:
         wanted = self.options.types
         return (row for row in self._file if not wanted or row.type in wanted)
@@ -155,7 +162,8 @@ class CsvQuestions:
         folder = Path(self.options.images)
         coco = _COCO.fullmatch(row.img_path)
         places = (folder, folder / coco["split"]) if coco else (folder,)
-        return next((place / row.img_path for place in places if (place / row.img_path).is_file()), None)
+        found = next((place / row.img_path for place in places if (place / row.img_path).is_file()), None)
+        return found and self.options.checked(found, [folder], f"{self.options.questions}, line {row.line}")
 
     def _taken(self, items: int | None, seed: int) -> dict[int, Path]:
         """The images of at most `items` drawn rows, by the rows' numbers; missing images are noted."""

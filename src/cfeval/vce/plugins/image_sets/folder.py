@@ -12,6 +12,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.csv_files import read_pairs
 from cfeval.core.errors import InputError
+from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
@@ -29,9 +30,11 @@ class Plugin(plugin.Plugin):
     share: float = Field(1.0, gt=0, le=1)
     """The square that is cut out of the middle, as a share of the shorter side."""
     gray: bool = False
-    """Whether images without colour are taken; else one is an error."""
+    """Whether images without colour are taken; else one is left out."""
     enlarge: bool = False
-    """Whether images with too few pixels are taken; else one is an error."""
+    """Whether images with too few pixels are taken; else one is left out."""
+    strict: bool = False
+    """Whether an image that cannot be used ends the study; else the next one is taken, and that is said."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The folder: the images, and the names of the classes where they are given."""
@@ -61,11 +64,12 @@ class Folder:
         self.options = options
         self.files = _files_of(Path(options.path))
         self.classes = tuple(self.files)
+        self.left_out: list[LeftOut] = []
 
     def images(self, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[LabelledImage]:
         """See `ImageSet.images`; the seed draws nothing."""
         del seed
-        options = self.options
+        options, self.left_out = self.options, []
         return first_of_each(
             self.files,
             labels,
@@ -73,6 +77,7 @@ class Folder:
             options.path,
             lambda image, path: center_crop(image, size, options.share, path, options.enlarge),
             options.gray,
+            None if options.strict else self.left_out,
         )
 
 
