@@ -109,6 +109,17 @@ def test_a_study_is_loaded_by_its_folder(tmp_path: Path, monkeypatch: pytest.Mon
         cfeval.load(tmp_path / "my studdy")
 
 
+def test_what_is_there_is_listed_without_pandas_and_a_frame_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cvqa").mkdir()
+    monkeypatch.setattr("cfeval.core.extras.find_spec", lambda _: None)
+    results = cfeval.load(tmp_path)
+    assert "cvqa" in repr(results)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'cfeval\[frames\]'"):
+        results.columns("cvqa items")
+
+
 def test_of_several_runs_one_is_to_be_named(tmp_path: Path) -> None:
     for name in ("a", "b c"):
         (tmp_path / "results" / name / "edct").mkdir(parents=True)

@@ -1,6 +1,6 @@
 """A study's results as pandas frames: tables, items and calls, with columns as their records declare them.
 
-pandas is imported when the first frame is made.
+pandas (the extra `frames`) is imported when the first frame is made.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -154,6 +154,7 @@ class Results:
 
     def columns(self, what: str) -> "DataFrame":
         """The columns of a table, of `items`, `vce items`, `cvqa items` or `calls`: dtype and meaning of each."""
+        require("pandas")
         from pandas import DataFrame
 
         kinds = _kinds()
@@ -172,9 +173,7 @@ def load(folder: str | Path = ".") -> Results:
 
     Raises:
         InputError: there is no such folder, or it holds no results yet.
-        ModuleNotFoundError: pandas is not installed; the extra `frames` has it.
     """
-    require("pandas")
     return Results(folder)
 
 
@@ -232,6 +231,7 @@ def _kinds() -> dict[str, type[Record]]:
 
 
 def _table(kind: type[Record], file: Path) -> "DataFrame":
+    require("pandas")
     from pandas import read_csv
 
     dtypes = {name: dtype_of(kind, name) for name in kind.model_fields}
@@ -241,6 +241,7 @@ def _table(kind: type[Record], file: Path) -> "DataFrame":
 
 def _frame(kind: type[BaseModel], rows: Iterable[Mapping[str, Any]]) -> "DataFrame":
     """A frame of records; a mapping becomes a column for each of its keys, as `distances.d1`."""
+    require("pandas")
     from pandas import DataFrame, Series
 
     mappings = [name for name in kind.model_fields if get_origin(kind.model_fields[name].annotation) is dict]

@@ -93,11 +93,11 @@ class Person:
         assert reply.status == 0, f"$ {command}\n{reply.text}"
         return reply
 
-    def pastes(self, reply: Reply, wanted: str) -> Reply:
-        """Paste the first offered command that contains some words; it must end well."""
+    def pastes(self, reply: Reply, wanted: str, more: str = "") -> Reply:
+        """Paste the first offered command that contains some words, and type on; it must end well."""
         fitting = [command for command in reply.offered if wanted in command]
         assert fitting, f"nothing with '{wanted}' can be pasted from:\n{reply.text}"
-        return self.does(fitting[0])
+        return self.does(f"{fitting[0]}{more}")
 
     def answers(self, command: str, questions: Sequence[tuple[str, str]]) -> Reply:
         """Type a command at a terminal of 100 columns, and answer what it asks: a pattern and an answer each."""
@@ -138,4 +138,5 @@ class Person:
 def hang_up(process: "subprocess.Popen[str]") -> str:
     """Close the terminal of a command: all of its processes get SIGHUP; what it printed."""
     os.killpg(process.pid, signal.SIGHUP)
-    return process.communicate(timeout=SECONDS)[0]
+    with process:
+        return process.communicate(timeout=SECONDS)[0]

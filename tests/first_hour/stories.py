@@ -48,3 +48,12 @@ def gateway(models: Mapping[str, Plays] | None = None, **settings: object) -> It
 def page(person: Person, name: str = "mine") -> str:
     """The report of a study, as text."""
     return (person.folder / f"{name}/results/{name}/edct/report/index.html").read_text(encoding="utf-8")
+
+
+def goes_by(person: Person, server: Loopback, name: str = "mine") -> None:
+    """Let models at OpenRouter be asked through a gateway, as the guide has it: by address and key variable."""
+    file = person.folder / name / "params.yaml"
+    at = f"base_url: {server.openrouter}, key_env: OPENROUTER_API_KEY"
+    text = file.read_text(encoding="utf-8").replace("provider: openrouter,", f"provider: openrouter, {at},")
+    text = text.replace("plugin: openrouter_image,", f"plugin: openrouter_image, {at},")
+    file.write_text(text, encoding="utf-8")

@@ -11,8 +11,10 @@ from tests.loopback.site import Loopback
 QUESTION = 'cfeval init mine --images photos --question "What is it?" --model '
 
 
-def test_a_real_model_that_reads_texts_alone_is_refused_before_the_study(person: Person, llama: str) -> None:
-    person.does(f"{QUESTION}llama-cpp/smollm2@{llama}")
+def test_a_real_model_that_reads_texts_alone_is_refused_before_the_study(
+    person: Person, provider: Loopback, llama: str
+) -> None:
+    person.does(f"{QUESTION}llama-cpp/smollm2@{llama} --editor other/painter@{provider.openai}")
     for command in ("cfeval doctor mine", "cfeval run mine --yes"):
         said = person.types(command)
         assert said.status == 2

@@ -1,12 +1,11 @@
 """Runs that fail, are slow, are stopped, or have nothing more to ask."""
 
 import json
-import re
 import time
 from pathlib import Path
 
 from tests.first_hour.person import Person, hang_up
-from tests.first_hour.stories import KEY, any_role, gateway, makes_a_study, page
+from tests.first_hour.stories import KEY, any_role, gateway, goes_by, makes_a_study, page
 from tests.loopback.conversation import Conversation
 from tests.loopback.site import Loopback
 
@@ -20,7 +19,8 @@ def test_missing_items_are_explained_with_an_example_and_a_remedy(person: Person
 
     with gateway({"pro": muddled}) as server:
         person = person.with_(OPENROUTER_API_KEY=KEY)
-        person.does(f"{INIT} --base-url {server.openrouter}")
+        person.does(INIT)
+        goes_by(person, server)
         ran = person.types("cfeval run mine --yes --no-probe")  # which would have found the judge out
     end = "\n".join(ran.text.splitlines()[-12:])
     assert "6" in end
@@ -75,19 +75,16 @@ def test_a_closed_terminal_loses_no_call_in_flight(person: Person, provider: Loo
 def test_a_page_is_there_while_the_run_is_on(person: Person, provider: Loopback) -> None:
     makes_a_study(person, provider)
     provider.latency = 0.5
-    running = person.starts("cfeval run mine --yes")
-    live, until = None, time.monotonic() + 90
-    while time.monotonic() < until and running.poll() is None:
-        time.sleep(2)
-        shown = person.types("cfeval report mine --live")
-        paths = [Path(word) for word in re.findall(r"\S+\.html", shown.out)]
-        if shown.status == 0 and paths:
-            live = (person.folder / paths[0]).read_text(encoding="utf-8")
-            break
-    provider.latency = 0.0
-    running.communicate(timeout=300)
+    with person.starts("cfeval run mine --yes") as running:
+        while not list((person.folder / "mine").rglob("baselines/**/*.jsonl")) and running.poll() is None:
+            time.sleep(0.5)
+        with person.starts("cfeval report mine --live") as following:
+            assert following.stdout is not None
+            live = (person.folder / following.stdout.readline().strip()).read_text(encoding="utf-8")
+            provider.latency = 0.0
+            assert running.communicate(timeout=300)[0]
+            assert "report: mine/results/mine/edct/report/index.html" in following.communicate(timeout=60)[0]
     assert running.returncode == 0
-    assert live is not None
     assert "nfinished" in live
     assert "nfinished" not in page(person)
     person.does("cfeval verify mine")

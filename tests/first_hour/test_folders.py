@@ -28,7 +28,7 @@ def test_a_finished_study_is_looked_at_from_outside(person: Person, provider: Lo
 
 def test_printed_commands_can_be_pasted_whatever_the_name(person: Person, provider: Loopback) -> None:
     said = makes_a_study(person, provider, name="my photo's study")
-    assert person.pastes(said, "cfeval run").status in (0, 2)
+    assert "6 of 6 scored" in person.pastes(said, "cfeval run", " --yes").text
 
 
 def test_a_mistyped_folder_is_put_right(person: Person, provider: Loopback) -> None:
@@ -37,7 +37,7 @@ def test_a_mistyped_folder_is_put_right(person: Person, provider: Loopback) -> N
     assert "cfeval init" in person.types("cfeval run elsewhere --yes").one_line()
 
 
-@pytest.mark.parametrize("value", ["1:30", "no", "on", "010", "1_000"])
+@pytest.mark.parametrize("value", ["1:30", "no", "on", "010", "0o10"])
 def test_a_value_that_two_readers_would_read_differently_is_refused(
     person: Person, provider: Loopback, value: str
 ) -> None:

@@ -1,7 +1,7 @@
 """A key in `.env`, files of one's own beside it, and one item through the whole study."""
 
 from tests.first_hour.person import Person
-from tests.first_hour.stories import KEY, gateway, makes_a_study, page
+from tests.first_hour.stories import KEY, gateway, goes_by, makes_a_study, page
 from tests.loopback.site import Loopback
 
 INIT = (
@@ -11,11 +11,12 @@ INIT = (
 
 def test_a_key_in_env_and_files_of_ones_own_stop_nothing(person: Person) -> None:
     with gateway() as server:
-        said = person.does(f"{INIT} --base-url {server.openrouter}")
+        said = person.does(INIT)
         assert "OPENROUTER_API_KEY" in said.text
         assert "OPENROUTER_API_KEY" in person.types("cfeval run mine --yes").text
         person.does("cp mine/.env.example mine/.env")
         person.does(f"sed -i 's/^OPENROUTER_API_KEY=.*/OPENROUTER_API_KEY={KEY}/' mine/.env")
+        goes_by(person, server)
         person.does("echo 'ask Kim about the licence' > mine/notes.txt; cp photos/IMG_0000.jpg mine/draft.jpg")
         ran = person.does("cfeval run mine --yes")
         assert "6 of 6 scored" in ran.text

@@ -47,7 +47,7 @@ def test_a_closed_terminal_loses_no_call_in_flight(
     server: Loopback, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    run = [sys.executable, "-m", "cfeval.cli", "run", "mine", "--yes"]
+    run = [sys.executable, "-m", "cfeval.cli", "run", "mine", "--yes", "--no-probe"]
     server.held = lambda _: True
     shell = pexpect.spawn("bash", ["-c", f"{' '.join(run)}; true"], timeout=SECONDS)
     until(lambda: sum(request.kind == Kind.CHAT for request in server.log) == PHOTOS)

@@ -209,6 +209,23 @@ def test_a_slow_model_is_called_slow_with_how_long_the_study_takes(
         assert len(server.posts) == 2, "a person waits: it is not sent again"
 
 
+def test_a_server_that_cfeval_starts_with_the_first_request_is_waited_for(
+    cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waits = iter([1.0])
+
+    def starting(path: str, body: dict[str, Any]) -> Answer:
+        time.sleep(next(waits, 0))
+        return says("Red.")(path, body)
+
+    with serving(models("mine", owned_by="cfeval"), starting) as server:
+        status, out, err = cfeval("doctor", study(tmp_path, f"{server.url}/v1", timeout=0.5))
+        assert status == 0, out + err
+        assert "edct.vlms.m: mine takes images, " in out
+        assert len(server.posts) == 2
+
+
 def test_a_model_that_calls_red_blue_may_not_see(cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with serving(models("mine"), says("Blue.")) as server:

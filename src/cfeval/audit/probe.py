@@ -29,7 +29,7 @@ from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.prompts import ChatPlugin, ParsedReply, Prompt, generate_parsed, last_text
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.prices import Prices
-from cfeval.inference.remote.providers import on_own_network
+from cfeval.inference.remote.providers import is_served, on_own_network
 from cfeval.inference.remote.request import Usage
 from cfeval.inference.remote.settings import QUIET, VARIABLE, paid, use
 
@@ -169,7 +169,8 @@ def send(probe: Probe, calls: Calls, to_go: Callable[[], Mapping[str, int]], see
         to_go: calls that the study has yet to send, by model.
         seed: of the request: the cache knows it again by that.
     """
-    with _settings(calls), closing(ResponseCache(Path(calls.cache))) as cache:
+    waits = probe.is_near and _starts_on_demand(probe)
+    with _settings(calls, waits), closing(ResponseCache(Path(calls.cache))) as cache:
         before, began = cache.last_sent(), time.monotonic()
         try:
             reply = answered(_ask, (probe, seed))
@@ -185,7 +186,7 @@ def send(probe: Probe, calls: Calls, to_go: Callable[[], Mapping[str, int]], see
     cost = paid(usd, maybe_usd)
     if reply.status != Status.OK:
         return Diagnostic(False, f"{_fault(probe, reply)} ({seconds:.1f} s, {cost})")
-    doubts = [*_doubts(probe, reply), *_slow(probe, each, calls, to_go)]
+    doubts = [*_doubts(probe, reply), *([] if waits else _slow(probe, each, calls, to_go))]
     return Diagnostic(
         True,
         "; ".join([f"{probe.model} {_works(probe, reply)}, {each:.1f} s a reply, {cost}", *doubts]),
@@ -208,17 +209,23 @@ async def _ask(wanted: tuple[Probe, int]) -> Reply:
 
 
 @contextmanager
-def _settings(calls: Calls) -> Iterator[None]:
-    """Ask at once, and give up sooner than a study does: there is a person who waits."""
+def _settings(calls: Calls, waits: bool) -> Iterator[None]:
+    """Ask at once, and give up sooner than a study does, unless a server has to start: there is a person who waits."""
     before, token = os.environ.get(VARIABLE), QUIET.set(True)
-    retries, deadline = min(calls.max_retries, RETRIES), min(calls.deadline, calls.timeout)
-    use(calls.model_copy(update={"batches": False, "max_retries": retries, "deadline": deadline}))
+    sooner = {"max_retries": min(calls.max_retries, RETRIES), "deadline": min(calls.deadline, calls.timeout)}
+    use(calls.model_copy(update={"batches": False, **({} if waits else sooner)}))
     try:
         yield
     finally:
         QUIET.reset(token)
         os.environ.pop(VARIABLE)
         os.environ.update({VARIABLE: before} if before is not None else {})
+
+
+def _starts_on_demand(probe: Probe) -> bool:
+    """Whether `cfeval serve` is at the address: it starts the server with the first request, which takes minutes."""
+    addresses = {one.address for one in registry.recipients(probe.family, probe.spec)}
+    return any(is_served(address) for address in addresses)
 
 
 def _works(probe: Probe, reply: Reply) -> str:

@@ -115,8 +115,9 @@ def help_with(text: str, image: Image.Image | None) -> str:
         moved = [int(texts[f"{kind}-a"] != texts[f"{kind}-b"]) for kind in ("answer", "explanation")]
         return "The texts were compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}".format(*moved)
     if "PCS:" in text:
-        [new] = re.findall(r"Paint the \w+ (\w+)", texts["edit-instruction"])
-        pcs, ncc = (int(new in texts[f"{kind}-after-the-edit"]) for kind in ("answer", "explanation"))
+        wanted = re.search(r"(?:Paint|Make) the \w+ (\w+)", texts["edit-instruction"])
+        new = wanted[1] if wanted else "?"
+        pcs, ncc = (int(new in texts[f"{kind}-after-the-edit"].lower()) for kind in ("answer", "explanation"))
         return f"The texts were compared with the edit.\nPCS: {pcs}\nNCC: {ncc}\nCCS: {pcs * ncc}"
     if "AS_ASKED" in text and image is not None:
         return verify(text, image)
@@ -132,7 +133,10 @@ def help_with(text: str, image: Image.Image | None) -> str:
 
 def verify(text: str, pair: Image.Image) -> str:
     """Whether an edit is right; the pair is the original above the edited image."""
-    part, new, old = re.findall(r"Paint the (\w+) (\w+) instead of (\w+)", text)[-1]
+    edits = re.findall(r"Paint the (\w+) (\w+) instead of (\w+)", text)
+    if not edits:
+        return "I only know the edits of these drawings.\nPRESENT: 0\nAS_ASKED: 0\nOTHERS: 0"
+    part, new, old = edits[-1]
     half = (pair.height - pair.height % 2) // 2
     before = seen(pair.crop((0, 0, pair.width, half - 2)))
     now = seen(pair.crop((0, pair.height - half + 2, pair.width, pair.height)))

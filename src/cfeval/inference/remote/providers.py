@@ -153,6 +153,13 @@ def about_server(
     yield from _blind(model, found)
 
 
+def is_served(base_url: str) -> bool:
+    """Whether `cfeval serve` listens at an address."""
+    said = get(Endpoint(base_url), "/models")
+    entries = [] if isinstance(said, Fault) else _entries(said)
+    return any(isinstance(entry, dict) and entry.get("owned_by") == "cfeval" for entry in entries)
+
+
 def _models_of(where: Endpoint) -> Any | Fault:
     """A server's list of its models, or what goes wrong; some answer a wrong path with an error and HTTP 200."""
     said = get(where, "/models")

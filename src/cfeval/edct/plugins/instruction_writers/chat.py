@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import PluginError, nearest
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT, edits_of
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.prompts import PromptTemplate, generate_parsed
@@ -38,7 +38,7 @@ class Plugin(prompts.ChatPlugin):
 
     def forms(self, protocol: str = "") -> tuple[PromptTemplate[Written], ...]:
         """What is asked; nothing where nothing is written. The number of edits changes no template."""
-        return (FORMS[protocol](1),) if protocol in FORMS else ()
+        return (FORMS[protocol](edits_of(protocol, 1)),) if protocol in FORMS else ()
 
     def build(self) -> Writer:
         """The writer."""
