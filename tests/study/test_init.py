@@ -59,12 +59,12 @@ def test_what_it_writes_passes_the_check(cfeval: Run, place: Path, monkeypatch: 
 
 
 def test_the_other_evaluations_have_studies_too(cfeval: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for one in ("cat", "dog"):
+    for one in ("cougar", "lion"):
         photographs(place / "animals" / one, 1)
     assert cfeval("init", "seen", "--study", "vce", "--images", "animals")[0] == 0
     vce = load(place / "seen/params.yaml").vce
     assert vce is not None
-    assert [group.source for group in vce.groups] == ["cat", "dog"]
+    assert [group.source for group in vce.groups] == ["cougar", "lion"]
     assert {condition.method for condition in vce.all_conditions()} == {"dbvce", "no-x0", "unguided"}
     assert (vce.roles.base, vce.roles.no_x0, vce.roles.unguided, vce.oracles) == ("dbvce", "no-x0", "unguided", ())
     several = ["--model", "torchvision/resnet18", "--model", "transformers/some/vit"]
@@ -72,7 +72,8 @@ def test_the_other_evaluations_have_studies_too(cfeval: Run, place: Path, monkey
     both = load(place / "both/params.yaml").vce
     assert both is not None
     assert both.oracles == ("resnet18", "some-vit")
-    (place / "q.csv").write_text("x\n")
+    row = "IMG_0000.jpg,Is it?,yes,Is it not?,no,boolean"
+    (place / "q.csv").write_text(f"img_path,query,answer,new query,new answer,type\n{row}\n")
     words = ("--study", "cvqa", "--questions", "q.csv", "--images", "photos", "--model", MODEL)
     assert cfeval("init", "ifs", *words)[0] == 0
     cvqa = load(place / "ifs/params.yaml").cvqa

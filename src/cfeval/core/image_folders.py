@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import PIL.Image
 
@@ -184,11 +184,11 @@ def summary(used: int, others: Iterable[LeftOut], what: str = "image") -> str:
 
 def reasons(others: Iterable[LeftOut]) -> str:
     """What is left out and why, on one line; empty where nothing is."""
-    by: dict[str, list[LeftOut]] = {"unreadable": []}
-    for one in others:
+    by: dict[str, list[LeftOut]] = {}
+    for one in sorted(others, key=lambda one: (get_args(Kind).index(one.kind), one.name)):
         kind = Path(one.name).suffix[1:].upper() if one.kind == "without a decoder" else one.kind
         by.setdefault(kind, []).append(one)
-    return "; ".join(_reason(kind, found) for kind, found in by.items() if found)
+    return "; ".join(_reason(kind, found) for kind, found in by.items())
 
 
 def _reason(kind: str, found: Sequence[LeftOut]) -> str:

@@ -131,7 +131,7 @@ def classifiers(names: Sequence[str], labels: Path | None) -> dict[str, Spec]:
                 raise InputError(f"--model {text}: no file {weights}")
             spec = {"plugin": "state_dict", "library": library, "architecture": architecture, "path": weights}
             spec["classes"] = str(labels) if labels else CLASSES
-        name = _name(Path(weights).stem if at else rest.rstrip("/").rpartition("/")[2])
+        name = _name(Path(weights).stem if at else Path(rest).name if Path(rest).is_dir() else rest)
         found[f"{name}-{len(found) + 1}" if name in found else name] = spec
     if labels and not any("classes" in spec for spec in found.values()):
         raise InputError("--classes names the outputs of own weights; give them as --model timm/ARCHITECTURE@FILE")

@@ -224,9 +224,9 @@ def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
         there = sum(questions.image_of(row) is not None for row in rows)
         if not there:
             raise InputError(f"{source['images']}: no image of any row of {source['questions']} is there")
-        lost = [f"{len(faults)} malformed: {faults[0]}"] * bool(faults)
-        lost += [f"{len(rows) - there} without an image"] * (there < len(rows))
-        return [f"{source['questions']}: {there} rows{'; left out: ' * bool(lost)}{'; '.join(lost)}"]
+        lost = [f"{len(faults)} malformed ({faults[0]})"] if faults else []
+        lost += [f"{len(rows) - there} without an image"] if there < len(rows) else []
+        return [f"{source['questions']}: {there} rows{'; left out: ' if lost else ''}{', '.join(lost)}"]
     files = Files(Plugin.model_validate(options))
     used, others = files.scan()
     files.refuse_losses(used, others)

@@ -121,6 +121,7 @@ class TableSet:
                 continue
             given += 1
             yield pair
+            del pair  # before the next one is opened
         if not given:
             raise InputError(f"{source}: no pair can be used: {reasons(self.left_out)}")
 

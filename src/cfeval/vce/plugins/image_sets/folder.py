@@ -5,14 +5,15 @@ middle of an image is taken; its shorter side must have as many pixels as are as
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.csv_files import read_pairs
-from cfeval.core.errors import InputError
-from cfeval.core.image_folders import LeftOut
+from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.image_folders import LeftOut, left_out, read_faults, summary
 from cfeval.core.images import center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
@@ -41,8 +42,15 @@ class Plugin(plugin.Plugin):
         return (f"{self.path.rstrip('/')}/",)
 
     def diagnose(self) -> Iterator[Diagnostic]:
-        """How many images of how many classes there are."""
+        """How many images of how many classes there are, and which cannot be read."""
         yield finding(lambda: counted(Folder(self).files, "classes"))
+        with suppress(CfevalError):
+            paths = [path for files in Folder(self).files.values() for path in files]
+            readable, faults = read_faults(paths)
+            others = [left_out(path.relative_to(self.path), fault) for path, fault in faults]
+            if others:
+                text = f"{self.path}: {summary(len(readable), others)}"
+                yield Diagnostic(not self.strict, text, warns=not self.strict)
 
     def class_names(self) -> tuple[str, ...]:
         """The folders that hold an image, by the names of their classes."""
