@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,7 +17,20 @@ from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
 from cfeval.core.shell import cfeval
 from cfeval.core.yaml_files import parse_yaml
+from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
+from cfeval.cvqa.plugins.question_sets.csv import Plugin as CsvPlugin
+from cfeval.datasets.files import Files, Plugin
 from cfeval.study import texts
+from cfeval.study.classifiers import (
+    CLASSES,
+    ImageSet,
+    check_weights,
+    class_list,
+    classifiers,
+    image_set,
+    misfits,
+    seen_from,
+)
 from cfeval.study.models import LOCAL_EDITOR, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
 
@@ -70,6 +83,15 @@ def run(
         int | None, typer.Option(min=1, help="Items of the dataset, at most; vce: images of each class.")
     ] = None,
     name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
+    classes: Annotated[
+        Path | None,
+        typer.Option(help="vce: the classes of own weights, a name a line; empty: the folders of images, by name."),
+    ] = None,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Also images in subfolders.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse images that cannot be read.")] = False,
+    allow_outside: Annotated[
+        bool, typer.Option("--allow-outside", help="Also images outside the folder, which rows or links name.")
+    ] = False,
     dvc: Annotated[bool, typer.Option("--dvc", help="Also DVC's files, to version and share results.")] = False,
 ) -> None:
     """Create a study: a folder with params.yaml and the files it needs.
@@ -84,19 +106,27 @@ def run(
     keys: list[str] = []
     notes: list[str] = []
     keyed: list[Model] = []
+    more: dict[str, str] = {}
+    flags = {"recursive": recursive, "strict": strict, "allow_outside": allow_outside}
     if study == "vce":
-        folder_of_images = asked.images(images)
-        source = _beside({"plugin": "folder", "path": str(folder_of_images)}, place)
-        params = _vce(named, source, model_ or [CLASSIFIER], folder_of_images, items or ITEMS["vce"])
+        own = image_set(_there(asked.images(images)), items, ITEMS["vce"], strict)
+        source = _beside(own.spec, place)
+        found = _classifiers(model_ or [CLASSIFIER], classes, own)
+        seen = {key: seen_from(spec, place) for key, spec in found.items()}
+        params = texts.vce_params(named, source, seen, own.classes, own.images)
+        notes, more = own.notes, _class_file(found, own)
+        notes += [f"Wrote {CLASSES}: the outputs of your weights, in this order; correct it if need be"] * bool(more)
     else:
-        source = _beside(asked.source(study, images, question, questions), place)
+        here = {**asked.source(study, images, question, questions), **_given(flags, study)}
+        notes += _scanned(study, here)
+        source = _beside(here, place)
         targets = {key: one.seen_from(place) for key, one in asked.targets(model_ or [], provider, base_url).items()}
         keyed = list(targets.values())
         if study == "edct":
             by = roles(keyed, given, asked.hosted_helpers(keyed[0], given))
             by = Roles(**{role: one.seen_from(place) for role, one in vars(by).items()})
             keyed += by.all()
-            notes = _notes(targets, by)
+            notes += _notes(targets, by)
             params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"])
         else:
             cut = {"items": items} if items else {}
@@ -104,7 +134,7 @@ def run(
         keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
     data = [source[key] for key in _PATHS if key in source]
     notes += [*_packages(keyed), *recipient_lines(parse(parse_yaml(params, folder / PARAMS), str(folder / PARAMS)))]
-    _write(place, named, study, params, keys, data if dvc else None)
+    _write(place, named, study, params, keys, data if dvc else None, more)
     _tell(folder, keys, notes)
 
 
@@ -161,19 +191,46 @@ class _Asked:
         return str(typer.prompt(what)).strip()
 
 
-def _vce(name: str, source: Mapping[str, str], names: Sequence[str], images: Path, items: int) -> str:
-    classes = sorted(one.name for one in _there(images).iterdir() if one.is_dir() and not one.name.startswith("."))
-    if len(classes) < 2:
-        raise InputError(f"{images}: {len(classes)} folders of classes, and two are needed: a folder for each class")
-    classifiers = {}
-    for text in names:
-        plugin, _, rest = text.partition("/")
-        if plugin not in ("timm", "torchvision", "transformers") or not rest:
-            raise InputError(
-                f"--model {text}: a classifier is named timm/MODEL, torchvision/MODEL or transformers/OWNER/NAME"
-            )
-        classifiers[_as_name(rest)] = {"plugin": plugin, "model": rest}
-    return texts.vce_params(name, source, classifiers, classes, items)
+def _classifiers(names: Sequence[str], labels: Path | None, images: ImageSet) -> dict[str, dict[str, Any]]:
+    """The classifiers of a study; InputError where one does not know the classes of the images, or cannot be loaded."""
+    found = classifiers(names, _there(labels) if labels else None)
+    if faults := list(misfits(found, images)):
+        rest = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise InputError(f"{faults[0]}{rest}")
+    check_weights(found, images.classes)
+    return found
+
+
+def _class_file(found: Mapping[str, Mapping[str, Any]], images: ImageSet) -> dict[str, str]:
+    """The file that names the outputs of own weights, where no option names one."""
+    needed = any(spec.get("classes") == CLASSES for spec in found.values())
+    return {CLASSES: class_list(images.classes)} if needed else {}
+
+
+def _given(flags: Mapping[str, bool], study: Evaluation) -> dict[str, bool]:
+    """The options of a data set that are set; InputError where this one has no such option."""
+    given = {name: True for name, value in flags.items() if value}
+    if study == "cvqa" and (odd := [name for name in given if name != "allow_outside"]):
+        raise InputError(f"--{odd[0]} is for edct and vce; questions name their images in one folder")
+    return given
+
+
+def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
+    """What a study's data set holds and what is left out of it; InputError where nothing can be used."""
+    options = {name: value for name, value in source.items() if name != "plugin"}
+    if study == "cvqa":
+        questions = CsvQuestions(CsvPlugin.model_validate(options))
+        rows, faults = questions.places().values(), questions.faults
+        there = sum(questions.image_of(row) is not None for row in rows)
+        if not there:
+            raise InputError(f"{source['images']}: no image of any row of {source['questions']} is there")
+        lost = [f"{len(faults)} malformed: {faults[0]}"] * bool(faults)
+        lost += [f"{len(rows) - there} without an image"] * (there < len(rows))
+        return [f"{source['questions']}: {there} rows{'; left out: ' * bool(lost)}{'; '.join(lost)}"]
+    files = Files(Plugin.model_validate(options))
+    used, others = files.scan()
+    files.refuse_losses(used, others)
+    return [f"{source['path']}: {files.summary(used, others)}"]
 
 
 def _there(path: Path) -> Path:
@@ -182,7 +239,7 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _beside(source: Mapping[str, str], place: Path) -> dict[str, str]:
+def _beside(source: Mapping[str, Any], place: Path) -> dict[str, Any]:
     """A source with its paths as seen from the study's folder."""
     return {**source, **{key: os.path.relpath(source[key], place) for key in _PATHS if key in source}}
 
@@ -200,7 +257,13 @@ def _refuse_existing(place: Path, dvc: bool) -> None:
 
 
 def _write(
-    place: Path, name: str, study: Evaluation, params: str, keys: Sequence[str], data: Sequence[str] | None
+    place: Path,
+    name: str,
+    study: Evaluation,
+    params: str,
+    keys: Sequence[str],
+    data: Sequence[str] | None,
+    more: Mapping[str, str],
 ) -> None:
     """Write what is not there yet; a user's own README or .gitignore stays.
 
@@ -211,8 +274,10 @@ def _write(
         params: its parameters.
         keys: the variables of keys that it needs.
         data: for DVC, the files and folders that it reads; None: no files of DVC's.
+        more: further files.
     """
     files = {
+        **more,
         "params.yaml": params,
         ".gitignore": texts.IGNORED if data is None else texts.DVC_IGNORED,
         ".env.example": texts.env_example(keys),
