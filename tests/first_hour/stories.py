@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from cfeval.study.models import DEFAULTS
 from tests.first_hour.person import Person, Reply
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import PERSONAS, filled
@@ -38,10 +39,11 @@ def any_role(conversation: Conversation) -> str:
 
 
 @contextmanager
-def gateway(models: Mapping[str, Plays] | None = None, **settings: object) -> Iterator[Loopback]:
+def gateway(models: Mapping[str, Plays] | None = None) -> Iterator[Loopback]:
     """A provider like OpenRouter that wants a key; every model plays any role, unless `models` says otherwise."""
     personas = {"echo": any_role, **(models or {})}
-    with loopback(key=KEY, personas=personas, **settings) as server:  # type: ignore[arg-type]
+    known = {name.partition("/")[2] for name in DEFAULTS["openrouter"].values()}
+    with loopback(key=KEY, personas=personas, models=sorted(known | {"lab/vlm-a"})) as server:
         yield server
 
 
