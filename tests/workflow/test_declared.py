@@ -20,7 +20,9 @@ from cfeval import cli
 from cfeval.audit.whole import Job, whole
 from cfeval.config import merged
 from cfeval.core import record
+from cfeval.core.config import Calls
 from cfeval.core.package import PACKAGE, carried
+from cfeval.inference.remote.settings import VARIABLE
 from tests.images import image
 from tests.workflow.study import CONDITION, PARAMS
 
@@ -127,6 +129,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
     (tmp_path / "data").symlink_to(PROJECT / "data")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, Calls().model_dump_json())  # as the workflow tells its jobs where the cache is
     return tmp_path
 
 
