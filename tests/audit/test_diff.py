@@ -153,8 +153,8 @@ def test_conditions_of_other_names_are_left_out(diff: Diff) -> None:
         (["one", "lux"], "(`git log`, `dvc exp list`); names of results here: lax"),
         (["one:lax", "lax"], "lax in one ({sha}) has no results of edct, vce, cvqa: run `dvc repro` there and commit"),
         (["empty", "two"], "empty ({sha}) has no results of edct, vce, cvqa: run `dvc repro` there and commit"),
-        (["one", "two", "--study", "edtc"], "unknown study 'edtc'; did you mean 'edct'?"),
-        (["one", "two", "--study", "vce"], "one ({sha}) has no results of vce"),
+        (["one", "two", "--evaluation", "edtc"], "unknown evaluation 'edtc'; did you mean 'edct'?"),
+        (["one", "two", "--evaluation", "vce"], "one ({sha}) has no results of vce"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_and_status_2(diff: Diff, arguments: list[str], says: str) -> None:
