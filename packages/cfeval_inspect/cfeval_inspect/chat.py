@@ -36,7 +36,7 @@ ENDS: Mapping[StopReason, Status] = {
 """How a reply ended; any other way is no reply."""
 
 
-class Plugin(plugin.Plugin):  # type: ignore[misc]
+class Plugin(plugin.Plugin):
     """Which of inspect's models."""
 
     role: str = ""

@@ -14,6 +14,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import BaseModel
 
 from cfeval.core import registry
 from cfeval.core.images import Image
@@ -52,7 +53,12 @@ from cfeval_inspect.items import (
 FIGURES = ("ccs", "pcs", "ncc", "strict_ccs", "accuracy")
 """Columns of the table; see `cfeval.edct.tables.conditions.ConditionRow`."""
 CONDITION = Condition(dataset="items", vlm="model", writer="given", protocol=EDCT_2025, editor="given", judge="judge")
-KINDS = {"baselines": Baseline, "instructions": Instruction, "checks": Check, "requeries": Requery}
+KINDS: Mapping[str, type[BaseModel]] = {
+    "baselines": Baseline,
+    "instructions": Instruction,
+    "checks": Check,
+    "requeries": Requery,
+}
 
 
 @task
@@ -167,7 +173,9 @@ def edct_scorer(judge: str = "lexical", seed: int = SEED) -> Scorer:
 def judged(state: TaskState, judge: str, seed: int) -> tuple[Scored, str]:
     """The score of a sample's edit, and the judge's replies as they came."""
     left = state.store.get(RECORDS)
-    known = {name: [kind.model_validate(one) for one in left[name]] for name, kind in KINDS.items()}
+    known: dict[str, list[Any]] = {
+        name: [kind.model_validate(one) for one in left[name]] for name, kind in KINDS.items()
+    }
     items = {item.id: item for item in items_in(state.metadata)}
     said = {one.id: one for one in known["baselines"]}
     told = {(one.id, one.edit): one for one in known["instructions"]}
