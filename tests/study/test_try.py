@@ -66,9 +66,9 @@ def test_of_several_models_the_first_is_tried_and_the_others_are_named(
 
 def test_a_study_without_edct_says_what_to_use(cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    photographs(Path("photos/cat"), 1)
-    photographs(Path("photos/dog"), 1)
+    photographs(Path("photos/tabby"), 1)
+    photographs(Path("photos/cougar"), 1)
     assert cfeval("init", "mine", "--study", "vce", "--images", "photos", "--model", "timm/resnet18")[0] == 0
-    status, _, err = cfeval("try", "../photos/cat/IMG_0000.jpg", QUESTION, "-C", "mine")
+    status, _, err = cfeval("try", "../photos/tabby/IMG_0000.jpg", QUESTION, "-C", "mine")
     assert (status, err.count("\n")) == (2, 1)
     assert "no section edct, which `cfeval try` needs; for a classifier, see `cfeval vce try`" in err
