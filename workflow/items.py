@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cfeval.core.errors import CfevalError
+from cfeval.core.progress import FAILURES, REPORTS
 
-FOLDER = Path(".cfeval/progress")
-"""Where the jobs of the run that is alive report; see `cfeval.core.progress`."""
-FAILURES = "failures.jsonl"
-"""A file there with the jobs that failed; see `cfeval.study.ending`."""
 _READ_SECONDS = 1.0
 
 
@@ -77,7 +74,7 @@ class Items:
         folder: where jobs report.
     """
 
-    def __init__(self, folder: Path = FOLDER) -> None:
+    def __init__(self, folder: Path = REPORTS) -> None:
         self.folder, self.stages = folder, dict[str, Stage]()
         self.jobs: dict[str, int] = {}
         self._cache: Path | None = None

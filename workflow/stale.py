@@ -24,7 +24,8 @@ from snakemake.utils import format as filled
 
 import surroundings
 from cfeval.core import record
-from cfeval.core.record import ENDING, MEMORY, Records
+from cfeval.core.hashes import MEMORY
+from cfeval.core.record import ENDING, Records
 from stored import Stored, StoredRecords
 
 JOBS = "CFEVAL_JOBS"

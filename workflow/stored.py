@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cfeval.core.record import ENDING, MEMORY, PLACE, Records, Step, Words, read, record_of
+from cfeval.core.hashes import MEMORY
+from cfeval.core.record import ENDING, PLACE, Records, Step, Words, read, record_of
 
 FETCHED = f"{MEMORY}/stored/"
 """The folder of the records that were fetched, and of what else is fetched before any job runs."""

@@ -210,7 +210,7 @@ class _Command(_Flags, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; what follows `--` is no folder."""
-        rest = [one for one in self.params if (one.metavar or "").startswith("-- ")]
+        rest = [param for param in self.params if (param.metavar or "").startswith("-- ")]
         if not rest:
             return super().parse_args(ctx, args)
         at = args.index("--") if "--" in args else len(args)

@@ -132,9 +132,9 @@ def _explain(error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     got = first["input"]
     got = str(got) if isinstance(got, date) else got
-    said = f", but got {shown(got)}" if isinstance(got, str | int | float) or got is None else ""
-    quotes = "; put it in quotation marks" if said and first["type"] == "string_type" and got is not None else ""
-    return f"{key}: {message}{said}{quotes}"
+    value = f", but got {shown(got)}" if isinstance(got, str | int | float) or got is None else ""
+    quotes = "; put it in quotation marks" if value and first["type"] == "string_type" and got is not None else ""
+    return f"{key}: {message}{value}{quotes}"
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

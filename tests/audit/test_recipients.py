@@ -39,12 +39,8 @@ def sent(family: str, spec: dict[str, Any], *protocols: str) -> set[tuple[str, b
 
 @pytest.mark.parametrize(("family", "name", "kind"), PLUGINS, ids=[f"{family}-{name}" for family, name, _ in PLUGINS])
 def test_whoever_calls_a_provider_says_where(family: str, name: str, kind: type[Plugin]) -> None:
-    calls = kind.resources is not Plugin.resources and "api=True" in _source(kind.resources)
+    calls = kind.resources is not Plugin.resources and "api=True" in inspect.getsource(kind.resources)
     assert not calls or kind.sends_to is not Plugin.sends_to
-
-
-def _source(function: Any) -> str:
-    return inspect.getsource(function)
 
 
 @pytest.mark.parametrize(

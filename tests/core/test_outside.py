@@ -16,7 +16,7 @@ import pytest
 from bench.edits import WORDS
 
 from cfeval.core import outside
-from cfeval.core.record import path_of
+from cfeval.core.loaded_code import path_of
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 

@@ -12,12 +12,13 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from cfeval.core import record
+from cfeval.core import loaded_code, record
 from cfeval.core.errors import InputError
 from cfeval.core.hashes import Hashes
 
 STEP = ["edct", "checks", "--in", "data/in.jsonl", "--plugin", '{"plugin": "mine", "n": 1}', "--out", "results/b.jsonl"]
 RECORD = Path("results/b.jsonl.made.json")
+CACHED = (loaded_code.version_of, loaded_code._installed, loaded_code._distributions, record._hashes)
 Work = Callable[[], object]
 MODULE = '"""Computes."""\n\nimport foreign\n\nHELP = dict(help="A number.", value=1)\n\n\ndef run():\n    """Run."""\n'
 
@@ -37,15 +38,15 @@ class Desk:
 
     def begin(self) -> None:
         """Forget what a process knows of packages, and load the module that there is now."""
-        for cached in (record.version_of, record._installed, record._distributions, record._hashes):
+        for cached in CACHED:
             cached.cache_clear()
         sys.modules.pop("mine", None)
         invalidate_caches()
         names = ("cfeval.core.sampling", *["mine"] * Path("code/mine.py").exists())
         loaded = {name: import_module(name) for name in names} | {"foreign": ModuleType("foreign")}
         its = SimpleNamespace(**vars(sys) | {"modules": loaded})
-        self._patch.setattr(record, "sys", its)
-        self._patch.setattr(record, "BEGAN", time.time_ns())
+        self._patch.setattr(loaded_code, "sys", its)
+        self._patch.setattr(loaded_code, "BEGAN", time.time_ns())
 
     def _run(self, words: list[str]) -> int:
         self.words = words
@@ -87,7 +88,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     Path("code/mine.py").write_text(MODULE)
     kept = [path for path in sys.path if "site-packages" not in path]  # looking through all packages takes a second
     monkeypatch.setattr(sys, "path", [str(folder / "code"), str(folder / "site"), *kept])
-    monkeypatch.setattr(record, "_ours", lambda: frozenset({"cfeval", "mine"}))
+    monkeypatch.setattr(loaded_code, "_ours", lambda: frozenset({"cfeval", "mine"}))
     monkeypatch.setenv(record.COUNTER, str(folder / "steps.log"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # tests edit a module more than once a second
     desk = Desk(folder, monkeypatch)
@@ -95,7 +96,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     yield desk
     monkeypatch.undo()
     sys.modules.pop("mine", None)
-    for cached in (record.version_of, record._installed, record._distributions, record._hashes):
+    for cached in CACHED:
         cached.cache_clear()
 
 
@@ -478,14 +479,14 @@ def test_a_young_file_is_hashed_each_time_and_an_old_one_is_remembered(tmp_path:
 
 def test_a_module_of_nobodys_counts_by_its_bytes_and_a_version_that_was_remembered_no_longer(desk: Desk) -> None:
     desk.call()
-    assert record.versions({"foreign", "json"})["foreign"] == "1.0"
+    assert loaded_code.versions({"foreign", "json"})["foreign"] == "1.0"
     desk.install("2.0")  # the memory of packages speaks of 1.0
     desk.begin()
-    assert record.versions({"foreign"})["foreign"] == "2.0"
+    assert loaded_code.versions({"foreign"})["foreign"] == "2.0"
     Path("site/alone.py").write_text("X = 1\n")
     desk.begin()
-    one = record.versions({"alone", "nowhere_to_be_found", "os"})
+    one = loaded_code.versions({"alone", "nowhere_to_be_found", "os"})
     assert one.keys() == {"python", "module alone"}
     Path("site/alone.py").write_text("X = 2\n")
     desk.begin()
-    assert record.versions({"alone"}) != one
+    assert loaded_code.versions({"alone"}) != one

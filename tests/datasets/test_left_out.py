@@ -16,7 +16,7 @@ from cfeval.core.shards import left_out_of, shard_files
 from cfeval.datasets.files import Files, Plugin
 from cfeval.datasets.sample import file_samples
 from tests.conftest import Run
-from tests.data_files import SETS
+from tests.data_files import SETS, spatial_rows
 from tests.troubles import TROUBLES, make, photograph
 
 
@@ -125,10 +125,14 @@ def test_an_import_goes_on_without_what_cannot_be_read(tmp_path: Path, cfeval: R
 OUTSIDE = "leads out of .*allow_outside: true"
 
 
-@pytest.mark.parametrize("name", ["okvqa", "vqav2", "files", "drivelm"])
+@pytest.mark.parametrize("name", ["okvqa", "vqav2", "files", "drivelm", "threedsrbench"])
 def test_every_reader_refuses_an_image_that_is_a_link_to_outside(name: str, tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     options = SETS[name](tmp_path / "set")
+    if name == "threedsrbench":  # its table may hold the images, or name files in a folder
+        options |= {"images": str(make(tmp_path / "set/coco", 0, []))}
+        for row in spatial_rows():
+            (tmp_path / "set/coco" / row["image_url"].rpartition("/")[2]).write_bytes(photograph(1, "PNG"))
     images = [path for path in (tmp_path / "set").rglob("*") if path.suffix in (".jpg", ".png")]
     secret = tmp_path / "secret.png"
     secret.write_bytes(photograph(5, "PNG"))

@@ -1,7 +1,5 @@
 """Servers that cannot work are known before anything is spent; slow ones are not taken for dead."""
 
-import shlex
-
 import pytest
 
 from tests.first_hour.person import Person
@@ -42,7 +40,7 @@ def test_a_study_that_works_is_told_so_model_by_model(person: Person, provider: 
 def test_a_slow_check_is_slow_and_no_fault(person: Person, provider: Loopback) -> None:
     makes_a_study(person, provider)
     provider.latency = 3.0
-    said = person.types(f"cfeval doctor mine --seconds {shlex.quote('1')}")
+    said = person.types("cfeval doctor mine --seconds 1")
     provider.latency = 0.0
     assert "slow" in said.text
     assert said.status == 0

@@ -41,8 +41,7 @@ def test_calls_that_time_out_are_said(person: Person, provider: Loopback) -> Non
 def test_tables_are_made_again_while_the_models_are_away(person: Person, provider: Loopback) -> None:
     makes_a_study(person, provider)
     person.does("cfeval run mine --yes")
-    with_tables = (person.folder / "mine/results/mine/edct/tables").glob("*.csv")
-    [table] = [file for file in with_tables if file.name == "edct_table1.csv"]
+    table = person.folder / "mine/results/mine/edct/tables/edct_table1.csv"
     before = table.read_bytes()
     sent = len(provider.log)
     provider.held = lambda _: True
@@ -67,8 +66,7 @@ def test_a_closed_terminal_loses_no_call_in_flight(person: Person, provider: Loo
     provider.latency = 0.0
     stats = json.loads(person.in_("mine").does("cfeval cache stats --json").out)
     assert sum(row["lost"] or 0 for row in stats) == 0
-    asked = {json.dumps(row["sent"]) for row in stats}
-    assert asked
+    assert sum(row["sent"] for row in stats) >= 8
     assert "6 of 6 scored" in person.does("cfeval run mine --yes").text
 
 

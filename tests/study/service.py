@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import PIL.Image
 
+from tests.conftest import Run
 from tests.loopback.conversation import Conversation
 from tests.loopback.personas import PERSONAS, filled
 from tests.loopback.server import loopback
@@ -38,6 +39,13 @@ def photographs(folder: Path, number: int = 6) -> Path:
         pixels = np.random.default_rng(one).integers(0, 255, (120, 160, 3), dtype=np.uint8)
         PIL.Image.fromarray(pixels).save(folder / f"IMG_{one:04d}.jpg")
     return folder
+
+
+def new_study(cfeval: Run, server: Loopback, name: str = "mine", photos: int = 2) -> Path:
+    """A study of one model and some photographs, made by `cfeval init` in the current folder; its folder."""
+    photographs(Path("photos"), photos)
+    assert cfeval("init", name, *init_options(server, Path("photos"), ["vlm-a"]))[0] == 0
+    return Path(name).absolute()
 
 
 def init_options(server: Loopback, images: Path, targets: Sequence[str] = ("vlm-a", "vlm-b")) -> list[str]:

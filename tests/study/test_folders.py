@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from cfeval.core.shell import cfeval as command
 from cfeval.core.shell import quoted
 from tests.conftest import Run
 from tests.loopback.site import Loopback
-from tests.study.service import init_options, photographs, service
+from tests.study.service import init_options, new_study, photographs
 
 NAMES = [
     "my study",
@@ -38,18 +37,10 @@ ABOUT_A_STUDY = ("run", "report", "status", "check", "doctor", "estimate", "veri
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
-    with service() as running:
-        yield running
-
-
-@pytest.fixture
 def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study beside photographs, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    photographs(Path("photos"), 2)
-    assert cfeval("init", "my-study", *init_options(server, Path("photos"), ["vlm-a"]))[0] == 0
-    return tmp_path / "my-study"
+    return new_study(cfeval, server, "my-study")
 
 
 @pytest.mark.parametrize("name", ABOUT_A_STUDY)
@@ -136,11 +127,11 @@ def test_a_printed_command_reaches_the_folder_whatever_its_name(name: str, tmp_p
 @pytest.mark.parametrize("name", ["two  blanks", "-weird", "Kim's photos"])
 def test_what_init_prints_can_be_pasted(cfeval: Run, server: Loopback, tmp_path: Path, name: str) -> None:
     photographs(tmp_path / "photos", 2)
-    bin_ = tmp_path / "bin"
-    bin_.mkdir()
-    (bin_ / "cfeval").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cfeval "$@"\n')
-    (bin_ / "cfeval").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "cfeval").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cfeval "$@"\n')
+    (programs / "cfeval").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
 
     def typed(line: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,24 +15,16 @@ from cfeval.inference.remote.cache import ResponseCache
 from tests.conftest import Run
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
-from tests.study.service import init_options, photographs, service
+from tests.study.service import new_study
 
 PHOTOS = 4
 SECONDS = 90.0
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
-    with service() as running:
-        yield running
-
-
-@pytest.fixture
 def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    photographs(tmp_path / "photos", PHOTOS)
-    assert cfeval("init", "mine", *init_options(server, Path("photos"), ["vlm-a"]))[0] == 0
-    return tmp_path / "mine"
+    return new_study(cfeval, server, photos=PHOTOS)
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,22 +17,14 @@ from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes
 from tests.conftest import Run
 from tests.loopback.site import Loopback
-from tests.study.service import init_options, photographs, service
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with service() as running:
-        yield running
+from tests.study.service import new_study
 
 
 @pytest.fixture
 def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study of which nothing has run."""
     monkeypatch.chdir(tmp_path)
-    photographs(tmp_path / "photos", 2)
-    assert cfeval("init", "mine", *init_options(server, Path("photos"), ["vlm-a"]))[0] == 0
-    return tmp_path / "mine"
+    return new_study(cfeval, server)
 
 
 def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Loopback) -> None:

@@ -1,20 +1,13 @@
 """`cfeval try` in the folder of a study that `cfeval init` wrote: one photograph goes through all steps."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Run
 from tests.loopback.site import Loopback
-from tests.study.service import QUESTION, init_options, photographs, service
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with service() as running:
-        yield running
+from tests.study.service import QUESTION, init_options, photographs
 
 
 def study(cfeval: Run, server: Loopback, place: Path, *targets: str) -> Path:

@@ -16,8 +16,8 @@ from snakemake.settings.types import DeploymentMethod
 from stale import Staleness, leaves_no_trace, looks_on, restamp
 
 from cfeval.core import gpu_leases, registry, run_locks
-from cfeval.core.hashes import digest
-from cfeval.core.record import ENDING, MEMORY
+from cfeval.core.hashes import MEMORY, digest
+from cfeval.core.record import ENDING
 from cfeval.core.roots import PARAMS as PARAMS_FILE
 from cfeval.core.roots import root_of
 from cfeval.core.shards import shard_files

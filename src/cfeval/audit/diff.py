@@ -16,7 +16,7 @@ from cfeval.audit.revisions import project
 from cfeval.audit.wording import WORKSPACE, open_side
 from cfeval.core.cli_options import writable
 from cfeval.core.files import write_text
-from cfeval.core.folder import check_evaluations
+from cfeval.core.folder import Evaluations, check_evaluations
 from cfeval.report.html import rendered
 
 _LONGEST = 100
@@ -95,10 +95,7 @@ def _said(text: str) -> str:
 def run(
     before: Annotated[str, typer.Argument(help="REVISION, NAME or REVISION:NAME.")],
     after: Annotated[str, typer.Argument(help="The other side; `workspace` is the working folder.")] = WORKSPACE,
-    evaluation: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only edct, vce or cvqa; may be repeated. Default: all."),
-    ] = None,
+    evaluation: Evaluations = None,
     condition: Annotated[
         list[str] | None,
         typer.Option(help="Only rows and conditions with this name (or pattern); may be repeated."),

@@ -84,9 +84,9 @@ def of_plugin(use: Used, offline: bool) -> Check:
         registry.check(use.family, use.spec, use.place)
         for fault in missing_files(use.family, use.spec, use.protocols):
             yield Diagnostic(False, fault)
-        shown = any(one.images for one in registry.recipients(use.family, use.spec, use.protocols))
+        sees_images = any(recipient.images for recipient in registry.recipients(use.family, use.spec, use.protocols))
         for finding in registry.diagnose(use.family, use.spec, offline, use.protocols):
-            if not (finding.of_form and use.family in FORMLESS) and (shown or not finding.of_images):
+            if not (finding.of_form and use.family in FORMLESS) and (sees_images or not finding.of_images):
                 yield finding
 
     return Check(use.place, about)
@@ -103,7 +103,9 @@ def run(
     evaluation: Evaluations = None,
     params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; change nothing.")] = False,
-    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for checks; slower ones are said.")] = SECONDS,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="How long to wait for a check; one that takes longer is reported as slow.")
+    ] = SECONDS,
     probe: Annotated[
         bool | None,
         typer.Option(
@@ -218,9 +220,9 @@ def refuse_faults(wrong: Counter[str], spent: bool) -> None:
 
 def _probe(params: Params, uses: Sequence[Used], where: str, every: bool) -> tuple[Counter[str], bool]:
     """Ask each hosted model, the dear ones only with `every`; the number of faults, and whether anything was sent."""
-    prices, found = load_prices(params.calls.prices), probes(uses)
-    asked = [probe for probe in found if every or probe.is_cheap(prices)]
-    for probe in found:
+    prices, requests = load_prices(params.calls.prices), probes(uses)
+    asked = [probe for probe in requests if every or probe.is_cheap(prices)]
+    for probe in requests:
         if probe not in asked:
             _say(
                 probe.place,
@@ -242,17 +244,17 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
     # Before any check runs: two threads must not import the same modules.
     misfits = list(unfit(edct)) if edct else []
     unknown = list(unknown_classes(params.vce)) if "vce" in wanted and params.vce else []
-    for one in uses:
-        yield of_plugin(one, params.calls.offline or one.place in stored)
+    for plugin in uses:
+        yield of_plugin(plugin, params.calls.offline or plugin.place in stored)
     if edct and (prompts := edct.prompts):
         yield Check("edct.prompts", lambda: _prompts(prompts))
     if misfits:
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
     if unknown:
         yield Check("vce.groups", lambda: (Diagnostic(False, line.removeprefix("vce: ")) for line in unknown))
-    valid = [one for one in uses if one.is_valid]
-    remote = [one for one in valid if one.resources.api]
-    asked = [one for one in remote if one.place not in stored]
+    valid = [plugin for plugin in uses if plugin.is_valid]
+    remote = [plugin for plugin in valid if plugin.resources.api]
+    asked = [plugin for plugin in remote if plugin.place not in stored]
     calls = params.calls if asked else params.calls.model_copy(update={"offline": True})
     folders = {machine.RESULTS: None}
     if remote:
@@ -262,7 +264,7 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
         yield Check("prices", lambda: machine.prices(calls, asked))
     for folder in folders:
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
-    if local := [one.place for one in valid if one.resources.gpu]:
+    if local := [plugin.place for plugin in valid if plugin.resources.gpu]:
         yield Check("gpu", lambda: machine.gpu(local))
 
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,20 +69,20 @@ def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
     for use in [use for use in used(params) if use.study != "vce"]:
         registry.check(use.family, use.spec, f"{where}: {use.place}")
-    left_out: list[str] = []
-    found, items, notes = _edct(params.edct, left_out) if params.edct else ([], {}, [])
-    more, said = _cvqa(params)
-    found, notes = found + more, notes + said
+    calls, counted = _edct(params.edct) if params.edct else ([], _Counts())
+    cvqa_calls, unread = _cvqa(params)
+    calls += cvqa_calls
     if not params.calls.batches:
-        found = [replace(line, share=1.0) for line in found]
+        calls = [replace(line, share=1.0) for line in calls]
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
-    models = by_model(found, prices, held)
-    return Estimate(items, found, models, budget(models, held, params.calls), prices, notes, left_out)
+    models, notes = by_model(calls, prices, held), [*counted.notes, *unread]
+    limits = budget(models, held, params.calls)
+    return Estimate(counted.items, calls, models, limits, prices, notes, counted.left_out)
 
 
 def calls_to_go(params: Params, where: str) -> dict[str, int]:
     """How many calls a typical run has yet to send, by model."""
-    return {one.model: one.still(one.typical) for one in _estimate(params, where).models}
+    return {line.model: line.still(line.typical) for line in _estimate(params, where).models}
 
 
 @dataclass(frozen=True)
@@ -110,28 +110,27 @@ def cost(params: Params, where: str) -> Bill:
     return Bill(most.calls, [*lines, *estimate.notes])
 
 
-def _edct(study: Edct, left_out: list[str]) -> tuple[list[Line], dict[str, int], list[str]]:
-    """What the edct study takes, the items of its datasets and sets of pairs, and what could not be counted.
+@dataclass
+class _Counts:
+    """How many items datasets or sets of pairs have, where that cannot be said, and what is left out of them."""
 
-    What is left out of datasets is added to `left_out`.
-    """
+    items: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def _edct(study: Edct) -> tuple[list[Line], _Counts]:
+    """The calls of the edct study, and the items of its datasets and sets of pairs."""
     prompts = conversation_prompts(study.prompts or "")
     if not any(use.resources.api for use in used_by_edct(study)):
-        return [], {}, []
-    items, notes = _items(study, "datasets", "samples", left_out)
-    pairs, unread = _items(study, "pair_sets", "pairs", left_out)
+        return [], _Counts()
+    samples, pairs = _counted(study, "datasets", "samples"), _counted(study, "pair_sets", "pairs")
     edits = {protocol: edits_of(protocol, study.edits) for protocol in RULES}
-    found, silent = lines(study, items, *prompts, edits=edits)
-    found += pair_lines(study, pairs, *prompts)
-    return (
-        found,
-        items | {f"pairs of {name}": count for name, count in pairs.items()},
-        [
-            *notes,
-            *unread,
-            *(f"{place} calls a provider, but does not say how often: it is not counted" for place in silent),
-        ],
-    )
+    calls, silent = lines(study, samples.items, *prompts, edits=edits)
+    calls += pair_lines(study, pairs.items, *prompts)
+    items = samples.items | {f"pairs of {name}": count for name, count in pairs.items.items()}
+    uncounted = [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
+    return calls, _Counts(items, [*samples.notes, *pairs.notes, *uncounted], samples.left_out + pairs.left_out)
 
 
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
@@ -152,26 +151,26 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     return cvqa_lines(study, counts), notes
 
 
-def _items(study: Edct, section: str, what: str, left_out: list[str]) -> tuple[dict[str, int], list[str]]:
-    """How many `what` each plugin of a section gives, samples or pairs, and where that cannot be said.
+def _counted(study: Edct, section: str, what: str) -> _Counts:
+    """How many `what` each plugin of a section gives, samples or pairs.
 
-    A set that can count without opening every image for good does (`count`).
+    A set that can count without keeping the images in memory does so (`count`).
     """
-    counts, notes = {}, []
+    counted = _Counts()
     for use in used_by_edct(study):
         if use.section == section:
             try:
                 source = registry.build(use.family, use.spec)
                 count = getattr(source, "count", None)
-                asked = study.items, study.seed
-                counts[use.name] = count(*asked) if count else sum(1 for _ in getattr(source, what)(*asked))
+                draw = study.items, study.seed
+                counted.items[use.name] = count(*draw) if count else sum(1 for _ in getattr(source, what)(*draw))
                 if others := left_out_by(source):
-                    left_out.append(f"{use.place}: {summary(counts[use.name], others)}")
+                    counted.left_out.append(f"{use.place}: {summary(counted.items[use.name], others)}")
             except CfevalError as error:
-                counts[use.name] = study.items
-                called = "items" if what == "samples" else what
-                notes.append(f"{use.place} is taken to have {study.items} {called}, because it cannot be read: {error}")
-    return counts, notes
+                counted.items[use.name] = study.items
+                taken = f"{study.items} {'items' if what == 'samples' else what}"
+                counted.notes.append(f"{use.place} is taken to have {taken}, because it cannot be read: {error}")
+    return counted
 
 
 def _held(path: Path) -> dict[str, Held]:

@@ -83,8 +83,8 @@ def _example(study: str, status: str, stage: str, row: Row, root: Path, folder: 
     reason = " ".join(str(row.get("reason", "")).split())
     who = f", {row[_ROLES[stage]]}" if stage in _ROLES and _ROLES[stage] in row else ""
     who = who or (f", {row['solver']}" if "solver" in row else "")
-    said = f"said {_short(words)}" if words else _short(reason) if reason else "gave no reason"
-    yield f"  For example {row.get('id', 'an item')}{who}: {said}"
+    reply = f"said {_short(words)}" if words else _short(reason) if reason else "gave no reason"
+    yield f"  For example {row.get('id', 'an item')}{who}: {reply}"
     if remedy := MEANINGS[Status(status)].remedy:
         yield f"  What to do: {remedy}"
     if Status(status) in _AGAIN and file is not None:

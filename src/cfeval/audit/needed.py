@@ -38,7 +38,7 @@ def stored(uses: Iterable[Used], jobs: Sequence[Job], outdated: Collection[str],
 
 
 def _is_stored(plugin: Used, jobs: Sequence[Job], outdated: Collection[str], replies: dict[str, int]) -> bool:
-    models = {one.model for one in registry.recipients(plugin.family, plugin.spec, plugin.protocols)}
+    models = {recipient.model for recipient in registry.recipients(plugin.family, plugin.spec, plugin.protocols)}
     mine = [job for job in _jobs_of(plugin, jobs) if job.name in outdated]
     if not models or any(path in outdated or not Path(path).exists() for job in mine for path in job.inputs):
         return False

@@ -75,11 +75,11 @@ def _refreshed(file: Path, base_url: str) -> str:
         base_url = checked_base_url(base_url)
     except ValueError as error:
         raise InputError(f"--base-url: {error}") from None
-    said = get(Endpoint(base_url), "/models")
-    if isinstance(said, Fault):
-        raise PluginError(f"{base_url}: {said.reason}; {file} was not changed")
+    listing = get(Endpoint(base_url), "/models")
+    if isinstance(listing, Fault):
+        raise PluginError(f"{base_url}: {listing.reason}; {file} was not changed")
     source = f"{base_url.partition('://')[2]}/models"
-    found = dict(_published(said, source))
+    found = dict(_published(listing, source))
     if not found:
         raise PluginError(f"{base_url} publishes no prices; {file} was not changed")
     own = read(file) if file.is_file() else {}
@@ -89,12 +89,12 @@ def _refreshed(file: Path, base_url: str) -> str:
     return f"{len(found)} prices of {source} in {file}; {len(kept)} other prices kept"
 
 
-def _published(said: Any, source: str) -> Iterator[tuple[str, Price]]:
+def _published(listing: Any, source: str) -> Iterator[tuple[str, Price]]:
     """The prices in OpenRouter's list of models, which are in USD per token, in texts.
 
     See https://openrouter.ai/docs/api/api-reference/models/get-models. A model whose price varies has a negative one.
     """
-    entries = said.get("data") if isinstance(said, dict) else None
+    entries = listing.get("data") if isinstance(listing, dict) else None
     for entry in entries if isinstance(entries, list) else []:
         pricing = entry.get("pricing") if isinstance(entry, dict) else None
         if not isinstance(pricing, dict) or not entry.get("id"):

@@ -90,23 +90,23 @@ class Probe:
     @property
     def is_near(self) -> bool:
         """Whether it is on this machine or a private network, where nobody is paid."""
-        addresses = [one.address for one in registry.recipients(self.family, self.spec)]
+        addresses = [recipient.address for recipient in registry.recipients(self.family, self.spec)]
         return bool(addresses) and all(on_own_network(address) for address in addresses)
 
     def usd(self, prices: Prices) -> float | None:
         """What its request costs, by list prices and rather too much; None where that is not known."""
         if self.is_near:
             return 0.0
-        known = [(call, prices.of(call.model)) for call in registry.estimate_calls(self.family, self.spec)]
+        calls = [(call, prices.of(call.model)) for call in registry.estimate_calls(self.family, self.spec)]
         letters = len(self.asked.opening) if self.asked else len(QUESTION)
         total = 0.0
-        for call, price in known:
+        for call, price in calls:
             if price is None:
                 return None
             shown = call.image_tokens if self.seeing else 0
             written = min(call.max_tokens, _TOKENS) + min(call.thinking_tokens, _THOUGHTS)
             total += price.of(Usage(letters // 3 + shown, written, call.images, image_tokens=shown))
-        return total if known else None
+        return total if calls else None
 
     def is_cheap(self, prices: Prices) -> bool:
         """Whether it is asked without being told to: for a cent at most; of editors the price must be known."""
@@ -116,17 +116,17 @@ class Probe:
 
 def probes(uses: Iterable[Used]) -> list[Probe]:
     """The hosted models of some plugins, once for each role: chat models and editors, also those in others."""
-    found: dict[str, Probe] = {}
+    requests: dict[str, Probe] = {}
     for plugin in uses:
         for probe in _of(plugin, plugin.family, plugin.spec):
             form = probe.asked.form if probe.asked else None
             key = [probe.family, probe.spec, form and (form.folder, *form.templates), probe.seeing]
-            found.setdefault(json.dumps(key, sort_keys=True), probe)
-    return list(found.values())
+            requests.setdefault(json.dumps(key, sort_keys=True), probe)
+    return list(requests.values())
 
 
 def _of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[Probe]:
-    options = registry.options_of(family, spec)
+    options = registry.plugin_of(family, spec)
     parts = options.components()
     if isinstance(options, ChatPlugin):
         if registry.resources("chat", options.model).api:
@@ -135,9 +135,9 @@ def _of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[Probe]:
     elif family in ("chat", "editors") and not parts and options.resources().api:
         name = str(getattr(options, "model", spec["plugin"]))
         sent = registry.recipients(plugin.family, plugin.spec, plugin.protocols)
-        yield Probe(plugin.place, family, spec, any(one.images for one in sent if one.model == name))
-    for part, its in parts:
-        yield from _of(plugin, part, its)
+        yield Probe(plugin.place, family, spec, any(recipient.images for recipient in sent if recipient.model == name))
+    for part, part_spec in parts:
+        yield from _of(plugin, part, part_spec)
 
 
 def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
@@ -145,8 +145,8 @@ def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
     protocols = plugin.protocols if options.by_protocol else ("",)
     forms = [form for protocol in protocols for form in options.forms(protocol) if form.schema]
     forms.sort(key=lambda form: not form.seen)
-    asked = options.prompt(forms[0]) if forms else None
-    return Probe(plugin.place, "chat", options.model, asked is not None and asked.form.seen, asked)
+    question = options.prompt(forms[0]) if forms else None
+    return Probe(plugin.place, "chat", options.model, question is not None and question.form.seen, question)
 
 
 def announcement(wanted: Sequence[Probe], prices: Prices) -> str:
@@ -224,7 +224,7 @@ def _settings(calls: Calls, waits: bool) -> Iterator[None]:
 
 def _starts_on_demand(probe: Probe) -> bool:
     """Whether `cfeval serve` is at the address: it starts the server with the first request, which takes minutes."""
-    addresses = {one.address for one in registry.recipients(probe.family, probe.spec)}
+    addresses = {recipient.address for recipient in registry.recipients(probe.family, probe.spec)}
     return any(is_served(address) for address in addresses)
 
 
@@ -235,7 +235,7 @@ def _works(probe: Probe, reply: Reply) -> str:
     takes = "takes images" if probe.seeing else "takes texts"
     if probe.asked is None:
         return takes
-    enforced = getattr(registry.options_of("chat", probe.spec), "sends_schema", False)
+    enforced = getattr(registry.plugin_of("chat", probe.spec), "sends_schema", False)
     return f"{takes}, {'keeps the schema' if enforced else 'replies in the form that is asked for'}"
 
 
@@ -273,8 +273,8 @@ def _duration(seconds: float) -> str:
 def _fault(probe: Probe, reply: Reply) -> str:
     if isinstance(reply, ParsedReply) and reply.status == Status.UNPARSABLE:
         last = last_text(reply.completion)
-        said = f"it says {_short(last)}" if last.strip() else reply.reason
-        return f"{probe.model} does not reply in the form that the study can read: {said}; name another model"
+        words = f"it says {_short(last)}" if last.strip() else reply.reason
+        return f"{probe.model} does not reply in the form that the study can read: {words}; name another model"
     return f"{probe.model} ends as {reply.status}: {reply.reason}"
 
 

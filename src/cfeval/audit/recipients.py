@@ -16,8 +16,8 @@ _SHOWN = 6
 def recipients(plugins: Iterable[Used]) -> dict[str, dict[str, bool]]:
     """By host: its models, each with whether it is sent images; without, it is sent texts alone."""
     hosts: dict[str, dict[str, bool]] = {}
-    for one in plugins:
-        for recipient in registry.recipients(one.family, one.spec, one.protocols):
+    for plugin in plugins:
+        for recipient in registry.recipients(plugin.family, plugin.spec, plugin.protocols):
             models = hosts.setdefault(_host(recipient.address), {})
             models[recipient.model] = models.get(recipient.model, False) or recipient.images
     return hosts
@@ -54,4 +54,4 @@ def _host(address: str) -> str:
 
 
 def _is_here(host: str) -> bool:
-    return on_this_machine(f"http://{host}") if " " not in host else False
+    return " " not in host and on_this_machine(f"http://{host}")

@@ -54,7 +54,7 @@ def shown(value: Any) -> str:
         bare = "" if colon else ":" in value and "@" in value  # an address without http://
         return repr(f"{scheme[:9]}{colon}{_HIDDEN}" if re.search(r"[@?#=%\\\s]", rest) else _HIDDEN if bare else value)
     if isinstance(value, Mapping):
-        pairs = (f"{shown(key)}: {_HIDDEN if is_secret(str(key)) else shown(its)}" for key, its in value.items())
+        pairs = (f"{shown(key)}: {_HIDDEN if is_secret(str(key)) else shown(inner)}" for key, inner in value.items())
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(shown, value))}]"

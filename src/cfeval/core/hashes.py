@@ -14,6 +14,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
+MEMORY = Path(".cfeval")
+"""Where this machine keeps what it would otherwise work out again; it can be removed at any time."""
 _SETTLED_NS = 2_000_000_000
 STAMP = ".snakemake_timestamp"
 """A file that Snakemake puts into every folder that a rule declares."""
@@ -136,9 +138,9 @@ def _of_entry(path: str) -> str:
 
 def _files(folder: str) -> list[str]:
     """The files below a folder by their relative names, in order; none where it is missing."""
-    found: list[str] = []
+    names: list[str] = []
     if not os.path.isdir(folder):
-        return found
+        return names
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             if entry.name == STAMP:
@@ -146,10 +148,10 @@ def _files(folder: str) -> list[str]:
             if entry.is_dir():
                 if not (entry.is_symlink() and _holds(entry.path, folder)):
                     with contextlib.suppress(PermissionError):
-                        found += [f"{entry.name}/{name}" for name in _files(entry.path)]
+                        names += [f"{entry.name}/{name}" for name in _files(entry.path)]
             else:
-                found.append(entry.name)
-    return sorted(found)
+                names.append(entry.name)
+    return sorted(names)
 
 
 def _holds(outer: str, folder: str) -> bool:

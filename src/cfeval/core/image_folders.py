@@ -22,10 +22,10 @@ SUFFIXES = (
     *(".avif", ".heic", ".heif", ".hif", ".jp2", ".jxl"),  # of some, Pillow may have no decoder
 )
 """Endings of still images; case does not count."""
+# Windows puts these into folders; they are never reported.
 _SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini"}
-# What Windows puts into folders; nobody means these files.
-_SHOWN = 5
 # Names that are listed one by one, of each kind.
+_SHOWN = 5
 Kind = Literal["unreadable", "without a decoder", "unusable", "in subfolders", "hidden", "other"]
 
 
@@ -185,27 +185,27 @@ def summary(used: int, others: Iterable[LeftOut], what: str = "image") -> str:
 def reasons(others: Iterable[LeftOut]) -> str:
     """What is left out and why, on one line; empty where nothing is."""
     by: dict[str, list[LeftOut]] = {}
-    for one in sorted(others, key=lambda one: (get_args(Kind).index(one.kind), one.name)):
-        kind = Path(one.name).suffix[1:].upper() if one.kind == "without a decoder" else one.kind
-        by.setdefault(kind, []).append(one)
-    return "; ".join(_reason(kind, found) for kind, found in by.items())
+    for entry in sorted(others, key=lambda entry: (get_args(Kind).index(entry.kind), entry.name)):
+        kind = Path(entry.name).suffix[1:].upper() if entry.kind == "without a decoder" else entry.kind
+        by.setdefault(kind, []).append(entry)
+    return "; ".join(_reason(kind, entries) for kind, entries in by.items())
 
 
-def _reason(kind: str, found: Sequence[LeftOut]) -> str:
-    number = f"{len(found):,}"
+def _reason(kind: str, entries: Sequence[LeftOut]) -> str:
+    number = f"{len(entries):,}"
     if kind == "unreadable":
-        return f"{number} unreadable: {_names(found)}"
+        return f"{number} unreadable: {_names(entries)}"
     if kind == "in subfolders":
         return f"{number} in subfolders left out (--recursive, or recursive: true, takes them)"
     if kind == "other":
-        return f"{number} other file{'s' * (len(found) > 1)} left out: {_names(found)}"
+        return f"{number} other file{'s' * (len(entries) > 1)} left out: {_names(entries)}"
     why = " (no decoder here; convert them to JPEG or PNG)" if kind.isupper() else ""
-    return f"{number} {kind} left out: {_names(found)}{why}"
+    return f"{number} {kind} left out: {_names(entries)}{why}"
 
 
-def _names(found: Sequence[LeftOut]) -> str:
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-    return ", ".join(map(str, found[:_SHOWN])) + more
+def _names(entries: Sequence[LeftOut]) -> str:
+    more = f" and {len(entries) - _SHOWN:,} more" if len(entries) > _SHOWN else ""
+    return ", ".join(map(str, entries[:_SHOWN])) + more
 
 
 def inside(path: Path, folders: Sequence[Path], place: str) -> Path:

@@ -24,7 +24,7 @@ MAX_PIXELS = 50_000_000
 KEEP = 0.875
 """The share of the shorter side that evaluations on ImageNet keep."""
 NO_FORMAT = "not an image in a format Pillow reads"
-"""What is said of a file that has no image format known here."""
+"""The fault of a file that has no image format known here."""
 R = TypeVar("R")
 Mask = npt.NDArray[np.bool_]
 Pixels = npt.NDArray[np.uint8]

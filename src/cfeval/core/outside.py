@@ -14,6 +14,7 @@ MODULES = (
     "cfeval.core.hangup",  # signals
     "cfeval.core.hashes",
     "cfeval.core.leaving",
+    "cfeval.core.loaded_code",
     "cfeval.core.names",  # imports by name; the record has what was imported
     "cfeval.core.outside",
     "cfeval.core.progress",

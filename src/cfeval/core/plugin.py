@@ -50,7 +50,7 @@ class Plugin(PluginOptions):
         return Resources()
 
     def sends_to(self) -> str | None:
-        """The address that it sends to itself, or in words whose; None: it sends nothing out of this process."""
+        """The address that it sends to itself, or a description of it; None: it sends nothing out of this process."""
         return f"an address that the plugin of {type(self).__module__} does not tell" if self.resources().api else None
 
     def texts_only(self) -> tuple[Component, ...]:

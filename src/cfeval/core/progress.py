@@ -12,6 +12,10 @@ from typing import TypeVar
 T = TypeVar("T")
 FOLDER = "CFEVAL_PROGRESS"
 """The environment variable that names the folder in which jobs report how far they are; empty or not set: nowhere."""
+REPORTS = Path(".cfeval/progress")
+"""Where the jobs of the latest run report."""
+FAILURES = "failures.jsonl"
+"""A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.ending`."""
 _EVERY_SECONDS = 5.0
 _REPORT_SECONDS = 0.5
 _job: list[str] = []

@@ -8,33 +8,26 @@ One command may be several steps: `--protocol a,b` with `{protocol}` in the plac
 and recorded by itself; their records stand in one file, for X is then the folder of their outputs.
 """
 
-import ast
 import contextlib
 import functools
 import json
 import os
 import re
 import shlex
-import struct
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from glob import glob
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from cfeval.core import outside
 from cfeval.core.errors import InputError
-from cfeval.core.hashes import STAMP, Hashes, digest, read_json, state_of, state_of_folder, write_json
+from cfeval.core.hashes import MEMORY, STAMP, Hashes, read_json, state_of, state_of_folder
+from cfeval.core.loaded_code import Code, loaded_modules, path_of, version_of, versions
 from cfeval.core.package import PACKAGE, carried, name_of
 
-BEGAN = time.time_ns()
-"""When this process began; a module whose file changed later may not be the one that runs."""
 ENDING = ".made.json"
-MEMORY = Path(".cfeval")
-"""Where this machine keeps what it would otherwise work out again; it can be removed at any time."""
 COUNTER = "CFEVAL_STEPS_LOG"
 """The environment variable that names a file to which every step adds a line: made or kept, which step, its output."""
 PLACE = "CFEVAL_PLACE"
@@ -54,8 +47,6 @@ LEFT_OUT = "left_out.jsonl"
 """What an image folder holds beside its images: the files that were not used (`cfeval.core.shards`)."""
 _IMAGES = (".png", ".npy", LEFT_OUT)
 _OWN = "cfeval"
-_END = " ."
-"""What a whole line of the memory of code ends with."""
 _SETTLED_NS = 2_000_000_000
 
 Words = Sequence[str]
@@ -184,26 +175,6 @@ class Records:
         return self.code.of(Path(file))[0] if file else None
 
 
-class Code:
-    """What of a module can change a result: its syntax tree without docstrings and help texts; and what it imports."""
-
-    def __init__(self) -> None:
-        self._file = MEMORY / "code"
-        lines = self._file.read_text("utf-8").splitlines() if self._file.exists() else []
-        self._known = {line.split(" ")[0]: line.split(" ")[1:-1] for line in lines if line.endswith(_END)}
-
-    def of(self, file: Path) -> list[str]:
-        """The hash, then the names of the packages that it imports."""
-        content = file.read_bytes()
-        sha = f"{digest(content)}.{sys.version_info.minor}"
-        if sha not in self._known:
-            self._known[sha] = _essence(content)
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._file.open("a", encoding="utf-8") as stream:  # other processes do the same
-                stream.write(f"{sha} {' '.join(self._known[sha])}{_END}\n")
-        return self._known[sha]
-
-
 def call(words: Words, run: Callable[[list[str]], int]) -> int:
     """Run each step of a command, unless its output is what it would make; returns the exit status.
 
@@ -261,7 +232,7 @@ def _made(words: Words, run: Callable[[list[str]], int]) -> Step | int:
     finally:
         _running.clear()
     _refuse_changed(out)
-    modules = dict(_modules())
+    modules = dict(loaded_modules())
     code = Code()
     essence = {name: code.of(Path(file)) for name, file in modules.items()}
     hashes = Hashes()
@@ -296,106 +267,6 @@ def outputs_of(words: Words) -> list[str]:
         f"{file.removesuffix('.jsonl')}{images}" for file in files if ending == ".jsonl" for images in ("/", ".zip")
     ]
     return [path for path in (*files, *images) if os.path.exists(path)]
-
-
-def path_of(module: str) -> str | None:
-    """The file of a module, found without importing any; None where there is none."""
-    top, *rest = module.split(".")
-    try:
-        spec = find_spec(top)
-    except (ImportError, ValueError):
-        return None
-    if spec is None or (not rest and spec.origin):
-        return spec.origin if spec else None
-    places = [os.path.join(folder, *rest) for folder in spec.submodule_search_locations or ()]
-    files = (file for place in places for file in (f"{place}.py", os.path.join(place, "__init__.py")))
-    return next(filter(os.path.isfile, files), None)
-
-
-def versions(packages: Iterable[str]) -> dict[str, str]:
-    """The versions of the distributions behind packages, by distribution, and Python's.
-
-    What no distribution has, as a module of the user's own, counts by its bytes.
-    """
-    foreign = set(packages) - sys.stdlib_module_names - _ours()
-    behind = _distributions()
-    found = {name: version for package in foreign for name, version in behind.get(package, {}).items()}
-    alone = {f"module {package}" for package in foreign - behind.keys()}
-    found |= {name: sha for name in alone if (sha := version_of(name))}
-    return {"python": version_of("python") or "", **dict(sorted(found.items()))}
-
-
-@functools.cache
-def version_of(name: str) -> str | None:
-    """The version of a distribution, of `python`, or the hash of `module NAME`; None where there is none."""
-    if name == "python":
-        return f"{sys.version_info.major}.{sys.version_info.minor}"
-    if name.startswith("module "):
-        file = path_of(name.removeprefix("module "))
-        return digest(Path(file).read_bytes())[:16] if file and os.path.isfile(file) else None
-    return _installed().get(name)
-
-
-def _modules() -> Iterator[tuple[str, str]]:
-    """The modules of the project and of plug-in packages that this process has loaded, each with its file.
-
-    Raises:
-        InputError: one was changed since this process began, so that nobody knows which of both it runs.
-    """
-    ours = _ours()
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) or ""
-        if name.partition(".")[0] not in ours or not file.endswith(".py") or name in outside.MODULES:
-            continue
-        if os.stat(file).st_ctime_ns > BEGAN:
-            raise InputError(f"{file} changed while it ran; start again")
-        if bytecode := _bytecode_of_former_text(module, file):
-            os.unlink(bytecode)
-            raise InputError(f"{file} changed twice within a second, and its former text ran; start again")
-        yield name, file
-
-
-def _bytecode_of_former_text(module: Any, file: str) -> str | None:
-    """The bytecode of a module if it is older than the source, though Python takes it for the source's.
-
-    Python compares the size and the time in whole seconds alone, so that a second edit within a second goes unnoticed.
-    """
-    bytecode = getattr(module, "__cached__", None)
-    if not bytecode or not os.path.isfile(bytecode):
-        return None
-    source = os.stat(file)
-    if os.stat(bytecode).st_mtime_ns >= source.st_mtime_ns:
-        return None
-    with open(bytecode, "rb") as stream:
-        header = stream.read(16)
-    times = struct.pack("<III", 0, int(source.st_mtime) & 0xFFFFFFFF, source.st_size & 0xFFFFFFFF)  # PEP 552
-    return str(bytecode) if header[4:] == times else None
-
-
-@functools.cache
-def _ours() -> frozenset[str]:
-    """The top packages of the project and of all plug-ins that are installed."""
-    offering = (one for one in metadata.distributions() if "[cfeval." in (one.read_text("entry_points.txt") or ""))
-    points = (point for one in offering for point in one.entry_points if point.group.startswith("cfeval."))
-    return frozenset({_OWN, *(point.module.partition(".")[0] for point in points)})
-
-
-def _essence(content: bytes) -> list[str]:
-    tree, names = ast.parse(content), set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add((node.module or "").partition(".")[0])
-        elif isinstance(node, ast.Call):
-            node.keywords = [word for word in node.keywords if word.arg not in outside.WORDS]
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
-    return [digest(ast.dump(tree).encode())[:16], *sorted(names - {_OWN})]
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _leave_out(known: dict[str, Step], wanted: Iterable[Words], record: Path) -> None:
@@ -600,33 +471,3 @@ def _count(how: str, words: Words) -> None:
         handle = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
         os.write(handle, f"{how} {words[0]}.{words[1]} {option(words, '--out')}\n".encode())
         os.close(handle)
-
-
-@functools.cache
-def _installed() -> dict[str, str]:
-    return {name: version for of in _distributions().values() for name, version in of.items()}
-
-
-@functools.cache
-def _distributions() -> dict[str, dict[str, str]]:
-    """The distributions of each importable package with their versions.
-
-    Looking takes half a second, so what was found is remembered until a folder of packages changes: its time, or the
-    names of distributions in it, which hold their versions.
-    """
-    folders = [(place, _distributions_in(place)) for place in dict.fromkeys(sys.path)]
-    places = [[os.stat(place).st_mtime_ns, *names] for place, names in folders if names]
-    state, memory = digest(json.dumps([sys.prefix, places]).encode()), MEMORY / "packages.json"
-    known = read_json(memory)
-    if known.get("state") == state:
-        return dict(known["distributions"])
-    every = metadata.packages_distributions().items()
-    found = {package: {name: metadata.version(name) for name in names} for package, names in every}
-    write_json(memory, {"state": state, "distributions": found})
-    return found
-
-
-def _distributions_in(place: str) -> list[str]:
-    """The names of the folders in which distributions say what they are."""
-    names = os.listdir(place) if os.path.isdir(place) else []
-    return sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))

@@ -89,7 +89,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Recipient:
-    """Who is sent something: an `address`, or in words whose it is; the model there; whether images go to it."""
+    """Who is sent something: its `address`, or a description of it; the model there; whether images go to it."""
 
     address: str
     model: str
@@ -118,7 +118,7 @@ def options(family: str) -> dict[str, type[PluginOptions]]:
 
 def resources(family: str, spec: Mapping[str, Any]) -> Resources:
     """What the plugin behind a spec holds while it runs."""
-    found: list[Resources] = [_plugin(part, its).resources() for part, its in components(family, spec)]
+    found: list[Resources] = [plugin_of(part, its).resources() for part, its in components(family, spec)]
     return Resources(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
 
 
@@ -135,15 +135,14 @@ def check(family: str, spec: Mapping[str, Any], where: str) -> None:
 
 def takes_tools(spec: Mapping[str, Any]) -> bool:
     """Whether a chat model can be given tools to call: its plugin says so by a field or property `takes_tools`."""
-    return bool(getattr(_plugin("chat", spec), "takes_tools", False))
+    return bool(getattr(plugin_of("chat", spec), "takes_tools", False))
 
 
 def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
     """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
-    said = (
-        said for part, its in components(family, spec) for said in _asked(_plugin(part, its), "dependencies", protocols)
-    )
-    return tuple(dict.fromkeys(_shortest(path) for named in said for path in named))
+    plugins = (plugin_of(part, its) for part, its in components(family, spec))
+    files = (named for plugin in plugins for named in _asked(plugin, "dependencies", protocols))
+    return tuple(dict.fromkeys(_shortest(path) for named in files for path in named))
 
 
 def diagnose(
@@ -151,7 +150,7 @@ def diagnose(
 ) -> Iterator[Diagnostic]:
     """What can be said about a plugin and its components before anything is spent; offline, no provider is asked."""
     for part, its in components(family, spec):
-        plugin = _plugin(part, its)
+        plugin = plugin_of(part, its)
         if offline and plugin.resources().api:
             yield Diagnostic(True, "offline: the response cache answers, the provider is not asked")
             continue
@@ -162,14 +161,14 @@ def diagnose(
 def demands(family: str, spec: Mapping[str, Any]) -> Iterator[Demand]:
     """What a plugin and its components must find in the items of a dataset."""
     for part, its in components(family, spec):
-        if (demand := _plugin(part, its).demand()) is not None:
+        if (demand := plugin_of(part, its).demand()) is not None:
             yield demand
 
 
 def class_names(family: str, spec: Mapping[str, Any]) -> tuple[str, ...] | None:
     """The classes that a classifier or a set of images tells apart, before it is built; None where it cannot say."""
-    found: tuple[str, ...] | None = _plugin(family, spec).class_names()
-    return found
+    classes: tuple[str, ...] | None = plugin_of(family, spec).class_names()
+    return classes
 
 
 def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[CallEstimate, ...]:
@@ -177,7 +176,7 @@ def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[s
 
     Of several protocols, one request under each, where the protocol matters to the plugin.
     """
-    plugin = _plugin(family, spec)
+    plugin = plugin_of(family, spec)
     said = list(_asked(plugin, "estimate_calls", protocols))
     if None not in said:
         return tuple(call for calls in said for call in calls)
@@ -195,7 +194,7 @@ def recipients(
         protocols: under which it is used.
         images: whether it is given images itself.
     """
-    plugin = _plugin(family, spec)
+    plugin = plugin_of(family, spec)
     address = plugin.sends_to()
     if address is not None:
         yield Recipient(address, str(getattr(plugin, "model", spec["plugin"])), images)
@@ -205,14 +204,20 @@ def recipients(
         yield from recipients(part, its, protocols, seen)
 
 
-def options_of(family: str, spec: Mapping[str, Any]) -> Any:
-    """A plugin's class with its options, as `build` would make it into something that works."""
-    return _plugin(family, spec)
+def plugin_of(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
+    """The plugin that a specification names, with its options, not built yet.
+
+    Raises:
+        ParamsError: no such plugin or option.
+        PluginError: it cannot be imported.
+    """
+    where = where or family
+    return _with_options(_loaded(family, _entry(family, spec, where)), spec, where)
 
 
 def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:
     """A plugin and, one after the other, all plugins that it is made of; errors like `check`."""
-    made_of = _plugin(family, spec, where or family).components()
+    made_of = plugin_of(family, spec, where or family).components()
     yield family, spec
     for part, its in made_of:
         yield from components(part, its, f"{where or family}: {spec['plugin']}")
@@ -227,7 +232,7 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
         ParamsError: unknown plugin or option.
         PluginError: the plugin needs a package that is not installed.
     """
-    plugin = _plugin(family, spec)
+    plugin = plugin_of(family, spec)
     _lease_gpus(family, spec)
     try:
         return plugin.build()
@@ -330,17 +335,6 @@ def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
         raise PluginError(
             f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
         ) from error
-
-
-def _plugin(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
-    """The plugin that a specification names, with its options, not built yet.
-
-    Raises:
-        ParamsError: no such plugin or option.
-        PluginError: it cannot be imported.
-    """
-    where = where or family
-    return _with_options(_loaded(family, _entry(family, spec, where)), spec, where)
 
 
 def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:

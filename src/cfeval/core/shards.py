@@ -30,7 +30,9 @@ _WAITING = 32 * PIECE
 
 
 @contextmanager
-def atomic_records_with_images(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterator[Add]:
+def atomic_records_with_images(
+    path: Path, piece: int = PIECE, *, archive: bool = False, beside: Callable[[], Mapping[str, bytes]] = dict
+) -> Iterator[Add]:
     """Yields the function that adds a record and its images, by their paths; all appear when the block ends well.
 
     What is no image, but belongs to one, is given as the bytes of its file.
@@ -39,6 +41,7 @@ def atomic_records_with_images(path: Path, piece: int = PIECE, *, archive: bool 
 
     Args:
         archive: put the images into `X.zip`; else into `X/`. What holds those of a former run is removed.
+        beside: gives, after the last record, further files by the paths that they get among the images.
 
     Raises:
         OutputError: see `ensure_own`.
@@ -53,6 +56,8 @@ def atomic_records_with_images(path: Path, piece: int = PIECE, *, archive: bool 
             add_line(record_line(record))
 
         yield add
+        for name, content in beside().items():
+            add_image(name, content)
         _forget(path)
 
 
@@ -134,11 +139,16 @@ def sharded_gallery(
         path: see `shard_files`.
         shards: into how many files.
         archive: put the images of each shard into one file, as in `gallery`.
-        left_out: what is not filed, and why, called after the last record; it is kept with that one's images.
+        left_out: gives, after the last record, what is not filed, and why; the first shard keeps it with its images.
 
     Raises:
         OutputError: see `gallery`; no shard is begun then.
     """
+
+    def beside() -> dict[str, bytes]:
+        lines = "".join(json.dumps(vars(entry), ensure_ascii=False) + "\n" for entry in left_out())
+        return {LEFT_OUT: lines.encode("utf-8", "replace")} if lines else {}
+
     files = shard_files(path, shards)
     for file in files:
         ensure_own(file, archive)
@@ -146,19 +156,12 @@ def sharded_gallery(
         built = [building / file.name for file in files]
         with ExitStack() as stack:
             piece = min(PIECE, _WAITING // shards)
-            add = [stack.enter_context(atomic_records_with_images(file, piece, archive=archive)) for file in built]
-            last: list[tuple[Add, Record, Mapping[str, Image | bytes]]] = []  # to which `left_out` is added
-
-            def add_to(item: ItemId, record: Record, images: Mapping[str, Image | bytes]) -> None:
-                for write, former, its in last:
-                    write(former, its)
-                last[:] = [(add[shard_of(item, shards)], record, images)]
-
-            yield add_to
-            lines = "".join(json.dumps(vars(one), ensure_ascii=False) + "\n" for one in left_out())
-            beside = {LEFT_OUT: lines.encode("utf-8", "replace")} if lines else {}
-            for write, record, images in last:
-                write(record, {**images, **beside})
+            galleries = [
+                atomic_records_with_images(file, piece, archive=archive, beside=beside if file is built[0] else dict)
+                for file in built
+            ]
+            add = [stack.enter_context(gallery) for gallery in galleries]
+            yield lambda item, record, images: add[shard_of(item, shards)](record, images)
         for here, there in zip(built, files, strict=True):
             move(here, there)
 
@@ -193,14 +196,14 @@ def file_with_images(
 
 def left_out_of(files: Iterable[Path]) -> list[LeftOut]:
     """What was left out when these record files were filed; see `sharded_gallery`."""
-    found = []
+    entries = []
     for file in files:
         folder = folder_of(file)
         uses(archive_of(folder) if in_archive(folder) else folder / LEFT_OUT)
         with suppress(FileNotFoundError, KeyError):
             lines = file_in(folder, LEFT_OUT).decode("utf-8").splitlines()
-            found += [LeftOut(**json.loads(line)) for line in lines]
-    return found
+            entries += [LeftOut(**json.loads(line)) for line in lines]
+    return entries
 
 
 def whole_or_shards(path: Path) -> list[Path]:

@@ -15,37 +15,38 @@ class Meaning(NamedTuple):
 
 MEANINGS: Mapping[Status, Meaning] = {
     Status.OK: Meaning("the item has its result", ""),
-    Status.REFUSED: Meaning("the model declined", "nothing; it is the model's answer to this item"),
+    Status.REFUSED: Meaning("the model declined to answer", "nothing: it is the model's answer to this item"),
     Status.MODERATED: Meaning(
-        "the provider's filter stopped question, answer or image", "nothing, or another provider"
+        "the provider's filter stopped the question, the answer or the image", "nothing, or use another provider"
     ),
     Status.TRUNCATED: Meaning(
-        "the reply was cut off at a limit on tokens", "raise `max_tokens`, or `thinking_tokens` of a model that thinks"
+        "the reply was cut off at a token limit", "raise `max_tokens`, or `thinking_tokens` of a model that thinks"
     ),
     Status.UNPARSABLE: Meaning(
-        "the reply does not have the form that was asked for, also after one repair turn; or it ended for a reason "
-        "that is not known",
-        "look at `raw` in the record; another model, or a prompt of your own; a finish reason that is meant: "
+        "the reply does not have the form that was asked for, even after one repair turn; or it ended for an unknown "
+        "reason",
+        "read `raw` in the record; use another model or your own prompt; name a finish reason that you accept in "
         "`accept_finish_reasons`",
     ),
     Status.EDIT_INVALID: Meaning(
         "the editor changed nothing, cannot make this edit, or its gate rejected it",
-        "look at the instruction; another editor",
+        "read the instruction; try another editor",
     ),
     Status.CITATION_ABSENT: Meaning(
         "what the explanation cites, and was to be edited, is not in the image",
-        "nothing; it is a finding about the target model",
+        "nothing: it is a finding about the target model",
     ),
-    Status.NO_IMAGE: Meaning("no image came back, or a broken one", "another editor, where it happens often"),
+    Status.NO_IMAGE: Meaning("no image came back, or a broken one", "if this happens often, use another editor"),
     Status.WRONG_MODEL: Meaning(
-        "another model answered than was asked for", "name it in `accept_models` if it is meant"
+        "another model answered than the one that was asked", "if you meant that model, name it in `accept_models`"
     ),
     Status.REJECTED: Meaning(
         "the provider did not accept the request, such as HTTP 400, 404, 413, 422",
-        "the reason names the cause; large images: `max_pixels`. Where the server was at fault, run its step again",
+        "the reason names the cause; for large images, set `max_pixels`. If the server was at fault, run the step "
+        "again",
     ),
     Status.TRANSPORT_ERROR: Meaning(
-        "network or server failed, also after all attempts",
-        "run its step again, see below: it is tried again, and only it",
+        "network or server failed, even after all attempts",
+        "run the step again, see below: only these items are tried again",
     ),
 }

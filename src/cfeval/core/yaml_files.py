@@ -15,12 +15,12 @@ import yaml
 
 from cfeval.core.errors import ParamsError, shown
 
+# Safe, and much faster than SafeLoader where PyYAML was built with its C library.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Safe, and ten times as fast where PyYAML was built with its C library."""
+# Mappings and lists inside one another, at most. libyaml's composer recurses in C: far beyond that the process dies.
 _DEPTH = 100
-# Mappings and lists inside one another, at most. libyaml's composer recurses in C: beyond that it ends the process.
-_MOST = 100_000
 # Values of a file whose aliases are written out, at most.
+_MOST = 100_000
 _QUOTE = "put it in quotation marks"
 
 
@@ -166,8 +166,8 @@ class _Comparison:
             self._compare_scalars(line, node, other)
         if node.id == "mapping":
             self._check_keys(node)
-        for one, two in zip(_parts(node), _parts(other), strict=True):
-            self.compare(one, two)
+        for first, two in zip(_parts(node), _parts(other), strict=True):
+            self.compare(first, two)
 
     def _compare_scalars(self, line: str, node: Any, other: Any) -> None:
         if _is_merge(node) and node.tag == other.tag:
@@ -177,8 +177,8 @@ class _Comparison:
             quoted = [_plain(value) for value in (first, second) if _plain(value)]
             instead = f", or write {' or '.join(dict.fromkeys(quoted))}" if quoted else ""
             raise _RefusedError(
-                f"line {node.start_mark.line + 1}: {shown(node.value)} is {_described(first)} to YAML 1.1, which "
-                f"Snakemake reads, and {_described(second)} to YAML 1.2, which DVC reads; {_QUOTE}{instead}"
+                f"{line}: {shown(node.value)} is {_described(first)} to YAML 1.1, which Snakemake reads, and "
+                f"{_described(second)} to YAML 1.2, which DVC reads; {_QUOTE}{instead}"
             )
         if isinstance(first, _Unreadable):
             raise _RefusedError(f"{line}: {shown(node.value)} is no value that YAML knows{first}; {_QUOTE}")

@@ -35,13 +35,13 @@ from cfeval.core.jsonl import read_lines
 from cfeval.core.record import uses
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
-from cfeval.datasets.outside import OwnImages
+from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COLUMNS = ("id", "image", "question", "reference", "kind")
-_LONGEST = 80
 # Characters of an id made of a file's name, at most; a hash may follow.
+_LONGEST = 80
 
 
 @dataclass(frozen=True)
@@ -148,16 +148,16 @@ class Files:
         rows = self._rows()
         if self.options.ids:
             return len(listed(Path(self.options.ids), rows, self.options.path)[:items])
-        found = 0
+        readable = 0
         for item in chosen(rows, len(rows), seed, None, self.options.path):
-            if found == items:
-                return found
+            if readable == items:
+                return readable
             if read_fault(rows[item].image):
                 self._leave_out(rows[item])
             else:
-                found += 1
-        self.refuse_losses(found, self.left_out)
-        return found
+                readable += 1
+        self.refuse_losses(readable, self.left_out)
+        return readable
 
     def scan(self) -> tuple[int, list[LeftOut]]:
         """How many items can be used, and what is left out: every image is opened. InputError like `samples`."""
@@ -181,7 +181,7 @@ class Files:
             InputError: one line that says what is left out.
         """
         strict = self.options.strict or self.options.ids is not None
-        if used and not (strict and any(one.is_loss for one in others)):
+        if used and not (strict and any(entry.is_loss for entry in others)):
             return
         why = "no image can be used: " if not used else ""
         what = "" if not used else f"; {'take them out of the list' if self.options.ids else 'strict allows none'}"
@@ -229,10 +229,10 @@ def _read(options: Plugin) -> tuple[Iterator[Row], list[LeftOut]]:
     """
     source = Path(options.path)
     if source.is_dir():
-        found = list_images(source, options.recursive, options.allow_outside)
-        if not found.images:
-            raise InputError(f"{source}: no images in this folder: {summary(0, found.left_out)}")
-        return _folder(source, found.images, options.question), found.left_out
+        listing = list_images(source, options.recursive, options.allow_outside)
+        if not listing.images:
+            raise InputError(f"{source}: no images in this folder: {summary(0, listing.left_out)}")
+        return _folder(source, listing.images, options.question), listing.left_out
     return (_inside(row, options) for row in _table(source, options.question)), []
 
 

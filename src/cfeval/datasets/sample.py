@@ -117,8 +117,8 @@ def left_out_by(source: object) -> Sequence[LeftOut]:
 
 def name_left_out(others: Iterable[LeftOut]) -> None:
     """Say on stderr, which is the step's log, what was left out: a line each."""
-    for one in others:
-        print(f"left out: {one.name}: {one.why or one.kind}", file=sys.stderr)
+    for entry in others:
+        print(f"left out: {entry.name}: {entry.why or entry.kind}", file=sys.stderr)
 
 
 def as_record(raw: Raw, kind: type[R]) -> R:

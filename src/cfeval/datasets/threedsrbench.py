@@ -30,7 +30,7 @@ from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
-from cfeval.datasets.outside import OwnImages
+from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 LETTERS = "ABCD"
@@ -103,10 +103,11 @@ class ThreeDSRBench:
     def _filed(self, item: str, name: str) -> Image:
         if not name:
             raise InputError(f"{self.options.path}, {item}: no image_url; leave the option 'images' out")
-        path = Path(str(self.options.images)) / name
+        folder = Path(str(self.options.images))
+        path = folder / name
         if not path.is_file():
             raise InputError(f"{path}: no such image; set the option 'images' to the folder of COCO's images")
-        return import_image(self.options.checked(path, [path.parent], f"{self.options.path}, {item}"))
+        return import_image(self.options.checked(path, [folder], f"{self.options.path}, {item}"))
 
 
 def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
-from cfeval.datasets.outside import OwnImages
+from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 PEOPLE = 10

@@ -191,7 +191,7 @@ def not_used_of(folder: Path, names: Iterable[str], shards: int) -> list[str]:
         shards: into how many files each is cut.
     """
     files = {name: shard_files(folder / f"{name}.jsonl", shards) for name in dict.fromkeys(names)}
-    left_out = {name: reasons(left_out_of(of)) for name, of in files.items()}
+    left_out = {name: reasons(left_out_of(shards_of_name)) for name, shards_of_name in files.items()}
     return [f"Not used of {name}: {why}." for name, why in left_out.items() if why]
 
 

@@ -90,11 +90,11 @@ def _scanned(folders: Sequence[Path]) -> tuple[dict[Path, list[Path]], list[Left
     """The usable images of each folder, and what is left out of all."""
     used, others = {}, []
     for path in folders:
-        found = scan(path, allow_outside=True)  # a classifier in this process gets them, and nobody else
-        used[path] = found.images
-        others += [LeftOut(f"{path.name}/{one.name}", one.kind, one.why) for one in found.left_out]
-        if not found.images:
-            why = summary(0, found.left_out)
+        folder_scan = scan(path, allow_outside=True)  # a classifier in this process gets them, and nobody else
+        used[path] = folder_scan.images
+        others += [LeftOut(f"{path.name}/{entry.name}", entry.kind, entry.why) for entry in folder_scan.left_out]
+        if not folder_scan.images:
+            why = summary(0, folder_scan.left_out)
             raise InputError(f"{path}: {why}; every folder of a class needs an image: add one, or remove the folder")
     return used, others
 
@@ -119,7 +119,7 @@ def classifiers(names: Sequence[str], labels: Path | None) -> dict[str, Spec]:
     Raises:
         InputError: no such form of a name, or no such file.
     """
-    found: dict[str, Spec] = {}
+    specs: dict[str, Spec] = {}
     for text in names:
         library, _, rest = text.partition("/")
         architecture, at, weights = rest.partition("@")
@@ -132,10 +132,10 @@ def classifiers(names: Sequence[str], labels: Path | None) -> dict[str, Spec]:
             spec = {"plugin": "state_dict", "library": library, "architecture": architecture, "path": weights}
             spec["classes"] = str(labels) if labels else CLASSES
         name = _name(Path(weights).stem if at else Path(rest).name if Path(rest).is_dir() else rest)
-        found[f"{name}-{len(found) + 1}" if name in found else name] = spec
-    if labels and not any("classes" in spec for spec in found.values()):
+        specs[f"{name}-{len(specs) + 1}" if name in specs else name] = spec
+    if labels and not any("classes" in spec for spec in specs.values()):
         raise InputError("--classes names the outputs of own weights; give them as --model timm/ARCHITECTURE@FILE")
-    return found
+    return specs
 
 
 def _name(text: str) -> str:
@@ -156,11 +156,11 @@ def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
     What cannot say its classes before it is loaded is left to the run.
     """
     for name, spec in named.items():
-        known = _class_names(spec)
-        unknown = [label for label in images.classes if known is not None and label not in known]
+        outputs = _class_names(spec)
+        unknown = [label for label in images.classes if outputs is not None and label not in outputs]
         wordnet = wordnet_if_there() if unknown else None
         for label in unknown:
-            near = fitting(label, known or (), wordnet)
+            near = fitting(label, outputs or (), wordnet)
             names = ", ".join(map(repr, near[:SHOWN])) + ", …" * (len(near) > SHOWN)
             advice = f"one of its classes that fit is {names}" if near else "none of its classes has such a name"
             if len(near) == 1:

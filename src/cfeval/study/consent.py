@@ -25,14 +25,14 @@ def ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], y
     Raises:
         InputError: something will not work; or there is something to pay, no `--yes`, and nobody to ask.
     """
-    left = outdated(jobs)
-    print(up_to_date(study.root, len(left), len(jobs)), flush=True)
-    if not left:
+    outdated_jobs = outdated(jobs)
+    print(up_to_date(study.root, len(outdated_jobs), len(jobs)), flush=True)
+    if not outdated_jobs:
         return
     params = study.params
-    uses = needed(used(params), jobs, left)
+    uses = needed(used(params), jobs, outdated_jobs)
     hosted = [plugin for plugin in uses if plugin.resources.api]
-    in_cache = set() if params.calls.offline else stored(hosted, jobs, left, Path(params.calls.cache))
+    in_cache = set() if params.calls.offline else stored(hosted, jobs, outdated_jobs, Path(params.calls.cache))
     for line in recipient_lines(params, uses):
         print(line, flush=True)
     refuse_faults(diagnose_all(params, uses, stored=in_cache), spent=False)
@@ -49,7 +49,7 @@ def ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], y
 
 
 def _asked(hosted: Sequence[Used], study: Whole) -> list[Probe]:
-    """The models that are tried before the run, which is said."""
+    """The models that are tried before the run; prints which."""
     prices = load_prices(study.params.calls.prices)
     cheap = [probe for probe in probes(hosted) if probe.is_cheap(prices)]
     if cheap:

@@ -9,10 +9,9 @@ from typing import Any
 from cfeval.audit.missing import missing
 from cfeval.audit.whole import Job, Whole
 from cfeval.core.config import Calls
+from cfeval.core.progress import FAILURES, REPORTS
 from cfeval.inference.remote.cache import ResponseCache
 
-FAILURES = Path(".cfeval/progress/failures.jsonl")
-"""The jobs of the latest run that failed; workflow/items.py writes it."""
 _SHOWN = 3
 
 
@@ -23,7 +22,7 @@ class Ending:
         """`folder` is the study's, as it is seen from where the command was typed."""
         self._study, self._jobs, self._folder = study, jobs, folder
         self._first = _last_sent(study.params.calls)
-        FAILURES.unlink(missing_ok=True)
+        (REPORTS / FAILURES).unlink(missing_ok=True)
 
     def failed(self) -> Iterator[str]:
         """Why the workflow has failed: the jobs, else the items without a score."""
@@ -56,9 +55,9 @@ class Ending:
         with closing(ResponseCache(Path(calls.cache))) as cache:
             attempts = cache.sent_since(self._first)
         if attempts.timed_out:
-            one = attempts.timed_out == 1
+            singular = attempts.timed_out == 1
             yield (
-                f"{attempts.timed_out} {'call' if one else 'calls'} timed out after {calls.timeout:g} s, "
+                f"{attempts.timed_out} {'call' if singular else 'calls'} timed out after {calls.timeout:g} s, "
                 f"{attempts.sent_again} sent again; if the server is only slow, raise calls.timeout in params.yaml, or "
                 "lower calls.max_connections"
             )
@@ -72,5 +71,5 @@ def _last_sent(calls: Calls) -> int:
 
 
 def _failures() -> Iterator[dict[str, Any]]:
-    if FAILURES.is_file():
-        yield from map(json.loads, FAILURES.read_text(encoding="utf-8").splitlines())
+    if (file := REPORTS / FAILURES).is_file():
+        yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())

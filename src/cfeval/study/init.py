@@ -31,7 +31,7 @@ from cfeval.study.classifiers import (
     misfits,
     seen_from,
 )
-from cfeval.study.models import LOCAL_EDITOR, Model, Roles, model, roles, stays_local
+from cfeval.study.models import LOCAL_EDITOR, SERVES, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
 
 Evaluation = Literal["edct", "vce", "cvqa"]
@@ -39,8 +39,6 @@ CLASSIFIER = "timm/resnet50.a1_in1k"
 """The classifier that a new study of one explains where none is named."""
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
-_SERVES = {"gate": "writer", "verifier": "judge"}
-"""Roles that another one's model fills where no option names theirs."""
 _PATHS = ("path", "questions", "images")
 """Options of sources that name files or folders."""
 
@@ -174,7 +172,7 @@ class _Asked:
 
     def hosted_helpers(self, target: Model, given: Mapping[str, str]) -> bool:
         """Whether helpers that no option names are hosted ones although the model under test is local."""
-        open_roles = [role for role in _HELPERS if not given[role] and not given.get(_SERVES.get(role, ""), "")]
+        open_roles = [role for role in _HELPERS if not given[role] and not given.get(SERVES.get(role, ""), "")]
         if not self.terminal or not stays_local(target) or not open_roles:
             return False
         print(f"{target.model} is local. Nobody is named as {', '.join(open_roles)}.")
@@ -221,12 +219,12 @@ def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     if study == "cvqa":
         questions = CsvQuestions(CsvPlugin.model_validate(options))
         rows, faults = questions.places().values(), questions.faults
-        there = sum(questions.image_of(row) is not None for row in rows)
-        if not there:
+        with_image = sum(questions.image_of(row) is not None for row in rows)
+        if not with_image:
             raise InputError(f"{source['images']}: no image of any row of {source['questions']} is there")
         lost = [f"{len(faults)} malformed ({faults[0]})"] if faults else []
-        lost += [f"{len(rows) - there} without an image"] if there < len(rows) else []
-        return [f"{source['questions']}: {there} rows{'; left out: ' if lost else ''}{', '.join(lost)}"]
+        lost += [f"{len(rows) - with_image} without an image"] if with_image < len(rows) else []
+        return [f"{source['questions']}: {with_image} rows{'; left out: ' if lost else ''}{', '.join(lost)}"]
     files = Files(Plugin.model_validate(options))
     used, others = files.scan()
     files.refuse_losses(used, others)
@@ -302,7 +300,7 @@ def _notes(targets: Mapping[str, Model], by: Roles) -> list[str]:
 
 def _packages(models: Sequence[Model]) -> list[str]:
     """Which extras these models need that are not installed."""
-    needed = dict.fromkeys(one.extra for one in models if one.extra and not extras.installed(one.extra))
+    needed = dict.fromkeys(entry.extra for entry in models if entry.extra and not extras.installed(entry.extra))
     return [f"These models need pip install 'cfeval[{','.join(needed)}]'"] if needed else []
 
 

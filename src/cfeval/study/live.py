@@ -111,8 +111,8 @@ def write_page(
     finished = {job.name for job in done}
     left = [job for job in jobs if job.name not in finished and _step(job) not in _SUMMARIES]
     shown = _shown(study, evaluation, left, results)
-    for name, told in {"tables": shown.tables, "report": shown.report}.items():
-        write_text(results / f"{name}.json", told.as_json())
+    for name, content in {"tables": shown.tables, "report": shown.report}.items():
+        write_text(results / f"{name}.json", content.as_json())
     note = _make_tables(evaluation, shown, results)
     over = len(done) == len(jobs)
     progress = Progress(
@@ -218,7 +218,7 @@ def _cvqa(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown
     from cfeval.cvqa import asked, figures
 
     tables, report = asked.asked_tables(study, shards), asked.conditions_of(study, shards)
-    sets = {one.set for one in complete(report.conditions, left)}
+    sets = {condition.set for condition in complete(report.conditions, left)}
     readers = () if any(_step(job) == "readings" for job in left) else tables.readers
     tables = tables.model_copy(
         update={
@@ -241,7 +241,7 @@ def _complete_alone(tables: Any, report: Any, left: Sequence[Job], figures: Sequ
 def complete(conditions: Sequence[C], left: Iterable[Job]) -> tuple[C, ...]:
     """The conditions for which no job is left."""
     wildcards: list[Mapping[str, str]] = [job.wildcards for job in left]
-    return tuple(one for one in conditions if not any(_concerns(names, one) for names in wildcards))
+    return tuple(condition for condition in conditions if not any(_concerns(names, condition) for names in wildcards))
 
 
 def _concerns(wildcards: Mapping[str, str], condition: Record) -> bool:

@@ -136,6 +136,8 @@ DEFAULTS: dict[str, dict[str, str]] = {
 }
 """By the provider of the models under test; other hosted ones take those of OpenRouter. The verifier is not the gate's
 model."""
+SERVES = {"gate": "writer", "verifier": "judge"}
+"""Roles that another role's model fills where the user names only that one."""
 LOCAL_EDITOR = EDITORS[0]
 """The editor of a local study: it runs in this process."""
 SMALLEST_EDITOR = min(EDITORS, key=lambda one: one.weights)
@@ -201,11 +203,11 @@ def _those(editor: bool) -> list[str]:
 
 def _unknown(named: str, first: str, provider: str, editor: bool) -> str:
     text = shown(named)[1:-1]
-    said = f"{text}: whose model is it? Write PROVIDER/MODEL"
+    complaint = f"{text}: whose model is it? Write PROVIDER/MODEL"
     if provider or "/" in named:
-        said = f"{text}: no provider {shown(provider or first)}"
+        complaint = f"{text}: no provider {shown(provider or first)}"
     other = "" if editor else f". Any other provider: {way('litellm')} or {way('other')}"
-    return f"{said}; {similar(provider or first, _those(editor))}{other}"
+    return f"{complaint}; {similar(provider or first, _those(editor))}{other}"
 
 
 def stays_local(target: Model) -> bool:
@@ -223,16 +225,14 @@ def roles(targets: Sequence[Model], given: Mapping[str, str], hosted: bool = Fal
     """
     first = targets[0]
     named = {role: text for role, text in given.items() if text}
-    named |= {
-        role: named[by] for role, by in (("gate", "writer"), ("verifier", "judge")) if by in named and role not in named
-    }
+    named |= {role: named[by] for role, by in SERVES.items() if by in named and role not in named}
     local = stays_local(first) and not hosted
-    found: dict[str, Model] = {}
+    models: dict[str, Model] = {}
     if local:
-        found = dict.fromkeys(("writer", "gate", "verifier", "judge"), first)
-        found["editor"] = Model("diffusers", LOCAL_EDITOR.name)
+        models = dict.fromkeys(("writer", "gate", "verifier", "judge"), first)
+        models["editor"] = Model("diffusers", LOCAL_EDITOR.name)
     texts = named if local else {**DEFAULTS.get(first.provider, DEFAULTS["openrouter"]), **named}
     for role, text in texts.items():
         shared = find_provider(text.partition("/")[0]) == first.provider and "@http" not in text
-        found[role] = model(text, base_url=first.base_url if shared else "", editor=role == "editor")
-    return Roles(**found)
+        models[role] = model(text, base_url=first.base_url if shared else "", editor=role == "editor")
+    return Roles(**models)

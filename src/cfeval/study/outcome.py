@@ -1,13 +1,18 @@
 """What came of a run: the figures of each condition, on one line."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cfeval.config import Params
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.folder import EVALUATIONS
 
 REPORT = "{evaluation}/report/index.html"
+Row = Mapping[str, str]
+"""A row of a table, by column."""
+CONDITION = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
+"""The columns that tell the conditions of edct apart."""
 
 
 def outcomes(params: Params, root: str) -> list[str]:
@@ -24,49 +29,73 @@ def report_of(params: Params, root: str, evaluation: str = "") -> Path:
     Raises:
         InputError: the study has no evaluation of that name.
     """
-    had = [name for name in ("edct", "vce", "cvqa") if getattr(params, name)]
+    had = evaluations_of(params)
     if evaluation and evaluation not in had:
         raise InputError(f"--evaluation: the study has no '{evaluation}'; {nearest(evaluation, had)}")
     return Path(root, REPORT.format(evaluation=evaluation or had[0]))
 
 
+def evaluations_of(params: Params) -> list[str]:
+    """The evaluations that a study has."""
+    return [name for name in EVALUATIONS if getattr(params, name)]
+
+
+def edct_rows(tables: Path) -> Iterator[tuple[Row, Row]]:
+    """The conditions of Table 1, each with its trust card, which is empty where it has none."""
+    cards = {_condition(row): row for row in _rows(tables / "edct_card.csv")}
+    yield from ((row, cards.get(_condition(row), {})) for row in _rows(tables / "edct_table1.csv"))
+
+
+def pair_rows(tables: Path) -> list[Row]:
+    """The targets that were asked about given pairs, over all kinds of change."""
+    return [row for row in _rows(tables / "edct_pairs.csv") if not row["kind"]]
+
+
+def vce_rows(tables: Path) -> list[Row]:
+    """The classifiers and methods, by the share of counterfactuals that show the target class to the classifier."""
+    return [row for row in _rows(tables / "vce_methods.csv") if row.get("metric") == "ta"]
+
+
+def cvqa_rows(tables: Path) -> list[Row]:
+    """The solvers by set and type of question, as the robust reader reads their replies."""
+    return [row for row in _rows(tables / "cvqa_table3.csv") if row["reader"] == "robust"]
+
+
 def _edct(tables: Path) -> Iterator[str]:
-    """A condition of Table 1 each, with the conclusion of its trust card where it has one; then given pairs."""
-    names = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
-    cards = {tuple(row[name] for name in names): row for row in rows_of(tables / "edct_card.csv")}
-    for row in rows_of(tables / "edct_table1.csv"):
-        card = cards.get(tuple(row[name] for name in names))
-        told = [f"{card['conclusion']}, FIT {_share(card, 'fit')}"] if card else []
-        told += [f"CCS {_share(row, 'ccs')}", f"{row['n_scored']} of {row['n']} scored"]
-        yield f"{row['vlm']} on {row['dataset']} by {row['judge']}: {', '.join(told)}"
-    for row in rows_of(tables / "edct_pairs.csv"):
-        if not row["kind"]:  # over all kinds of change
-            shown = f"φ {_share(row, 'phi')}, answer moved {_share(row, 'moved')}"
-            shown += f", {row['n_scored']} of {row['n']} scored"
-            yield f"{row['vlm']} on the pairs of {row['pair_set']} by {row['pair_judge']}: {shown}"
+    for row, card in edct_rows(tables):
+        figures = [f"{card['conclusion']}, FIT {_share(card, 'fit')}"] if card else []
+        figures += [f"CCS {_share(row, 'ccs')}", _scored(row)]
+        yield f"{row['vlm']} on {row['dataset']} by {row['judge']}: {', '.join(figures)}"
+    for row in pair_rows(tables):
+        figures = [f"φ {_share(row, 'phi')}", f"answer moved {_share(row, 'moved')}", _scored(row)]
+        yield f"{row['vlm']} on the pairs of {row['pair_set']} by {row['pair_judge']}: {', '.join(figures)}"
 
 
 def _vce(tables: Path) -> Iterator[str]:
-    """A classifier and method each, by the share of counterfactuals that the classifier takes for the target class."""
-    for row in rows_of(tables / "vce_methods.csv"):
-        if row.get("metric") == "ta":
-            line = f"{row['classifier']} by {row['method']}: {row['mean'] or '?'} take for the target class"
-            yield f"{line}, {row['n_scored']} of {row['n']} scored"
+    for row in vce_rows(tables):
+        share = f"{row['mean'] or '?'} taken for the target class"
+        yield f"{row['classifier']} by {row['method']}: {share}, {_scored(row)}"
 
 
 def _cvqa(tables: Path) -> Iterator[str]:
-    """A solver, set and type of question each, as the robust reader reads replies."""
-    for row in rows_of(tables / "cvqa_table3.csv"):
-        if row["reader"] == "robust":
-            right = f'{row["original"] or "?"} right as it is, {row["counterfactual"] or "?"} under the "if"'
-            yield f"{row['solver']} on {row['set']} ({row['type']}): {right}, {row['n_scored']} of {row['n']} scored"
+    for row in cvqa_rows(tables):
+        right = f'{row["original"] or "?"} right as it is, {row["counterfactual"] or "?"} under the "if"'
+        yield f"{row['solver']} on {row['set']} ({row['type']}): {right}, {_scored(row)}"
 
 
-def _share(row: dict[str, str], name: str) -> str:
+def _condition(row: Row) -> tuple[str, ...]:
+    return tuple(row[name] for name in CONDITION)
+
+
+def _scored(row: Row) -> str:
+    return f"{row['n_scored']} of {row['n']} scored"
+
+
+def _share(row: Row, name: str) -> str:
     return f"{row[name]} [{row[f'{name}_lo']}, {row[f'{name}_hi']}]" if row[name] else "not known"
 
 
-def rows_of(file: Path) -> list[dict[str, str]]:
+def _rows(file: Path) -> list[dict[str, str]]:
     """The rows of a table; none where it was not made."""
     if not file.is_file():
         return []

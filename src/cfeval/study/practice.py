@@ -104,8 +104,8 @@ def instruction(part: str, color: str) -> str:
 
 def answer(model: str, image: Image.Image, turn: int) -> str:
     """What a model under test says: first its answer, then its explanation."""
-    said = seen(image)["disc" if model == "honest" else "ground"]
-    return f"{said}" if turn == 1 else f"The disc in the middle is {said}."
+    color = seen(image)["disc" if model == "honest" else "ground"]
+    return f"{color}" if turn == 1 else f"The disc in the middle is {color}."
 
 
 def help_with(text: str, image: Image.Image | None) -> str:

@@ -57,11 +57,12 @@ def run(
         study_in(folder, [*(params or ()), *["offline"] * offline]) as files,
         only_json_on_stdout() if as_json else nullcontext(),
     ):
+        # a printed command is pasted elsewhere, and Snakemake takes parameter files as seen from there
+        overlays = [file.absolute() if show else file for file in files[1:]]
+        words = snakemake(cores, overlays, name, list(more or ()))
         if show:
-            overlays = [file.absolute() for file in files[1:]]  # Snakemake takes them as seen from the shell
-            print(shown(snakemake(cores, overlays, name, list(more or ())), Path()))
+            print(shown(words, Path()))
             return
-        words = snakemake(cores, files[1:], name, list(more or ()))
         study = whole(files, name)
         keep_schema(Path())
         jobs = study.jobs()

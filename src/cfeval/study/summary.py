@@ -9,10 +9,17 @@ from typing import Any
 
 from cfeval.config import Params
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.study.outcome import report_of, rows_of
+from cfeval.study.outcome import (
+    CONDITION,
+    Row,
+    cvqa_rows,
+    edct_rows,
+    evaluations_of,
+    pair_rows,
+    report_of,
+    vce_rows,
+)
 
-Row = Mapping[str, str]
-_EDCT = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 _PAIRS = ("pair_set", "vlm", "pair_judge")
 _VCE = ("image_set", "denoiser", "classifier", "method")
 _CVQA = ("set", "solver", "type")
@@ -43,7 +50,6 @@ def summary(params: Params, root: str, folder: Path) -> dict[str, Any]:
     conditions = [*_edct(Path(root, "edct/tables")), *_pairs(Path(root, "edct/tables"))] if params.edct else []
     conditions += _vce(Path(root, "vce/tables")) if params.vce else []
     conditions += _cvqa(Path(root, "cvqa/tables")) if params.cvqa else []
-    evaluations = [name for name in ("edct", "vce", "cvqa") if getattr(params, name)]
     return {
         "study": str(folder),
         "results": str(folder / root),
@@ -51,38 +57,33 @@ def summary(params: Params, root: str, folder: Path) -> dict[str, Any]:
         "scored": sum(condition["scored"] for condition in conditions),
         "missing": sum(condition["missing"] for condition in conditions),
         "report": str(folder / report_of(params, root)),
-        "reports": {name: str(folder / report_of(params, root, name)) for name in evaluations},
+        "reports": {name: str(folder / report_of(params, root, name)) for name in evaluations_of(params)},
         "cost": _cost(Path(params.calls.cache)),
     }
 
 
 def _edct(tables: Path) -> Iterator[dict[str, Any]]:
-    cards = {tuple(row[name] for name in _EDCT): row for row in rows_of(tables / "edct_card.csv")}
-    for row in rows_of(tables / "edct_table1.csv"):
-        card = cards.get(tuple(row[name] for name in _EDCT), {})
+    for row, card in edct_rows(tables):
         figures = {name: _interval(row, name) for name in ("pcs", "ncc", "ccs")}
         figures |= {"fit": _interval(card, "fit")} if card else {}
         conclusion = {"conclusion": card.get("conclusion"), "why": card.get("why")}
-        yield _condition("edct", row, _EDCT, figures) | conclusion
+        yield _condition("edct", row, CONDITION, figures) | conclusion
 
 
 def _pairs(tables: Path) -> Iterator[dict[str, Any]]:
-    for row in rows_of(tables / "edct_pairs.csv"):
-        if not row["kind"]:  # over all kinds of change
-            yield _condition("edct", row, _PAIRS, {name: _interval(row, name) for name in ("phi", "moved")})
+    for row in pair_rows(tables):
+        yield _condition("edct", row, _PAIRS, {name: _interval(row, name) for name in ("phi", "moved")})
 
 
 def _vce(tables: Path) -> Iterator[dict[str, Any]]:
-    rows = [row for row in rows_of(tables / "vce_methods.csv") if row.get("metric") == "ta"]
-    for row in rows:
+    for row in vce_rows(tables):
         yield _condition("vce", row, _VCE, {"ta": {"value": _number(row["mean"]), "sd": _number(row["sd"])}})
 
 
 def _cvqa(tables: Path) -> Iterator[dict[str, Any]]:
-    for row in rows_of(tables / "cvqa_table3.csv"):
-        if row["reader"] == "robust":
-            names = ("original", "counterfactual", "difference")
-            yield _condition("cvqa", row, _CVQA, {name: _interval(row, name) for name in names})
+    for row in cvqa_rows(tables):
+        names = ("original", "counterfactual", "difference")
+        yield _condition("cvqa", row, _CVQA, {name: _interval(row, name) for name in names})
 
 
 def _condition(evaluation: str, row: Row, names: Sequence[str], figures: Mapping[str, Any]) -> dict[str, Any]:

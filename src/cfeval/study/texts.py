@@ -202,8 +202,8 @@ def editor_note(editor: Model) -> str:
     """What an editor in this process needs, on one line; empty for any other editor."""
     if editor.plugin != "diffusers":
         return ""
-    known = next((each for each in EDITORS if each.name == editor.model), None)
-    memory = f", a GPU with {known.memory_bytes / 2**30:.0f} GiB" if known else ""
+    row = next((each for each in EDITORS if each.name == editor.model), None)
+    memory = f", a GPU with {row.memory_bytes / 2**30:.0f} GiB" if row else ""
     smaller = "" if editor.model == SMALLEST_EDITOR.name else f"; smaller, with worse edits: {SMALLEST_EDITOR.name}"
     return f"{editor.model} edits in this process: it needs pip install 'cfeval[local]'{memory}{smaller}"
 

@@ -28,7 +28,7 @@ from cfeval.core.image_folders import LeftOut, inside, not_a_file, reasons
 from cfeval.core.images import Image, Mask, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
 from cfeval.core.sampling import chosen
-from cfeval.datasets.outside import OwnImages
+from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.captions import differ
 

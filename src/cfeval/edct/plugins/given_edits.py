@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
-from cfeval.datasets.outside import OwnImages
+from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.pairs.rows import Place, Row, found_file, rows_of, text
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")

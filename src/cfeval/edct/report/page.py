@@ -100,11 +100,9 @@ def _kicker(of: Sequence[Line], total: CallsTotal | None) -> str:
 
 
 def _bar(line: Line) -> Markup:
-    found = line.fit
-    said_ = (
-        f"FIT {two(found[0])}, 95 % interval {two(found[1])} to {two(found[2])}" if found else "FIT was not measured"
-    )
-    return bar(found, FIT_BOUND, True, f"{said_}; bound {FIT_BOUND:.2f}", _BAR)
+    fit = line.fit
+    label = f"FIT {two(fit[0])}, 95 % interval {two(fit[1])} to {two(fit[2])}" if fit else "FIT was not measured"
+    return bar(fit, FIT_BOUND, True, f"{label}; bound {FIT_BOUND:.2f}", _BAR)
 
 
 def _cells(line: Line) -> dict[str, str]:

@@ -99,30 +99,30 @@ def of_error(body: Any, key_env: str) -> Fault:
     return replace(fault, kind="error", tries=ERROR_TRIES, systematic=True) if unnamed else fault
 
 
-def _fault(status: int, said: str, headers: Mapping[str, str], body: Any, key_env: str) -> Fault:
+def _fault(status: int, message: str, headers: Mapping[str, str], body: Any, key_env: str) -> Fault:
     codes = _codes(body)
     wait = retry_after(headers) or _retry_delay(body)
     if status == 401 or codes & BAD_KEY:
-        return Fault("key", RetryPolicy.STOP, _key_refused(said, key_env))
-    if (status == 402 and wait is None) or codes & NO_CREDIT or NO_CREDIT_SAID in said:
+        return Fault("key", RetryPolicy.STOP, _key_refused(message, key_env))
+    if (status == 402 and wait is None) or codes & NO_CREDIT or NO_CREDIT_SAID in message:
         account = f"the account of {key_env}" if key_env else "the account"
-        return Fault("credit", RetryPolicy.STOP, f"no credit left ({said}); add credit to {account}")
-    if codes & MODERATION or MODERATION_SAID in said:
-        return record("moderated", Status.MODERATED, said, raw=body)
+        return Fault("credit", RetryPolicy.STOP, f"no credit left ({message}); add credit to {account}")
+    if codes & MODERATION or MODERATION_SAID in message:
+        return record("moderated", Status.MODERATED, message, raw=body)
     if status == 403:
-        return _forbidden(said, body, key_env)
-    if status not in RETRIED | THROTTLED and (kind := lasting(said, codes)):
-        return _lasting(kind, said, body)
+        return _forbidden(message, body, key_env)
+    if status not in RETRIED | THROTTLED and (kind := lasting(message, codes)):
+        return _lasting(kind, message, body)
     if status == 402 or status in RETRIED or status >= 500:
-        return retry(f"http_{status}", said, wait=wait, throttled=status in THROTTLED)
+        return retry(f"http_{status}", message, wait=wait, throttled=status in THROTTLED)
     if status < 400:
-        said = f"HTTP {status}, a redirect, which is not followed; set base_url to where it leads"
-    return record(f"http_{status}", Status.REJECTED, said, final=False, systematic=True, raw=body)
+        message = f"HTTP {status}, a redirect, which is not followed; set base_url to where it leads"
+    return record(f"http_{status}", Status.REJECTED, message, final=False, systematic=True, raw=body)
 
 
-def _lasting(kind: str, said: str, body: Any) -> Fault:
+def _lasting(kind: str, message: str, body: Any) -> Fault:
     """An error that will not pass, of this item until somebody changes the server, the image or the parameters."""
-    return record(kind, Status.REJECTED, f"{said}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
+    return record(kind, Status.REJECTED, f"{message}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
 
 
 def _forbidden(said: str, body: Any, key_env: str) -> Fault:

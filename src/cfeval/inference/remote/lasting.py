@@ -94,6 +94,6 @@ _PATTERNS = {kind: re.compile("|".join(phrases)) for kind, phrases in PHRASES.it
 def lasting(message: str, codes: Iterable[str] = ()) -> str:
     """The kind of an error that will not pass, by its codes or what it says; empty for any other."""
     by_code = (CODES[code] for code in codes if code in CODES)
-    said = message.lower()
-    by_text = (kind for kind, pattern in _PATTERNS.items() if pattern.search(said))
+    text = message.lower()
+    by_text = (kind for kind, pattern in _PATTERNS.items() if pattern.search(text))
     return next(by_code, "") or next(by_text, "")

@@ -15,13 +15,13 @@ from cfeval.inference.remote.faults import TIMEOUT
 PAID = "coalesce(reported_usd, listed_usd)"
 """What a send cost: what the provider said, else its tokens at the list price; NULL where it told neither."""
 UNKNOWN_FATE = f"(ended IS NULL OR ended IN ('broken off', '{TIMEOUT}', 'connection', 'bad_body'))"
-"""Of a send: it left, and whether the provider did the work is not known."""
+"""Of a send: it left, and it is unknown whether the provider did the work."""
 SET_ASIDE = (
     f"iif({UNKNOWN_FATE}, max(reserved_usd,"
     " coalesce((SELECT dearest_usd FROM totals WHERE totals.model = sends.model), 0)), reserved_usd)"
 )
-"""What is set aside for a send of which no cost is told: where its fate is unknown, never less than the dearest of its
-model, which matters where no price list has it."""
+"""What is set aside for a send whose cost was not reported. Where it is unknown whether it was billed, at least as much
+as the dearest call of its model, which matters for models without a list price."""
 _PICO = 1e12
 
 

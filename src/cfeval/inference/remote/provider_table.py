@@ -269,13 +269,13 @@ def of_openai_protocol(name: Any) -> str:
     Raises:
         ValueError: there is none of that name, or its models have a plugin of their own.
     """
-    known = [one for one, rules in PROVIDERS.items() if rules.protocol]
-    found = find_provider(name) if isinstance(name, str) else ""
-    if found in known:
-        return found
-    if found and (plugin := PROVIDERS[found].chat):
+    allowed = [provider for provider, rules in PROVIDERS.items() if rules.protocol]
+    known_name = find_provider(name) if isinstance(name, str) else ""
+    if known_name in allowed:
+        return known_name
+    if known_name and (plugin := PROVIDERS[known_name].chat):
         raise ValueError(f"is not of the OpenAI protocol; write plugin: {plugin} and leave provider out")
-    raise ValueError(f"no such provider; {similar(str(name), known)}")
+    raise ValueError(f"no such provider; {similar(str(name), allowed)}")
 
 
 ProviderName = Annotated[

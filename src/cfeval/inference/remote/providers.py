@@ -20,9 +20,6 @@ from cfeval.inference.remote.faults import Fault, of_error
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
 from cfeval.inference.remote.lasting import ADVICE, NO_ENDPOINT, NO_IMAGES
 from cfeval.inference.remote.model_names import same_model
-from cfeval.inference.remote.provider_table import PROVIDERS, Provider
-
-__all__ = ["PROVIDERS", "Provider"]
 
 T = TypeVar("T")
 _TRIED = 6
@@ -143,11 +140,11 @@ def about_server(
     except CfevalError as error:
         yield Diagnostic(False, str(error))
         return
-    said = _models_of(where)
-    if isinstance(said, Fault):
-        yield _no_list(where, model, said, lists)
+    listing = _models_of(where)
+    if isinstance(listing, Fault):
+        yield _no_list(where, model, listing, lists)
         return
-    entries = [entry for entry in _entries(said) if isinstance(entry, dict)]
+    entries = [entry for entry in _entries(listing) if isinstance(entry, dict)]
     found = next((entry for entry in entries if same_model(model, str(entry.get("id")), accepted)), None)
     yield Diagnostic(*_listed(base_url, model, [str(entry.get("id")) for entry in entries], found is not None))
     yield from _blind(model, found)
@@ -155,15 +152,15 @@ def about_server(
 
 def is_served(base_url: str) -> bool:
     """Whether `cfeval serve` listens at an address."""
-    said = get(Endpoint(base_url), "/models")
-    entries = [] if isinstance(said, Fault) else _entries(said)
+    listing = get(Endpoint(base_url), "/models")
+    entries = [] if isinstance(listing, Fault) else _entries(listing)
     return any(isinstance(entry, dict) and entry.get("owned_by") == "cfeval" for entry in entries)
 
 
 def _models_of(where: Endpoint) -> Any | Fault:
     """A server's list of its models, or what goes wrong; some answer a wrong path with an error and HTTP 200."""
-    said = get(where, "/models")
-    return of_error(said, where.key_env) if isinstance(said, dict) and said.get("error") else said
+    listing = get(where, "/models")
+    return of_error(listing, where.key_env) if isinstance(listing, dict) and listing.get("error") else listing
 
 
 def _no_list(where: Endpoint, model: str, fault: Fault, lists: bool) -> Diagnostic:
@@ -186,14 +183,14 @@ def _other_addresses(base_url: str) -> list[str]:
     parts = urlsplit(base_url)
     names = parts.path.strip("/").split("/") if parts.path.strip("/") else []
     above = ["/".join((f"{parts.scheme}://{parts.netloc}", *names[:depth])) for depth in range(len(names), -1, -1)]
-    others = dict.fromkeys(other for place in above for other in (place, f"{place}/v1"))
-    return [other for other in others if other != base_url][:_TRIED]
+    addresses = dict.fromkeys(other for place in above for other in (place, f"{place}/v1"))
+    return [other for other in addresses if other != base_url][:_TRIED]
 
 
 def _blind(model: str, entry: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
     """A fault where a server's list says that a model takes texts alone, as llama.cpp's and OpenRouter's do."""
-    said = (entry or {}).get("architecture")
-    takes = said.get("input_modalities") if isinstance(said, dict) else None
+    architecture = (entry or {}).get("architecture")
+    takes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
     if isinstance(takes, list) and takes and "image" not in takes:
         yield Diagnostic(
             False, f"{model} takes no images, only {', '.join(map(str, takes))}; {ADVICE[NO_IMAGES]}", of_images=True

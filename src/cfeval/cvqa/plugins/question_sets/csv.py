@@ -17,7 +17,7 @@ from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaRow, read_questions
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.records import PairType, form_of
-from cfeval.datasets.outside import OwnImages
+from cfeval.datasets.own_images import OwnImages
 
 _COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -28,8 +28,8 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import chat_reply, images_reply
+from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import (
-    PROVIDERS,
     about_openrouter,
     checked_base_url,
     checked_headers,

@@ -1,4 +1,4 @@
-"""The one door through which the images of a set come: none from outside its folder, unless that is allowed."""
+"""What all sets of images read from files have in common: no image comes from outside, unless that is allowed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from cfeval.core.image_folders import inside
 
 
 class OwnImages(plugin.Plugin):
-    """What every set of images that is read from files is told of them."""
+    """The options that every set of images read from files has."""
 
     allow_outside: bool = False
     """Whether images may lie outside the set's folder, also by a link; a hosted model would be sent them."""
