@@ -18,9 +18,11 @@ __all__ = ["Run", "image"]
 
 Run = Callable[..., tuple[int, str, str]]
 
-# A shell starts what it runs in the background with SIGINT ignored, which every command would inherit from here.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell starts what it runs in the background with SIGINT ignored, and `nohup` starts it with SIGHUP ignored, which
+# every command would inherit from here.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # How fast a machine draws examples says nothing about the code.
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -135,7 +135,9 @@ def test_a_study_of_given_pairs_alone_goes_from_an_empty_folder_to_the_report(tm
     assert "sly on the pairs of vismin by chat: φ -1.0000 [" in said
     assert said.endswith("report: results/edct/report/index.html\n")
     asked = len(server.log)
-    assert server.sent().total() == 2 * 2 * 24 + 2 * 3 * 30  # the first pair has no other before it, and texts decide
+    probes = 2 * 3  # of two models and a judge, by the doctor and by the run
+    # the first pair has no other before it, and texts decide
+    assert server.sent().total() == 2 * 2 * 24 + 2 * 3 * 30 + probes
     assert server.sent().total() <= most
     frank, sly = (rows(tmp_path)[name] for name in ("frank", "sly"))
     cells = ("moved_named", "moved_unnamed", "unmoved_named", "unmoved_unnamed")

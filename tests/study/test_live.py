@@ -91,7 +91,7 @@ def waited_for(condition: Callable[[], Any]) -> None:
 @pytest.mark.slow
 def test_the_page_of_a_run_at_work_shows_the_records_so_far_and_disturbs_nothing(tmp_path: Path, address: str) -> None:
     make_study(tmp_path, address, list(COLORS)[:3])
-    run = started(tmp_path, "run", "mine", "--yes")
+    run = started(tmp_path, "run", "mine", "--yes", "--no-probe")  # the judge does not answer yet
     study = tmp_path / "mine"
     results = study / "results/mine"
     waited_for(lambda: list(results.glob("edct/requeries/**/edct-2025.jsonl")))

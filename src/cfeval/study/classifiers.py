@@ -13,7 +13,7 @@ from typing import Any
 import PIL.Image
 
 from cfeval.core import registry
-from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.errors import CfevalError, InputError, PluginError
 from cfeval.core.image_folders import LeftOut, scan, summary
 from cfeval.vce.stages.class_match import SHOWN, fitting, wordnet_if_there
 
@@ -193,6 +193,19 @@ def check_weights(named: Mapping[str, Spec], classes: Sequence[str]) -> None:
             if spec["plugin"] == "state_dict" and find_spec("torch"):
                 file = str(names) if spec["classes"] == CLASSES else spec["classes"]
                 registry.build("classifiers", {**spec, "classes": file, "device": "cpu"})
+
+
+def missing_packages(named: Mapping[str, Spec], classes: Sequence[str]) -> list[str]:
+    """What to install before the classifiers can be loaded, and what is checked only then; empty: nothing is missing."""
+    try:
+        for name, spec in named.items():
+            registry.check_installed("classifiers", spec, name)
+    except PluginError:
+        return [
+            "These classifiers need pip install 'cfeval[vce]'; after that, `cfeval check` says whether they know the "
+            f"classes {', '.join(classes)}"
+        ]
+    return []
 
 
 def class_list(classes: Sequence[str]) -> str:

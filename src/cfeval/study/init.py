@@ -29,6 +29,7 @@ from cfeval.study.classifiers import (
     classifiers,
     image_set,
     misfits,
+    missing_packages,
     seen_from,
 )
 from cfeval.study.models import LOCAL_EDITOR, SERVES, Model, Roles, model, roles, stays_local
@@ -112,7 +113,7 @@ def run(
         found = _classifiers(model_ or [CLASSIFIER], classes, own)
         seen = {key: seen_from(spec, place) for key, spec in found.items()}
         params = texts.vce_params(named, source, seen, own.classes, own.images)
-        notes, more = own.notes, _class_file(found, own)
+        notes, more = [*own.notes, *missing_packages(found, own.classes)], _class_file(found, own)
         notes += [f"Wrote {CLASSES}: the outputs of your weights, in this order; correct it if need be"] * bool(more)
     else:
         here = {**asked.source(study, images, question, questions), **_given(flags, study)}
