@@ -196,7 +196,7 @@ def check_weights(named: Mapping[str, Spec], classes: Sequence[str]) -> None:
 
 
 def missing_packages(named: Mapping[str, Spec], classes: Sequence[str]) -> list[str]:
-    """What to install before the classifiers can be loaded, and what is checked only then; empty: nothing is missing."""
+    """What to install before the classifiers can be loaded, and what is checked only then; empty: nothing."""
     try:
         for name, spec in named.items():
             registry.check_installed("classifiers", spec, name)
