@@ -62,7 +62,7 @@ def _made_from(name: str, one: AskedTable, asked: AskedTables, results: Path) ->
         published=[line for file in REFERENCE for line in read_csv(carried(file), Published)],
         test_targets=list(one.test_targets),
         known=one.known,
-        exams={judge: exam_error(Path(path)) for judge, path in one.exams.items()},
+        exams={judge: exam_error(Path(path), judge, one.examined.get(judge)) for judge, path in one.exams.items()},
         expected=one.expected,
         judge_error=list(one.judge_error),
         repeats=one.repeats,
