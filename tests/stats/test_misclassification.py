@@ -52,6 +52,30 @@ def test_the_corrected_share_by_hand() -> None:
     assert (found.n, found.method, found.note) == (120, "Lang-Reiczigel 95 %", "")
 
 
+def test_the_interval_of_lang_and_reiczigel_worked_out_by_hand() -> None:
+    """46 of 96 are ones; the judge was right on 89 of 98 that deserve a one, and on 39 of 48 that deserve a zero.
+
+    With z = 2 (Lang and Reiczigel 2014, Section 2.3), every step a short decimal:
+
+        p  = (46 + z²/2) / (96 + z²) = 48/100 = .48     Se = (89 + 1) / (98 + 2) = .9, of 100
+        Sp = (39 + 1) / (48 + 2) = .8, of 50            J = .9 + .8 − 1 = .7
+        π  = (.48 + .8 − 1) / .7 = .4
+        shift = 2 z² (π Se (1 − Se) / 100 − (1 − π) Sp (1 − Sp) / 50) = 8 (.00036 − .00192) = −.01248
+        variance · J² = .48 · .52 / 100 + π² · .09 / 100 + (1 − π)² · .16 / 50 = .002496 + .000144 + .001152 = .003792
+        limits = .4 − .01248 ± 2 √.003792 / .7 = .38752 ± .1759406 = .2115794 and .5634606
+    """
+    judge = JudgeError(Share(89 / 98, 98, 98), Share(39 / 48, 48, 48))
+    found = rogan_gladen(Share(46 / 96, 96, 96), judge, level=0.9544997361)
+    assert (found.low, found.high) == pytest.approx((0.2115794, 0.5634606), abs=1e-6)
+
+
+def test_more_ones_than_zeros_among_what_is_known_shift_the_interval_the_other_way() -> None:
+    """The mirror image: ones and zeros, sensitivity and specificity change places, and so do the limits."""
+    judge = JudgeError(Share(39 / 48, 48, 48), Share(89 / 98, 98, 98))
+    found = rogan_gladen(Share(50 / 96, 96, 96), judge, level=0.9544997361)
+    assert (found.low, found.high) == pytest.approx((1 - 0.5634606, 1 - 0.2115794), abs=1e-6)
+
+
 def test_with_a_judge_who_never_errs_it_is_the_interval_of_agresti_and_coull() -> None:
     low, high = proportion_confint(37, 120, alpha=0.1, method="agresti_coull")
     found = rogan_gladen(share([1] * 37 + [0] * 83), known(1, 1), 0.9)
