@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen, youden
@@ -74,6 +77,37 @@ def test_more_ones_than_zeros_among_what_is_known_shift_the_interval_the_other_w
     judge = JudgeError(Share(39 / 48, 48, 48), Share(89 / 98, 98, 98))
     found = rogan_gladen(Share(50 / 96, 96, 96), judge, level=0.9544997361)
     assert (found.low, found.high) == pytest.approx((1 - 0.5634606, 1 - 0.2115794), abs=1e-6)
+
+
+def lang_reiczigel(ones: int, n: int, hits: int, n1: int, spared: int, n0: int, level: float) -> tuple[float, float]:
+    """The paper's formulas from counts, as its authors' script has them, cut off at 0 and 1."""
+    z = stats.norm.ppf((1 + level) / 2)
+    p, se, sp = (ones + z**2 / 2) / (n + z**2), (hits + 1) / (n1 + 2), (spared + 1) / (n0 + 2)
+    true = (p + sp - 1) / (se + sp - 1)
+    of_se, of_sp = se * (1 - se) / (n1 + 2), sp * (1 - sp) / (n0 + 2)
+    error = np.sqrt(p * (1 - p) / (n + z**2) + of_se * true**2 + of_sp * (1 - true) ** 2) / abs(se + sp - 1)
+    shift = 2 * z**2 * (true * of_se - (1 - true) * of_sp)
+    low, high = np.clip([true + shift - z * error, true + shift + z * error], 0, 1)
+    return float(low), float(high)
+
+
+@given(
+    counts=st.tuples(*[st.tuples(st.integers(5, 200), st.floats(0, 1))] * 3), level=st.sampled_from([0.8, 0.95, 0.99])
+)
+def test_it_is_the_interval_of_the_paper_for_any_counts(counts: tuple[tuple[int, float], ...], level: float) -> None:
+    """At the ends of the scale with Wilson's of as many zeros, or ones, beside it."""
+    (n, a), (n1, b), (n0, c) = counts
+    ones, hits, spared = round(n * a), round(n1 * (1 - b / 3)), round(n0 * (1 - c / 3))
+    judge = JudgeError(Share(hits / n1, n1, n1), Share(spared / n0, n0, n0))
+    found = rogan_gladen(Share(ones / n, n, n), judge, level)
+    if found.value is None:
+        return
+    low, high = lang_reiczigel(ones, n, hits, n1, spared, n0, level)
+    if found.value in (0, 1):
+        end = proportion_confint(n * found.value, n, 1 - level, method="wilson")
+        low, high = min(low, end[0]), max(high, end[1])
+    expected = (min(low, found.value), max(high, found.value))
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
 
 
 def test_with_a_judge_who_never_errs_it_is_the_interval_of_agresti_and_coull() -> None:

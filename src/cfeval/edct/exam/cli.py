@@ -1,9 +1,9 @@
-"""Examine a judge: have it score cases whose scores are known, and measure its error by kind of case."""
+"""Examine a judge or verifier by cases of known truth: measure its error by kind of case, and say whether it is fit."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -13,16 +13,21 @@ from cfeval.core.errors import CfevalError, InputError, PluginError
 from cfeval.core.jsonl import write_csv
 from cfeval.core.progress import track
 from cfeval.core.records import Status
+from cfeval.edct.exam import verifier as verifier_exam
 from cfeval.edct.exam.cases import ExamCase, comparison_request, exam_cases, judge_request
-from cfeval.edct.exam.identity import Identity, identity
+from cfeval.edct.exam.edits import edit_cases
+from cfeval.edct.exam.identity import identity
 from cfeval.edct.exam.part import stratified
 from cfeval.edct.exam.table import ExamReply, ExamRow, outcome, render, rows
-from cfeval.edct.interfaces import Judge, JudgeReply
+from cfeval.edct.exam.verdict import Verdict
+from cfeval.edct.exam.verifier import VerifierReply, VerifierRow
+from cfeval.edct.interfaces import Judge, JudgeReply, Verifier
 from cfeval.edct.metrics import ccs
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 from cfeval.report.tables import markdown, write_table
 
+R = TypeVar("R")
 BATCH = 32
 ExamSeed = Annotated[
     int, typer.Option("--seed", min=0, help="Seed of the replies, and of the part that --cases takes.")
@@ -35,17 +40,23 @@ Cases = Annotated[
 
 def run(
     out: TableOut,
-    judge: Annotated[str, typer.Option(help="The judge, as JSON: its plugin and options.")],
+    judge: Annotated[str, typer.Option(help="The judge, as JSON: its plugin and options.")] = "",
+    verifier: Annotated[str, typer.Option(help="Or a verifier, likewise.")] = "",
     cases: Cases = None,
     seed: ExamSeed = 0,
     offline: Offline = False,
 ) -> None:
-    """Examine a judge: let it score text cases with known scores, and say whether it is fit for use.
+    """Examine a judge or verifier by cases of known truth, and say whether it is fit for use.
 
-    Like `cfeval exam`, which takes a judge of the parameter file and tells what is written.
+    Like `cfeval exam`, which takes one of the parameter file and tells what is written.
     """
     use_offline_cache(offline)
-    write_exam(plugin_spec("judges", judge, "--judge"), out, seed, cases)
+    if bool(judge) == bool(verifier):
+        raise InputError("name either --judge or --verifier, as JSON: its plugin and options")
+    if judge:
+        write_exam(plugin_spec("judges", judge, "--judge"), out, seed, cases)
+    else:
+        write_verifier_exam(plugin_spec("verifiers", verifier, "--verifier"), out, seed, cases)
 
 
 def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None = None) -> None:
@@ -65,42 +76,71 @@ def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None 
         CfevalError: calls have failed, so that there is no verdict.
         Exit: with status 1 where the judge has failed.
     """
-    every = exam_cases()
-    cases = every if count is None else part(every, count, seed)
+    cases = part(exam_cases(), count, seed)
     judge: Judge = registry.build("judges", spec)
     if judge.needs_image:
         raise InputError("the exam has texts only, and this judge looks at images; choose a judge of texts")
-    examined, replies = identity("judges", spec), list[ExamReply]()
+    examined = identity("judges", spec)
+
+    def write(replies: Sequence[ExamReply]) -> list[ExamRow]:
+        write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
+        table = rows(replies, cases, examined)
+        write_table(out, ExamRow, table, render(table))
+        return table
+
+    replies = _collected(track(examine(judge, cases, seed), len(cases), "exam"), write)
+    table = write(replies)
+    print(markdown(render(table)), end="")
+    _end([reason for reply in replies for reason in _failed_calls(reply)], 2 * len(cases), out, outcome(table))
+
+
+def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None = None) -> None:
+    """The same for a verifier, by edits of drawn scenes; see `write_exam`."""
+    cases = stratified(edit_cases(), count, seed, lambda case: case.kind, lambda case: case.right, lambda case: case.id)
+    verifier: Verifier = registry.build("verifiers", spec)
+    examined = identity("verifiers", spec)
+
+    def write(replies: Sequence[VerifierReply]) -> list[VerifierRow]:
+        write_csv(Path(f"{out}-replies.csv"), VerifierReply, replies)
+        table = verifier_exam.rows(replies, cases, examined)
+        write_table(out, VerifierRow, table, verifier_exam.render(table))
+        return table
+
+    replies = _collected(track(verifier_exam.examine(verifier, cases, seed), len(cases), "exam"), write)
+    table = write(replies)
+    print(markdown(verifier_exam.render(table)), end="")
+    failed = [reply.reason for reply in replies if verifier_exam.call_failed(reply)]
+    _end(failed, len(cases), out, verifier_exam.outcome(table))
+
+
+def _collected(found: Iterator[R], keep: Callable[[Sequence[R]], object]) -> list[R]:
+    """All replies; where they end early, those that came are kept first."""
+    replies: list[R] = []
     try:
-        for reply in track(examine(judge, cases, seed), len(cases), "exam"):
+        for reply in found:
             replies.append(reply)
     except BaseException:
         if replies:
-            _write(out, replies, cases, examined)
+            keep(replies)
         raise
-    table = _write(out, replies, cases, examined)
-    print(markdown(render(table)), end="")
-    if failed := [reason for reply in replies for reason in _failed_calls(reply)]:
+    return replies
+
+
+def _end(failed: Sequence[str], calls: int, out: Path, found: Verdict) -> None:
+    """Print the verdict, and end with its status."""
+    if failed:
         raise CfevalError(
-            f"{len(failed)} of {2 * len(cases)} calls failed ({failed[0]}), so that there is no verdict; {out}.csv "
-            "holds the others, and the same command asks only these again"
+            f"{len(failed)} of {calls} calls failed ({failed[0]}), so that there is no verdict; {out}.csv holds the "
+            "others, and the same command asks only these again"
         )
-    found = outcome(table)
     print(f"\n{found.sentence}")
     if not found.passed:
         raise typer.Exit(1)
 
 
-def part(cases: Sequence[ExamCase], count: int, seed: int) -> list[ExamCase]:
+def part(cases: Sequence[ExamCase], count: int | None, seed: int) -> list[ExamCase]:
     """So many cases, see `cfeval.edct.exam.part`."""
     return stratified(cases, count, seed, lambda case: case.kind, lambda case: case.ccs, lambda case: case.id)
-
-
-def _write(out: Path, replies: Sequence[ExamReply], cases: Sequence[ExamCase], examined: Identity) -> list[ExamRow]:
-    table = rows(replies, cases, examined)
-    write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
-    write_table(out, ExamRow, table, render(table))
-    return table
 
 
 def _failed_calls(reply: ExamReply) -> Iterator[str]:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 def stratified(
     cases: Sequence[T],
-    count: int,
+    count: int | None,
     seed: int,
     kind: Callable[[T], str],
     gold: Callable[[T], int],
@@ -25,7 +25,7 @@ def stratified(
 
     Args:
         cases: all of them.
-        count: how many are wanted.
+        count: how many are wanted; None: all.
         seed: of the draw.
         kind: the kind of a case.
         gold: its gold score, so that both scores stay in proportion within a kind.
@@ -34,6 +34,8 @@ def stratified(
     Raises:
         InputError: fewer are wanted than there are kinds, or more than there are cases.
     """
+    if count is None:
+        return list(cases)
     sizes = Counter(map(kind, cases))
     if not len(sizes) <= count <= len(cases):
         raise InputError(

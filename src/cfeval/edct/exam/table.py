@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
@@ -122,9 +123,15 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
 
 
 def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Share | None:
-    """The share of replies that give the gold score; None where there is no such case."""
-    right = [float(getattr(reply, score) == getattr(reply, f"gold_{score}")) for reply in replies]
-    return share(right, [questions[reply.id] for reply in replies]) if right else None
+    """The share of replies that give the gold score."""
+    return right_share(
+        [(getattr(reply, score) == getattr(reply, f"gold_{score}"), questions[reply.id]) for reply in replies]
+    )
+
+
+def right_share(right: Sequence[tuple[bool, str]]) -> Share | None:
+    """The share of cases that are right, each with its cluster; None where there is no case."""
+    return share([float(one) for one, _ in right], [cluster for _, cluster in right]) if right else None
 
 
 def _interval(of: Share | None) -> Estimate:
@@ -182,12 +189,13 @@ def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> 
 
 def _error(row: ExamRow) -> JudgeError:
     return JudgeError(
-        _share(row.sensitivity, row.n_gold_1, row.size_gold_1),
-        _share(row.specificity, row.n_gold_0, row.size_gold_0),
+        share_of(row.sensitivity, row.n_gold_1, row.size_gold_1),
+        share_of(row.specificity, row.n_gold_0, row.size_gold_0),
     )
 
 
-def _share(value: Figure, n: int, size: Figure) -> Share | None:
+def share_of(value: Figure, n: int, size: Figure) -> Share | None:
+    """The share that a row holds: its value, its cases, and as how many independent ones they count."""
     return None if value is None or size is None else Share(value, n, size)
 
 
@@ -215,13 +223,13 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
         "many such cases are scored. Cases without a score count for neither. " + intervals(of).strip(),
         "Answer changed: whether another answer is told from the one before, without the edit; it decides FIT where "
         "the texts alone do not. Identical: the answer is word for word the same.",
-        *_whose(of),
+        *examined_note(of),
         "Kinds: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in KINDS.items()) + ".",
     )
     return RenderedTable("edct_exam", "Judge exam: error of a judge on cases of known scores", headings, body, notes)
 
 
-def _whose(of: Sequence[ExamRow]) -> Iterator[str]:
+def examined_note(of: Sequence[Any]) -> Iterator[str]:
     """Who was examined, and how far."""
     for row in of[:1]:
         if row.plugin:

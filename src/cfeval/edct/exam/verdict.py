@@ -42,6 +42,7 @@ class Task:
 class Wording:
     """What the two errors and the two constant answers are called."""
 
+    unscored: str = "cannot follow the form"
     one: str = "says 1 whatever it is shown"
     zero: str = "says 0 whatever it is shown"
     missed: str = "misses changes"
@@ -50,6 +51,7 @@ class Wording:
 
 JUDGE = Wording()
 VERIFIER = Wording(
+    unscored="cannot tell",
     one="accepts whatever it is shown",
     zero="rejects whatever it is shown",
     missed="rejects right edits",
@@ -90,7 +92,7 @@ def _named(names: list[str], tasks: int) -> str:
 def _fault(task: Task, wording: Wording) -> str:
     if task.n_scored < LEAST_SCORED * task.n or not task.n_scored:
         why = f" ({task.missing})" if task.missing else ""
-        return f"cannot follow the form: {task.n_scored} of {task.n} replies have a score{why}"
+        return f"{wording.unscored}: {task.n_scored} of {task.n} replies have a score{why}"
     sensitivity, specificity = task.sensitivity, task.specificity
     if sensitivity is None or specificity is None:
         return f"too few cases: none that deserves a {'1' if sensitivity is None else '0'} has a score"
