@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen, youden
+from cfeval.stats.intervals import Interval
+from cfeval.stats.misclassification import JudgeError, corrected_phi, judge_error, rogan_gladen, youden
 from cfeval.stats.proportions import Share, share, wilson
 
 JUDGED = [1.0] * 45 + [0.0] * 5 + [1.0] * 6 + [0.0] * 24
@@ -177,3 +178,17 @@ def test_a_share_that_the_judges_errors_cannot_explain_is_cut_off_with_a_note() 
     assert (found.value, found.low) == (0, 0)
     assert "cut off from -0.2571" in found.note
     assert rogan_gladen(share([1] * 98 + [0] * 2), known(0.8, 0.9, 100), 0.95).high == 1
+
+
+def test_the_limits_of_phi_leave_half_of_what_the_level_leaves_on_either_side() -> None:
+    """Of a large sample they are a normal distribution's: 1.96 standard errors at 95 %, .994 at 68 %."""
+    rng = np.random.default_rng(5)
+    rows = [(str(number), float(x), float(rng.random() < 0.3 + 0.4 * x)) for number, x in enumerate([0, 1] * 300)]
+    known = [(str(number), float(t), float(rng.random() < 0.1 + 0.8 * t)) for number, t in enumerate([0, 1] * 300)]
+    widths = []
+    for level in (0.68, 0.95):
+        found = corrected_phi(rows, known, Interval(method="bootstrap", level=level, resamples=4000, seed=1))[1]
+        assert found.low is not None
+        assert found.high is not None
+        widths.append(found.high - found.low)
+    assert widths[1] / widths[0] == pytest.approx(1.96 / 0.994, rel=0.05)
