@@ -244,7 +244,7 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
     edct = params.edct if "edct" in wanted else None
     # Before any check runs: two threads must not import the same modules.
     misfits = list(unfit(edct)) if edct else []
-    exams = list(exam_faults(edct)) if edct and all(use.is_valid for use in uses) else []
+    exams = list(exam_faults(edct)) if edct and edct.exams and all(use.is_valid for use in uses) else []
     unknown = list(unknown_classes(params.vce)) if "vce" in wanted and params.vce else []
     for plugin in uses:
         yield of_plugin(plugin, params.calls.offline or plugin.place in stored)

@@ -27,8 +27,8 @@ def task(hits: int, ones: int, spared: int, zeros: int, unread: int = 0) -> Task
         (task(20, 50, 95, 100), "fail: misses changes: do not use."),
         (task(49, 50, 89, 100), "fail: sees changes that are not there: do not use."),
         (task(25, 50, 80, 100), "fail: misses changes and sees changes that are not there: do not use."),
-        (task(3, 3, 10, 10), "fail: too few cases: do not use."),
-        (task(9, 9, 5, 5), "fail: too few cases: do not use."),
+        (task(3, 3, 10, 10), "fail: too few cases to tell: do not use."),
+        (task(9, 9, 5, 5), "fail: too few cases to tell: do not use."),
         (
             task(50, 50, 100, 100, 17),
             "fail: cannot follow the form: 150 of 167 replies have a score (unparsable 17): do not use.",

@@ -113,7 +113,7 @@ def _errors(sensitivity: Share, specificity: Share, wording: Wording) -> Iterato
     if told:
         yield " and ".join(told)
     if missed or alarms:
-        yield "too few cases"
+        yield "too few cases to tell"
 
 
 def _low(share: Share) -> float:
