@@ -99,7 +99,7 @@ def test_the_verb_writes_every_reply_and_the_table(cfeval: Run, tmp_path: Path) 
 def test_a_judge_that_does_not_understand_the_texts_is_told_and_never_scored(cfeval: Run, tmp_path: Path) -> None:
     status, printed, _ = cfeval("edct", "exam", "--out", tmp_path / "exam", "--judge", '{"plugin": "grammar"}')
     assert status == 1
-    assert f"fail: cannot follow the form: 0 of {len(CASES)} replies have a score" in printed
+    assert f"fail: cannot follow the form: do not use. CCS: 0 of {len(CASES)} replies have a score (" in printed
     replies = read_csv(tmp_path / "exam-replies.csv", ExamReply)
     assert {(reply.status, reply.pcs) for reply in replies} == {(Status.UNPARSABLE, None)}
     table = [row for row in read_csv(tmp_path / "exam.csv", ExamRow) if row.score != "answer_changed"]

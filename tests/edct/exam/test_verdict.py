@@ -26,15 +26,20 @@ def task(hits: int, ones: int, spared: int, zeros: int, unread: int = 0) -> Task
         (task(25, 50, 50, 100), "fail: is not shown to be better than chance: do not use."),
         (task(20, 50, 95, 100), "fail: misses changes: do not use."),
         (task(49, 50, 89, 100), "fail: sees changes that are not there: do not use."),
-        (task(25, 50, 80, 100), "fail: misses changes and sees changes that are not there: do not use."),
+        (task(25, 50, 80, 100), "fail: misses changes; sees changes that are not there: do not use."),
         (task(3, 3, 10, 10), "fail: too few cases to tell: do not use."),
         (task(9, 9, 5, 5), "fail: too few cases to tell: do not use."),
         (
             task(50, 50, 100, 100, 17),
-            "fail: cannot follow the form: 150 of 167 replies have a score (unparsable 17): do not use.",
+            "fail: cannot follow the form: do not use. CCS: 150 of 167 replies have a score (",
         ),
-        (Task(20, 0, "unparsable 20", None, None), "fail: cannot follow the form: 0 of 20 replies have a score"),
-        (Task(9, 9, "", Share(1, 9, 9), None), "fail: too few cases: none that deserves a 0 has a score: do not use."),
+        (
+            task(7, 7, 2, 12, 21),
+            "fail: says 1 whatever it is shown; cannot follow the form: do not use. CCS: 19 of 40 r",
+        ),
+        (task(1, 1, 0, 1, 9), "fail: cannot follow the form: do not use."),
+        (Task(20, 0, "unparsable 20", None, None), "fail: cannot follow the form: do not use. CCS: 0 of 20 replies ha"),
+        (Task(9, 9, "", Share(1, 9, 9), None), "fail: too few cases to tell: do not use. CCS: sensitivity 1.00 ["),
     ],
 )
 def test_what_is_wrong_with_a_judge_is_said_in_words(one: Task, told: str) -> None:

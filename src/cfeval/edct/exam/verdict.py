@@ -6,14 +6,14 @@ A judge is fit for use where all of this holds, of CCS and of its comparison of 
 2. sensitivity: the lower limit of the 95 % interval is at least .5; the trust card divides by it,
 3. specificity: at least .9, and the lower limit at least .75, so that few cases do not suffice.
 
-What fails is said by the first of these that is true: the form is not followed; it says the same whatever it is shown
-(a 1 on at least 80 % of the cases that deserve one and of those that do not; likewise a 0); it errs both ways
-and is not shown to be better than chance (the interval of sensitivity + specificity − 1 reaches 0); it misses changes;
-it sees changes that are not there; or it made no such error on too few cases.
+What is said of one that fails: it says the same whatever it is shown (a 1 on at least 80 % of the cases that deserve
+one and of those that do not, likewise a 0, and the lower limit of these errors is at least half); it cannot follow the
+form; it errs both ways and is not shown to be better than chance (the interval of sensitivity + specificity − 1 reaches
+0); it misses changes; it sees changes that are not there; or it made no such error on too few cases.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from cfeval.stats.misclassification import youden
 from cfeval.stats.proportions import Share, wilson_limits
@@ -23,7 +23,7 @@ LEAST_SCORED = 0.9
 LEAST_SENSITIVITY = 0.5
 LEAST_SPECIFICITY, LEAST_SPECIFICITY_LOW = 0.9, 0.75
 CONSTANT = 0.8
-FIT = "fit for use"
+FIT, FEW = "fit for use", "too few cases to tell"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def verdict(tasks: Mapping[str, Task], wording: Wording = JUDGE) -> Verdict:
     """
     faults: dict[str, list[str]] = {}
     for name, task in tasks.items():
-        if fault := _fault(task, wording):
+        for fault in _faults(task, wording):
             faults.setdefault(fault, []).append(name)
     if not faults:
         return Verdict(True, f"pass: {FIT}. {'; '.join(_figures(tasks))}")
@@ -89,31 +89,37 @@ def _named(names: list[str], tasks: int) -> str:
     return "" if len(names) == tasks else f"{' and '.join(names)}: "
 
 
-def _fault(task: Task, wording: Wording) -> str:
-    if task.n_scored < LEAST_SCORED * task.n or not task.n_scored:
-        why = f" ({task.missing})" if task.missing else ""
-        return f"{wording.unscored}: {task.n_scored} of {task.n} replies have a score{why}"
+def _faults(task: Task, wording: Wording) -> list[str]:
+    """What is wrong; where many replies have no score, of the others only that they are all the same."""
     sensitivity, specificity = task.sensitivity, task.specificity
+    same = _constant(sensitivity, specificity, wording) if sensitivity and specificity else ""
+    if task.n_scored < LEAST_SCORED * task.n or not task.n_scored:
+        return [*([same] if same else []), wording.unscored]
+    if same:
+        return [same]
     if sensitivity is None or specificity is None:
-        return f"too few cases: none that deserves a {'1' if sensitivity is None else '0'} has a score"
-    return next(_errors(sensitivity, specificity, wording), "")
+        return [FEW]
+    return _errors(sensitivity, specificity, wording)
 
 
-def _errors(sensitivity: Share, specificity: Share, wording: Wording) -> Iterator[str]:
-    if sensitivity.value >= CONSTANT and 1 - specificity.value >= CONSTANT:
-        yield wording.one
-    if 1 - sensitivity.value >= CONSTANT and specificity.value >= CONSTANT:
-        yield wording.zero
+def _constant(sensitivity: Share, specificity: Share, wording: Wording) -> str:
+    """The constant answer, where also the lower limit of the errors on one side is at least half."""
+    false_alarms, misses = (replace(share, value=1 - share.value) for share in (specificity, sensitivity))
+    if min(sensitivity.value, false_alarms.value) >= CONSTANT and _low(false_alarms) >= 0.5:
+        return wording.one
+    if min(specificity.value, misses.value) >= CONSTANT and _low(misses) >= 0.5:
+        return wording.zero
+    return ""
+
+
+def _errors(sensitivity: Share, specificity: Share, wording: Wording) -> list[str]:
     missed = _low(sensitivity) < LEAST_SENSITIVITY
     alarms = specificity.value < LEAST_SPECIFICITY or _low(specificity) < LEAST_SPECIFICITY_LOW
     told = [wording.missed] if missed and sensitivity.value < 1 else []
     told += [wording.false_alarm] if alarms and specificity.value < 1 else []
     if len(told) == 2 and (youden(sensitivity, specificity, LEVEL).low or 0) <= 0:
-        yield "is not shown to be better than chance"
-    if told:
-        yield " and ".join(told)
-    if missed or alarms:
-        yield "too few cases to tell"
+        return ["is not shown to be better than chance"]
+    return told or ([FEW] if missed or alarms else [])
 
 
 def _low(share: Share) -> float:
@@ -122,10 +128,12 @@ def _low(share: Share) -> float:
 
 def _figures(tasks: Mapping[str, Task]) -> Iterable[str]:
     for name, task in tasks.items():
+        unscored = f"{task.n_scored} of {task.n} replies have a score"
+        told = [f"{unscored} ({task.missing})" if task.missing else unscored] if task.n_scored < task.n else []
         rates = (("sensitivity", task.sensitivity), ("specificity", task.specificity))
-        told = ", ".join(f"{label} {_shown(share)}" for label, share in rates if share is not None)
-        if told:
-            yield f"{name}: {told}" if name else told.capitalize()
+        told += [f"{label} {_shown(share)}" for label, share in rates if share is not None]
+        text = ", ".join(told)
+        yield f"{name}: {text}" if name else f"{text[:1].upper()}{text[1:]}"
 
 
 def _shown(share: Share) -> str:
