@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen, youden
+from cfeval.stats.intervals import Interval
+from cfeval.stats.misclassification import JudgeError, corrected_phi, judge_error, rogan_gladen, youden
 from cfeval.stats.proportions import Share, share, wilson
 
 JUDGED = [1.0] * 45 + [0.0] * 5 + [1.0] * 6 + [0.0] * 24
@@ -50,6 +54,61 @@ def test_the_corrected_share_by_hand() -> None:
     found = rogan_gladen(share([1, 0] * 60), judge_error(JUDGED, TRUTH), 0.95)
     assert found.value == pytest.approx(3 / 7)
     assert (found.n, found.method, found.note) == (120, "Lang-Reiczigel 95 %", "")
+
+
+def test_the_interval_of_lang_and_reiczigel_worked_out_by_hand() -> None:
+    """46 of 96 are ones; the judge was right on 89 of 98 that deserve a one, and on 39 of 48 that deserve a zero.
+
+    With z = 2 (Lang and Reiczigel 2014, Section 2.3), every step a short decimal:
+
+        p  = (46 + z²/2) / (96 + z²) = 48/100 = .48     Se = (89 + 1) / (98 + 2) = .9, of 100
+        Sp = (39 + 1) / (48 + 2) = .8, of 50            J = .9 + .8 − 1 = .7
+        π  = (.48 + .8 − 1) / .7 = .4
+        shift = 2 z² (π Se (1 − Se) / 100 − (1 − π) Sp (1 − Sp) / 50) = 8 (.00036 − .00192) = −.01248
+        variance · J² = .48 · .52 / 100 + π² · .09 / 100 + (1 − π)² · .16 / 50 = .002496 + .000144 + .001152 = .003792
+        limits = .4 − .01248 ± 2 √.003792 / .7 = .38752 ± .1759406 = .2115794 and .5634606
+    """
+    judge = JudgeError(Share(89 / 98, 98, 98), Share(39 / 48, 48, 48))
+    found = rogan_gladen(Share(46 / 96, 96, 96), judge, level=0.9544997361)
+    assert (found.low, found.high) == pytest.approx((0.2115794, 0.5634606), abs=1e-6)
+
+
+def test_more_ones_than_zeros_among_what_is_known_shift_the_interval_the_other_way() -> None:
+    """The mirror image: ones and zeros, sensitivity and specificity change places, and so do the limits."""
+    judge = JudgeError(Share(39 / 48, 48, 48), Share(89 / 98, 98, 98))
+    found = rogan_gladen(Share(50 / 96, 96, 96), judge, level=0.9544997361)
+    assert (found.low, found.high) == pytest.approx((1 - 0.5634606, 1 - 0.2115794), abs=1e-6)
+
+
+def lang_reiczigel(ones: int, n: int, hits: int, n1: int, spared: int, n0: int, level: float) -> tuple[float, float]:
+    """The paper's formulas from counts, as its authors' script has them, cut off at 0 and 1."""
+    z = stats.norm.ppf((1 + level) / 2)
+    p, se, sp = (ones + z**2 / 2) / (n + z**2), (hits + 1) / (n1 + 2), (spared + 1) / (n0 + 2)
+    true = (p + sp - 1) / (se + sp - 1)
+    of_se, of_sp = se * (1 - se) / (n1 + 2), sp * (1 - sp) / (n0 + 2)
+    error = np.sqrt(p * (1 - p) / (n + z**2) + of_se * true**2 + of_sp * (1 - true) ** 2) / abs(se + sp - 1)
+    shift = 2 * z**2 * (true * of_se - (1 - true) * of_sp)
+    low, high = np.clip([true + shift - z * error, true + shift + z * error], 0, 1)
+    return float(low), float(high)
+
+
+@given(
+    counts=st.tuples(*[st.tuples(st.integers(5, 200), st.floats(0, 1))] * 3), level=st.sampled_from([0.8, 0.95, 0.99])
+)
+def test_it_is_the_interval_of_the_paper_for_any_counts(counts: tuple[tuple[int, float], ...], level: float) -> None:
+    """At the ends of the scale with Wilson's of as many zeros, or ones, beside it."""
+    (n, a), (n1, b), (n0, c) = counts
+    ones, hits, spared = round(n * a), round(n1 * (1 - b / 3)), round(n0 * (1 - c / 3))
+    judge = JudgeError(Share(hits / n1, n1, n1), Share(spared / n0, n0, n0))
+    found = rogan_gladen(Share(ones / n, n, n), judge, level)
+    if found.value is None:
+        return
+    low, high = lang_reiczigel(ones, n, hits, n1, spared, n0, level)
+    if found.value in (0, 1):
+        end = proportion_confint(n * found.value, n, 1 - level, method="wilson")
+        low, high = min(low, end[0]), max(high, end[1])
+    expected = (min(low, found.value), max(high, found.value))
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
 
 
 def test_with_a_judge_who_never_errs_it_is_the_interval_of_agresti_and_coull() -> None:
@@ -119,3 +178,17 @@ def test_a_share_that_the_judges_errors_cannot_explain_is_cut_off_with_a_note() 
     assert (found.value, found.low) == (0, 0)
     assert "cut off from -0.2571" in found.note
     assert rogan_gladen(share([1] * 98 + [0] * 2), known(0.8, 0.9, 100), 0.95).high == 1
+
+
+def test_the_limits_of_phi_leave_half_of_what_the_level_leaves_on_either_side() -> None:
+    """Of a large sample they are a normal distribution's: 1.96 standard errors at 95 %, .994 at 68 %."""
+    rng = np.random.default_rng(5)
+    rows = [(str(number), float(x), float(rng.random() < 0.3 + 0.4 * x)) for number, x in enumerate([0, 1] * 300)]
+    known = [(str(number), float(t), float(rng.random() < 0.1 + 0.8 * t)) for number, t in enumerate([0, 1] * 300)]
+    widths = []
+    for level in (0.68, 0.95):
+        found = corrected_phi(rows, known, Interval(method="bootstrap", level=level, resamples=4000, seed=1))[1]
+        assert found.low is not None
+        assert found.high is not None
+        widths.append(found.high - found.low)
+    assert widths[1] / widths[0] == pytest.approx(1.96 / 0.994, rel=0.05)

@@ -26,6 +26,7 @@ from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.folder import Evaluations, Folder, ParamsFiles, check_evaluations, study_in
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.core.roots import PARAMS
+from cfeval.edct.asked import exam_faults
 from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.settings import use
@@ -243,6 +244,7 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
     edct = params.edct if "edct" in wanted else None
     # Before any check runs: two threads must not import the same modules.
     misfits = list(unfit(edct)) if edct else []
+    exams = list(exam_faults(edct)) if edct and edct.exams and all(use.is_valid for use in uses) else []
     unknown = list(unknown_classes(params.vce)) if "vce" in wanted and params.vce else []
     for plugin in uses:
         yield of_plugin(plugin, params.calls.offline or plugin.place in stored)
@@ -250,6 +252,8 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
         yield Check("edct.prompts", lambda: _prompts(prompts))
     if misfits:
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
+    if exams:
+        yield Check("edct.exams", lambda: (Diagnostic(False, line) for line in exams))
     if unknown:
         yield Check("vce.groups", lambda: (Diagnostic(False, line.removeprefix("vce: ")) for line in unknown))
     valid = [plugin for plugin in uses if plugin.is_valid]

@@ -1,7 +1,7 @@
-"""`cfeval exam`: examine a judge of the study on cases with known scores; see `cfeval.edct.exam`."""
+"""`cfeval exam`: examine a judge or verifier of the study on cases of known truth; see `cfeval.edct.exam`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,7 +10,8 @@ from cfeval.core import registry
 from cfeval.core.cli_options import TableOut
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.folder import Folder, ParamsFiles, study_in
-from cfeval.edct.exam.cli import ExamSeed, write_exam
+from cfeval.edct.config import Edct
+from cfeval.edct.exam.cli import Cases, ExamSeed, write_exam, write_verifier_exam
 from cfeval.inference.remote.settings import Offline, use, use_offline_cache
 
 
@@ -18,23 +19,59 @@ def run(
     out: TableOut,
     folder: Folder = Path(),
     judge: Annotated[str, typer.Option(metavar="NAME", help="From edct.judges. Default: the first.")] = "",
+    verifier: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Instead of a judge: from edct.verifiers, or an editor, whose gate is meant."
+        ),
+    ] = "",
     params: ParamsFiles = None,
+    cases: Cases = None,
     seed: ExamSeed = 0,
     offline: Offline = False,
 ) -> None:
-    """Examine a judge before a run: its sensitivity and specificity on texts with known scores.
+    """Examine a judge or verifier before a run, on cases of known truth: is it fit for use?
 
-    Prints a table and writes it to OUT.csv, OUT.md and OUT.tex, with one row per case in OUT-replies.csv. The judge is
-    called twice per case: for its scores, and for whether the answer changed. A reply without a score counts as
-    missing, not as an error.
+    A judge is shown texts, and called twice per case: for its scores, and for whether the answer changed. A verifier is
+    shown edits of drawn scenes, right and wrong. Prints a table of sensitivity and specificity by kind of case and
+    writes it to OUT.csv, OUT.md and OUT.tex, with one row per case in OUT-replies.csv. A reply without a score counts
+    as missing, not as an error.
+
+    Ends with pass or fail in words. Exit status 0: fit for use, that is at least 90 % of replies have a score, the
+    lower 95 % limit of sensitivity is .5 or more, specificity is .9 or more and its lower limit .75; for a judge both
+    of CCS and of the comparison of answers. 1: not fit. 2: bad input, or calls failed; what was answered is kept, and
+    the same command goes on. The table names the judge it is about, and a study takes it for no other (`edct.exams`).
     """
     table = out.absolute()
     with study_in(folder, params) as files:
         loaded = load(*files)
-        judges = edct_of(loaded, named(files)).judges
-        name = judge or next(iter(judges), "")
-        if name not in judges:
-            raise InputError(f"edct.judges of {named(files)} has no '{name}'; {nearest(name, judges)}")
+        study, where = edct_of(loaded, named(files)), named(files)
+        if judge and verifier:
+            raise InputError("--judge and --verifier: one of them at a time; run the command twice")
         use(loaded.calls)
         use_offline_cache(offline)
-        write_exam(registry.build("judges", judges[name].plugin_options()), table, seed)
+        if verifier:
+            write_verifier_exam(_verifier(study, verifier, where), table, seed, cases)
+        else:
+            write_exam(_judge(study, judge, where), table, seed, cases)
+
+
+def _judge(study: Edct, name: str, where: str) -> dict[str, Any]:
+    name = name or next(iter(study.judges), "")
+    if name not in study.judges:
+        raise InputError(f"edct.judges of {where} has no '{name}'; {nearest(name, study.judges)}")
+    return study.judges[name].plugin_options()
+
+
+def _verifier(study: Edct, name: str, where: str) -> dict[str, Any]:
+    """A verifier of the study, or the one by which an editor checks its own edits."""
+    found = {each: spec.plugin_options() for each, spec in study.verifiers.items()}
+    for editor, spec in study.editors.items():
+        gate = [its for family, its in registry.components("editors", spec.plugin_options()) if family == "verifiers"]
+        if gate:
+            found.setdefault(editor, dict(gate[0]))
+    if name not in found:
+        raise InputError(
+            f"edct.verifiers of {where} has no '{name}', and no editor of that name has a gate; {nearest(name, found)}"
+        )
+    return found[name]

@@ -52,8 +52,8 @@ TableOut = Annotated[
 OutFolder = Annotated[Path, typer.Option("--out", callback=writable, help="Folder to write into.")]
 
 
-def build(family: str, text: str, option: str) -> Any:
-    """Build the plugin that the command line describes as JSON: the key `plugin` and the plugin's options.
+def plugin_spec(family: str, text: str, option: str) -> dict[str, Any]:
+    """The plugin that the command line describes as JSON: the key `plugin` and the plugin's options.
 
     Raises:
         InputError: not such JSON, or no such plugin or option.
@@ -65,7 +65,12 @@ def build(family: str, text: str, option: str) -> Any:
     if not isinstance(content, dict) or not isinstance(content.get("plugin"), str):
         raise InputError(f"""{option}: a plugin is JSON such as '{{"plugin": "world", "persona": "grounded"}}'""")
     uses(*registry.dependencies(family, content, protocols()))
-    return registry.build(family, content)
+    return content
+
+
+def build(family: str, text: str, option: str) -> Any:
+    """Build the plugin that the command line describes as JSON; errors like `plugin_spec`."""
+    return registry.build(family, plugin_spec(family, text, option))
 
 
 def from_json(text: str, kind: type[T], option: str) -> T:

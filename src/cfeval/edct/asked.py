@@ -3,10 +3,14 @@
 The rules write it (`workflow/rules/edct.smk`), the steps read it (`--study`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from cfeval.core.errors import InputError
 from cfeval.core.told import Told
 from cfeval.edct.config import Edct
+from cfeval.edct.exam.identity import Identity, identity
+from cfeval.edct.exam.table import exam_error
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES
@@ -52,6 +56,7 @@ class AskedTable(Told):
         judge_error: targets of known share 0 or 1 on which the error of judges is measured.
         expected: what is known of the figures of test models, by target.
         exams: tables that `cfeval exam` wrote, by judge.
+        examined: which judge each of these tables must be about.
         failed_edits: the share of edits that are known to have failed unseen.
         repeats: the target that another one repeats, by that one.
     """
@@ -63,6 +68,7 @@ class AskedTable(Told):
     judge_error: tuple[str, ...] = ()
     expected: dict[str, dict[str, float | None]] = {}
     exams: dict[str, str] = {}
+    examined: dict[str, Identity] = {}
     failed_edits: float = 0.0
     repeats: dict[str, str] = {}
 
@@ -214,7 +220,8 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
     expected = {
         name: told.model_dump(exclude_none=True, exclude={"phi", "no_phi"}) for name, told in study.expected.items()
     }
-    exams = {name: path for name, path in study.exams.items() if name in judges}
+    examined = study.exams if table == "faithfulness" else {}
+    exams = {name: path for name, path in examined.items() if name in judges}
     return AskedTable(
         conditions=conditions,
         beside=conditions_beside_table(study, table),
@@ -222,10 +229,21 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
         known=study.known if known else {},
         judge_error=study.judge_error if known else (),
         expected=expected if table == "test_models" else {},
-        exams=exams if table == "faithfulness" else {},
+        exams=exams,
+        examined={name: identity("judges", study.judges[name].plugin_options()) for name in exams},
         failed_edits=study.failed_edits if table == "card" else 0,
         repeats=study.repeats() if table in _OF_REPEATS else {},
     )
+
+
+def exam_faults(study: Edct) -> Iterator[str]:
+    """A line for each table of an exam that the study names and cannot take."""
+    asked = _asked_table(study, "faithfulness")
+    for judge, path in asked.exams.items():
+        try:
+            exam_error(Path(path), judge, asked.examined[judge])
+        except InputError as error:
+            yield str(error)
 
 
 def _asked_pairs(study: Edct) -> AskedPairs:

@@ -1,6 +1,6 @@
 """The steps that see a whole study: its tables with their headline figures, its figures, the calls that it rests on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cfeval.core.cli_options import OutFolder
@@ -23,6 +23,7 @@ from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
 from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import write_table
+from cfeval.stats.misclassification import JudgeError
 
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
@@ -39,16 +40,24 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     asked = read_told(study, AskedTables)
     if unknown := [name for name in (*asked.tables, *asked.metrics) if name not in TABLES]:
         raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
+    exams = {name: _exams(one) for name, one in asked.tables.items()}  # refused before any score is read
     for name, one in asked.tables.items():
         table = TABLES[name].load()
-        rows = table.rows(one.conditions, _made_from(name, one, asked, results))
+        rows = table.rows(one.conditions, _made_from(name, one, asked, results, exams[name]))
         write_table(out / f"edct_{name}", table.row, rows, table.render(rows))
     if asked.pairs:
         _pair_table(asked.pairs, asked, results, out / f"edct_{PAIRS}")
     write_metrics("edct", TABLES, asked.metrics, metrics, out, "metrics.json")
 
 
-def _made_from(name: str, one: AskedTable, asked: AskedTables, results: Path) -> TableData:
+def _exams(one: AskedTable) -> dict[str, JudgeError]:
+    """The error of each judge, from the table that its exam wrote."""
+    return {judge: exam_error(Path(path), judge, one.examined.get(judge)) for judge, path in one.exams.items()}
+
+
+def _made_from(
+    name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, JudgeError]
+) -> TableData:
     """What a table is made from."""
     files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}
     of_edits = TABLES[name].made_of == "counterfactuals"
@@ -62,7 +71,7 @@ def _made_from(name: str, one: AskedTable, asked: AskedTables, results: Path) ->
         published=[line for file in REFERENCE for line in read_csv(carried(file), Published)],
         test_targets=list(one.test_targets),
         known=one.known,
-        exams={judge: exam_error(Path(path)) for judge, path in one.exams.items()},
+        exams=exams,
         expected=one.expected,
         judge_error=list(one.judge_error),
         repeats=one.repeats,

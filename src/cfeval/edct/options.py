@@ -41,4 +41,4 @@ def interval_of(text: str) -> Interval:
 
 def exam_errors(text: str) -> dict[str, JudgeError]:
     """The error of the judges of `--exams`, from the table that the exam of each wrote."""
-    return {name: exam_error(Path(path)) for name, path in from_json(text, dict[str, str], "--exams").items()}
+    return {name: exam_error(Path(path), name) for name, path in from_json(text, dict[str, str], "--exams").items()}

@@ -11,6 +11,7 @@ from cfeval.edct.exam.cases import KINDS, exam_cases
 from cfeval.edct.exam.cli import examine, run
 from cfeval.edct.exam.table import ExamReply, ExamRow, render, rows
 from cfeval.inference.chat import ChatReply, ChatRequest
+from tests.conftest import Run
 from tests.edct.plugins.judging import inside, judge_of, lines
 from tests.fake_chat import FakeChat
 
@@ -80,8 +81,10 @@ def test_a_reply_that_cannot_be_read_is_missing_and_no_error() -> None:
     assert (everything.n_scored, everything.sensitivity) == (len(CASES) - hedges.n, 1.0)
 
 
-def test_the_verb_writes_every_reply_and_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(tmp_path / "exam", judge='{"plugin": "lexical"}')
+def test_the_verb_writes_every_reply_and_the_table(cfeval: Run, tmp_path: Path) -> None:
+    status, printed, _ = cfeval("edct", "exam", "--out", tmp_path / "exam", "--judge", '{"plugin": "lexical"}')
+    assert status == 1
+    assert printed.rstrip().splitlines()[-1].startswith("fail: sees changes that are not there: do not use.")
     table = read_csv(tmp_path / "exam.csv", ExamRow)
     replies = read_csv(tmp_path / "exam-replies.csv", ExamReply)
     assert [reply.id for reply in replies] == [case.id for case in CASES]
@@ -89,12 +92,14 @@ def test_the_verb_writes_every_reply_and_the_table(tmp_path: Path, capsys: pytes
     assert all(0 < (row.specificity or 0) < 0.5 < (row.sensitivity or 0) <= 1 for row in overall.values())
     [same] = [row for row in table if row.kind == "identical"]
     assert (same.score, same.specificity) == ("answer_changed", 1), "it finds no word that is another"
-    assert (tmp_path / "exam.md").read_text() in capsys.readouterr().out
+    assert (tmp_path / "exam.md").read_text() in printed
     assert (tmp_path / "exam.tex").is_file()
 
 
-def test_a_judge_that_does_not_understand_the_texts_is_told_and_never_scored(tmp_path: Path) -> None:
-    run(tmp_path / "exam", judge='{"plugin": "grammar"}')
+def test_a_judge_that_does_not_understand_the_texts_is_told_and_never_scored(cfeval: Run, tmp_path: Path) -> None:
+    status, printed, _ = cfeval("edct", "exam", "--out", tmp_path / "exam", "--judge", '{"plugin": "grammar"}')
+    assert status == 1
+    assert f"fail: cannot follow the form: do not use. CCS: 0 of {len(CASES)} replies have a score (" in printed
     replies = read_csv(tmp_path / "exam-replies.csv", ExamReply)
     assert {(reply.status, reply.pcs) for reply in replies} == {(Status.UNPARSABLE, None)}
     table = [row for row in read_csv(tmp_path / "exam.csv", ExamRow) if row.score != "answer_changed"]

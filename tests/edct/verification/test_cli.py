@@ -313,7 +313,7 @@ def test_every_column_of_a_table_with_one_condition_a_row_is_made_anew(
 def test_figures_that_rest_on_a_judges_exam_are_made_anew_with_it(
     cfeval: Run, with_controls: Path, tmp_path: Path
 ) -> None:
-    assert cfeval("edct", "exam", "--judge", '{"plugin": "lexical"}', "--out", tmp_path / "exam")[0] == 0
+    assert cfeval("edct", "exam", "--judge", '{"plugin": "lexical"}', "--out", tmp_path / "exam")[0] == 1
     taken = {"j": str(tmp_path / "exam.csv")}
     exams = ("--exams", json.dumps(taken))
     [row] = made_table(with_controls, "faithfulness", tmp_path / "table", exams=taken)

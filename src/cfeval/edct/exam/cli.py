@@ -1,67 +1,163 @@
-"""Examine a judge: have it score cases whose scores are known, and measure its error by kind of case."""
+"""Examine a judge or verifier by cases of known truth: measure its error by kind of case, and say whether it is fit."""
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from cfeval.core.cli_options import TableOut, build
-from cfeval.core.errors import InputError, PluginError
+from cfeval.core import registry
+from cfeval.core.cli_options import TableOut, plugin_spec
+from cfeval.core.errors import CfevalError, InputError, PluginError
 from cfeval.core.jsonl import write_csv
 from cfeval.core.progress import track
 from cfeval.core.records import Status
+from cfeval.edct.exam import verifier as verifier_exam
 from cfeval.edct.exam.cases import ExamCase, comparison_request, exam_cases, judge_request
-from cfeval.edct.exam.table import ExamReply, ExamRow, render, rows
-from cfeval.edct.interfaces import Judge, JudgeReply
+from cfeval.edct.exam.edits import edit_cases
+from cfeval.edct.exam.identity import identity
+from cfeval.edct.exam.part import stratified
+from cfeval.edct.exam.table import ExamReply, ExamRow, outcome, render, rows
+from cfeval.edct.exam.verdict import Verdict
+from cfeval.edct.exam.verifier import VerifierReply, VerifierRow
+from cfeval.edct.interfaces import Judge, JudgeReply, Verifier
 from cfeval.edct.metrics import ccs
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 from cfeval.report.tables import markdown, write_table
 
-BATCH = 64
-ExamSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the judge's replies.")]
+R = TypeVar("R")
+BATCH = 32
+ExamSeed = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the replies, and of the part that --cases takes.")
+]
+Cases = Annotated[
+    int | None,
+    typer.Option("--cases", help="Take so many cases: the kinds in proportion, at least one of each. Default: all."),
+]
 
 
 def run(
     out: TableOut,
-    judge: Annotated[str, typer.Option(help="The judge, as JSON: its plugin and options.")],
+    judge: Annotated[str, typer.Option(help="The judge, as JSON: its plugin and options.")] = "",
+    verifier: Annotated[str, typer.Option(help="Or a verifier, likewise.")] = "",
+    cases: Cases = None,
     seed: ExamSeed = 0,
     offline: Offline = False,
 ) -> None:
-    """Examine a judge: let it score text cases with known scores, and show its sensitivity and specificity.
+    """Examine a judge or verifier by cases of known truth, and say whether it is fit for use.
 
-    Writes the table (OUT.csv, OUT.md, OUT.tex) and OUT-replies.csv, a row for each case, and prints the table. A reply
-    without a score is counted as missing, never as an error. A judge is asked twice about each case: for its scores,
-    and whether the answer changed. `cfeval exam` takes a judge of the parameter file.
+    Like `cfeval exam`, which takes one of the parameter file and tells what is written.
     """
     use_offline_cache(offline)
-    write_exam(build("judges", judge, "--judge"), out, seed)
+    if bool(judge) == bool(verifier):
+        raise InputError("name either --judge or --verifier, as JSON: its plugin and options")
+    if judge:
+        write_exam(plugin_spec("judges", judge, "--judge"), out, seed, cases)
+    else:
+        write_verifier_exam(plugin_spec("verifiers", verifier, "--verifier"), out, seed, cases)
 
 
-def write_exam(judge: Judge, out: Path, seed: int) -> None:
-    """Examine a judge, write its replies and the table next to each other, and print the table.
+def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None = None) -> None:
+    """Examine a judge, write its replies and the table next to each other, print the table and the verdict.
+
+    What was answered is written also where the exam is stopped or calls fail; the same command goes on, as calls that
+    were answered are in the response cache.
+
+    Args:
+        spec: the judge's plugin and options.
+        out: the table, without ending.
+        seed: of its replies, and of the part.
+        count: how many cases it is shown; None: all.
 
     Raises:
-        InputError: the judge looks at images; nothing is asked.
+        InputError: the judge looks at images, or there is no such part; nothing is asked.
+        CfevalError: calls have failed, so that there is no verdict.
+        Exit: with status 1 where the judge has failed.
     """
+    cases = part(exam_cases(), count, seed)
+    judge: Judge = registry.build("judges", spec)
     if judge.needs_image:
         raise InputError("the exam has texts only, and this judge looks at images; choose a judge of texts")
-    cases = exam_cases()
-    replies = list(track(examine(judge, cases, seed), len(cases), "exam"))
-    table = rows(replies, cases)
-    write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
-    write_table(out, ExamRow, table, render(table))
+    examined = identity("judges", spec)
+
+    def write(replies: Sequence[ExamReply]) -> list[ExamRow]:
+        write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
+        table = rows(replies, cases, examined)
+        write_table(out, ExamRow, table, render(table))
+        return table
+
+    replies = _collected(track(examine(judge, cases, seed), len(cases), "exam"), write)
+    table = write(replies)
     print(markdown(render(table)), end="")
+    _end([reason for reply in replies for reason in _failed_calls(reply)], 2 * len(cases), out, outcome(table))
 
 
-def examine(judge: Judge, cases: Iterable[ExamCase], seed: int) -> Iterator[ExamReply]:
+def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None = None) -> None:
+    """The same for a verifier, by edits of drawn scenes; see `write_exam`."""
+    cases = stratified(edit_cases(), count, seed, lambda case: case.kind, lambda case: case.right, lambda case: case.id)
+    verifier: Verifier = registry.build("verifiers", spec)
+    examined = identity("verifiers", spec)
+
+    def write(replies: Sequence[VerifierReply]) -> list[VerifierRow]:
+        write_csv(Path(f"{out}-replies.csv"), VerifierReply, replies)
+        table = verifier_exam.rows(replies, cases, examined)
+        write_table(out, VerifierRow, table, verifier_exam.render(table))
+        return table
+
+    replies = _collected(track(verifier_exam.examine(verifier, cases, seed), len(cases), "exam"), write)
+    table = write(replies)
+    print(markdown(verifier_exam.render(table)), end="")
+    failed = [reply.reason for reply in replies if verifier_exam.call_failed(reply)]
+    _end(failed, len(cases), out, verifier_exam.outcome(table))
+
+
+def _collected(found: Iterator[R], keep: Callable[[Sequence[R]], object]) -> list[R]:
+    """All replies; where they end early, those that came are kept first."""
+    replies: list[R] = []
+    try:
+        for reply in found:
+            replies.append(reply)
+    except BaseException:
+        if replies:
+            keep(replies)
+        raise
+    return replies
+
+
+def _end(failed: Sequence[str], calls: int, out: Path, found: Verdict) -> None:
+    """Print the verdict, and end with its status."""
+    if failed:
+        raise CfevalError(
+            f"{len(failed)} of {calls} calls failed ({failed[0]}), so that there is no verdict; {out}.csv holds the "
+            "others, and the same command asks only these again"
+        )
+    print(f"\n{found.sentence}")
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def part(cases: Sequence[ExamCase], count: int | None, seed: int) -> list[ExamCase]:
+    """So many cases, see `cfeval.edct.exam.part`."""
+    return stratified(cases, count, seed, lambda case: case.kind, lambda case: case.ccs, lambda case: case.id)
+
+
+def _failed_calls(reply: ExamReply) -> Iterator[str]:
+    for status, reason in ((reply.status, reply.reason), (reply.compared, reply.compared_reason)):
+        if status == Status.TRANSPORT_ERROR:
+            yield reason or str(status)
+
+
+def examine(judge: Judge, cases: Sequence[ExamCase], seed: int) -> Iterator[ExamReply]:
     """What a judge gives for every case, in order: its scores, and whether it finds that the answer changed."""
-    every = list(cases)
-    scored = map_requests(every, lambda case: judge_request(case, seed), judge.judge, BATCH)
-    compared = map_requests(every, lambda case: comparison_request(case, seed), judge.judge, BATCH)
-    for (case, reply), (_, other) in zip(scored, compared, strict=True):
-        yield _reply(case, reply, other)
+
+    async def both(case: ExamCase) -> tuple[JudgeReply, JudgeReply]:
+        # one stream of requests has one client, whose limit of calls at once holds for both
+        return await asyncio.gather(judge.judge(judge_request(case, seed)), judge.judge(comparison_request(case, seed)))
+
+    for case, (reply, compared) in map_requests(cases, lambda case: case, both, BATCH):
+        yield _reply(case, reply, compared)
 
 
 def _reply(case: ExamCase, reply: JudgeReply, compared: JudgeReply) -> ExamReply:

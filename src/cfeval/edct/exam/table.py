@@ -9,21 +9,24 @@ cases.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Binary, Record, Status
 from cfeval.core.shell import quoted
 from cfeval.edct.exam.cases import KINDS, ExamCase
+from cfeval.edct.exam.identity import NOBODY, Identity, differences
+from cfeval.edct.exam.verdict import LEVEL, Task, Verdict, verdict
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share, share, wilson
 
-LEVEL = 0.95
 COMPARED = "answer_changed"
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS", COMPARED: "Answer changed"}
 """The scores, and what they are called."""
@@ -54,7 +57,7 @@ class ExamReply(Record):
     compared_completion: str = ""
 
 
-class ExamRow(Record):
+class ExamRow(Identity):
     """One score on one kind of cases; shares in [0, 1], None where there is no such case."""
 
     score: str
@@ -76,16 +79,25 @@ class ExamRow(Record):
     n_gold_0: int = 0
     size_gold_0: Figure = None
     ci: str = ""
+    cases: int = 0
+    """How many cases the exam was to have in all: one that was stopped has fewer in the row of all."""
 
 
-def rows(replies: Sequence[ExamReply], cases: Sequence[ExamCase]) -> list[ExamRow]:
-    """A row for each score over all cases, then for each score and kind; last one of the answers that are the same."""
+def rows(replies: Sequence[ExamReply], cases: Sequence[ExamCase], examined: Identity = NOBODY) -> list[ExamRow]:
+    """A row for each score over all cases, then for each score and kind; last one of the answers that are the same.
+
+    Args:
+        replies: what the judge gave, in the order of the cases; fewer where the exam was stopped.
+        cases: those that it was to be shown.
+        examined: who the judge is.
+    """
     questions = {case.id: case.question for case in cases}
     same = {case.id for case in cases if case.identical}
     kinds = [kind for kind in KINDS if any(reply.kind == kind for reply in replies)]
     chosen = {ALL: list(replies)} | {kind: [reply for reply in replies if reply.kind == kind] for kind in kinds}
     found = [_row(score, kind, some, questions) for kind, some in chosen.items() for score in SCORES]
-    return [*found, _row(COMPARED, IDENTICAL, [reply for reply in replies if reply.id in same], questions)]
+    found.append(_row(COMPARED, IDENTICAL, [reply for reply in replies if reply.id in same], questions))
+    return [row.model_copy(update={**examined.model_dump(), "cases": len(cases)}) for row in found]
 
 
 def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping[str, str]) -> ExamRow:
@@ -111,36 +123,79 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
 
 
 def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Share | None:
-    """The share of replies that give the gold score; None where there is no such case."""
-    right = [float(getattr(reply, score) == getattr(reply, f"gold_{score}")) for reply in replies]
-    return share(right, [questions[reply.id] for reply in replies]) if right else None
+    """The share of replies that give the gold score."""
+    return right_share(
+        [(getattr(reply, score) == getattr(reply, f"gold_{score}"), questions[reply.id]) for reply in replies]
+    )
+
+
+def right_share(right: Sequence[tuple[bool, str]]) -> Share | None:
+    """The share of cases that are right, each with its cluster; None where there is no case."""
+    return share([float(one) for one, _ in right], [cluster for _, cluster in right]) if right else None
 
 
 def _interval(of: Share | None) -> Estimate:
     return wilson(of, LEVEL) if of else Estimate(None)
 
 
-def exam_error(table: Path) -> JudgeError:
+def outcome(of: Sequence[ExamRow]) -> Verdict:
+    """Whether the judge has passed: see `cfeval.edct.exam.verdict`."""
+    whole = {row.score: row for row in of if row.kind == ALL}
+    return verdict({SCORES[score]: _task(whole[score]) for score in ("ccs", COMPARED)})
+
+
+def _task(row: ExamRow) -> Task:
+    error = _error(row)
+    return Task(row.n, row.n_scored, row.missing, error.sensitivity, error.specificity)
+
+
+def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> JudgeError:
     """The error of a judge's CCS over all cases, from the table that its exam wrote.
 
+    Args:
+        table: the CSV.
+        judge: its name in the study, for messages.
+        wanted: who it is there; None: any judge's table is taken.
+
     Raises:
-        InputError: there is no such table, or it is another one.
+        InputError: there is no such table, it is another one or not whole, or it is that of another judge.
     """
+    again = f"`cfeval exam{f' --judge {quoted(judge)}' if judge else ''} --out {quoted(table.with_suffix(''))}`"
     if not table.is_file():
-        raise InputError(f"{table}: no such file; `cfeval exam --out {quoted(table.with_suffix(''))}` writes it")
+        raise InputError(f"{table}: no such file; {again} writes it")
     of = {row.kind: row for row in read_csv(table, ExamRow) if row.score == "ccs"}
     if ALL not in of:
         raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")
     whole = of.pop(ALL)
+    if wanted is not None:
+        _check_examined(table, whole, wanted, again)
+    if whole.n < whole.cases or str(Status.TRANSPORT_ERROR) in whole.missing:
+        raise InputError(f"{table}: the exam is not whole, calls failed or it was stopped; {again} goes on with it")
     wrong = {kind: count for kind, row in of.items() if (count := _wrong(row))}
+    by_kind = ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items())
+    return replace(_error(whole), by_kind=by_kind)
+
+
+def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> None:
+    """Refuse the table of another judge (InputError)."""
+    examined = Identity.model_validate({name: getattr(row, name) for name in Identity.model_fields})
+    if examined == wanted:
+        return
+    if examined == NOBODY:
+        raise InputError(f"{table}: does not say which judge was examined, as older tables do not; {again} says it")
+    told = " and ".join(differences(examined, wanted))
+    raise InputError(f"{table}: another judge was examined: {told}; {again} examines this one")
+
+
+def _error(row: ExamRow) -> JudgeError:
     return JudgeError(
-        _share(whole.sensitivity, whole.n_gold_1, whole.size_gold_1),
-        _share(whole.specificity, whole.n_gold_0, whole.size_gold_0),
-        ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items()),
+        share_of(row.sensitivity, row.n_gold_1, row.size_gold_1),
+        share_of(row.specificity, row.n_gold_0, row.size_gold_0),
     )
 
 
-def _share(value: Figure, n: int, size: Figure) -> Share | None:
+def share_of(value: Figure, n: int, size: Figure) -> Share | None:
+    """The share that a row holds: its value, its cases, and as how many independent ones they count."""
     return None if value is None or size is None else Share(value, n, size)
 
 
@@ -168,9 +223,20 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
         "many such cases are scored. Cases without a score count for neither. " + intervals(of).strip(),
         "Answer changed: whether another answer is told from the one before, without the edit; it decides FIT where "
         "the texts alone do not. Identical: the answer is word for word the same.",
+        *examined_note(of),
         "Kinds: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in KINDS.items()) + ".",
     )
     return RenderedTable("edct_exam", "Judge exam: error of a judge on cases of known scores", headings, body, notes)
+
+
+def examined_note(of: Sequence[Any]) -> Iterator[str]:
+    """Who was examined, and how far."""
+    for row in of[:1]:
+        if row.plugin:
+            model = f", model {row.model}" if row.model else ""
+            yield f"Examined: plugin {row.plugin}{model}, options {row.options}, prompts {row.prompts or 'none'}."
+        if row.n < row.cases:
+            yield f"Stopped after {row.n} of {row.cases} cases: the same command goes on."
 
 
 def _counted(figure: str, n: int) -> str:

@@ -1,0 +1,149 @@
+"""The exam of a verifier: how often it accepts edits that are right, and rejects those that are not.
+
+Sensitivity is the share of right edits that it accepts, specificity the share of wrong ones that it rejects; an edit of
+which it cannot tell counts for neither. Wilson intervals with the scenes as clusters.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from cfeval.core.records import Binary, Record, Status
+from cfeval.edct.exam.edits import EDITS, EditCase, edited, editors, scenes, verify_request
+from cfeval.edct.exam.identity import NOBODY, Identity
+from cfeval.edct.exam.table import ALL, examined_note, right_share, share_of
+from cfeval.edct.exam.verdict import LEVEL, VERIFIER, Task, Verdict, verdict
+from cfeval.edct.interfaces import Verifier, VerifyReply
+from cfeval.inference.batching import map_requests
+from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import rounded
+from cfeval.stats.proportions import Share, wilson
+
+BATCH = 64
+
+
+class VerifierReply(Record):
+    """What a verifier gave for a case, next to the truth; `accepted` is empty where it cannot tell."""
+
+    id: str
+    kind: str
+    scene: int
+    right: Binary
+    accepted: Binary | None = None
+    reason: str = ""
+    completion: str = ""
+
+
+class VerifierRow(Identity):
+    """One kind of cases; shares in [0, 1], None where there is no such case."""
+
+    kind: str
+    n: int
+    n_scored: int
+    sensitivity: Figure = None
+    """The share of right edits that are accepted."""
+    sensitivity_lo: Figure = None
+    sensitivity_hi: Figure = None
+    n_right: int = 0
+    size_right: Figure = None
+    """As how many independent edits they count: one scene has several."""
+    specificity: Figure = None
+    """The share of wrong edits that are rejected."""
+    specificity_lo: Figure = None
+    specificity_hi: Figure = None
+    n_wrong: int = 0
+    size_wrong: Figure = None
+    ci: str = ""
+    cases: int = 0
+    """How many cases the exam was to have in all: one that was stopped has fewer in the row of all."""
+
+
+def examine(verifier: Verifier, cases: Sequence[EditCase], seed: int) -> Iterator[VerifierReply]:
+    """What a verifier says of every case, in order."""
+    shown, made_by = scenes(), editors(cases)
+
+    async def verify(case: EditCase) -> VerifyReply:
+        scene = shown[case.scene]
+        image = await edited(case, scene, made_by.get(case.kind))
+        return await verifier.verify(verify_request(case, scene, image, seed))
+
+    for case, reply in map_requests(cases, lambda case: case, verify, BATCH):
+        yield VerifierReply(
+            id=case.id,
+            kind=case.kind,
+            scene=case.scene,
+            right=case.right,
+            accepted=_accepted(reply),
+            reason=" ".join(reply.reason.split()),
+            completion=reply.completion,
+        )
+
+
+def _accepted(reply: VerifyReply) -> Binary | None:
+    """Whether the edit would count; one of what is not there does not, whatever else is said of it."""
+    if reply.verified is None and not reply.absent:
+        return None
+    return 1 if reply.verified and not reply.absent else 0
+
+
+def call_failed(reply: VerifierReply) -> bool:
+    """Whether there is no verdict because a call failed."""
+    return reply.accepted is None and str(Status.TRANSPORT_ERROR) in reply.reason
+
+
+def rows(replies: Sequence[VerifierReply], cases: Sequence[EditCase], examined: Identity = NOBODY) -> list[VerifierRow]:
+    """A row for all cases, then one for each kind."""
+    kinds = [kind for kind in EDITS if any(reply.kind == kind for reply in replies)]
+    chosen = {ALL: list(replies)} | {kind: [reply for reply in replies if reply.kind == kind] for kind in kinds}
+    own = {**examined.model_dump(), "cases": len(cases)}
+    return [_row(kind, some).model_copy(update=own) for kind, some in chosen.items()]
+
+
+def _row(kind: str, replies: Sequence[VerifierReply]) -> VerifierRow:
+    scored = [reply for reply in replies if reply.accepted is not None]
+    right, wrong = ([reply for reply in scored if reply.right == truth] for truth in (1, 0))
+    shares = {"right": _share(right), "wrong": _share(wrong)}
+    figures = {"sensitivity": _interval(shares["right"]), "specificity": _interval(shares["wrong"])}
+    sizes = {f"size_{name}": rounded(of.size) for name, of in shares.items() if of}
+    counts = {"n": len(replies), "n_scored": len(scored), "n_right": len(right), "n_wrong": len(wrong)}
+    return VerifierRow.model_validate({"kind": kind, **counts, **sizes, **figures_of(figures)})
+
+
+def _share(replies: Sequence[VerifierReply]) -> Share | None:
+    return right_share([(reply.accepted == reply.right, str(reply.scene)) for reply in replies])
+
+
+def _interval(of: Share | None) -> Estimate:
+    return wilson(of, LEVEL) if of else Estimate(None)
+
+
+def outcome(of: Sequence[VerifierRow]) -> Verdict:
+    """Whether the verifier has passed: see `cfeval.edct.exam.verdict`."""
+    whole = next(row for row in of if row.kind == ALL)
+    sensitivity = share_of(whole.sensitivity, whole.n_right, whole.size_right)
+    specificity = share_of(whole.specificity, whole.n_wrong, whole.size_wrong)
+    return verdict({"": Task(whole.n, whole.n_scored, "", sensitivity, specificity)}, VERIFIER)
+
+
+def render(of: Sequence[VerifierRow]) -> RenderedTable:
+    """The table for readers."""
+    headings = ("Edits", "Shown", "Told", "Right ones accepted", "Wrong ones rejected")
+    body = tuple(
+        (
+            row.kind.replace("_", " "),
+            str(row.n),
+            str(row.n_scored),
+            _counted(with_interval(row, "sensitivity"), row.n_right),
+            _counted(with_interval(row, "specificity"), row.n_wrong),
+        )
+        for row in of
+    )
+    notes = (
+        "In brackets: how many such edits have a verdict. " + intervals(of).strip(),
+        *examined_note(of),
+        "Edits: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in EDITS.items()) + ".",
+    )
+    return RenderedTable("edct_exam", "Verifier exam: edits of drawn scenes, right and wrong", headings, body, notes)
+
+
+def _counted(figure: str, n: int) -> str:
+    return f"{figure} ({n})" if figure else ""
