@@ -73,7 +73,8 @@ def test_subfolders_are_said_and_taken_only_if_asked(tmp_path: Path) -> None:
         (photos / name).write_bytes(photograph())
     found = scan(photos)
     assert summary(1, found.left_out) == (
-        "1 image; 2 in subfolders left out (--recursive, or recursive: true, takes them)"
+        "1 image; 2 in subfolders left out (--recursive, or recursive: true, takes them); "
+        "1 hidden left out: .hidden/z.jpg"
     )
     assert [path.relative_to(photos).as_posix() for path in scan(photos, recursive=True).images] == [
         "IMG_0.jpg",
