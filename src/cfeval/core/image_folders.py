@@ -89,8 +89,8 @@ def list_images(folder: Path, recursive: bool = False, allow_outside: bool = Fal
         name, suffix = path.relative_to(folder), path.suffix.lower()
         if any(part.startswith(".") for part in name.parts):
             others += [LeftOut(str(name), "hidden")] * (suffix in SUFFIXES)
-        elif len(name.parts) > 1 and not recursive:
-            others += [LeftOut(str(name), "in subfolders")] * (suffix in SUFFIXES)
+        elif suffix in SUFFIXES and len(name.parts) > 1 and not recursive:
+            others.append(LeftOut(str(name), "in subfolders"))
         elif suffix in SUFFIXES and (fault := not_a_file(path)):
             others.append(LeftOut(str(name), "unreadable", fault))
         elif suffix in SUFFIXES:

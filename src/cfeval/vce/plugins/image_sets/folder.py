@@ -110,6 +110,6 @@ def _files_of(folder: Path, others: list[LeftOut]) -> dict[str, list[Path]]:
         raise InputError(
             f"{folder}: no folder in it holds an image; there should be one folder of images for each class"
         )
-    loose = images_in(folder)
-    others += [LeftOut(path.name, "other", "in no folder of a class") for path in loose]
+    loose = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != NAMES)
+    others += [LeftOut(name, "other", "in no folder of a class") for name in loose if not name.startswith(".")]
     return found

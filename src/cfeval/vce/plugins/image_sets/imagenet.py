@@ -107,11 +107,13 @@ def _in_folders(folder: Path, names: Mapping[str, str], others: list[LeftOut]) -
 def _in_one_folder(folder: Path, truth: Path, others: list[LeftOut]) -> dict[str, list[Path]]:
     synsets = _of_devkit(truth) if truth.is_dir() else _of_csv(truth)
     found: dict[str, list[Path]] = {}
-    for path in images_in(folder):
+    beside: list[LeftOut] = []
+    for path in images_in(folder, beside):
         if synset := synsets.get(path.stem):
             found.setdefault(synset, []).append(path)
         else:
-            others.append(LeftOut(path.name, "other", f"no class in {truth.name}"))
+            others.append(LeftOut(f"{folder.name}/{path.name}", "other", f"no class in {truth.name}"))
+    others += [entry for entry in beside if Path(entry.name).name != truth.name]
     return found
 
 
