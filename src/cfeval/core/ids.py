@@ -49,7 +49,7 @@ def ids_of(
         hashed: bytes of an id before its hash of nine; None: `longest`.
     """
     plain = {key: _plain(name, marks, ends) for key, name in names.items()}
-    often = Counter(_folded(text or other) for text, _ in plain.values())
+    often = Counter(_folded(text or other) for text, lossy in plain.values() if not lossy)
     found: dict[str, str] = {}
     for key, (text, lossy) in plain.items():
         item = text or other

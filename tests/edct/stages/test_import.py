@@ -100,7 +100,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 @pytest.mark.parametrize(
     ("source", "complaint"),
-    [("none.csv", "no such file or folder"), ("c.jpg", "give a .csv, .tsv or .jsonl"), ("empty", "no images in this folder")],
+    [
+        ("none.csv", "no such file or folder"),
+        ("c.jpg", "give a .csv, .tsv or .jsonl"),
+        ("empty", "no images in this folder"),
+    ],
 )
 def test_a_source_that_is_none_is_refused(
     cfeval: Run, folder: Path, tmp_path: Path, source: str, complaint: str
