@@ -73,7 +73,8 @@ def test_subfolders_are_said_and_taken_only_if_asked(tmp_path: Path) -> None:
         (photos / name).write_bytes(photograph())
     found = scan(photos)
     assert summary(1, found.left_out) == (
-        "1 image; 2 in subfolders left out (--recursive, or recursive: true, takes them)"
+        "1 image; 2 in subfolders left out (--recursive, or recursive: true, takes them); "
+        "1 hidden left out: .hidden/z.jpg"
     )
     assert [path.relative_to(photos).as_posix() for path in scan(photos, recursive=True).images] == [
         "IMG_0.jpg",
@@ -123,3 +124,19 @@ def test_what_leads_outside_is_refused_in_one_line(tmp_path: Path, name: str) ->
     with pytest.raises(InputError, match=r"row 1: .*leads out of .*allow_outside: true") as error:
         inside(tmp_path / "set" / name, [tmp_path / "set"], "row 1")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_what_lies_deeper_is_used_or_named_too(tmp_path: Path, recursive: bool) -> None:
+    photos = make(tmp_path / "photos", 1, [])
+    others = ["a/note.txt", ".old/x.jpg", "a/.old/y.png", "a/b/raw.cr2"]
+    for name in (*others, "a/b/z.jpg", ".git/logo.png"):
+        (photos / name).parent.mkdir(parents=True, exist_ok=True)
+        (photos / name).write_bytes(photograph())
+    (tmp_path / "else").mkdir()
+    (photos / "link").symlink_to(tmp_path / "else")
+    found = scan(photos, recursive)
+    named = {entry.name for entry in found.left_out}
+    assert named == {*others, "link", *(() if recursive else ["a/b/z.jpg"])}
+    assert len(found.images) == 1 + recursive
+    assert not any(entry.is_loss for entry in found.left_out)

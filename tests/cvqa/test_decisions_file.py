@@ -123,8 +123,8 @@ def test_a_wrong_cell_is_refused_with_its_line(written: Path, cells: dict[str, s
     [
         ("", "column 'id' is missing"),
         ("id,question,answer,comment\n", "column 'accept' is missing"),
-        ("id,accept,question,answer,comment,mood\n", "column 'mood' is unknown"),
-        ("id,accept,question,answer,comment,comment\n", "column 'comment' is unknown or there twice"),
+        ("id,accept,question,answer,comment,mood\n", "unknown column 'mood'"),
+        ("id,accept,question,answer,comment,comment\n", "column 'comment' stands there twice"),
         ("id,accept,question,answer,comment\na,yes\n", "line 2: 2 columns, and the header has 5"),
         ("id,accept,question,answer,comment\na,yes,,,,x\n", "line 2: 6 columns, and the header has 5"),
         ("id,accept,question,answer,comment\na,yes,,,\na,no,,,\n", "line 3: 'a' is decided a second time"),

@@ -34,7 +34,7 @@ def test_only_images_of_people_of_one_kind_are_kept(tmp_path: Path) -> None:
 def test_bad_rows_are_told_with_their_lines_and_the_rest_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path, ROWS + "8,x7,Dark,Male\n9,7,Dark,mail\n10,42\n")
+    path = written(tmp_path, ROWS + "8,x7,Dark,Male\n9,7,Dark,mail\n10,42,,\n")
     assert read_genders(path) == {}  # of one person each in 7 and 42 nothing is known
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
@@ -52,7 +52,7 @@ def test_many_bad_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,gender\n1,Male\n", "column 'bb_gender' is missing; id and bb_gender are needed"),
+        ("id,gender\n1,Male\n", "column 'bb_gender' is missing; needed are id, bb_gender"),
         ("id,bb_gender\n", "no label in it"),
         ("id,bb_gender\nx,Male\n", "no label in it"),
     ],

@@ -161,8 +161,8 @@ def answering(**changed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("questions", "annotations", "complaint"),
     [
-        ("{", answering(), "questions.json: not JSON .*is it whole, and unpacked?"),
-        (b"\xff\xfe", answering(), "questions.json: not UTF-8 text"),
+        ("{", answering(), "questions.json: not JSON"),
+        (b"\xff{", answering(), "questions.json, line 1: not UTF-8 text"),
         ([1], answering(), "questions.json: no list of questions in VQA's layout"),
         (answering(), answering(), "questions.json: no list of questions .* give a file such as v2_OpenEnded_"),
         (asking(), asking(), "annotations.json: no list of annotations .* such as v2_mscoco_val2014_annotations"),

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
+from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import left_out_of, shard_files
 from cfeval.datasets.files import Files, Plugin
-from cfeval.datasets.sample import file_samples
+from cfeval.datasets.sample import Sample, file_samples
 from tests.conftest import Run
 from tests.data_files import SETS, spatial_rows
 from tests.troubles import TROUBLES, make, photograph
@@ -93,7 +94,43 @@ def test_names_that_differ_in_ending_case_or_script_alone_are_items_of_their_own
         (photos / name).write_bytes(photograph(number))
     ids = [sample.id for sample in files(photos).samples(99, 1)]
     assert len({one.lower() for one in ids}) == len(names)
-    assert "b" in ids  # a name that no other is like stays as it is
+    assert {"b", "照片", "图片"} <= set(ids)  # a name that no other is like stays as it is
+
+
+def test_names_that_are_no_text_are_items_too(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    names = ["caf\udce9.png", "caf\udce8.png", "line\nbreak.png", "tab\t.png", "🙂.png"]
+    for number, name in enumerate(names):
+        (photos / name).write_bytes(photograph(number, "PNG"))
+    own = files(photos)
+    file_samples(tmp_path / "own.jsonl", own.every())
+    assert len({sample.id for sample in read_jsonl(tmp_path / "own.jsonl", Sample)}) == len(names)
+
+
+def test_files_beside_pairs_in_a_folder_are_named(tmp_path: Path) -> None:
+    content = json.dumps({"question": "?", "changed": "x", "became": "y"})
+    for name in ("w.before.png", "w.after.png", "v.before.png", "sub/x.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(photograph(1, "PNG"))
+    (tmp_path / "w.json").write_text(content)
+    (tmp_path / "notes.txt").write_text("x")
+    source = registry.build("pair_sets", {"plugin": "files", "path": str(tmp_path)})
+    assert [pair.id for pair in source.pairs(9, 1)] == ["w"]
+    assert {one.name for one in source.left_out} == {"v.before.png", "sub/x.png", "notes.txt"}
+
+
+@pytest.mark.parametrize("names", [("a b", "a-b"), ("A", "a"), ("🙂", "🙃"), ("é", "e\u0301"), ("x" * 120, "x" * 121)])
+def test_pairs_whose_names_are_alike_are_told_apart(tmp_path: Path, names: tuple[str, str]) -> None:
+    (tmp_path / "a.png").write_bytes(photograph(1, "PNG"))
+    row = {"before": "a.png", "after": "a.png", "question": "?", "changed": "x", "became": "y"}
+    table = tmp_path / "t.jsonl"
+    table.write_text("".join(json.dumps(row | {"id": name}) + "\n" for name in names))
+    source = registry.build("pair_sets", {"plugin": "files", "path": str(table)})
+    assert len({pair.id.lower() for pair in source.pairs(9, 1)}) == 2
+    table.write_text("".join(json.dumps(row | {"id": names[0]}) + "\n" for _ in names))
+    with pytest.raises(InputError, match=r"row 2: pair '.*' stands there twice"):
+        list(source.pairs(9, 1))
 
 
 @pytest.mark.parametrize("archive", [False, True])

@@ -24,6 +24,8 @@ SUFFIXES = (
 """Endings of still images; case does not count."""
 # Windows puts these into folders; they are never reported.
 _SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini"}
+# Folders of tools: what lies in them is none of the user's images.
+_TOOLS = {".git", ".dvc", ".cfeval", ".snakemake", ".venv", ".ipynb_checkpoints"}
 # Names that are listed one by one, of each kind.
 _SHOWN = 5
 Kind = Literal["unreadable", "without a decoder", "unusable", "in subfolders", "hidden", "other"]
@@ -85,21 +87,23 @@ def list_images(folder: Path, recursive: bool = False, allow_outside: bool = Fal
     others: list[LeftOut] = []
     for path in _files(folder, others):
         name, suffix = path.relative_to(folder), path.suffix.lower()
-        if path.name.startswith("."):
+        if any(part.startswith(".") for part in name.parts):
             others += [LeftOut(str(name), "hidden")] * (suffix in SUFFIXES)
-        elif len(name.parts) > 1 and not recursive:
-            others += [LeftOut(str(name), "in subfolders")] * (suffix in SUFFIXES)
+        elif suffix in SUFFIXES and len(name.parts) > 1 and not recursive:
+            others.append(LeftOut(str(name), "in subfolders"))
         elif suffix in SUFFIXES and (fault := not_a_file(path)):
             others.append(LeftOut(str(name), "unreadable", fault))
         elif suffix in SUFFIXES:
             images.append(path if allow_outside else inside(path, [folder], str(path)))
-        elif path.name.lower() not in _SYSTEM and not path.is_dir():
+        elif path.is_dir():
+            others.append(LeftOut(str(name), "other", "a link to a folder"))
+        elif path.name.lower() not in _SYSTEM:
             others.append(LeftOut(str(name), "other"))
     return Scan(images, others)
 
 
 def _files(folder: Path, others: list[LeftOut]) -> Iterator[Path]:
-    """All files below a folder, and folders whose name has the ending of an image, in the order of their paths.
+    """All files below a folder, links to folders, and folders named like images, in the order of their paths.
 
     Subfolders that cannot be read are added to `others`.
     """
@@ -112,8 +116,12 @@ def _files(folder: Path, others: list[LeftOut]) -> Iterator[Path]:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
     for at, folders, names in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        named_so = [name for name in folders if Path(name).suffix.lower() in SUFFIXES]
+        folders[:] = sorted(name for name in folders if name not in _TOOLS)
+        named_so = [
+            name
+            for name in folders
+            if not name.startswith(".") and (Path(name).suffix.lower() in SUFFIXES or Path(at, name).is_symlink())
+        ]
         yield from (Path(at, name) for name in sorted([*names, *named_so]))
 
 

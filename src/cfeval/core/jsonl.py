@@ -1,7 +1,5 @@
 """Record files: JSONL (one record a line, keys sorted, UTF-8) and CSV (RFC 4180, LF)."""
 
-import csv
-import io
 import json
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from cfeval.core.csv_files import Row, csv_line, csv_rows
 from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
 from cfeval.core.record import uses
@@ -39,6 +38,8 @@ def read_lines(path: Path) -> Generator[str, None, None]:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, a file is needed") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8") from None
 
@@ -67,36 +68,16 @@ def read_csv(path: Path, kind: type[R]) -> list[R]:
 
 def stream_csv(path: Path, kind: type[R]) -> Iterator[R]:
     """The same, a record at a time."""
-    for number, row in csv_rows(path):
-        yield _row(path, number, row, kind)
-
-
-def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV by the names in its header, each with the number of its last line.
-
-    Raises:
-        InputError: the file is missing, is not UTF-8, or is no CSV.
-    """
-    rows = csv.DictReader(read_lines(path))
-    try:
-        for row in rows:
-            yield rows.line_num, row
-    except csv.Error as error:
-        raise InputError(f"{path}, line {rows.line_num + 1}: not CSV ({error})") from None
+    for row in csv_rows(path):
+        yield _row(path, row, kind)
 
 
 def write_csv(path: Path, kind: type[Record], records: Iterable[Record]) -> None:
     """Write records as CSV as they come, a column a field; None is an empty cell, booleans are 0 and 1."""
     with atomic_writer(path) as add:
-        add(_csv_line(kind.model_fields))
+        add(csv_line(kind.model_fields))
         for record in records:
-            add(_csv_line(_cell(value) for value in record.model_dump(mode="json").values()))
-
-
-def _csv_line(cells: Iterable[Any]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(cells)
-    return line.getvalue()
+            add(csv_line(_cell(value) for value in record.model_dump(mode="json").values()))
 
 
 def _cell(value: Any) -> Any:
@@ -113,11 +94,11 @@ def parse_line(path: Path, number: int, line: str, kind: type[R]) -> R:
         raise InputError(f"{path}, line {number}: {first_fault(error)}") from None
 
 
-def _row(path: Path, number: int, row: dict[str, str], kind: type[R]) -> R:
+def _row(path: Path, row: Row, kind: type[R]) -> R:
     try:
-        return kind.model_validate({name: value for name, value in row.items() if value != ""})
+        return kind.model_validate({name: value for name, value in row.cells.items() if value != ""})
     except ValidationError as error:
-        raise InputError(f"{path}, line {number}: {first_fault(error)}") from None
+        raise InputError(f"{path}, line {row.line}: {first_fault(error)}") from None
 
 
 def first_fault(error: ValidationError) -> str:

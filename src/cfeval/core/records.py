@@ -8,12 +8,24 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from cfeval.core.ids import check_id
 
 Metadata = dict[str, Any]
 """What a dataset keeps beside an image, as JSON; only its own plugins know what it means."""
-ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-"""An id that is safe as a file name: letters, digits, `.`, `_`, `-`; at most 100 characters."""
+
+
+def _item_id(text: str) -> str:
+    try:
+        return check_id(text)
+    except ValueError as error:
+        raise PydanticCustomError("item_id", "{fault}", {"fault": str(error)}) from None
+
+
+ItemId = Annotated[str, AfterValidator(_item_id)]
+"""An id that is safe as a file name, see `cfeval.core.ids`."""
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cfeval.core.errors import InputError
-from cfeval.core.jsonl import read_lines
+from cfeval.core.ids import composed
+from cfeval.core.text_files import text_lines
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -72,8 +73,8 @@ def read_list(ids: Path) -> dict[str, Line]:
         InputError: one line: the file lists no id, one of them twice, or something else.
     """
     lines: dict[str, Line] = {}
-    for number, text in enumerate(read_lines(ids), start=1):
-        item, *rest = text.split() or [""]
+    for number, text in enumerate(text_lines(ids), start=1):
+        item, *rest = composed(text).split() or [""]
         if item in lines:
             raise InputError(
                 f"{ids}, line {number}: '{item}' stands in line {lines[item].number} already; list each id once"

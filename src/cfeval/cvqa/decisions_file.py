@@ -1,14 +1,12 @@
 """The file in which people decide about drafts: a CSV to be filled in, with what they need to know beside it."""
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from cfeval.core.csv_files import CsvFile
+from cfeval.core.csv_files import CsvFile, csv_line
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import atomic_writer
 from cfeval.core.jsonl import first_fault
@@ -45,16 +43,10 @@ def write_decisions(path: Path, drafts: Iterable[Draft], reviews: Mapping[str, R
     front.
     """
     with atomic_writer(path) as add:
-        add(_BOM + _line(_COLUMNS))
+        add(_BOM + csv_line(_COLUMNS))
         for draft in drafts:
             if draft.status == Status.OK:
-                add(_line([_cell(value) for value in _row(draft, reviews.get(draft.id))]))
-
-
-def _line(cells: Sequence[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(cells)
-    return line.getvalue()
+                add(csv_line([_cell(value) for value in _row(draft, reviews.get(draft.id))]))
 
 
 def read_decisions(path: Path, drafts: Mapping[str, Draft]) -> dict[str, Decision]:
@@ -115,8 +107,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows with their places; InputError where the file is no such CSV."""
     table = CsvFile(path, ("id", *ASKED), lambda row: row)
     for name in table.header:
-        if name not in _COLUMNS or table.header.count(name) > 1:
-            raise InputError(f"{path}: column '{name}' is unknown or there twice; {nearest(name, _COLUMNS)}")
+        if name and name not in _COLUMNS:
+            raise InputError(f"{path}: unknown column '{name}'; {nearest(name, _COLUMNS)}")
     for row in table:
         yield f"{path}, line {row.line}", {name: _bare(cell) for name, cell in row.cells.items()}
     if table.faults:

@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
-from cfeval.core.jsonl import csv_rows
 
 COLUMNS = ("id", "bb_gender")
 _KNOWN = {"female": "female", "male": "male", "unsure": "", "both": "", "": ""}
@@ -50,16 +50,13 @@ def read_gender_labels(path: Path) -> GenderLabels:
     """
     found: dict[int, set[str]] = {}
     labels = GenderLabels()
-    for number, row in csv_rows(path):
-        lacking = [name for name in COLUMNS if name not in row]
-        if lacking:
-            raise InputError(f"{path}: column '{lacking[0]}' is missing; {' and '.join(COLUMNS)} are needed")
-        image, label = (row["id"] or "").strip(), (row["bb_gender"] or "").strip()
+    for row in csv_rows(path, COLUMNS):
+        image, label = row.cells["id"].strip(), row.cells["bb_gender"].strip()
         if not (image.isascii() and image.isdigit() and len(image) <= _DIGITS):
-            labels.bad.append(f"{path}, line {number}: id '{image}' is no number of a COCO image")
+            labels.bad.append(f"{path}, line {row.line}: id '{image}' is no number of a COCO image")
             continue
         if label.lower() not in _KNOWN:
-            labels.bad.append(f"{path}, line {number}: bb_gender '{label}' is none of {_ALLOWED}")
+            labels.bad.append(f"{path}, line {row.line}: bb_gender '{label}' is none of {_ALLOWED}")
         found.setdefault(int(image), set()).add(_KNOWN.get(label.lower(), ""))
     if not found:
         raise InputError(f"{path}: no label in it; a row is a person with {' and '.join(COLUMNS)}")

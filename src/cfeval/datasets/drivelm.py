@@ -28,6 +28,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
+from cfeval.core.text_files import read_text
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
@@ -131,11 +132,7 @@ class DriveLM:
 
 def _read(source: Path) -> dict[str, _Scene]:
     try:
-        return TypeAdapter(dict[str, _Scene]).validate_json(source.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{source}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: cannot be read as text ({error})") from None
+        return TypeAdapter(dict[str, _Scene]).validate_json(read_text(source))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -8,18 +8,15 @@ An image that cannot be read is left out, which `init`, `doctor`, `estimate` and
 option `strict` refuse it. Images outside the folder of the file, or outside the folder of images, are refused.
 """
 
-import csv
-import hashlib
-import json
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.ids import check_id, composed, ids_of
 from cfeval.core.image_folders import (
     LeftOut,
     inside,
@@ -31,16 +28,15 @@ from cfeval.core.image_folders import (
     summary,
 )
 from cfeval.core.images import import_image
-from cfeval.core.jsonl import read_lines
 from cfeval.core.record import uses
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
+from cfeval.core.text_files import parse_json, text_lines
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COLUMNS = ("id", "image", "question", "reference", "kind")
-# Characters of an id made of a file's name, at most; a hash may follow.
+# Bytes of an id made of a file's name, at most; a hash may follow.
 _LONGEST = 80
 
 
@@ -60,7 +56,7 @@ class Plugin(OwnImages):
     """Where the images and questions are."""
 
     path: str
-    """A .csv or .jsonl file, or a folder of images."""
+    """A .csv, .tsv or .jsonl file, or a folder of images."""
     question: str = ""
     """Asked about every image that brings no question of its own; needed for a folder."""
     ids: str | None = None
@@ -250,47 +246,34 @@ def _table(source: Path, question: str) -> Iterator[Row]:
 
 
 def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]]]]:
-    readers = {".csv": _csv, ".jsonl": _jsonl}
+    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl}
     if not source.exists():
         raise InputError(f"{source}: no such file or folder")
     if source.suffix.lower() not in readers:
-        raise InputError(f"{source}: give a .csv or .jsonl file or a folder of images")
+        raise InputError(f"{source}: give a .csv, .tsv or .jsonl file or a folder of images")
     return readers[source.suffix.lower()]
 
 
 def _folder(source: Path, images: Sequence[Path], question: str) -> Iterator[Row]:
     """A row for each image of a folder; its id is made of its path."""
-    names = {path: path.relative_to(source).with_suffix("").as_posix() for path in images}
-    plain = {path: _safe(name) for path, name in names.items()}
-    often = Counter(name.lower() for name in plain.values())  # some file systems know no case
-    for path in images:
-        name = plain[path]
-        if often[name.lower()] > 1 or len(name) > _LONGEST:
-            mark = hashlib.sha256(path.relative_to(source).as_posix().encode()).hexdigest()[:8]
-            name = f"{name[:_LONGEST]}-{mark}"
-        yield _row(str(path), {"id": name, "image": str(path.relative_to(source)), "question": question}, source)
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-") or "image"
+    paths = [path.relative_to(source) for path in images]
+    ids = ids_of({path.as_posix(): path.with_suffix("").as_posix() for path in paths}, _LONGEST, "image")
+    for path in paths:
+        yield _row(str(source / path), {"id": ids[path.as_posix()], "image": str(path), "question": question}, source)
 
 
 def _csv(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with closing(read_lines(source)) as lines:
-        rows = csv.DictReader(lines, restkey="surplus cells")
-        for number, row in enumerate(rows, start=1):
-            yield f"{source}, line {rows.line_num}", {"id": f"{number:06d}"} | {k: v for k, v in row.items() if v}
+    for row in csv_rows(source):
+        cells = {column: cell for column, cell in row.cells.items() if cell or column not in _COLUMNS}
+        yield f"{source}, line {row.line}", {"id": f"{row.number:06d}"} | cells
 
 
 def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(read_lines(source), start=1):
+    for number, line in enumerate(text_lines(source), start=1):
         if not line.strip():
             continue
         place = f"{source}, line {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{place}: not JSON ({error.msg} at character {error.pos})") from None
+        row = parse_json(line, place)
         if not isinstance(row, dict):
             raise InputError(f"{place}: an object with the keys {', '.join(_COLUMNS)} is needed")
         yield place, {"id": f"{number:06d}"} | row
@@ -298,12 +281,10 @@ def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _row(place: str, row: dict[str, Any], source: Path) -> Row:
     _check_columns(place, row)
-    if not _ID.fullmatch(row["id"]):
-        shown = row["id"] if len(row["id"]) <= 40 else row["id"][:40] + "…"
-        raise InputError(
-            f"{place}: id {shown!r} cannot be a file name; use 1 to 100 letters, digits, '.', '_', '-', "
-            "a letter or digit first"
-        )
+    try:
+        row["id"] = check_id(composed(row["id"]))
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from None
     if not row["question"].strip():
         raise InputError(
             f"{place}: the question is empty; fill it in, or give one for all (--question, or the option 'question')"
@@ -316,8 +297,8 @@ def _row(place: str, row: dict[str, Any], source: Path) -> Row:
 
 def _unknown(column: str) -> str:
     """What to say of a column that there is not."""
-    if len(parts := re.split("[;\t]", column)) > 1 and set(parts) & set(_COLUMNS):
-        return "cells are separated by ';' or tabs, and commas are needed; export the table as CSV with commas"
+    if not column:
+        return "a cell stands under a column without a name; name the column, or empty its cells"
     return f"unknown column '{column}'; {nearest(column, _COLUMNS)}"
 
 

@@ -16,18 +16,16 @@ By rule:
 
 import base64
 import binascii
-import csv
-import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cfeval.core import plugin
+from cfeval.core.csv_files import CsvFile, Row
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, import_encoded, import_image
-from cfeval.core.jsonl import read_lines
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.datasets.own_images import OwnImages
@@ -112,41 +110,34 @@ class ThreeDSRBench:
 
 def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:
     """The images that the table holds of some questions, base64; empty where it holds none."""
-    return {item: row.get("image") or "" for item, _, row in _rows(source) if item in wanted}
+    return {item: row.get("image", "") for item, _, row in _rows(source) if item in wanted}
 
 
-def _rows(source: Path) -> Generator[tuple[str, str, dict[str, str]], None, None]:
+def _rows(source: Path) -> Generator[tuple[str, str, Mapping[str, str]], None, None]:
     """Every question as it was written: its id, where it stands, and its row."""
-    limit = csv.field_size_limit(sys.maxsize)  # a cell holds a whole image
-    try:
-        with closing(read_lines(source)) as lines:
-            yield from _checked_rows(source, lines)
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _checked_rows(source: Path, lines: Iterable[str]) -> Iterator[tuple[str, str, dict[str, str]]]:
-    rows = csv.DictReader(lines, delimiter="," if source.suffix.lower() == ".csv" else "\t")
-    names = rows.fieldnames or ()
-    key = "qid" if "qid" in names else "index"
-    missing = [column for column in (key, *COLUMNS) if column not in names]
+    table = CsvFile(source, (), lambda row: row, strict=True)
+    key = "qid" if "qid" in table.header else "index"
+    missing = [column for column in (key, *COLUMNS) if column not in table.header]
     if missing:
         raise InputError(f"{source}: no column '{missing[0]}'; give 3dsrbench_v1_vlmevalkit.tsv as it was released")
+    with closing(iter(table)) as rows:
+        yield from _checked(source, key, rows)
+
+
+def _checked(source: Path, key: str, rows: Iterator[Row]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     seen: set[str] = set()
     for row in rows:
-        place = f"{source}, line {rows.line_num}"
-        if None in row.values():
-            raise InputError(f"{place}: cells are missing; take the file as it was released")
-        item = row[key]
+        item = row.cells[key]
         if "-" in item:
             continue
+        place = f"{source}, line {row.line}"
         if item in seen:
             raise InputError(f"{place}: question {item} stands there twice; take the file as it was released")
         seen.add(item)
-        yield item, place, row
+        yield item, place, row.cells
 
 
-def _item(place: str, row: dict[str, str]) -> _Item:
+def _item(place: str, row: Mapping[str, str]) -> _Item:
     options = {letter: row[letter].strip() for letter in LETTERS if row[letter].strip()}
     answer = row["answer"]
     if len(options) < 2 or answer not in options:

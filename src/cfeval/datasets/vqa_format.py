@@ -4,7 +4,6 @@ The annotations of VQA v2's training split are some 400 MB: objects are cut to w
 Images are COCO's of 2014 and 2015: COCO_val2014_000000000042.jpg, in a folder named like the split or not.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -18,6 +17,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
+from cfeval.core.text_files import check_characters, read_json
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
@@ -212,16 +212,7 @@ def _named(kind: str, names: Any) -> str:
 
 def _load(path: Path, kept: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
     """Parse a file, each of its objects replaced by what `kept` makes of it."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_hook=kept)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error}); is it whole, and unpacked?") from None
+    content = read_json(path, kept)
     return content if isinstance(content, dict) else {}
 
 
@@ -254,6 +245,10 @@ def _text(path: Path, found: dict[str, Any], key: str, blank: bool = False) -> s
     value = found.get(key)
     if not isinstance(value, str) or not (blank or value.strip()):
         raise InputError(f"{path}: {key} must be a text, but got {value!r:.40}{_whose(found)}")
+    try:
+        check_characters(value)
+    except ValueError as error:
+        raise InputError(f"{path}: {key}: {error}{_whose(found)}") from None
     return value
 
 

@@ -20,7 +20,7 @@ from cfeval.core.files import ensure_writable, fresh_folder
 from cfeval.core.images import Image, load
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Record, failed
-from cfeval.datasets.pairs.rows import safe
+from cfeval.datasets.pairs.rows import pair_ids
 from cfeval.edct.files import ConditionFiles, Key, condition_path, conditions_in
 from cfeval.edct.options import Results
 from cfeval.edct.protocols.rules import RULES
@@ -151,4 +151,5 @@ def _key(condition: Condition, told: Instruction) -> ConceptKey:
 
 def _id(key: ConceptKey) -> str:
     """The item's name, and a hash that tells its edits and those of equal items of other datasets apart."""
-    return safe(f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}")
+    name = f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}"
+    return pair_ids([name])[name]

@@ -3,14 +3,14 @@
 Figures are plain numbers; an empty cell: there is no such figure.
 """
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
+from cfeval.core.csv_files import csv_line
 from cfeval.core.files import write_text
 from cfeval.core.names import load
 from cfeval.core.records import Record
@@ -103,11 +103,8 @@ def varying(rows: Sequence[object], names: Sequence[str], always: Sequence[str] 
 
 def csv_text(kind: type[Record], rows: Iterable[Record]) -> str:
     """RFC 4180 with LF, a column a field; figures with 4 decimals, None an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(kind.model_fields)
-    writer.writerows([cell(value) for value in row.model_dump(mode="json").values()] for row in rows)
-    return text.getvalue()
+    cells = ([cell(value) for value in row.model_dump(mode="json").values()] for row in rows)
+    return "".join(map(csv_line, chain([kind.model_fields], cells)))
 
 
 def cell(value: Any) -> str:

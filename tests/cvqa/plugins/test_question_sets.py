@@ -111,7 +111,7 @@ def test_names_that_are_no_coco_images_are_taken_with_safe_ids(tmp_path: Path) -
     images = Path(spec["images"])
     (images / "COCO_val2014_000000000001.jpg").rename(images / "my photo (é).jpg")
     pairs, _ = pairs_of(spec)
-    assert [pair.id for pair in pairs] == ["my-photo-00001", "my-photo-00002"]
+    assert [pair.id for pair in pairs] == ["my-photo-é-00001", "my-photo-é-00002"]
     assert {pair.coco for pair in pairs} == {None}
 
 

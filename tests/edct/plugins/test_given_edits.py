@@ -150,7 +150,7 @@ def test_a_bad_row_is_named_in_one_line(tmp_path: Path, row: dict[str, str], sai
         ("item,concept,instruction\ni,c,p\ni,d,p\n", "t.csv", "row 2: item 'i' has this instruction twice"),
         ('{"item": "i"\n', "t.jsonl", "line 1: not JSON"),
         ("[1]\n", "t.jsonl", "row 1: an object is needed"),
-        ("x", "t.txt", "t.txt: a table of edits is a .csv or .jsonl file"),
+        ("x", "t.txt", "t.txt: a table of edits is a .csv, .tsv, .jsonl file"),
         (None, "t.csv", "t.csv: no such file"),
     ],
 )

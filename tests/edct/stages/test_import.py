@@ -41,13 +41,11 @@ def test_a_csv_with_commas_line_breaks_and_a_byte_order_mark(cfeval: Run, folder
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
-def test_a_table_with_other_marks_than_commas_is_one_line_that_says_so(
-    cfeval: Run, folder: Path, tmp_path: Path, mark: str
-) -> None:
+def test_a_table_may_have_other_marks_than_commas(cfeval: Run, folder: Path, tmp_path: Path, mark: str) -> None:
     (folder / "x.csv").write_text(f"image{mark}question\nc.jpg{mark}What, here?\n")
-    status, _, err = cfeval("edct", "import", folder / "x.csv", "--out", tmp_path / "mine.jsonl")
-    said = "cells are separated by ';' or tabs, and commas are needed; export the table as CSV with commas"
-    assert (status, err) == (2, f"cfeval: {folder / 'x.csv'}, line 2: {said}\n")
+    status, _, _ = cfeval("edct", "import", folder / "x.csv", "--out", tmp_path / "mine.jsonl")
+    assert status == 0
+    assert [sample.question for sample in read_jsonl(tmp_path / "mine.jsonl", Sample)] == ["What, here?"]
 
 
 def test_the_same_images_give_the_same_bytes(cfeval: Run, folder: Path, tmp_path: Path) -> None:
@@ -67,7 +65,7 @@ GOOD = {"image": "c.jpg", "question": "What?"}
         ([json.dumps(GOOD | {"id": "x"})] * 2, "line 2: id 'x' stands at .*line 1 already"),
         ([json.dumps(GOOD | {"id": "../x"})], "line 1: id '../x' cannot be a file name"),
         ([json.dumps(GOOD | {"id": "a/b"})], "cannot be a file name"),
-        ([json.dumps(GOOD | {"id": "a\0b"})], "cannot be a file name"),
+        ([json.dumps(GOOD | {"id": "a\0b"})], "line 1: .* half a character or NUL"),
         ([json.dumps(GOOD | {"id": "x" * 300})], "use 1 to 100 letters"),
         ([json.dumps(GOOD | {"id": "🙂"})], "cannot be a file name"),
         ([json.dumps(GOOD | {"id": ""})], "cannot be a file name"),
@@ -102,7 +100,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 @pytest.mark.parametrize(
     ("source", "complaint"),
-    [("none.csv", "no such file or folder"), ("c.jpg", "give a .csv or .jsonl"), ("empty", "no images in this folder")],
+    [
+        ("none.csv", "no such file or folder"),
+        ("c.jpg", "give a .csv, .tsv or .jsonl"),
+        ("empty", "no images in this folder"),
+    ],
 )
 def test_a_source_that_is_none_is_refused(
     cfeval: Run, folder: Path, tmp_path: Path, source: str, complaint: str

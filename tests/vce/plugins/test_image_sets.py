@@ -67,6 +67,28 @@ def test_classes_csv_renames_folders_and_brings_them_together(tmp_path: Path) ->
         folder(tmp_path)
 
 
+def test_what_lies_beside_the_images_of_classes_is_named(tmp_path: Path) -> None:
+    write_images(tmp_path, {"bee": 2, "ant": 1})
+    write_images(tmp_path / "ant", {"deep": 1})
+    for name in ("loose.png", "notes.txt", "ant/raw.cr2", "ant/.old.png"):
+        (tmp_path / name).write_bytes(b"x")
+    images = folder(tmp_path)
+    list(images.images(["ant"], 1, 48, 0))
+    named = {"loose.png", "notes.txt", "ant/raw.cr2", "ant/.old.png", "ant/deep/00.png"}
+    assert {entry.name for entry in images.left_out} == named
+    [count, found] = registry.diagnose("image_sets", {"plugin": "folder", "path": str(tmp_path), "strict": True})
+    assert count.fine
+    assert found.fine, "none of these is an image that cannot be read"
+    assert "loose.png" in found.text
+
+
+def test_images_of_a_class_in_any_script_have_ids_of_their_own(tmp_path: Path) -> None:
+    write_images(tmp_path, {"猫": 1, "狗": 1, "🐈": 1, "🐕": 1})
+    taken = list(folder(tmp_path).images(["猫", "狗", "🐈", "🐕"], 1, 48, 0))
+    assert [one.id for one in taken[:2]] == ["猫-00", "狗-00"]
+    assert len({one.id for one in taken}) == 4
+
+
 def test_what_cannot_be_used_is_one_line_that_names_the_file(tmp_path: Path) -> None:
     images = folder(write_images(tmp_path, {"ant": 1, "bee": 1}))
     with pytest.raises(InputError, match="no class 'ants'; did you mean 'ant'"):
@@ -113,6 +135,17 @@ def test_imagenet_in_folders_goes_by_synset_and_has_torchvisions_names(tmp_path:
     assert [(one.fine, one.text) for one in found] == [(True, "3 images of 2 of ImageNet's classes")]
 
 
+def test_what_has_no_class_of_imagenet_is_named(tmp_path: Path) -> None:
+    write_images(tmp_path, {CHEETAH: 1, "other": 1})
+    assert {entry.name for entry in imagenet_set(tmp_path).left_out} == {"other/"}
+    flat(tmp_path / "val")
+    (tmp_path / "val" / "readme.txt").write_text("x")
+    truth = tmp_path / "val" / "truth.csv"
+    truth.write_text(f"image,synset\nILSVRC2012_val_00000001,{CHEETAH}\n")
+    others = {entry.name for entry in imagenet_set(tmp_path / "val", truth).left_out}
+    assert others == {"val/readme.txt", "val/ILSVRC2012_val_00000002.png", "val/ILSVRC2012_val_00000003.png"}
+
+
 def flat(folder: Path) -> Path:
     """Three validation images in one folder: cheetah, leopard, cheetah."""
     write_images(folder.parent, {folder.name: 3})
@@ -156,7 +189,7 @@ def test_imagenet_in_one_folder_goes_by_the_devkit_or_a_csv_file(tmp_path: Path)
         imagenet_set(images)
     with pytest.raises(InputError, match="not the unpacked devkit"):
         imagenet_set(images, tmp_path)
-    with pytest.raises(InputError, match=r"none.csv: cannot be read"):
+    with pytest.raises(InputError, match=r"none.csv: no such file"):
         imagenet_set(images, tmp_path / "none.csv")
 
 

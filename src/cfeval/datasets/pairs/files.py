@@ -8,14 +8,14 @@ or other), `biased` (the answer of who does not look), `verified` (who checked i
 In a folder each pair has a text file `ID.json` beside its images, with the other columns as keys.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.jsonl import read_lines
+from cfeval.core.image_folders import LeftOut, list_images
+from cfeval.core.text_files import read_json
 from cfeval.datasets.pair import ChangeKind, PairSet, RawPair
 from cfeval.datasets.pairs.rows import (
     Opener,
@@ -28,7 +28,6 @@ from cfeval.datasets.pairs.rows import (
     image,
     mask,
     rows_of,
-    safe,
     text,
 )
 
@@ -55,7 +54,8 @@ class Plugin(TablePlugin):
     def build(self) -> PairSet:
         """The set."""
         if Path(self.path).is_dir():
-            return TableSet(self, lambda _: _openers(_folder(Path(self.path), self.allow_outside)))
+            rows = list(_folder(Path(self.path), self.allow_outside))
+            return TableSet(self, lambda _: _openers(iter(rows)), _unpaired(Path(self.path), rows))
         return TableSet(self, _openers)
 
     def dependencies(self) -> tuple[str, ...]:
@@ -78,8 +78,7 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
         odd = next((name for name in row if name not in COLUMNS), None)
         if odd is not None:
             raise InputError(f"{place.text}: unknown column '{odd}'; {nearest(str(odd), COLUMNS)}")
-        item = safe(row.get("id") or f"{number:06d}")
-        add(found, place, item, partial(_pair, place, row))
+        add(found, place, str(row.get("id") or f"{number:06d}"), partial(_pair, place, row))
     return found
 
 
@@ -88,14 +87,20 @@ def _folder(source: Path, allow_outside: bool) -> Iterator[tuple[Place, Row]]:
     if not files:
         raise InputError(f"{source}: no pairs in this folder; each has ID.json, ID.before.png and ID.after.png")
     for file in files:
-        try:
-            row = json.loads("\n".join(read_lines(file)))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{file}: not JSON ({error.msg} at character {error.pos})") from None
+        row = read_json(file)
         if not isinstance(row, dict):
             raise InputError(f"{file}: an object with the keys {', '.join(COLUMNS[3:])} is needed")
         images = {side: f"{file.stem}.{side}.png" for side in ("before", "after")}
         yield Place(str(file), (source,), allow_outside=allow_outside), {"id": file.stem} | images | row
+
+
+def _unpaired(source: Path, rows: Sequence[tuple[Place, Row]]) -> list[LeftOut]:
+    """What lies in a folder of pairs and belongs to none."""
+    named = {str(row.get(name)) for _, row in rows for name in ("before", "after", "mask")}
+    named |= {Path(place.text).name for place, _ in rows}
+    listed = list_images(source, recursive=True, allow_outside=True)
+    others = [LeftOut(str(path.relative_to(source)), "other", "of no pair") for path in listed.images]
+    return [entry for entry in (*others, *listed.left_out) if entry.name not in named]
 
 
 def _pair(place: Place, row: Row, item: str) -> RawPair:

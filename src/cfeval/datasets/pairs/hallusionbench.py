@@ -22,7 +22,7 @@ from functools import partial
 
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.captions import changed_words, differ
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, text
 
 ANSWERS = {"0": "no", "1": "yes"}
 NAMED = ("category", "subcategory", "set_id", "question_id")
@@ -48,7 +48,7 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
         (_, first), *others = sorted(same, key=lambda one: _figure(*one))
         for place, row in others:
             if _figure(place, row) != _figure(place, first):
-                item = safe("-".join(text(place, row, name) for name in (*NAMED, "figure_id")))
+                item = "-".join(text(place, row, name) for name in (*NAMED, "figure_id"))
                 told = differ(*(text(place, one, "gt_answer_details") for one in (first, row)))
                 add(found, place, item, partial(_pair, place, first, row) if told else None)
     return found

@@ -13,13 +13,12 @@ By rule: one question is asked about all images (option `question`), or each has
 (`questions`: CSV with the columns `img_id`, `turn_index`, `question`). What was changed is the instruction.
 """
 
-import csv
 from functools import partial
 from pathlib import Path
 
 from cfeval.core import plugin
+from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
-from cfeval.core.jsonl import read_lines
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, cell, image, mask, simple, text
 
@@ -43,11 +42,13 @@ def _name(row: Row) -> str:
 
 
 def _questions(source: Path) -> dict[str, str]:
-    rows = list(csv.DictReader(read_lines(source)))
-    missing = [name for name in ("img_id", "turn_index", "question") if rows and name not in rows[0]]
-    if missing:
-        raise InputError(f"{source}: no column '{missing[0]}'; the columns are img_id, turn_index, question")
-    return {_name(row): row["question"] for row in rows}
+    found: dict[str, str] = {}
+    for row in csv_rows(source, ("img_id", "turn_index", "question")):
+        name = _name(row.cells)
+        if name in found:
+            raise InputError(f"{source}, line {row.line}: a second question about image {name}; keep one")
+        found[name] = row.cells["question"]
+    return found
 
 
 def _pair(place: Place, row: Row, item: str, own: dict[str, str], question: str) -> RawPair:

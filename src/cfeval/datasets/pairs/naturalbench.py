@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, text
 
 ENDINGS = {
     "yes_no": "Answer yes or no, and nothing else.",
@@ -36,7 +36,7 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
     found: dict[str, Opener | None] = {}
     for place, row in rows:
         for number in (0, 1):
-            item = safe(f"{text(place, row, 'Index')}-q{number}")
+            item = f"{text(place, row, 'Index')}-q{number}"
             add(found, place, item, partial(_pair, place, row, number=number))
     return found
 

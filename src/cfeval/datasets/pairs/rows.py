@@ -6,11 +6,8 @@ that is given, or the struct `{bytes, path}` of the package datasets. What a Par
 read when a pair is opened, so that a set need not fit into memory.
 """
 
-import csv
-import json
-import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -22,21 +19,22 @@ import PIL.Image
 from PIL import UnidentifiedImageError
 
 from cfeval.core import plugin
+from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
 from cfeval.core.extras import require
+from cfeval.core.ids import ids_of
 from cfeval.core.image_folders import LeftOut, inside, not_a_file, reasons
 from cfeval.core.images import Image, Mask, import_encoded, import_image
-from cfeval.core.jsonl import read_lines
 from cfeval.core.sampling import chosen
+from cfeval.core.text_files import parse_json, read_json, text_lines
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.captions import differ
 
 Row = Mapping[str, Any]
 _BINARY = (".parquet", ".arrow")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST = 90
-"""Characters of a pair's id at most, so that the ids of its items are not too long."""
+"""Bytes of a pair's id at most, so that the ids of its items are not too long."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +80,20 @@ class TableSet:
 
     Args:
         options: where the table is.
-        pairs: makes the openers of the pairs of the table by id: each opens its images when it is called. None where
-            nothing says what was changed: such pairs are left out, and counted on stderr.
+        pairs: makes the openers of the pairs of the table by what tells each from the others, of which its id is made:
+            an opener opens the images of a pair when it is called with the id. None where nothing says what was
+            changed: such pairs are left out, and counted on stderr.
+        others: files beside the pairs that no pair names.
     """
 
     def __init__(
-        self, options: TablePlugin, pairs: Callable[[Iterator[tuple[Place, Row]]], dict[str, "Opener | None"]]
+        self,
+        options: TablePlugin,
+        pairs: Callable[[Iterator[tuple[Place, Row]]], dict[str, "Opener | None"]],
+        others: Sequence[LeftOut] = (),
     ) -> None:
         self.options = options
-        self._pairs = pairs
+        self._pairs, self._others = pairs, others
         self.left_out: list[LeftOut] = []
 
     def pairs(self, items: int, seed: int) -> Iterator[RawPair]:
@@ -102,12 +105,13 @@ class TableSet:
         """
         source, ids = Path(self.options.path), self.options.ids
         made = self._pairs(rows_of(source, self.options.folders(), self.options.allow_outside))
-        known = {item: opener for item, opener in made.items() if opener is not None}
+        names = pair_ids(made)
+        known = {names[name]: opener for name, opener in made.items() if opener is not None}
         if lost := len(made) - len(known):
             print(f"{source}: left out {lost} of {len(made)} pairs: nothing says what was changed", file=sys.stderr)
         if not known:
             raise InputError(f"{source}: holds no pair")
-        self.left_out, given = [], 0
+        self.left_out, given = list(self._others), 0
         wanted = chosen(known, items if ids else len(known), seed, Path(ids) if ids else None, source)
         for item in wanted:
             if given == items:
@@ -151,22 +155,22 @@ def simple(
         found: dict[str, Opener | None] = {}
         for place, row in rows:
             told = captions is None or differ(*(text(place, row, column) for column in captions))
-            add(found, place, safe(name(row)), partial(make, place, row) if told else None)
+            add(found, place, name(row), partial(make, place, row) if told else None)
         return found
 
     return TableSet(options, pairs)
 
 
-def add(found: dict[str, Opener | None], place: Place, item: str, opener: Opener | None) -> None:
-    """Add a pair; InputError where its id is there already."""
-    if item in found:
-        raise InputError(f"{place.text}: pair '{item}' stands there twice; take the file as it was published")
-    found[item] = opener
+def add(found: dict[str, Opener | None], place: Place, name: str, opener: Opener | None) -> None:
+    """Add a pair by its name; InputError where that is there already."""
+    if name in found:
+        raise InputError(f"{place.text}: pair '{name}' stands there twice; take the file as it was published")
+    found[name] = opener
 
 
-def safe(text: object) -> str:
-    """An id that can be a file name, made of what a set calls a pair."""
-    return (_UNSAFE.sub("-", str(text)).strip("-_") or "pair")[:LONGEST]
+def pair_ids(names: Iterable[str]) -> dict[str, str]:
+    """The id of each pair by what its set calls it."""
+    return ids_of({name: name for name in names}, LONGEST, "pair", marks="_-", ends="-_", hashed=LONGEST - 9)
 
 
 def rows_of(source: Path, folders: tuple[Path, ...], allow_outside: bool = False) -> Iterator[tuple[Place, Row]]:
@@ -182,7 +186,7 @@ def rows_of(source: Path, folders: tuple[Path, ...], allow_outside: bool = False
         for file in files:
             yield from rows_of(file, folders, allow_outside)
         return
-    readers = {".csv": _csv, ".jsonl": _jsonl, ".json": _json, ".parquet": _binary, ".arrow": _binary}
+    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".json": _json, ".parquet": _binary, ".arrow": _binary}
     if not source.is_file():
         raise InputError(f"{source}: no such file or folder")
     if source.suffix.lower() not in readers:
@@ -194,27 +198,20 @@ def rows_of(source: Path, folders: tuple[Path, ...], allow_outside: bool = False
 
 
 def _csv(source: Path) -> Iterator[Row]:
-    yield from csv.DictReader(read_lines(source))
+    yield from (row.cells for row in csv_rows(source))
 
 
 def _jsonl(source: Path) -> Iterator[Row]:
-    for number, line in enumerate(read_lines(source), start=1):
+    for number, line in enumerate(text_lines(source), start=1):
         if line.strip():
-            yield _parsed(f"{source}, line {number}", line)
+            yield parse_json(line, f"{source}, line {number}")
 
 
 def _json(source: Path) -> Iterator[Row]:
-    content = _parsed(str(source), "\n".join(read_lines(source)))
+    content = read_json(source)
     if not isinstance(content, list):
         raise InputError(f"{source}: a list of objects is needed; give the file as it was published")
     yield from content
-
-
-def _parsed(place: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{place}: not JSON ({error.msg} at character {error.pos})") from None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Literal
 
 from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, text
 
 QUESTIONS = {
     "color": "What color is the {object} in this image? Answer with one word.",
@@ -48,7 +48,7 @@ def _openers(rows: Iterator[tuple[Place, Row]], *, color: bool) -> dict[str, Ope
         if other.lower() not in [one.lower() for one in usual]:
             named = (row.get(column) for column in ("object", "correct_answer", "incorrect_answer"))
             opener = partial(_pair, place, row, usual=usual, other=other, color=color)
-            add(found, place, safe("-".join(map(str, named))), opener)
+            add(found, place, "-".join(map(str, named)), opener)
     return found
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from cfeval.core.errors import InputError
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.captions import differ
-from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, safe, text
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, text
 
 Key = tuple[str, ...]
 _SPLIT = re.compile(r"(?<![a-z])(original|main)(?![a-z])")
@@ -56,7 +56,7 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
         if originals := _alike(row, usual.get(_key(place, row), [])):
             first = min(originals, key=lambda one: abs(_size(one) - _size(row)))
             told = differ(*(text(place, one, "ground_truth") for one in (first, row)))
-            add(found, place, safe(text(place, row, "ID")), partial(_pair, place, first, row) if told else None)
+            add(found, place, text(place, row, "ID"), partial(_pair, place, first, row) if told else None)
     if changed and not found:
         raise InputError(
             f"{changed[0][0].text}: no row has an original; put the files of `original` and `main` together"

@@ -1,14 +1,15 @@
 """Reading what people said about the edits of a sheet: the files that its page saves, or its CSV filled in by hand."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
-from cfeval.core.jsonl import first_fault, read_csv, read_lines
+from cfeval.core.jsonl import first_fault, read_csv
+from cfeval.core.text_files import read_text
 from cfeval.edct.labelling.records import ASKED, KeyRow, Label, Marks, SavedLabels
 
 CONTEXT = ("question", "changes", "answer", "explanation", "new_answer", "new_explanation")
@@ -94,7 +95,7 @@ def _label(place: str, key: Mapping[int, KeyRow], rater: str, marks: Marks) -> L
 
 def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     try:
-        saved = SavedLabels.model_validate_json("".join(read_lines(file)))
+        saved = SavedLabels.model_validate_json(read_text(file))
     except ValidationError as error:
         raise InputError(f"{file}: {first_fault(error)}") from None
     _same_sheet(str(file), saved.sheet, key)
@@ -117,22 +118,12 @@ def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows with their places, cells stripped; spreadsheets of some countries write `;` between them."""
-    lines = list(read_lines(file))
-    table = csv.DictReader(lines, delimiter=";" if lines and ";" in lines[0] and "," not in lines[0] else ",")
-    try:
-        header = set(table.fieldnames or ())
-        if not header >= {"sheet", "item", "rater"} or header - _READ - {*CONTEXT}:
-            raise InputError(
-                f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(ASKED)}"
-            )
-        for row in table:
-            place = f"{file}, line {table.line_num}"
-            if None in row or None in row.values():
-                raise InputError(f"{place}: not as many cells as the first line has columns")
-            yield place, {name: cell.strip() for name, cell in row.items()}
-    except csv.Error as error:
-        raise InputError(f"{file}: not CSV ({error})") from None
+    """The rows with their places, cells stripped."""
+    table = CsvFile(file, (), lambda row: row, strict=True)
+    if not {*table.header} >= {"sheet", "item", "rater"} or {*table.header} - _READ - {*CONTEXT, ""}:
+        raise InputError(f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(ASKED)}")
+    for row in table:
+        yield f"{file}, line {row.line}", {name: cell.strip() for name, cell in row.cells.items()}
 
 
 def _valid(place: str, kind: type[R], content: Mapping[str, object]) -> R:

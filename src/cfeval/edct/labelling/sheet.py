@@ -5,14 +5,13 @@ that judges give (`cfeval.edct.protocols.rules`), each in one sentence. They see
 from nor what the tool made of it.
 """
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cfeval.core.csv_files import csv_line
 from cfeval.core.images import Image
 from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.datasets.sample import Sample
@@ -159,16 +158,13 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
 
     A text that a spreadsheet would take for a formula has an apostrophe in front.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     asks = list(_asks(items))
-    writer.writerow(["sheet", "item", "rater", *CONTEXT, *asks, "comment"])
+    text = csv_line(["sheet", "item", "rater", *CONTEXT, *asks, "comment"])
     for number, item in enumerate(items, start=1):
         said = {**asdict(item), "changes": "\n".join(map(_told, item.changes))}
-        writer.writerow(
-            [sheet_hash(items), number, "", *(_cell(said[name]) for name in CONTEXT), *[""] * len(asks), ""]
-        )
-    return text.getvalue()
+        context = (_cell(said[name]) for name in CONTEXT)
+        text += csv_line([sheet_hash(items), number, "", *context, *[""] * len(asks), ""])
+    return text
 
 
 def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:

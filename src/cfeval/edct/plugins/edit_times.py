@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cfeval.core.errors import InputError
+from cfeval.core.text_files import parse_json, text_lines
 from cfeval.inference.remote.settings import VARIABLE, settings
 
 NAME = "edit-times.jsonl"
@@ -34,10 +35,10 @@ def noted(path: Path) -> Mapping[str, float]:
     """
     found: dict[str, float] = {}
     if path.is_file():
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if line.endswith("}"):
+        for number, line in enumerate(text_lines(path), start=1):
+            if line.rstrip().endswith("}"):
                 try:
-                    content = json.loads(line)
+                    content = parse_json(line, f"{path}, line {number}")
                     found[str(content["image"])] = float(content["seconds"])
                 except (ValueError, TypeError, KeyError):
                     raise InputError(

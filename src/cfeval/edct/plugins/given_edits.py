@@ -6,7 +6,6 @@ or to the folder `images`). Optional: `negative` (what must not remain), `mask` 
 the edit belongs). The writer needs no `image`, the editor no `concept`. An item may have several rows.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +16,14 @@ from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.pairs.rows import Place, Row, found_file, rows_of, text
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
-FORMATS = (".csv", ".jsonl")
+FORMATS = (".csv", ".tsv", ".jsonl")
 
 
 class EditTable(OwnImages):
     """Where the edits are."""
 
     path: str = plugin.file(min_length=1)
-    """The table, .csv or .jsonl."""
+    """The table, .csv, .tsv or .jsonl."""
     images: str = plugin.folder("")
     """The folder of its images and masks; empty: that of the table."""
 
@@ -69,19 +68,16 @@ def given_edits(
 ) -> dict[str, list[GivenEdit]]:
     """See `EditTable.found`; `images` is the folder of the images."""
     if table.suffix.lower() not in FORMATS:
-        raise InputError(f"{table}: a table of edits is a {' or '.join(FORMATS)} file")
+        raise InputError(f"{table}: a table of edits is a {', '.join(FORMATS)} file")
     found: dict[str, list[GivenEdit]] = {}
-    try:
-        for place, row in rows_of(table, (images,), allow_outside):
-            _refuse_unfit(place, row, ("item", "instruction", *needed))
-            concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
-            edit = GivenEdit(concept, instruction, negative, row, place)
-            of_item = found.setdefault(_cell(row, "item"), [])
-            if edit.instruction in (one.instruction for one in of_item):
-                raise InputError(f"{place.text}: item '{_cell(row, 'item')}' has this instruction twice; keep one row")
-            of_item.append(edit)
-    except csv.Error as error:
-        raise InputError(f"{table}: not CSV ({error})") from None
+    for place, row in rows_of(table, (images,), allow_outside):
+        _refuse_unfit(place, row, ("item", "instruction", *needed))
+        concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
+        edit = GivenEdit(concept, instruction, negative, row, place)
+        of_item = found.setdefault(_cell(row, "item"), [])
+        if edit.instruction in (one.instruction for one in of_item):
+            raise InputError(f"{place.text}: item '{_cell(row, 'item')}' has this instruction twice; keep one row")
+        of_item.append(edit)
     if not found:
         raise InputError(f"{table}: holds no edit; a row has the columns {', '.join(COLUMNS[:4])}")
     return found

@@ -26,7 +26,7 @@ def run(
 
 
 def run_import(
-    source: Annotated[Path, typer.Argument(help="A .csv or .jsonl file, or a folder of images.")],
+    source: Annotated[Path, typer.Argument(help="A .csv, .tsv or .jsonl file, or a folder of images.")],
     out: Out,
     question: Annotated[str, typer.Option(help="The question for every image that brings none.")] = "",
     archive: Archive = False,

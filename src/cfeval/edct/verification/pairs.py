@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.jsonl import csv_rows, read_jsonl, read_lines
+from cfeval.core.csv_files import CsvFile
+from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches
 from cfeval.datasets.pair import Pair, Side, pair_of
@@ -154,10 +155,10 @@ def _says(talk: PairBaseline, wanted: str) -> int | None:
 
 def read_pair_table(file: Path) -> list[dict[str, str]] | None:
     """The rows of the table of given pairs; None where the file, by its columns, is another table."""
-    columns = set(next(csv.reader(read_lines(file)), ()))
-    if not {*NAMES, "phi", "n"} <= columns <= set(PairRow.model_fields):
+    table = CsvFile(file, (), lambda row: dict(row.cells), strict=True)
+    if not {*NAMES, "phi", "n"} <= set(table.header) <= set(PairRow.model_fields):
         return None
-    return [cells for _, cells in csv_rows(file)]
+    return list(table)
 
 
 def pair_table_links(

@@ -8,8 +8,8 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
-from cfeval.core.jsonl import csv_rows, read_lines
 from cfeval.edct.files import NAMES
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
@@ -32,8 +32,8 @@ def of_conditions() -> list[str]:
 
 def read_table(file: Path) -> tuple[str, list[dict[str, str]]]:
     """Which table a file holds, by its columns, and its rows; InputError where it has not one condition a row."""
-    rows = [cells for _, cells in csv_rows(file)]
-    columns = set(next(csv.reader(read_lines(file)), ()))
+    table = CsvFile(file, (), lambda row: dict(row.cells), strict=True)
+    rows, columns = list(table), set(table.header)
     checked = of_conditions()
     names = [name for name in checked if columns <= set(TABLES[name].row().model_fields)]
     if not names or not {*NAMES, "n"} <= columns:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.errors import InputError
+from cfeval.core.text_files import text_lines
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -112,10 +113,7 @@ def read_labels(path: Path, attributes: Sequence[str]) -> Bools:
     Raises:
         InputError: the table cannot be read or lacks an attribute; one line that names it.
     """
-    try:
-        lines = [line.replace(",", " ").split() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot read the labels of the attributes ({error})") from None
+    lines = [line.replace(",", " ").split() for line in text_lines(path)]
     rows = [line for line in lines if line]
     if rows and len(rows[0]) == 1:
         rows = rows[1:]

@@ -1,13 +1,13 @@
 """The names of a classifier's classes."""
 
 import ast
-import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from cfeval.core.errors import InputError, PluginError
+from cfeval.core.text_files import read_json, text_lines
 from cfeval.inference.local.libraries import file_in
 
 IMAGENET = 1000
@@ -86,13 +86,7 @@ def _checked(path: Path, count: int | None) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> tuple[str, ...]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        lines = json.loads(text) if path.suffix == ".json" else text.splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the names of the classes ({error.strerror})") from None
-    except ValueError as error:
-        raise InputError(f"{path}: neither UTF-8 text nor JSON ({error})") from None
+    lines = read_json(path) if path.suffix == ".json" else list(text_lines(path))
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise InputError(f"{path}: a JSON list of names is needed")
     return tuple(line.strip() for line in lines if line.strip())

@@ -1,15 +1,13 @@
 """Image files by the name of their class: which there are, and taking the first of each class."""
 
-import hashlib
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import PIL.Image
 
+from cfeval.core import ids
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.image_folders import SUFFIXES, LeftOut, short_fault
+from cfeval.core.image_folders import Kind, LeftOut, list_images, short_fault
 from cfeval.core.images import Image, import_image
 from cfeval.vce.interfaces import LabelledImage
 
@@ -18,13 +16,19 @@ _COLOUR = {"RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HS
 _DEEP = ("I", "F")
 """What it calls images of more than 8 bits begins with these; as RGB they would be cut off."""
 LONGEST = 50
-"""Characters of an image's id, at most; a counterfactual's id holds it and more."""
+"""Bytes of an image's id, at most; a counterfactual's id holds it and more."""
 
 
-def images_in(folder: Path) -> list[Path]:
-    """The image files that lie in a folder, by name; hidden ones are left out."""
-    found = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith("."))
-    return sorted(found, key=lambda path: path.name)
+def images_in(folder: Path, others: list[LeftOut] | None = None) -> list[Path]:
+    """The image files that lie in a folder, by name; what else lies there is added to `others`."""
+    listed = list_images(folder, allow_outside=True)  # a classifier in this process gets them, and nobody else
+    if others is not None:
+        others += [LeftOut(f"{folder.name}/{entry.name}", *_why(entry)) for entry in listed.left_out]
+    return listed.images
+
+
+def _why(entry: LeftOut) -> tuple[Kind, str]:
+    return ("other", "in a subfolder") if entry.kind == "in subfolders" else (entry.kind, entry.why)
 
 
 def counted(files: Mapping[str, Sequence[Path]], classes: str) -> str:
@@ -67,7 +71,7 @@ def first_of_each(
     Raises:
         InputError: too few images of a class, or one that cannot be used and may not be left out.
     """
-    ids = ids_of(files)
+    named = ids_of(files)
     for label in labels:
         check_label(label, list(files), where)
         if len(files[label]) < count:
@@ -87,7 +91,7 @@ def first_of_each(
                 left_out.append(LeftOut(f"{path.parent.name}/{path.name}", "unusable", short_fault(str(error), path)))
                 continue
             given += 1
-            yield LabelledImage(ids[path], label, image)
+            yield LabelledImage(named[path], label, image)
         if given < count:
             raise InputError(
                 f"{where}: {given} images of class '{label}' can be used, and {count} are asked for; ask for fewer{why}"
@@ -111,22 +115,8 @@ def opened(path: Path, gray: bool) -> Image:
 
 
 def ids_of(files: Mapping[str, Sequence[Path]]) -> dict[Path, str]:
-    """An id for each image: its class and the file's name, with `-` for what is not safe in a file name.
-
-    Where that is too long or not unique, a hash of the names is put at its end.
-    """
-    plain = {path: _safe(f"{label}-{path.stem}") for label, paths in files.items() for path in paths}
-    often = Counter(name.lower() for name in plain.values())  # some file systems know no case
-    return {
-        path: name if often[name.lower()] == 1 and len(name) <= LONGEST else _marked(name, path)
-        for path, name in plain.items()
-    }
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "image"
-
-
-def _marked(name: str, path: Path) -> str:
-    mark = hashlib.sha256(f"{path.parent.name}/{path.name}".encode()).hexdigest()[:8]
-    return f"{name[: LONGEST - 9]}-{mark}"
+    """An id for each image: its class and the file's name, see `cfeval.core.ids`."""
+    labelled = [(path, f"{label}-{path.stem}") for label, paths in files.items() for path in paths]
+    names = {f"{path.parent.name}/{path.name}": name for path, name in labelled}
+    made = ids.ids_of(names, LONGEST, "image", ends="-._", hashed=LONGEST - 9)
+    return {path: made[f"{path.parent.name}/{path.name}"] for path, _ in labelled}

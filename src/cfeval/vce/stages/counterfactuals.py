@@ -14,6 +14,7 @@ import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, build, from_json
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.ids import ids_of
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
@@ -51,6 +52,8 @@ class Wanted:
     def id(self) -> str:
         """Its id: the image, the target and the draw of the noise."""
         target = "".join(letter if letter.isalnum() else "-" for letter in self.group.target)[:40].strip("-")
+        if not self.group.target.isascii():
+            target = ids_of({self.group.target: self.group.target}, 40, "class", "-", "-", hashed=31)[self.group.target]
         return f"{self.image.id}-to-{target}-{self.repeat}"
 
     def record(self, **fields: object) -> VceCounterfactual:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.ids import ids_of
 from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
@@ -20,9 +21,8 @@ from cfeval.cvqa.records import PairType, form_of
 from cfeval.datasets.own_images import OwnImages
 
 _COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
-"""Characters of an image's name that an id takes at most."""
+"""Bytes of an image's name that an id takes at most."""
 
 
 class Plugin(OwnImages):
@@ -195,5 +195,5 @@ class CsvQuestions:
 
 def id_of(row: CvqaRow) -> str:
     """The id of a row: the image's name without its ending, and the row's number in the file."""
-    stem = _UNSAFE.sub("-", Path(row.img_path).stem).strip("-._")[:_LONGEST] or "image"
-    return f"{stem}-{row.number:05d}"
+    stem = Path(row.img_path).stem
+    return f"{ids_of({stem: stem}, _LONGEST, 'image', ends='-._')[stem]}-{row.number:05d}"

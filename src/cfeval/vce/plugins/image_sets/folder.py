@@ -45,12 +45,13 @@ class Plugin(plugin.Plugin):
         """How many images of how many classes there are, and which cannot be read."""
         yield finding(lambda: counted(Folder(self).files, "classes"))
         with suppress(CfevalError):
-            paths = [path for files in Folder(self).files.values() for path in files]
+            folder = Folder(self)
+            paths = [path for files in folder.files.values() for path in files]
             readable, faults = read_faults(paths)
-            others = [left_out(path.relative_to(self.path), fault) for path, fault in faults]
+            others = [*(left_out(path.relative_to(self.path), fault) for path, fault in faults), *folder.left_out]
             if others:
-                text = f"{self.path}: {summary(len(readable), others)}"
-                yield Diagnostic(not self.strict, text, warns=not self.strict)
+                refused = self.strict and any(entry.is_loss for entry in others)
+                yield Diagnostic(not refused, f"{self.path}: {summary(len(readable), others)}", warns=not refused)
 
     def class_names(self) -> tuple[str, ...]:
         """The folders that hold an image, by the names of their classes."""
@@ -66,18 +67,22 @@ class Plugin(plugin.Plugin):
 
 
 class Folder:
-    """Looks the files up once and opens those that are taken."""
+    """Looks the files up once and opens those that are taken.
+
+    `left_out` is what the folder holds beside images of classes, and what the last call of `images` did not use.
+    """
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
-        self.files = _files_of(Path(options.path))
+        self._others: list[LeftOut] = []
+        self.files = _files_of(Path(options.path), self._others)
         self.classes = tuple(self.files)
-        self.left_out: list[LeftOut] = []
+        self.left_out = list(self._others)
 
     def images(self, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[LabelledImage]:
         """See `ImageSet.images`; the seed draws nothing."""
         del seed
-        options, self.left_out = self.options, []
+        options, self.left_out = self.options, list(self._others)
         return first_of_each(
             self.files,
             labels,
@@ -89,8 +94,8 @@ class Folder:
         )
 
 
-def _files_of(folder: Path) -> dict[str, list[Path]]:
-    """The files of every class, by its name."""
+def _files_of(folder: Path, others: list[LeftOut]) -> dict[str, list[Path]]:
+    """The files of every class, by its name; what else lies there is added to `others`."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; it should hold one folder of images for each class")
     folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
@@ -99,10 +104,12 @@ def _files_of(folder: Path) -> dict[str, list[Path]]:
         raise InputError(f"{folder / NAMES}: names the folder '{unknown[0]}', which is not there")
     found: dict[str, list[Path]] = {}
     for path in folders:
-        if images := images_in(path):
+        if images := images_in(path, others):
             found.setdefault(named.get(path.name, path.name), []).extend(images)
     if not found:
         raise InputError(
             f"{folder}: no folder in it holds an image; there should be one folder of images for each class"
         )
+    loose = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != NAMES)
+    others += [LeftOut(name, "other", "in no folder of a class") for name in loose if not name.startswith(".")]
     return found

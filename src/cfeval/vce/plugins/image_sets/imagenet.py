@@ -14,8 +14,9 @@ from pathlib import Path
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import read_pairs
+from cfeval.core.csv_files import CsvFile, read_pairs
 from cfeval.core.errors import InputError
+from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import KEEP, center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
@@ -71,7 +72,9 @@ class ImageNet:
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; it should hold ImageNet's validation images")
         names = dict(zip(imagenet_synsets(), self.classes, strict=True))
-        by_synset = _in_one_folder(folder, Path(options.truth)) if options.truth else _in_folders(folder, names)
+        self.left_out: list[LeftOut] = []
+        truth = Path(options.truth) if options.truth else None
+        by_synset = _in_one_folder(folder, truth, self.left_out) if truth else _in_folders(folder, names, self.left_out)
         self.files = {names[synset]: by_synset[synset] for synset in names if synset in by_synset}
         if not self.files:
             raise InputError(f"{folder}: none of ImageNet's classes has an image there; check path and truth")
@@ -89,8 +92,10 @@ class ImageNet:
         )
 
 
-def _in_folders(folder: Path, names: Mapping[str, str]) -> dict[str, list[Path]]:
-    found = {synset: images_in(folder / synset) for synset in names if (folder / synset).is_dir()}
+def _in_folders(folder: Path, names: Mapping[str, str], others: list[LeftOut]) -> dict[str, list[Path]]:
+    found = {synset: images_in(folder / synset, others) for synset in names if (folder / synset).is_dir()}
+    strange = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name not in names)
+    others += [LeftOut(f"{name}/", "other", "no synset of ImageNet") for name in strange if not name.startswith(".")]
     if not any(found.values()) and any(islice(folder.glob("ILSVRC2012_val_*"), 1)):
         raise InputError(
             f"{folder}: the images lie in one folder, so what their classes are is needed; set truth to the folder "
@@ -99,22 +104,22 @@ def _in_folders(folder: Path, names: Mapping[str, str]) -> dict[str, list[Path]]
     return {synset: images for synset, images in found.items() if images}
 
 
-def _in_one_folder(folder: Path, truth: Path) -> dict[str, list[Path]]:
+def _in_one_folder(folder: Path, truth: Path, others: list[LeftOut]) -> dict[str, list[Path]]:
     synsets = _of_devkit(truth) if truth.is_dir() else _of_csv(truth)
     found: dict[str, list[Path]] = {}
-    for path in images_in(folder):
+    beside: list[LeftOut] = []
+    for path in images_in(folder, beside):
         if synset := synsets.get(path.stem):
             found.setdefault(synset, []).append(path)
+        else:
+            others.append(LeftOut(f"{folder.name}/{path.name}", "other", f"no class in {truth.name}"))
+    others += [entry for entry in beside if Path(entry.name).name != truth.name]
     return found
 
 
 def _of_csv(path: Path) -> dict[str, str]:
     """The synset of each image, by its file name without the ending."""
-    try:
-        with path.open(encoding="utf-8-sig") as stream:
-            kaggle = stream.readline().startswith("ImageId")
-    except (OSError, UnicodeDecodeError):
-        kaggle = False  # read_pairs says what is wrong
+    kaggle = "ImageId" in CsvFile(path, (), lambda row: row).header
     pairs = read_pairs(path, *(("ImageId", "PredictionString") if kaggle else ("image", "synset")))
     return {Path(image).stem if "." in image else image: said.split()[0] for image, said in pairs.items()}
 
