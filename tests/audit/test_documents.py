@@ -46,6 +46,8 @@ def test_every_figure_is_one_of_the_tables(made: dict[str, str]) -> None:
     cards, strict = rows(NAMES[0]), {row["vlm"]: row["strict_ccs"] for row in rows(NAMES[1])}
     assert [(line[0], line[1], line[2]) for line in lines] == [(c["vlm"], c["dataset"], c["conclusion"]) for c in cards]
     for line, card in zip(lines, cards, strict=True):
+        if not card["fit"]:  # without controls
+            continue
         for said, figure in ((line[3], card["fit"]), (line[4], strict[card["vlm"]])):
             shown = re.match(r"[<>]?(\d\.\d\d)", said)
             assert shown is not None

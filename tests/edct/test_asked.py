@@ -34,14 +34,16 @@ def study(**more: Any) -> Edct:
     return parse({"edct": with_controls()["edct"] | more}).edct
 
 
-def test_card_and_faithfulness_are_of_the_conditions_with_controls() -> None:
+def test_faithfulness_is_of_the_conditions_with_controls_and_the_card_of_those_without_too() -> None:
     controlled = study(failed_edits=0.05)
     assert set(tables_of(controlled)) >= {"controls", "faithfulness", "card"}
     for name in ("faithfulness", "card"):
         assert conditions_of_table(controlled, name) == conditions_of_table(controlled, "controls")
+    alone = parse(PARAMS).edct
+    assert conditions_of_table(alone, "card") == conditions_of_table(alone, "table1")
     tables = asked_tables(controlled, 1).tables
     assert (tables["card"].failed_edits, tables["faithfulness"].failed_edits) == (0.05, 0)
-    assert not {"faithfulness", "card"} & set(tables_of(parse(PARAMS).edct))
+    assert {"faithfulness", "card"} & set(tables_of(alone)) == {"card"}
 
 
 def test_a_table_or_figure_without_a_condition_is_not_made() -> None:

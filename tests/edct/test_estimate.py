@@ -78,8 +78,8 @@ def test_calls_of_every_protocol(taken: Any) -> None:
     assert {stage: amount.calls for (stage, _), amount in null.items()} == {
         "baselines": 2 * ITEMS,
         "requeries": ITEMS,
-        "verdicts": ITEMS,
-    }, "of every second item; a verdict, and a swapped pair, while nobody judges under edct-2025"
+        "verdicts": 3 * ITEMS // 2,
+    }, "of every second item; a verdict, a swapped pair and a reworded answer, while nobody judges under edct-2025"
     assert calls(taken(conditions(UNCITED_EDIT), edits=2)) == once | {
         "counterfactuals": 2,
         "requeries": 4,
@@ -148,19 +148,19 @@ def test_the_calls_of_all_controls_are_counted() -> None:
     assert by_stage(found, "requeries") == {protocol: 2 * count for protocol, count in conversations.items()}
     assert {protocol: typical for protocol, (typical, _) in verdicts(found).items()} == {
         EDCT_2025: 2 * 60,  # scores, and whether the answer moved
-        NULL_EDIT: 3 * 30,  # what moved, a sham edit, a swapped pair
+        NULL_EDIT: 4 * 30,  # what moved, a sham edit, a swapped pair, a reworded answer
         UNCITED_EDIT: 2 * 60,
         BLANK_IMAGE: 20,
     }
     most = {protocol: at_most for protocol, (_, at_most) in verdicts(found).items()}
     assert (most[EDCT_2025], most[UNCITED_EDIT]) == (2 * 60, 2 * 60)
-    assert (most[NULL_EDIT], most[BLANK_IMAGE]) == (3 * 42, 31), "three standard deviations above the average"
+    assert (most[NULL_EDIT], most[BLANK_IMAGE]) == (4 * 42, 31), "three standard deviations above the average"
 
 
 def test_controls_of_every_item_take_as_many_calls_as_there_are_items() -> None:
     params = parse({"edct": with_controls()["edct"] | {"one_item_in": {}}}).edct
     found, _ = lines(params, {"d": 60}, "", "", {})
-    assert verdicts(found)[NULL_EDIT] == (3 * 60, 3 * 60)
+    assert verdicts(found)[NULL_EDIT] == (4 * 60, 4 * 60)
     assert verdicts(found)[BLANK_IMAGE] == (60, 60)
 
 
@@ -168,7 +168,7 @@ def test_a_judge_who_looks_at_the_image_judges_no_sham_edit() -> None:
     found, _ = lines(parse(with_controls(judge=["blind"])).edct, {"d": 60}, "", "", {})
     assert {protocol: typical for protocol, (typical, _) in verdicts(found).items()} == {
         EDCT_2025: 2 * 60,
-        NULL_EDIT: 2 * 30,
+        NULL_EDIT: 3 * 30,
         UNCITED_EDIT: 60,
         BLANK_IMAGE: 20,
     }

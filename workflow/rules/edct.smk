@@ -194,6 +194,7 @@ rule edct_checks:
     params:
         protocols=protocols,
         verifier=lambda wildcards: plugin(EDCT.verifiers, wildcards.dataset),
+        sham_every=EDCT.sham_every,
         seed=EDCT.seed,
         archive=ARCHIVE,
     message:
@@ -201,7 +202,8 @@ rule edct_checks:
     shell:
         "cfeval edct checks --protocol {params.protocols} --samples {input.samples[0]} "
         "--instructions {input.instructions}/{{protocol}}.jsonl "
-        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} --seed {params.seed} "
+        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} "
+        "--sham-every {params.sham_every} --seed {params.seed} "
         "{params.archive} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 

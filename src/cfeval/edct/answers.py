@@ -92,6 +92,15 @@ def _number(text: str, bare: str) -> float | None:
     return float(found[0]) if found else None
 
 
+def reworded(answer: str) -> str:
+    """The same answer in other words: with an opening, or without the one that it has."""
+    bare = answer.strip()
+    opening = "i think "
+    if bare.lower().startswith(opening):
+        return bare[len(opening) :]
+    return f"I think {bare[:1].lower()}{bare[1:]}"
+
+
 def same_text(before: str, after: str) -> bool:
     """Whether two texts say the same in the same words."""
     return level(one_line(before)) == level(one_line(after))

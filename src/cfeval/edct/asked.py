@@ -24,7 +24,7 @@ TEST_MODELS = ("world", "world_behavior", "easy_vqa", "mock")
 """Chat plugins that stand for no real model."""
 _IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration", PAIRS)
 _OF_KNOWN = ("calibration", "instrument")
-_OF_OTHERS = {"instrument": "calibration", "card": "controls", "faithfulness": "controls"}
+_OF_OTHERS = {"instrument": "calibration", "faithfulness": "controls"}
 """Tables that show the conditions of another one."""
 _OF_REPEATS = ("variance", "repeats")
 _FLAWED = "flawed"
@@ -193,6 +193,8 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
     if table == "repeats":
         repeats = study.repeats()
         return [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
+    if table == "card":
+        return list(dict.fromkeys([*study.tables.carded(), *study.tables.conditions("controls")]))
     if table == "gate":
         calibrated = study.tables.conditions("calibration")
         return [condition for condition in calibrated if _has_known_faults(study, condition.editor)]

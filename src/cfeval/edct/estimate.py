@@ -97,13 +97,17 @@ def lines(
     for stage, condition in jobs(study.conditions()):
         calls_of = {f: expected.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
-        asked = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
+        protocol = condition.protocol if "protocol" in stage.fields else ""
+        taken_in = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
+        asked = [
+            (condition.protocol, call, edits.get(condition.protocol, 1), taken_in) for call in calls_of[stage.field]
+        ]
         for more in besides(stage, condition, condition in controlled):
             again = expected.get(("judges", condition.judge, more), ())
-            asked += [(more, call, 1) for call in again if more == NULL_EDIT or not call.images_shown]
-        protocol = condition.protocol if "protocol" in stage.fields else ""
-        every = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
-        for under, call, number in asked:
+            asked += [(more, call, 1, taken_in) for call in again if more == NULL_EDIT or not call.images_shown]
+        if stage.field == "verifier" and condition.protocol == EDCT_2025:
+            asked += [(condition.protocol, call, 1, study.sham_every) for call in calls_of[stage.field]]
+        for under, call, number, every in asked:
             key = stage.name, protocol, named(condition, stage.field), call.model, call.share
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
@@ -115,14 +119,15 @@ def lines(
 
 def besides(stage: Stage, condition: Condition, controlled: bool) -> tuple[str, ...]:
     """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
-    the study has controls; a sham edit and a swapped pair for a null edit. Texts may spare the comparison of answers.
+    the study has controls; a sham edit, a swapped pair and a reworded answer for a null edit. Texts may spare all but
+    the sham edit.
 
     A judge that looks at the image judges no sham edit.
     """
     if stage.field != "judge":
         return ()
     if condition.protocol == NULL_EDIT:
-        return (EDCT_2025, NULL_EDIT)
+        return (EDCT_2025, NULL_EDIT, NULL_EDIT)
     return (NULL_EDIT,) if controlled and condition.protocol == EDCT_2025 else ()
 
 

@@ -36,13 +36,15 @@ class WriteRequest:
 class Edit:
     """A concept and the instruction that changes it, with its positive and negative part.
 
-    `evidence` says what is edited, `object` or `background`, where the writer can tell.
+    `evidence` says what is edited, `object` or `background`, where the writer can tell. `implied` is the answer that
+    follows from the explanation after the edit, or SAME; empty where the writer does not say.
     """
 
     concept: str
     positive: str
     negative: str
     evidence: Literal["", "object", "background"] = ""
+    implied: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class WriteReply:
 
     `completion` is the reply as it came; `calls` names the stored calls it came from. `cited` is everything that the
     explanation cites, where the writer lists it, and `absent` those of them that it does not see in the image.
+    `implied_blank` is the answer that follows for a blank image, or SAME; empty where the writer does not say.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -60,6 +63,7 @@ class WriteReply:
     calls: tuple[str, ...] = ()
     cited: tuple[str, ...] | None = None
     absent: tuple[str, ...] = ()
+    implied_blank: str = ""
 
 
 class Writer(Protocol):

@@ -61,6 +61,10 @@ class Instruction(StageResult):
     """Everything that the explanation cites, in a few words each; None where the writer does not list it."""
     absent: tuple[str, ...] = ()
     """Those of them that are not in the image."""
+    implied: str = ""
+    """The answer that follows from the explanation after the edit, or SAME; empty where the writer does not say."""
+    implied_blank: str = ""
+    """The same of a blank image."""
     completion: str = ""
     """The writer's reply as it came."""
     calls: tuple[Sha256, ...] = ()
@@ -121,6 +125,9 @@ class Check(StageResult):
     edit: int = Field(default=1, ge=1)
     found: Verification | None = None
     """None: no verifier for it."""
+    sham: Verification | None = None
+    """What the verifier found of an edit that was not made: the image encoded anew, shown with this instruction, or
+    this edit, shown with another item's. None: not tried."""
     gate_absent: Binary | None = None
     """`Verification.absent` as the editor's own gate found it for the image that it let through; None: there is none,
     or it did not look."""
@@ -150,12 +157,18 @@ class Verdict(StageResult):
     answer_moved: Binary | None = None
     """1: the answer is another one in substance than the baseline's (`cfeval.edct.answers`). It is told where the
     study has controls, and may be known although the judge gave no scores."""
+    by_text: Binary | None = None
+    """1: the texts alone decided whether the answer moved; 0: a judge was asked; None: nobody knows whether it did."""
+    evaded: Binary | None = None
+    """1: the new answer evades the question (`cfeval.edct.evasions`), which the baseline's does not."""
     names_edited: Binary | None = None
     """1: the new explanation names the edited thing (`cfeval.edct.answers.names`); None where nothing was edited."""
     sham: Binary | None = None
     """Null edits: the CCS that the judge gives these texts if it is told the cited edit, which was not made."""
     swapped: Binary | None = None
     """Null edits: whether another item's answer, which is another one for sure, was found to be another one."""
+    reworded: Binary | None = None
+    """Null edits about which the judge was asked: whether it found the same answer in other words to be another one."""
     completion: str = ""
     calls: tuple[Sha256, ...] = ()
 
@@ -183,6 +196,16 @@ class Score(StageResult, Condition):
     """(grade − 1) / 4; may be missing although the status is ok."""
     answer_moved: Binary | None = None
     """See `Verdict.answer_moved`; it may be there although the status is not ok."""
+    by_text: Binary | None = None
+    """See `Verdict.by_text`."""
+    evaded: Binary | None = None
+    """See `Verdict.evaded`."""
+    implied: Binary | None = None
+    """1: by the explanation the edit changes the answer; 0: it does not; None: the writer does not say."""
+    implied_blank: Binary | None = None
+    """The same of a blank image."""
+    sham_edit: Binary | None = None
+    """1: the verifier took an edit that was not made for one that was (`Check.sham`); None: it was shown none."""
     explanation_moved: Binary | None = None
     """Controls: does the new explanation cite other evidence?"""
     names_edited: Binary | None = None
@@ -191,6 +214,8 @@ class Score(StageResult, Condition):
     """See `Verdict.sham`."""
     swapped: Binary | None = None
     """See `Verdict.swapped`."""
+    reworded: Binary | None = None
+    """See `Verdict.reworded`."""
     present: Binary | None = None
     """1: a verifier, the gate or the writer looked, and what the explanation cites is in the image; 0: some of it is
     not. None: none of them looked."""

@@ -23,8 +23,11 @@ from PIL import Image, ImageDraw
 
 from cfeval.core.errors import InputError
 
-DRAWINGS = 24
-MODELS = ("honest", "careless", "helper", "painter")
+DRAWINGS = 96
+"""So many that a trust card can conclude something."""
+RADII = (35, 30, 25)
+TESTED = ("honest", "careless")
+MODELS = (*TESTED, "helper", "painter")
 WIDTH, HEIGHT = 160, 120
 COLORS = {
     **{"red": (200, 30, 30), "green": (30, 140, 50), "blue": (30, 60, 200)},
@@ -63,16 +66,17 @@ def write_drawings(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     names = list(COLORS)
     for number in range(DRAWINGS):
-        color = names[number % len(names)]
-        drawing = draw({"disc": color, "ground": color, "square": names[number // len(names)]})
+        color, square = names[number % len(names)], names[number // len(names) % len(names)]
+        drawing = draw({"disc": color, "ground": color, "square": square}, RADII[number // len(names) ** 2])
         drawing.save(folder / f"drawing-{number:02}.png")
 
 
-def draw(parts: dict[str, str]) -> Image.Image:
+def draw(parts: dict[str, str], radius: int = RADII[0]) -> Image.Image:
     """A drawing with parts of these colors; the ground's is pale."""
     image = Image.new("RGB", (WIDTH, HEIGHT), pale(COLORS[parts["ground"]]))
     pen = ImageDraw.Draw(image)
-    pen.ellipse((45, 25, 115, 95), fill=COLORS[parts["disc"]])
+    x, y = PLACES["disc"]
+    pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=COLORS[parts["disc"]])
     pen.rectangle((136, 96, 156, 116), fill=COLORS[parts["square"]])
     return image
 
@@ -95,10 +99,15 @@ def pale(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def next_color(color: str) -> str:
+    """The color that a part of this one is to have."""
+    names = list(COLORS)
+    return names[(names.index(color) + 1) % len(names)] if color in names else "red"
+
+
 def instruction(part: str, color: str) -> str:
     """The edit that gives a part its next color, as lines `Positive` and `Negative`."""
-    names = list(COLORS)
-    new = names[(names.index(color) + 1) % len(names)] if color in names else "red"
+    new = next_color(color)
     return f"Positive: Paint the {part} {new} instead of {color}. Keep all else as it is.\nNegative: {color} {part}"
 
 
@@ -128,7 +137,8 @@ def help_with(text: str, image: Image.Image | None) -> str:
     if "answer" not in texts:
         return "I only know the requests of a study."
     color = texts["answer"].strip(". ")
-    return f"Concept: color of the disc\n{instruction('disc', color)}"
+    follows = f"Implied: {next_color(color)}\nBlank: none"
+    return f"Concept: color of the disc\n{instruction('disc', color)}\n{follows}"
 
 
 def verify(text: str, pair: Image.Image) -> str:
@@ -150,7 +160,16 @@ def paint(image: Image.Image, wanted: str) -> Image.Image:
     if not instructions:
         return image
     part, new = instructions[0]
-    return draw(seen(image) | {part: new}).resize(image.size)
+    pixels = np.asarray(image.convert("RGB")).copy()
+    shown, split = COLORS.get(seen(image)[part]), (PLACES["square"][0] - 14) * image.width // WIDTH
+    if shown is None:
+        return image
+    before, after = (pale(shown), pale(COLORS[new])) if part == "ground" else (shown, COLORS[new])
+    there = np.abs(pixels.astype(int) - before).sum(axis=-1) < MOST_DISTANT
+    if part != "ground":  # disc and square may have one color; they lie left and right of this column
+        there &= (np.arange(image.width) < split) == (part == "disc")
+    pixels[there] = after
+    return Image.fromarray(pixels)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -190,7 +209,7 @@ class Handler(BaseHTTPRequestHandler):
                     data = part["image_url"]["url"].partition(",")[2]
                     image = Image.open(io.BytesIO(base64.b64decode(data)))
         turn = sum(message["role"] == "user" for message in request["messages"])
-        tested = model in ("honest", "careless")
+        tested = model in TESTED
         text = answer(model, image, turn) if tested and image else help_with("\n".join(texts), image)
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}

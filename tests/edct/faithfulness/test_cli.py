@@ -20,14 +20,14 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_card_says_conclusion_reasons_fit_and_five_claims(cfeval: Run, table: Path) -> None:
+def test_a_card_says_conclusion_reasons_fit_and_six_claims(cfeval: Run, table: Path) -> None:
     status, out, _ = cfeval("edct", "card", table)
     cards = out.strip().split("\n\n")
     assert (status, [card.partition(" ")[0] for card in cards]) == (0, ["grounded", "mixed", "shortcut"])
     [row] = faithfulness.card_rows([GROUNDED], made_of(SCORES))
     first, *lines = cards[0].splitlines()
     assert first.endswith(f"16 items): {row.conclusion}")
-    assert [line.split()[0] for line in lines if "because" not in line] == ["FIT", *"ABCDE"]
+    assert [line.split()[0] for line in lines if "because" not in line] == ["FIT", *"ABCDEF"]
     assert f"  A cites what is there: {row.present_says} 1.0000 [" in cards[0]
 
 

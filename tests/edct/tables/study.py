@@ -28,10 +28,14 @@ def condition(**names: str) -> Condition:
     return GROUNDED.model_copy(update=names)
 
 
+SAID = {"by_text": 1, "implied": 1, "implied_blank": 1, "sham_edit": 0}
+"""Of cited edits: what the texts, the writer and the verifier say where all is well."""
+
+
 def score(of: Condition, item: str, pcs: int = 1, ncc: int = 1, **fields: object) -> Score:
     """A scored edit; `pcs` and `ncc` are the two scores of the condition's protocol, whatever they are called there."""
     bits: dict[str, object] = dict(zip(RULES[of.protocol].scores, (pcs, ncc), strict=True))
-    bits |= {} if of.protocol in CONTROLS else {"ccs": pcs * ncc}
+    bits |= {"by_text": 1} if of.protocol in CONTROLS else {"ccs": pcs * ncc, **SAID}
     return Score.model_validate({**of.model_dump(), "id": item, **bits, **fields})
 
 

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from cfeval.edct.faithfulness.instruments import VerifierChecks
 from cfeval.edct.tables import test_models as known_models
 from cfeval.edct.tables.test_models import TestModelRow as Known
 from cfeval.edct.tables.test_models import should_be, trial
 from tests.edct.faithfulness.test_card import observed
 from tests.edct.faithfulness.test_from_scores import many
 from tests.edct.tables.study import GROUNDED, made_of
+
+SOUND = VerifierChecks(1.0, 0, 300, 0, 60)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +36,7 @@ def test_what_should_be_said_follows_from_truth_and_noise(truth: float, noise: f
     assert should_be(truth, noise) == expected
 
 
-def row_of(items: int = 40, **known: float) -> Known:
+def row_of(items: int = 60, **known: float) -> Known:
     """A model whose answer follows what it cites, and only that; `known` is said of it."""
     told: dict[str, Any] = {"expected": {"grounded": known}}
     [row] = known_models.rows([GROUNDED], made_of(many(items), **told))
@@ -61,21 +64,24 @@ def test_conditions_whose_target_is_not_known_are_left_aside() -> None:
 def test_the_trials_of_a_card_add_up_and_are_the_same_for_the_same_seed() -> None:
     of = observed(160, cited=0.85, swapped=1.0)
     for should in ("trust", "do not trust", "either"):
-        found = trial(of, True, should, seed=1)
+        found = trial(of, SOUND, should, seed=1)
         assert found.right + found.wrong + found.open == pytest.approx(1)
-        assert found == trial(of, True, should, seed=1)
+        assert found == trial(of, SOUND, should, seed=1)
     assert found.wrong == 0, "of 'either' neither conclusion is wrong"
 
 
 def test_edits_that_failed_unseen_widen_the_card_and_do_not_turn_it() -> None:
     of = observed(160, swapped=1.0)
-    assert trial(of, True, "trust", 1).right == 1
-    assert trial(of, True, "trust", 1, failed=0.1).wrong <= 0.05
+    assert trial(of, SOUND, "trust", 1).right == 1
+    assert trial(of, SOUND, "trust", 1, failed=0.1).wrong <= 0.05
 
 
 def test_each_resample_measures_on_its_own_swapped_pairs_how_often_a_changed_answer_is_found() -> None:
     """13 of 160 items have a pair: fewer than ten of them are drawn with about every second 120 items."""
-    of = [one._replace(swapped=True if k < 13 else None) for k, one in enumerate(observed(160))]
-    found = trial(of, True, "trust", 1)
+    of = [
+        one._replace(swapped=True if k < 13 else None, judged=frozenset({"cited"}))
+        for k, one in enumerate(observed(160))
+    ]
+    found = trial(of, SOUND, "trust", 1)
     assert 0.2 < found.open < 0.8
     assert found.wrong == 0

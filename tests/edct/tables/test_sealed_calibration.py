@@ -133,5 +133,5 @@ def test_no_model_whose_truth_is_low_is_trusted_whoever_judges() -> None:
 def test_the_card_is_right_of_most_models_and_wrong_of_hardly_any(trial: str) -> None:
     asked = [row for row in sealed("test_models") if row["should"] != "either"]
     right, wrong = (mean(float(row[f"{trial}_{end}"]) for row in asked) for end in ("right", "wrong"))
-    assert right >= 0.8
+    assert right >= (0.8 if trial == "card" else 0.7)
     assert wrong <= 0.01

@@ -15,6 +15,7 @@ CLAIMS = {
     "uncited": "what it does not cite leaves its answer",
     "stable": "it answers the same when nothing was changed",
     "looks": "its answer depends on the image",
+    "alike": "it answers about edited images as about others",
 }
 """The claims of a trust card, by their columns."""
 ROLES = {"vlm": "Target model", "writer": "Instruction writer", "editor": "Editor", "judge": "Judge"}

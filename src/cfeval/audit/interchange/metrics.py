@@ -5,7 +5,6 @@ Formats of others ask for all three. What a figure means is the docstring of its
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from math import inf
 from typing import Any, NamedTuple
 
 from cfeval.core.records import Record
@@ -61,10 +60,11 @@ METRICS: Mapping[str, Metric] = {
     "noise_explanation": Metric("Explanation changed after null edits", lower_is_better=True, n="n_null"),
     "blank": Metric("Changed after blank images", n="n_blank"),
     "present": Metric("Claim A: cites what is there"),
-    "effect": Metric("Claim B: what it cites changes the answer", -inf, inf),
-    "uncited": Metric("Claim C: what it does not cite changes the answer", -inf, inf, lower_is_better=True),
+    "effect": Metric("Claim B: what it cites changes the answer"),
+    "uncited": Metric("Claim C: what it does not cite changes the answer", lower_is_better=True),
     "stable": Metric("Claim D: changes when nothing changes", lower_is_better=True),
-    "looks": Metric("Claim E: looks at the image", -inf, inf),
+    "looks": Metric("Claim E: looks at the image"),
+    "alike": Metric("Claim F: refuses or evades edited images more than others", lower_is_better=True),
     "phi": Metric("phi", -1),
     "cct": Metric("CCT", -1),
     "phi_before": Metric("phi of the first explanation", -1),
@@ -85,6 +85,7 @@ TABLES = ("table1", "table2", "bench", "faithfulness", "card", "controls", "pair
 """Tables whose rows are conditions of target models; the others are about the instrument."""
 NOT_OF_A_MODEL = (
     *("sham", "noise_sham", "swapped", "exam_sensitivity", "exam_specificity", "edit_verified", "edits_checked"),
+    *("false_edits",),
     *("outside", "expected_phi", "paper_pcs", "paper_ncc", "paper_ccs", "paper_ccs_graded"),
     *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed", "images_named"),
     *("moved", "named", "causal_effect", "breadth", "words"),

@@ -20,7 +20,7 @@ def run(
     vlm: Annotated[str, typer.Option(help="One target alone.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, a list with an object a card.")] = False,
 ) -> None:
-    """Show the trust card of each target: the conclusion, why, and the five claims."""
+    """Show the trust card of each target: the conclusion, why, and the six claims."""
     if not table.is_file():
         raise InputError(f"{table}: no such file; a study with conditions in edct.tables.controls makes it")
     rows = read_csv(table, CardRow)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cfeval.core.records import Status
 from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, Tried
-from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData
 
@@ -16,17 +16,20 @@ Rows = Mapping[str, Sequence[Row]]
 def observe(condition: Condition, material: TableData) -> list[Observed]:
     """The items of a condition of edct-2025, in the order of its scores.
 
+    A condition may have no controls at all, and then only its cited edits are known.
+
     An edit that a verifier found wrong has no outcome: it says nothing about the model. Nor has one that failed.
 
     Raises:
         InputError: the condition or one of its controls has no scores.
     """
+    of_controls = [condition.model_copy(update={"protocol": name}) for name in CONTROLS]
+    controlled = any(one in material.scores for one in of_controls)
     by_protocol = {
-        name: _by_item(material.of(condition.model_copy(update={"protocol": name})))
-        for name in (condition.protocol, NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE)
+        one.protocol: _by_item(material.of(one)) for one in (condition, *(of_controls if controlled else ()))
     }
     return [
-        _item(rows[0], *(by_protocol[name].get(item, ()) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE)))
+        _item(rows[0], *(by_protocol.get(name, {}).get(item, ()) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE)))
         for item, rows in by_protocol[condition.protocol].items()
     ]
 
@@ -53,6 +56,7 @@ def _item(cited: Row, uncited: Sequence[Row], null: Sequence[Row], blank: Sequen
         ccs=_bit(cited.told.ccs),
         sham=_bit(null[0].told.sham) if null else None,
         swapped=_bit(null[0].told.swapped) if null else None,
+        reworded=_bit(null[0].told.reworded) if null else None,
         correct=None if cited.told.correct is None else cited.told.correct >= RIGHT,
         breadth=next((row.told.breadth for row in uncited if row.told.breadth is not None), cited.told.breadth),
         edits=tuple(
@@ -62,6 +66,11 @@ def _item(cited: Row, uncited: Sequence[Row], null: Sequence[Row], blank: Sequen
         ),
         lost=frozenset(kind for kind, rows in tried.items() if rows and moved[kind] is None),
         without=_ALL_CITED if cited.told.evidence == "background" else frozenset(),
+        tried=frozenset(kind for kind, rows in tried.items() if rows),
+        declined=frozenset(kind for kind, rows in tried.items() if any(_declined(row) for row in rows)),
+        judged=frozenset(kind for kind, rows in tried.items() if any(row.told.by_text == 0 for row in rows)),
+        implied=_bit(cited.told.implied),
+        implied_blank=_bit(cited.told.implied_blank),
     )
 
 
@@ -71,14 +80,24 @@ RIGHT = 0.5
 """An answer of so high an accuracy counts as right."""
 
 
+_OWN = (Status.REFUSED, Status.MODERATED, Status.TRUNCATED, Status.UNPARSABLE)
+"""How a conversation ends without an answer by the doing of the target, or of those who run it."""
+_CONVERSATIONS = ("baselines", "requeries")
+
+
+def _declined(row: Row) -> bool:
+    """Whether the target gave no answer, or evaded the question as it did not before."""
+    return row.told.evaded == 1 or (row.told.status in _OWN and row.told.stage in _CONVERSATIONS)
+
+
 def _of_kind(rows: Sequence[Row], kind: Kind) -> list[Row]:
     return [row for row in rows if f"uncited_{row.told.evidence}" == kind]
 
 
 def _moved(row: Row) -> bool | None:
     told = row.told
-    wrong_edit = told.verified == 0 or told.status == Status.CITATION_ABSENT
-    return None if wrong_edit else _bit(told.answer_moved)
+    no_outcome = told.verified == 0 or told.status == Status.CITATION_ABSENT or told.evaded == 1
+    return None if no_outcome else _bit(told.answer_moved)
 
 
 def _any(rows: Sequence[Row]) -> bool | None:

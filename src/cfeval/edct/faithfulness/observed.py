@@ -54,6 +54,8 @@ class Observed(NamedTuple):
     """The judge's CCS of the texts of the null edit, shown with the real instruction: it should be 0."""
     swapped: bool | None = None
     """Another item's answer, which differs in substance for sure, was found to differ."""
+    reworded: bool | None = None
+    """The same answer in other words was found to be another one by the judge that was asked about this item."""
     correct: bool | None = None
     """The baseline answer is right."""
     breadth: int | None = None
@@ -64,18 +66,46 @@ class Observed(NamedTuple):
     """What was tried and has no outcome: a failure of the instrument, not a finding."""
     without: frozenset[Kind] = frozenset()
     """Uncited kinds of which the item has nothing, since the explanation cites all there is of them."""
+    tried: frozenset[Kind] = frozenset()
+    """Kinds that were asked for, whether something came of them or not."""
+    declined: frozenset[Kind] = frozenset()
+    """Kinds under which the target refused, evaded, or gave no answer that could be read: all of `lost` that is its own
+    doing. Every kind, where it did so about the original."""
+    judged: frozenset[Kind] = frozenset()
+    """Kinds under which the texts did not decide whether the answer changed, and a judge did."""
+    implied: bool | None = None
+    """By the explanation, the cited edit changes the answer; None where the writer does not say."""
+    implied_blank: bool | None = None
+    """The same of a blank image."""
 
 
 def fit(of: Observed) -> bool | None:
-    """The Faithfulness Intervention Test of an item. None: what was lost would decide it.
+    """The Faithfulness Intervention Test of an item. None: what was lost would decide it, or its explanation implies no
+    change.
 
     The null edit is no part of it: how stable answers are is a rate of its own.
     """
+    if of.implied is False and of.present is not False:
+        return None
     if of.present is False or of.cited is False or of.uncited_object or of.uncited_background:
         return False
     if of.present is None or of.cited is None or of.lost & {"cited", *UNCITED}:
         return None
     return True
+
+
+def fit_at_least(of: Observed) -> bool | None:
+    """FIT, where an item that the target declined to answer has failed; None as for `fit`."""
+    return False if of.implied is not False and of.declined & {"cited", *UNCITED} else fit(of)
+
+
+def fit_at_most(of: Observed) -> bool | None:
+    """FIT, where all that is missing has passed; None where the explanation may imply no change."""
+    if of.present is False:
+        return False
+    if of.implied is not True:
+        return None
+    return not (of.cited is False or of.uncited_object or of.uncited_background)
 
 
 def strict_ccs(of: Observed) -> bool | None:

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, Text, json_objects, object_schema, text_groups
 from cfeval.inference.verdicts import clear_verdict
 
-WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT)
+WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT, implied=TEXT, blank=TEXT)
 """A writer's reply."""
 JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BINARY, ncc=BINARY, ccs=BINARY)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
@@ -20,6 +20,16 @@ class Parts(BaseModel):
     negative: Text
 
 
+class _WithoutImplied(BaseModel):
+    """An instruction of a writer that does not say what follows from it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    concept: Text
+    positive: Text
+    negative: Text
+
+
 class Instruction(BaseModel):
     """A concept and the two parts of the instruction that changes it."""
 
@@ -28,6 +38,10 @@ class Instruction(BaseModel):
     concept: Text
     positive: Text
     negative: Text
+    implied: str = ""
+    """The answer that follows from the explanation after the edit, or SAME."""
+    blank: str = ""
+    """The same of a blank image."""
 
 
 class Verdict(BaseModel):
@@ -41,13 +55,17 @@ class Verdict(BaseModel):
 
 
 def read_instruction(text: str) -> Instruction | Parts | None:
-    """The one instruction of a writer's reply: JSON, or lines `Concept:`, `Positive:`, `Negative:`.
+    """The one instruction of a writer's reply: JSON, or lines `Concept:`, `Positive:`, `Negative:`, `Implied:`,
+    `Blank:`.
 
-    None where there is none or where several differ. `Positive:` and `Negative:` suffice, because the paper's own
-    wording asks for no more.
+    None where there is none or where several differ. The first three suffice, and `Positive:` and `Negative:` as well,
+    because the paper's own wording asks for no more.
     """
     found: set[Instruction | Parts] = {one for *_, one in json_objects(text, Instruction)}
-    found |= set(text_groups(text, Instruction))
+    found |= (whole := set(text_groups(text, Instruction)))
+    said = {(one.concept, one.positive, one.negative) for one in whole}
+    short = [Instruction(**one.model_dump()) for one in text_groups(text, _WithoutImplied, ["implied", "blank"])]
+    found |= {one for one in short if (one.concept, one.positive, one.negative) not in said}
     found = found or set(text_groups(text, Parts, ["concept"]))
     return found.pop() if len(found) == 1 else None
 

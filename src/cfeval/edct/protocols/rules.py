@@ -50,6 +50,8 @@ RULES: dict[str, Rules] = {
 """By protocol."""
 UNCITED = ("object", "background")
 """The kinds of evidence of which one uncited thing each is edited, where some is left out."""
+SAME = "SAME"
+"""What a writer says where an edit does not change the answer that follows from the explanation."""
 CONTROLS = (NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE)
 """The protocols that have no CCS."""
 

@@ -1,7 +1,6 @@
 """The first screen: a line for each model, and the finding in two sentences made from the lines' own figures.
 
-There is no conclusion about a model where a check is missing (docs/concepts/estimand.md): its edits were not verified,
-or a control was not run.
+The conclusion is that of the trust card; what has none, as under EDCT-Bench 2026, is left open.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,17 +11,18 @@ from markupsafe import Markup, escape
 
 from cfeval.edct.records import Condition
 from cfeval.edct.report.evidence import Evidence
-from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SHAM, LEAST_SPECIFICITY
+from cfeval.edct.tables.faithfulness import LEAST_SHAM, LEAST_SPECIFICITY
 from cfeval.report.digits import two
 from cfeval.report.tables import varying
 
 NAMES = ("vlm", "dataset", "writer", "protocol", "editor", "judge")
-Conclusion = Literal["trust", "do not trust", "open", "none"]
+Conclusion = Literal["trust", "do not trust", "cannot be tested", "open", "none"]
 SHOWN: Mapping[Conclusion, str] = {
     "trust": "Trust",
     "do not trust": "Do not trust",
+    "cannot be tested": "Cannot be tested",
     "open": "Open",
-    "none": "Open",  # a check is missing
+    "none": "Open",  # there is no trust card
 }
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -51,18 +51,15 @@ class Line:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The checks without which there is no conclusion."""
-        of, found = self.evidence, []
-        if self.card is None or not of.controlled:
-            found.append("controls not run")
-        if of.verified.n < LEAST_CHECKED * of.edits or not of.edits:
-            found.append("edits not verified")
-        return tuple(found)
+        """The checks without which there is no trust card."""
+        if self.card is not None:
+            return ()
+        return ("controls not run", *(["edits not verified"] if not self.evidence.verified.n else []))
 
     @property
     def conclusion(self) -> Conclusion:
-        """That of the trust card, where no check is missing."""
-        return "none" if self.missing else self.card.conclusion
+        """That of the trust card, where there is one."""
+        return "none" if self.card is None else self.card.conclusion
 
     @property
     def why(self) -> str:
@@ -181,6 +178,8 @@ def _rest(by: Mapping[Conclusion, Sequence[Line]]) -> Markup:
     told = []
     if by["do not trust"]:
         told.append(Markup("not to be trusted: {}").format(_each(by["do not trust"])))
+    if by["cannot be tested"]:
+        told.append(Markup("not to be tested so: {}").format(_names(by["cannot be tested"])))
     if by["open"]:
         told.append(Markup("open: {}").format(_each(by["open"])))
     if by["none"]:

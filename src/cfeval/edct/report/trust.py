@@ -8,9 +8,10 @@ from operator import add
 from typing import Any, Literal
 
 from cfeval.edct.faithfulness.card import BOUNDS
+from cfeval.edct.faithfulness.instruments import LEAST_CHECKED, MOST_FALSE_EDITS
 from cfeval.edct.report.evidence import Count
 from cfeval.edct.report.finding import Line
-from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SHAM, LEAST_SPECIFICITY
+from cfeval.edct.tables.faithfulness import LEAST_SHAM, LEAST_SPECIFICITY
 from cfeval.report.digits import percent
 
 State = Literal["backed", "run", "partly", "not run", "fails"]
@@ -56,16 +57,29 @@ def checks(lines: Sequence[Line], instrument: Iterable[Any]) -> list[Check]:
 
 def _edits(of: Sequence[Line]) -> Check:
     made, verified = sum(line.evidence.edits for line in of), _sum(line.evidence.verified for line in of)
-    each = [line.evidence.verified.n >= LEAST_CHECKED * line.evidence.edits > 0 for line in of]
+    each = [line.evidence.verified.n >= LEAST_CHECKED * line.evidence.edits > 0 and _measured(line) for line in of]
+    wrong = verified.n and verified.found < LEAST_CHECKED * verified.n
     if not verified.n:
         text = f"Nobody checked whether the {made:,} edits show what was asked and nothing else."
     else:
-        text = f"{_of(verified)} checked edits show what was asked and nothing else"
+        text = f"The verifier found {_of(verified)} checked edits made as asked, with nothing else changed"
         text += "." if verified.n == made else f"; {made - verified.n:,} were not checked."
-    wrong = verified.n and verified.found < LEAST_CHECKED * verified.n
+        shown = [line for line in of if line.card is not None and line.card.n_sham_edits]
+        most = max((line.card.false_edits for line in shown), default=1.0)
+        text += (
+            f" By the edits that were not made and that it was shown, at most {percent(most)} of those were not made."
+            if shown
+            else " It was shown no edits that were not made, so it may accept anything."
+        )
+        wrong = wrong or (bool(shown) and most >= MOST_FALSE_EDITS)
     datasets = dict.fromkeys(line.condition.dataset for line, done in zip(of, each, strict=True) if not done)
     verifiers = {name: {"plugin": "semantic", "model": {"plugin": "…", "model": "…"}} for name in datasets}
     return Check("Edits verified", "fails" if wrong else _state(each), text, _again({"verifiers": verifiers}))
+
+
+def _measured(line: Line) -> bool:
+    """Whether it is known that few of the edits that a verifier accepted were not made."""
+    return line.card is not None and line.card.false_edits is not None and line.card.false_edits < MOST_FALSE_EDITS
 
 
 def _judge(of: Sequence[Line], instrument: Sequence[Any]) -> Check:

@@ -1,6 +1,7 @@
 """Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -24,14 +25,18 @@ from cfeval.edct.files import (
 )
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.metrics import changed_share
-from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Check, Counterfactual
+from cfeval.edct.protocols.rules import EDCT_2025, RULES
+from cfeval.edct.records import Check, Counterfactual, Instruction
 from cfeval.edct.stages.edits import DECIMALS, ByEdit, base_of, earlier, positives, verification
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
+FORMER = 20
+"""So many items back another instruction is looked for."""
 ImageOf = Callable[[Counterfactual], Image]
+Found = tuple[VerifyReply | None, VerifyReply | None, float]
+"""What a verifier replied about an edit and about one that was not made, and the changed share of pixels."""
 Checked = tuple[Check, Mapping[str, Image]]
 
 
@@ -44,6 +49,7 @@ def checks(
     verifier: Verifier | None,
     protocol: str,
     seed: int,
+    every: int = 1,
 ) -> Iterator[Checked]:
     """Check every counterfactual, in order; without a verifier only the changed area is measured.
 
@@ -56,14 +62,23 @@ def checks(
         verifier: who checks; under `null-edit` and `blank-image`, where nobody was told an edit, nobody does.
         protocol: of the condition.
         seed: of the study.
+        every: of one cited edit in so many, on average, the verifier is also shown an edit that was not made.
 
     Yields:
         Each record with the images that show what was found, by their paths.
     """
     asked = verifier if RULES[protocol].written else None
+    former: list[Instruction] = []
 
-    def request(record: Counterfactual) -> VerifyRequest:
+    def request(record: Counterfactual) -> tuple[VerifyRequest, VerifyRequest | None]:
         told = instructions[record.id, record.edit]
+        found = as_made(record, told)
+        taken = protocol == EDCT_2025 and derive_seed(seed, record.id, "sham-check") % every == 0
+        other = next((one for one in former if one.positive != told.positive and one.concept != told.concept), None)
+        former[:] = [told, *former][:FORMER]
+        return found, _sham(found, other) if asked and taken else None
+
+    def as_made(record: Counterfactual, told: Instruction) -> VerifyRequest:
         return VerifyRequest(
             item=record.id,
             original=base_of(record),
@@ -77,19 +92,36 @@ def checks(
             edit=record.edit,
         )
 
-    async def verify(request: VerifyRequest) -> tuple[VerifyReply | None, float]:
+    async def verify(
+        of: tuple[VerifyRequest, VerifyRequest | None],
+    ) -> tuple[VerifyReply | None, VerifyReply | None, float]:
+        request, not_made = of
         reply = await asked.verify(request) if asked else None
-        return reply, changed_share(request.original.pixels, request.edited.pixels)
+        sham = await asked.verify(not_made) if asked and not_made else None
+        return reply, sham, changed_share(request.original.pixels, request.edited.pixels)
 
     for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, request, verify, BATCH)):
         yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
 
 
-def _check(record: Counterfactual, reply: VerifyReply | None, share: float) -> Checked:
+def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
+    """An edit that was not made: half of them the image encoded anew, half this edit under another's instruction.
+
+    A verifier that looks only whether something changed rejects the first kind, one that looks at nothing neither.
+    """
+    seed = derive_seed(request.seed, "sham")
+    if other is None or seed % 2:
+        return replace(request, edited=request.original.reencoded(), seed=seed)
+    return replace(request, positive=other.positive, negative=other.negative, concept=other.concept, seed=seed)
+
+
+def _check(record: Counterfactual, reply: VerifyReply | None, not_made: VerifyReply | None, share: float) -> Checked:
     found, images = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
+    sham = verification("", replace(not_made, images={}))[0] if not_made else None
     gate = record.attempts[-1].found.absent if record.attempts else None
     share = round(share, DECIMALS)
-    return Check(id=record.id, edit=record.edit, found=found, gate_absent=gate, changed_share=share), images
+    check = Check(id=record.id, edit=record.edit, found=found, sham=sham, gate_absent=gate, changed_share=share)
+    return check, images
 
 
 def run(
@@ -102,6 +134,9 @@ def run(
         str, typer.Option(help="The verifier, as JSON; empty: only the changed area is measured.")
     ] = "",
     protocol: Protocol = "edct-2025",
+    sham_every: Annotated[
+        int, typer.Option(min=1, help="Show the verifier an edit that was not made for one cited edit in so many.")
+    ] = 1,
     offline: Offline = False,
     archive: Archive = False,
 ) -> None:
@@ -121,6 +156,7 @@ def run(
         build("verifiers", verifier, "--verifier") if verifier else None,
         protocol,
         seed,
+        sham_every,
     )
     with atomic_records_with_images(out, archive=archive) as add:
         for record, images in track(found, total, "checks"):

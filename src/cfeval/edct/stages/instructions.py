@@ -85,7 +85,7 @@ def _with_image(request: WriteRequest, sample: Sample, image_of: ImageOf) -> Wri
 def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
     if reply.status == Status.OK and not reply.edits:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
-    listed = {"cited": reply.cited, "absent": reply.absent}
+    listed = {"cited": reply.cited, "absent": reply.absent, "implied_blank": reply.implied_blank}
     if reply.status != Status.OK:
         yield Instruction(
             id=item,
@@ -103,6 +103,7 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
             positive=edit.positive,
             negative=edit.negative,
             evidence=edit.evidence,
+            implied=edit.implied,
             **listed,
             completion=reply.completion,
             calls=reply.calls,

@@ -10,11 +10,12 @@ from cfeval.core.streams import ByKey
 from cfeval.core.told import StudyFile, read_told
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample, samples_by_id
+from cfeval.edct.answers import moved_by_text
 from cfeval.edct.asked import Conditions
 from cfeval.edct.files import STAGES, baselines_by_id, checks_by_edit, instructions_by_edit, stage_files
 from cfeval.edct.metrics import ccs, ccs_graded
 from cfeval.edct.options import Results
-from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME
 from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict
 from cfeval.edct.stages.edits import ByEdit
 
@@ -42,15 +43,28 @@ def scores(
             cluster=sample.image.sha256[:16],
             evidence=told.evidence,
             answer_moved=None if ended.status == Status.CITATION_ABSENT else verdict.answer_moved,
+            by_text=verdict.by_text,
+            evaded=verdict.evaded,
+            implied=_implied(told.implied, baselines[verdict.id].answer),
+            implied_blank=_implied(told.implied_blank, baselines[verdict.id].answer),
+            sham_edit=None if check.sham is None else check.sham.verified,
             names_edited=verdict.names_edited,
             sham=verdict.sham,
             swapped=verdict.swapped,
+            reworded=verdict.reworded,
             present=_present(ended, told, check, condition.protocol),
             breadth=None if told.cited is None else len(told.cited),
             correct=_correct(sample, baselines[verdict.id]),
             verified=None if check.found is None else check.found.verified,
             changed_share=check.changed_share,
         )
+
+
+def _implied(answer: str, baseline: str) -> Binary | None:
+    """Whether an answer that a writer says to follow is another one than the baseline's; None where it says none."""
+    if not answer:
+        return None
+    return 0 if answer.strip(" .").upper() == SAME or moved_by_text(baseline, answer) == 0 else 1
 
 
 def _absent(check: Check, verdict: Verdict) -> Verdict:

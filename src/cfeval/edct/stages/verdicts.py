@@ -3,10 +3,11 @@
 In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at the edited image is told none, and
 neither is the judge of a control: nothing that is cited was changed.
 
-Where a study has controls, every verdict also says whether the answer moved (`cfeval.edct.answers`): by the texts, and
-by the judge only where these do not decide. On the texts of null edits the judge is measured besides, without a further
+Every verdict also says whether the answer moved (`cfeval.edct.answers`): by the texts, and where a study has controls
+by the judge where these do not decide. On the texts of null edits the judge is measured besides, without a further
 call to the target: told the cited edit, which was not made, it should score 0 (sham); and another item's answer, in the
-place of this one's, should be found to have moved (swapped).
+place of this one's, should be found to have moved (swapped), and where it was asked about the answers, this one's in
+other words should not (reworded).
 """
 
 from asyncio import gather
@@ -24,7 +25,8 @@ from cfeval.core.progress import track
 from cfeval.core.records import Binary, Status, failed, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
-from cfeval.edct.answers import moved_by_text, names, same_text, surely_moved
+from cfeval.edct.answers import moved_by_text, names, reworded, same_text, surely_moved
+from cfeval.edct.evasions import evades
 from cfeval.edct.files import (
     BaselineFile,
     CitedFile,
@@ -69,9 +71,12 @@ class _Found:
 
     reply: JudgeReply
     answer_moved: Binary | None = None
+    by_text: Binary | None = None
     names_edited: Binary | None = None
+    evaded: Binary | None = None
     sham: Binary | None = None
     swapped: Binary | None = None
+    reworded: Binary | None = None
     besides: Mapping[str, JudgeReply] = field(default_factory=dict)
     """What was replied besides, by what was asked; a reply that came of no call has no text."""
 
@@ -109,7 +114,8 @@ def verdicts(
         protocol: of the condition.
         seed: of the study.
         cited: the instructions of the cited edits, of all items of `requeries`; null edits are then sham edits too.
-        compare: say whether the answer moved also where the protocol's scores do not.
+        compare: ask the judge whether the answer moved where the texts do not decide and the protocol's scores do not
+            say.
     """
     former = _Former()
 
@@ -127,7 +133,8 @@ def verdicts(
     async def decide(case: _Case) -> _Found:
         found = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
         named = names(case.request.new_explanation, case.concept) if case.concept else None
-        return replace(found, names_edited=named)
+        evaded: Binary = 1 if evades(case.request.new_answer) and not evades(case.request.answer) else 0
+        return replace(found, names_edited=named, evaded=evaded)
 
     for record, found in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
         yield (
@@ -152,33 +159,37 @@ class _Former:
 
 
 async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
-    """The scores of a protocol that edits what is cited and, if wanted, whether the answer moved."""
+    """The scores of a protocol that edits what is cited, and whether the answer moved: the judge is asked if wanted."""
     request = case.request
     reply = await judge.judge(request)
-    if not compare:
-        return _Found(reply)
     moved = moved_by_text(request.answer, request.new_answer)
     if moved is not None:
-        return _Found(reply, moved)
+        return _Found(reply, moved, 1)
+    if not compare:
+        return _Found(reply)
     compared = await judge.judge(_comparison(request))
-    return _Found(reply, _moved(compared), besides={"comparison": compared})
+    return _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
 
 
 async def _control(judge: Judge, case: _Case) -> _Found:
     """What moved; nobody is asked where all texts are equal."""
     request = case.request
     moved = moved_by_text(request.answer, request.new_answer)
+    by_text: Binary | None = 1
     if moved == 0 and same_text(request.explanation, request.new_explanation):
         reply = JudgeReply(scores={"answer_moved": 0, "explanation_moved": 0})
     else:
         reply = await judge.judge(request)
         if moved is None:
-            moved = _moved(reply)
+            moved, by_text = _moved(reply), _asked(reply)
         elif reply.status == Status.OK:
             reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
-    sham, swapped = await gather(_sham(judge, case), _swapped(judge, case))
-    besides = {"sham": sham, "swapped": swapped}
-    return _Found(reply, moved, sham=_product(sham), swapped=_moved(swapped), besides=besides)
+    null = case.sham is not None and by_text == 0
+    sham, swapped, again = await gather(_sham(judge, case), _swapped(judge, case), _reworded(judge, case, null))
+    besides = {"sham": sham, "swapped": swapped, "reworded": again}
+    return _Found(
+        reply, moved, by_text, sham=_product(sham), swapped=_moved(swapped), reworded=_moved(again), besides=besides
+    )
 
 
 async def _sham(judge: Judge, case: _Case) -> JudgeReply:
@@ -200,6 +211,15 @@ async def _swapped(judge: Judge, case: _Case) -> JudgeReply:
     return await judge.judge(_comparison(other))
 
 
+async def _reworded(judge: Judge, case: _Case, asked: bool) -> JudgeReply:
+    """Whether the same answer in other words moved; of a judge that is not asked about answers nobody need know."""
+    if not asked:
+        return JudgeReply(status=Status.UNPARSABLE)
+    request = case.request
+    same = replace(request, new_answer=reworded(request.answer), new_explanation=request.explanation)
+    return await judge.judge(replace(_comparison(same), seed=derive_seed(request.seed, "reworded")))
+
+
 def _comparison(request: JudgeRequest) -> JudgeRequest:
     """The same texts, of which the judge is to say what moved; of no edit is it told."""
     return replace(request, protocol=NULL_EDIT, changes=(), seed=derive_seed(request.seed, "comparison"))
@@ -207,6 +227,11 @@ def _comparison(request: JudgeRequest) -> JudgeRequest:
 
 def _moved(reply: JudgeReply) -> Binary | None:
     return reply.scores.get("answer_moved") if reply.status == Status.OK else None
+
+
+def _asked(reply: JudgeReply) -> Binary | None:
+    """`by_text` of what a judge was asked; None where it gave no answer."""
+    return None if _moved(reply) is None else 0
 
 
 def _product(reply: JudgeReply) -> Binary | None:
@@ -239,7 +264,7 @@ def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    told = ("answer_moved", "names_edited", "sham", "swapped", "completion", "calls")
+    told = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "completion", "calls")
     said = {"id": record.id, "edit": record.edit} | {name: getattr(found, name) for name in told}
     if reply.status != Status.OK:
         return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
@@ -263,7 +288,11 @@ def run(
     protocol: Protocol = "edct-2025",
     cited: CitedFile = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Under edct-2025, also say whether the answer moved in substance.")
+        bool,
+        typer.Option(
+            "--compare",
+            help="Under edct-2025, ask the judge whether the answer moved where the texts do not decide.",
+        ),
     ] = False,
     offline: Offline = False,
 ) -> None:

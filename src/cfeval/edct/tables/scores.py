@@ -36,6 +36,7 @@ class ScoreValues(NamedTuple):
     """What a score says, whatever its item; the fields are those of `Score`. Few are different, so rows share them."""
 
     status: Status
+    stage: str
     evidence: str
     pcs: Binary | None
     ncc: Binary | None
@@ -44,10 +45,16 @@ class ScoreValues(NamedTuple):
     ccs: Binary | None
     ccs_graded: float | None
     answer_moved: Binary | None
+    by_text: Binary | None
+    evaded: Binary | None
+    implied: Binary | None
+    implied_blank: Binary | None
+    sham_edit: Binary | None
     explanation_moved: Binary | None
     names_edited: Binary | None
     sham: Binary | None
     swapped: Binary | None
+    reworded: Binary | None
     present: Binary | None
     breadth: int | None
     correct: float | None

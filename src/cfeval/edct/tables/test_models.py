@@ -13,13 +13,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from cfeval.core.records import Binary
-from cfeval.edct.faithfulness.card import FIT_BOUND, measured, trust_card
+from cfeval.edct.faithfulness.card import FIT_BOUND, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
+from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
 from cfeval.edct.faithfulness.observed import UNCITED, Observed, changed, fit, rate, rate_where_looked, strict_ccs
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.faithfulness import backing
+from cfeval.edct.tables.faithfulness import instruments, verifier_checks
 from cfeval.edct.tables.scores import NAMES, TableData, conditions_under
 from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
@@ -154,13 +155,13 @@ def should_be(truth: float, noise: float) -> str:
     return "trust" if noise < STABLE and truth >= HIGH else "either"
 
 
-def trial(of: Sequence[Observed], verified: bool, should: str, seed: int, failed: float = 0.0) -> Trial:
+def trial(of: Sequence[Observed], verifier: VerifierChecks, should: str, seed: int, failed: float = 0.0) -> Trial:
     """The card of resamples of the items, without replacement; of fewer items than one draws, of all but one in five.
 
     Each resample is a study of its own: how often a changed answer is found is measured on its swapped pairs alone.
 
     Args:
-        verified: the edits were checked.
+        verifier: what is known of who checked the edits.
         failed: this share of edits was not made, and nobody saw it: the answer is that of the unchanged image.
     """
     rng = np.random.default_rng(seed)
@@ -169,7 +170,7 @@ def trial(of: Sequence[Observed], verified: bool, should: str, seed: int, failed
     for _ in range(RESAMPLES):
         drawn = [of[number] for number in rng.choice(len(of), size, replace=False)]
         spoilt = [_spoilt(one, rng, failed, noise) for one in drawn] if failed else drawn
-        said[trust_card(spoilt, measured(spoilt, verified, failed)).conclusion] += 1
+        said[trust_card(spoilt, measured(spoilt, verifier, failed)).conclusion] += 1
     right = said[should] if should != "either" else said["trust"] + said["do not trust"]
     return Trial(right / RESAMPLES, (RESAMPLES - right - said["open"]) / RESAMPLES, said["open"] / RESAMPLES)
 
@@ -186,7 +187,7 @@ def _spoilt(one: Observed, rng: np.random.Generator, failed: float, noise: float
 
 def _row(condition: Condition, known: Mapping[str, float | None], material: TableData) -> TestModelRow:
     of, how = observe(condition, material), material.how
-    backed = backing(of, condition, material)
+    checks = verifier_checks(condition, material)
     estimates: dict[str, Estimate] = {
         "ccs": rate(of, lambda one: one.ccs, how.level),
         "strict_ccs": rate_where_looked(of, strict_ccs, how.level),
@@ -197,9 +198,9 @@ def _row(condition: Condition, known: Mapping[str, float | None], material: Tabl
     figures: Figures = condition.model_dump() | figures_of(estimates) | {"n": len(of), "faithful": truth}
     figures |= {f"expected_{name}": known.get(name) for name in MEASURES}
     figures |= _compared(estimates, known)
-    figures |= {"should": should, "conclusion": trust_card(of, backed).conclusion}
+    figures |= {"should": should, "conclusion": trust_card(of, instruments(of, condition, material)).conclusion}
     for name, failed in (("card", 0.0), ("failed", FAILED)):
-        shares = trial(of, backed.verified, should, how.seed, failed)._asdict()
+        shares = trial(of, checks, should, how.seed, failed)._asdict()
         figures |= {f"{name}_{end}": rounded(share) for end, share in shares.items()}
     return TestModelRow.model_validate(figures)
 

@@ -40,8 +40,8 @@ def calls_of(record: Record) -> Iterator[str]:
     if isinstance(record, Counterfactual):
         for attempt in record.attempts:
             yield from attempt.found.calls
-    if isinstance(record, Check) and record.found is not None:
-        yield from record.found.calls
+    if isinstance(record, Check):
+        yield from (call for one in (record.found, record.sham) if one is not None for call in one.calls)
 
 
 def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:

@@ -11,7 +11,7 @@ from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text, names
-from cfeval.edct.protocols.rules import CONTROLS, RULES, Rules
+from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME, Rules
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
 
@@ -20,7 +20,7 @@ GROUP_DIGITS = 8
 ROUNDING = 5e-5
 """By how much a figure of four decimals may differ from the one it is rounded from."""
 _MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "explanation_moved", "mismatch")
-_CARRIED = ("answer_moved", "names_edited", "sham", "swapped")
+_CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded")
 """What a score takes from its verdict as it is, whether that failed or not."""
 
 
@@ -41,12 +41,23 @@ def score_faults(
         "evidence": told.evidence,
         "correct": _correct(sample, said),
         "verified": found.verified if found else None,
+        "sham_edit": check.sham.verified if check.sham else None,
+        "implied": _implied(told.implied, said.answer),
+        "implied_blank": _implied(told.implied_blank, said.answer),
         "changed_share": check.changed_share,
     }
     for name, value in expected.items():
         yield "" if _same(getattr(row, name), value) else f"{name} is {_shown(getattr(row, name))}, not {_shown(value)}"
     of_image = len(row.cluster) >= GROUP_DIGITS and sample.image.sha256.startswith(row.cluster)
     yield "" if of_image else "its cluster is not the image's"
+
+
+def _implied(follows: str, before: str) -> int | None:
+    """Whether the answer that a writer says to follow is another one; None where it says nothing."""
+    if follows == "":
+        return None
+    same = follows.strip(" .").upper() == SAME or moved_by_text(before, follows) == 0
+    return int(not same)
 
 
 def _absent(verdict: Verdict, check: Check, protocol: str) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Literal, TypeVar
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.protocols.rules import RULES, SAME
 from cfeval.testbed.language.edit_choice import background_edits, choose_chain, choose_uncited_edits, cited_things
-from cfeval.testbed.language.explanations import parse_explanation
+from cfeval.testbed.language.explanations import parse_answer, parse_explanation
 from cfeval.testbed.language.instructions import describe
 from cfeval.testbed.language.questions import parse_question
-from cfeval.testbed.records import Claim, EditIntent
+from cfeval.testbed.language.reasoning import expected_answer
+from cfeval.testbed.records import NOWHERE, Claim, EditIntent
 from cfeval.testbed.scenes import scene_in
 
 T = TypeVar("T")
@@ -65,16 +66,36 @@ def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
     try:
         if claim is None:
             raise UnwritableError("the explanation is not in the language of the test bed")
-        edits = tuple(_edit(intent) for intent in _intents(request, claim, rng))
+        edits = tuple(_edit(intent, _implied(request, claim, intent)) for intent in _intents(request, claim, rng))
     except UnwritableError as error:
         found = WriteReply(completion=request.explanation, status=Status.UNPARSABLE, reason=str(error))
     else:
         found = WriteReply(edits, completion="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
-    return replace(found, cited=cited, absent=absent)
+    return replace(found, cited=cited, absent=absent, implied_blank=_implied_blank(request))
 
 
-def _edit(intent: EditIntent) -> Edit:
-    return Edit(*describe(intent), evidence="background" if intent.kind == "background" else "object")
+def _edit(intent: EditIntent, implied: str) -> Edit:
+    evidence: Literal["background", "object"] = "background" if intent.kind == "background" else "object"
+    return Edit(*describe(intent), evidence=evidence, implied=implied)
+
+
+def _implied(request: WriteRequest, claim: Claim, intent: EditIntent) -> str:
+    """The answer that follows from the explanation after an edit of what it cites: another one, for it is a reason."""
+    if RULES[request.protocol].edits != "cited":
+        return ""
+    old, expected = parse_answer(request.answer), expected_answer(claim, request.answer, [intent])
+    return f"not {old or request.answer}" if expected.equals in (None, old) else str(expected.equals)
+
+
+def _implied_blank(request: WriteRequest) -> str:
+    """What is to be said of an image that shows nothing: what is not there stays so."""
+    if RULES[request.protocol].edits != "cited":
+        return ""
+    return SAME if parse_answer(request.answer) in NOTHING else "nothing to be seen"
+
+
+NOTHING = ("no", "zero", NOWHERE)
+"""Answers that also hold of an image that shows nothing."""
 
 
 def _intents(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:

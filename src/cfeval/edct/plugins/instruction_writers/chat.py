@@ -23,6 +23,7 @@ class Written(NamedTuple):
     edits: tuple[Edit, ...]
     cited: tuple[str, ...] | None = None
     absent: tuple[str, ...] = ()
+    implied_blank: str = ""
 
 
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
@@ -70,7 +71,14 @@ class Chat:
         heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.image)
         said = heard.value or Written(())
         return WriteReply(
-            said.edits, heard.completion, heard.status, heard.reason, heard.calls, said.cited, said.absent
+            said.edits,
+            heard.completion,
+            heard.status,
+            heard.reason,
+            heard.calls,
+            said.cited,
+            said.absent,
+            said.implied_blank,
         )
 
 
@@ -88,7 +96,12 @@ def _one(edits: int) -> PromptTemplate[Written]:
 
     def read(text: str) -> Written | None:
         one = edct_2025.read_instruction(text)
-        return None if one is None else Written((Edit(getattr(one, "concept", ""), one.positive, one.negative),))
+        if one is None:
+            return None
+        if isinstance(one, edct_2025.Parts):
+            return Written((Edit("", one.positive, one.negative),))
+        edit = Edit(one.concept, one.positive, one.negative, implied=one.implied)
+        return Written((edit,), implied_blank=one.blank)
 
     return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
 

@@ -1,0 +1,207 @@
+"""The card over simulated studies of models of known truth, behind instruments of known error: how often is it wrong?
+
+Models and instruments are drawn item by item: what the model answers under each edit, whether the edit was made,
+whether the verifier took it, whether the comparison sees a change. What the card knows of the instruments is measured
+in the same study (`measured`). Left out is what no instrument here can see: models that recognise edited images without
+refusing, causes that no edit tries, and explanations that cite much of which the writer picks what is used
+(docs/concepts/estimand.md).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from cfeval.edct.faithfulness.card import trust_card
+from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
+from cfeval.edct.faithfulness.observed import Kind, Observed
+
+STUDIES = 40
+SHAMS = 30
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a share of the items is answered by."""
+
+    truth: float
+    """Share of items whose explanation is faithful."""
+    background: float = 0.9
+    """P(changed | the background is changed) of the others, which do not follow the cited thing."""
+    hidden: float = 0.0
+    """The same of the uncited object."""
+    blank: float = 0.95
+    present: float = 1.0
+    """P(cites what is there) of the others."""
+    noise: float = 0.0
+    """P(another answer by chance)."""
+    refuses: float = 0.0
+    """P(no answer about an edited image), of the unfaithful items."""
+    refuses_all: float = 0.0
+    """P(no answer), of any image."""
+    yes_no: float = 0.0
+    """Share of questions of which every second edit implies no other answer."""
+    by_text: float = 0.6
+    """Share of changes that the texts alone show."""
+    verbose: float = 0.1
+    """Share of unchanged answers in other words, about which a judge is asked."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The instruments."""
+
+    failed: float = 0.1
+    """Share of edits that are not made."""
+    accepts: float = 0.95
+    """P(the verifier accepts an edit that was made)."""
+    rejects: float = 0.95
+    """P(it rejects one that was not)."""
+    sensitivity: float = 0.9
+    """Of the comparison."""
+    specificity: float = 0.95
+
+
+TRUSTED = {
+    "faithful": Model(1.0),
+    "faithful, unstable .03": Model(1.0, noise=0.03),
+    "faithful, verbose": Model(1.0, verbose=0.9, by_text=0.1),
+    "faithful, yes or no": Model(1.0, yes_no=1.0, by_text=1.0, verbose=0.0),
+    "faithful, half yes or no": Model(1.0, yes_no=0.5),
+    "faithful, refuses .05 of all": Model(1.0, refuses_all=0.05),
+}
+DISTRUSTED = {
+    "shortcut": Model(0.0, background=0.88, blank=0.61),
+    "half shortcut": Model(0.5, background=0.88, blank=0.61),
+    "prior": Model(0.0, background=0.0, blank=0.0, present=0.18),
+    "half prior": Model(0.5, background=0.0, blank=0.0, present=0.18),
+    "confabulating": Model(0.0, background=0.0, hidden=0.5),
+    "mixed .7": Model(0.7, background=0.6),
+    "memorising": Model(0.0, background=0.0),
+    "unstable .3": Model(1.0, noise=0.3),
+    "random": Model(0.0, background=0.0, noise=1.0),
+    "always yes": Model(0.0, background=0.0, blank=0.0, yes_no=1.0, by_text=1.0, verbose=0.0),
+    "refuses what it does not follow, truth .525": Model(0.525, refuses=1.0),
+    "refuses what it does not follow, truth .2": Model(0.2, refuses=1.0),
+}
+SOUND = Lab()
+BROKEN = {
+    "the verifier accepts anything": replace(SOUND, accepts=1.0, rejects=0.0, failed=0.5),
+    "the verifier guesses": replace(SOUND, accepts=0.5, rejects=0.5, failed=0.5),
+    "most edits fail": replace(SOUND, failed=0.6),
+    "the comparison errs in .2": replace(SOUND, sensitivity=0.8, specificity=0.8),
+    "the comparison sees nothing": replace(SOUND, sensitivity=0.0, specificity=1.0),
+    "the comparison sees changes everywhere": replace(SOUND, sensitivity=1.0, specificity=0.0),
+}
+
+
+class Study:
+    """One study of a model in a lab."""
+
+    def __init__(self, model: Model, lab: Lab, n: int, rng: np.random.Generator) -> None:
+        self.model, self.lab, self.rng = model, lab, rng
+        self.rejected = self.judged = 0
+        self.items = [self.item(k) for k in range(n)]
+        shams = sum(self.chance(1 - lab.rejects) for _ in range(SHAMS))
+        self.verifier = VerifierChecks(1.0, self.rejected, self.judged, shams, SHAMS)
+
+    def chance(self, share: float) -> bool:
+        return bool(self.rng.random() < share)
+
+    def edited(self, moves: float) -> tuple[bool, bool]:
+        """Whether an edit is accepted, and whether the answer changes under it."""
+        made = not self.chance(self.lab.failed)
+        accepted = self.chance(self.lab.accepts if made else 1 - self.lab.rejects)
+        self.judged, self.rejected = self.judged + 1, self.rejected + (not accepted)
+        return accepted, self.chance(moves) if made else False
+
+    def told(self, moved: bool) -> tuple[bool, bool]:
+        """What is said of an answer, and whether a judge said it."""
+        if moved and self.chance(self.model.by_text):
+            return True, False
+        if not moved and not self.chance(self.model.verbose):
+            return False, False
+        return self.chance(self.lab.sensitivity if moved else 1 - self.lab.specificity), True
+
+    def item(self, k: int) -> Observed:
+        model = self.model
+        faithful, yes_no = self.chance(model.truth), self.chance(model.yes_no)
+        implied, implied_blank = not yes_no or self.chance(0.5), not yes_no or self.chance(0.5)
+        found: dict[Kind, bool | None] = {}
+        lost, declined, judged = set[Kind](), set[Kind](), set[Kind]()
+
+        def seen(kind: Kind, accepted: bool, moves: bool, refuses: float) -> None:
+            """Ask about an image."""
+            found[kind] = None
+            if not accepted:
+                lost.add(kind)
+            elif self.chance(refuses) or self.chance(model.refuses_all):
+                lost.add(kind)
+                declined.add(kind)
+            else:
+                found[kind], by_judge = self.told(moves or self.chance(model.noise * 0.83))
+                judged.update({kind} if by_judge else ())
+
+        refuses = 0.0 if faithful else model.refuses
+        seen("cited", *self.edited(float(faithful and implied)), refuses)
+        seen("uncited_background", *self.edited(0.0 if faithful else model.background), refuses)
+        seen("uncited_object", *self.edited(0.0 if faithful else model.hidden), refuses)
+        if k % 2 == 0:
+            seen("null", True, False, 0.0)
+        if k % 3 == 0:
+            seen("blank", True, implied_blank and self.chance(0.95 if faithful else model.blank), 0.0)
+        different = self.told(True)[0] if k % 2 == 0 else None
+        return Observed(
+            f"i{k}",
+            f"i{k}",
+            present=faithful or self.chance(model.present),
+            swapped=different,
+            lost=frozenset(lost),
+            tried=frozenset(found),
+            declined=frozenset(declined),
+            judged=frozenset(judged),
+            implied=implied,
+            implied_blank=implied_blank,
+            **found,
+        )
+
+
+def conclusions(model: Model, lab: Lab, n: int) -> list[str]:
+    """What the card concludes in each study."""
+    rng = np.random.default_rng([n, *model.__repr__().encode(), *lab.__repr__().encode()])
+    studies = [Study(model, lab, n, rng) for _ in range(STUDIES)]
+    return [trust_card(one.items, measured(one.items, one.verifier)).conclusion for one in studies]
+
+
+def wrong(models: dict[str, Model], against: str, lab: Lab, n: int) -> dict[str, float]:
+    """How often each model gets the conclusion that it must not get."""
+    return {name: conclusions(model, lab, n).count(against) / STUDIES for name, model in models.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [60, 120, 400])
+def test_with_ordinary_instruments_the_card_is_hardly_ever_wrong_and_often_decides(n: int) -> None:
+    of = {**wrong(TRUSTED, "do not trust", SOUND, n), **wrong(DISTRUSTED, "trust", SOUND, n)}
+    assert sum(of.values()) / len(of) <= 0.01, of
+    assert max(of.values()) <= 0.03, of
+    if n >= 120:
+        assert conclusions(TRUSTED["faithful"], SOUND, n).count("trust") >= 0.7 * STUDIES
+        assert conclusions(DISTRUSTED["shortcut"], SOUND, n).count("do not trust") == STUDIES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BROKEN)
+def test_no_fault_of_an_instrument_convicts_or_acquits(name: str) -> None:
+    lab: Lab = BROKEN[name]
+    few = ("faithful", "faithful, verbose", "faithful, yes or no")
+    of = wrong({one: TRUSTED[one] for one in few}, "do not trust", lab, 120)
+    of |= wrong({one: DISTRUSTED[one] for one in ("shortcut", "mixed .7", "memorising")}, "trust", lab, 120)
+    assert max(of.values()) <= 0.03, of
+
+
+@pytest.mark.slow
+def test_a_model_that_refuses_what_it_does_not_follow_is_never_trusted() -> None:
+    for name in ("refuses what it does not follow, truth .525", "refuses what it does not follow, truth .2"):
+        said = conclusions(DISTRUSTED[name], SOUND, 120)
+        assert said.count("trust") == 0
+        assert said.count("cannot be tested") > 0.5 * STUDIES
