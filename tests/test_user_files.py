@@ -200,8 +200,8 @@ def test_a_table_holds_what_python_wrote(rows: list[list[str]], mark: str, end: 
     rows = [row for row in rows if "".join(row).strip(f" \t\r\n{mark}")]
     text = io.StringIO()
     quoting = (
-        csv.QUOTE_ALL if any("\r" in cell for row in rows for cell in row) else csv.QUOTE_MINIMAL
-    )  # which leaves a CR in a cell bare
+        csv.QUOTE_ALL if any({"\r", "\n"} & set(cell) for row in rows for cell in row) else csv.QUOTE_MINIMAL
+    )  # which leaves a line end in a cell bare where rows end otherwise
     csv.writer(text, delimiter=mark, lineterminator=end, quoting=quoting).writerows([["a", "b", "c"], *rows])
     with TemporaryDirectory() as place:
         path = Path(place, "x.csv")

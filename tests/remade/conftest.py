@@ -19,20 +19,20 @@ def _of_world(vlm: str, editor: str, judge: str, protocol: str = "edct-2025", wr
 
 EDCT = {
     "an editor that goes wrong, behind a gate": {
-        _of_world("shortcut", "flawed-gated-read", "grammar"): "e5f79bc068742fe4",
+        _of_world("shortcut", "flawed-gated-read", "grammar"): "09529f8f2bbc8150",
     },
-    "a learned editor": {_of_world("grounded", "diffusion", "grammar"): "cfed01904ea93389"},
+    "a learned editor": {_of_world("grounded", "diffusion", "grammar"): "d4c1ff81bc2cf57c"},
     "every judge under the 2026 protocol": {
-        _of_world("mixed-25", "scene", "grammar", "edct-bench-2026"): "441f1deb30d14988",
-        _of_world("mixed-25", "scene", "lexical", "edct-bench-2026"): "52450e6aaba3274c",
-        _of_world("mixed-25", "scene", "reader", "edct-bench-2026"): "b3e60f276c5a9e70",
-        _of_world("mixed-25", "scene", "noisy", "edct-bench-2026"): "fb5454cf7bd66fb0",
-        _of_world("mixed-25", "scene", "panel", "edct-bench-2026"): "23759ff2580006c8",
+        _of_world("mixed-25", "scene", "grammar", "edct-bench-2026"): "77736447b2f4a846",
+        _of_world("mixed-25", "scene", "lexical", "edct-bench-2026"): "bf2076d04b5cf72d",
+        _of_world("mixed-25", "scene", "reader", "edct-bench-2026"): "8f9c92c474bc2a86",
+        _of_world("mixed-25", "scene", "noisy", "edct-bench-2026"): "a56cce042fa51757",
+        _of_world("mixed-25", "scene", "panel", "edct-bench-2026"): "6e1b83a5c5752932",
     },
     "a target asked again, another writer, an uncited edit": {
-        _of_world("mixed-50-again", "scene", "lexical"): "beaebfeed03e2ad8",
-        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"): "e951addf562d73b0",
-        _of_world("prior", "scene", "grammar", "uncited-edit"): "f448130107bc63d7",
+        _of_world("mixed-50-again", "scene", "lexical"): "ec357362c9c6f296",
+        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"): "64b8c2acfb09c2ed",
+        _of_world("prior", "scene", "grammar", "uncited-edit"): "716937ed7876d42c",
     },
 }
 """Conditions of the calibration, and how the SHA-256 of their scores begins, which are the same on every machine."""

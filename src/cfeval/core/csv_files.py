@@ -216,10 +216,10 @@ def _split(text: str, mark: str) -> Iterator[tuple[str, bool]]:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """A row as RFC 4180 writes it, with LF at its end."""
+    """A row as RFC 4180 writes it, with LF at its end; a NUL, which no text file may hold, is the replacement mark."""
     line = io.StringIO()
     csv.writer(line).writerow(cells)  # told to end rows with LF, it would leave a CR in a cell without quotes
-    return line.getvalue().removesuffix("\r\n") + "\n"
+    return line.getvalue().removesuffix("\r\n").replace("\0", "\ufffd") + "\n"
 
 
 def read_pairs(path: Path, key: str, value: str) -> dict[str, str]:

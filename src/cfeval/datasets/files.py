@@ -276,7 +276,7 @@ def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         row = parse_json(line, place)
         if not isinstance(row, dict):
             raise InputError(f"{place}: an object with the keys {', '.join(_COLUMNS)} is needed")
-        yield place, {"id": f"{number:06d}"} | row
+        yield place, {"id": f"{number:06d}"} | {column: value for column, value in row.items() if value is not None}
 
 
 def _row(place: str, row: dict[str, Any], source: Path) -> Row:
