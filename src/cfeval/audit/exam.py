@@ -65,13 +65,13 @@ def _judge(study: Edct, name: str, where: str) -> dict[str, Any]:
 
 def _verifier(study: Edct, name: str, where: str) -> dict[str, Any]:
     """A verifier of the study, or the one by which an editor checks its own edits."""
-    found = {each: spec.plugin_options() for each, spec in study.verifiers.items()}
+    specs = {each: spec.plugin_options() for each, spec in study.verifiers.items()}
     for editor, spec in study.editors.items():
-        gate = [its for family, its in registry.components("editors", spec.plugin_options()) if family == "verifiers"]
+        gate = [part for family, part in registry.components("editors", spec.plugin_options()) if family == "verifiers"]
         if gate:
-            found.setdefault(editor, dict(gate[0]))
-    if name not in found:
+            specs.setdefault(editor, dict(gate[0]))
+    if name not in specs:
         raise InputError(
-            f"edct.verifiers of {where} has no '{name}', and no editor of that name has a gate; {nearest(name, found)}"
+            f"edct.verifiers of {where} has no '{name}', and no editor of that name has a gate; {nearest(name, specs)}"
         )
-    return found[name]
+    return specs[name]

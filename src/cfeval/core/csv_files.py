@@ -216,7 +216,7 @@ def _split(text: str, mark: str) -> Iterator[tuple[str, bool]]:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """A row as RFC 4180 writes it, with LF at its end; a NUL, which no text file may hold, is the replacement mark."""
+    """A row as RFC 4180 writes it, with LF at its end; NUL, which no text file may hold, becomes U+FFFD."""
     line = io.StringIO()
     csv.writer(line).writerow(cells)  # told to end rows with LF, it would leave a CR in a cell without quotes
     return line.getvalue().removesuffix("\r\n").replace("\0", "\ufffd") + "\n"
@@ -230,10 +230,10 @@ def read_pairs(path: Path, key: str, value: str) -> dict[str, str]:
     """
     pairs: dict[str, str] = {}
     for row in csv_rows(path, (key, value)):
-        name, said = (row.cells[column].strip() for column in (key, value))
-        if not name or not said:
+        name, text = (row.cells[column].strip() for column in (key, value))
+        if not name or not text:
             raise InputError(f"{path}, line {row.line}: '{key}' or '{value}' is empty")
         if name in pairs:
             raise InputError(f"{path}, line {row.line}: {key} '{name}' stands there a second time")
-        pairs[name] = said
+        pairs[name] = text
     return pairs

@@ -12,6 +12,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
 from cfeval.core.record import uses
 from cfeval.core.records import Record
+from cfeval.core.text_files import readable
 
 R = TypeVar("R", bound=Record)
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -32,14 +33,8 @@ def read_lines(path: Path) -> Generator[str, None, None]:
     """Stream the lines of a UTF-8 text file; InputError where it is missing or not text."""
     uses(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as stream:
+        with readable(path), path.open(encoding="utf-8-sig", newline="\n") as stream:
             yield from stream
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, a file is needed") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8") from None
 

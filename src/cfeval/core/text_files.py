@@ -9,7 +9,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,26 +37,33 @@ def text_lines(path: Path) -> Generator[str, None, None]:
         InputError: the file cannot be read or is not text; one line that names the first line that is not.
     """
     uses(path)
-    number = 0
+    number, encoding = 0, "utf-8-sig"
     try:
-        with path.open("rb") as binary:
+        with readable(path), path.open("rb") as binary:
             head = binary.peek(4)[:4]
-            encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8-sig")
+            encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), encoding)
             with io.TextIOWrapper(binary, encoding, newline="") as stream:
                 for line in stream:
                     number += 1
                     if "\0" in line:
                         raise InputError(f"{path}, line {number}: a NUL character, so not UTF-8 text; save it as UTF-8")
                     yield line
+    except UnicodeError as error:
+        place, why = _first_undecodable(path, encoding), getattr(error, "reason", error)
+        raise InputError(f"{place}: not UTF-8 text ({why}); save it as UTF-8") from None
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn the errors of opening and reading a file into InputError, in one line."""
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, a file is needed") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeError as error:
-        place, why = _first_undecodable(path, encoding), getattr(error, "reason", error)
-        raise InputError(f"{place}: not UTF-8 text ({why}); save it as UTF-8") from None
 
 
 def read_text(path: Path) -> str:

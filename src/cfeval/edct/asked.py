@@ -194,7 +194,8 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
         repeats = study.repeats()
         return [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
     if table == "card":
-        return list(dict.fromkeys([*study.tables.carded(), *study.tables.conditions("controls")]))
+        first = [condition for condition in study.tables.conditions("table1") if condition.protocol == EDCT_2025]
+        return list(dict.fromkeys([*first, *study.tables.conditions("controls")]))
     if table == "gate":
         calibrated = study.tables.conditions("calibration")
         return [condition for condition in calibrated if _has_known_faults(study, condition.editor)]
@@ -240,10 +241,10 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
 
 def exam_faults(study: Edct) -> Iterator[str]:
     """A line for each table of an exam that the study names and cannot take."""
-    asked = _asked_table(study, "faithfulness")
-    for judge, path in asked.exams.items():
+    table = _asked_table(study, "faithfulness")
+    for judge, path in table.exams.items():
         try:
-            exam_error(Path(path), judge, asked.examined[judge])
+            exam_error(Path(path), judge, table.examined[judge])
         except InputError as error:
             yield str(error)
 

@@ -50,9 +50,9 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     write_metrics("edct", TABLES, asked.metrics, metrics, out, "metrics.json")
 
 
-def _exams(one: AskedTable) -> dict[str, JudgeError]:
+def _exams(table: AskedTable) -> dict[str, JudgeError]:
     """The error of each judge, from the table that its exam wrote."""
-    return {judge: exam_error(Path(path), judge, one.examined.get(judge)) for judge, path in one.exams.items()}
+    return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
 
 
 def _made_from(

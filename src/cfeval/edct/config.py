@@ -123,11 +123,6 @@ class Tables(Section):
         blocks = getattr(self, table) if own else self.more.get(table, ())
         return list(dict.fromkeys(condition for block in blocks for condition in block.conditions()))
 
-    def carded(self) -> list[Condition]:
-        """The conditions that have a trust card, whether they have controls or not."""
-        among = [*self.conditions("table1"), *self.conditions("controls")]
-        return list(dict.fromkeys(condition for condition in among if condition.protocol == EDCT_2025))
-
 
 class PairBlock(Section):
     """A cross product of names, for given pairs."""
@@ -200,7 +195,7 @@ class Edct(Section):
     sham_every: int = Field(
         4,
         ge=1,
-        description="For one cited edit in so many, the verifier is also shown an edit that was not made.",
+        description="For one cited edit in this many, the verifier is also shown a sham edit, one that was not made.",
     )
     failed_edits: Share = Field(
         0.0,

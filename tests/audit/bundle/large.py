@@ -56,7 +56,7 @@ def record(stage: str) -> Any:
     """The record of a stage about the first item; those about the others differ in its number. All are scored."""
     item = f"item-{NUMBER}"
     said = {"answer": "It is red.", "explanation": f"I see a red ball at place {NUMBER}.", "model": "m"}
-    moved = {"answer_moved": 1, "names_edited": 1}
+    moved = {"answer_moved": 1, "by_text": 0, "evaded": 0, "names_edited": 1}
     if stage == "items":
         return Sample(id=item, question="What color is the ball?", reference="red", **NAMES)
     if stage == "baselines":

@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import InputError
-from cfeval.edct.exam.cases import KINDS, exam_cases
-from cfeval.edct.exam.cli import part
+from cfeval.edct.exam.cases import KINDS, ExamCase, exam_cases
+from cfeval.edct.exam.part import stratified
 
 CASES = exam_cases()
+
+
+def part(cases: list[ExamCase], count: int, seed: int) -> list[ExamCase]:
+    """A part of the judge exam."""
+    return stratified(cases, count, seed, lambda case: case.ccs)
+
+
 SIZES = Counter(str(case.kind) for case in CASES)
 
 

@@ -7,11 +7,14 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.edct.faithfulness.from_scores import observe
+from cfeval.edct.faithfulness.instruments import measured
 from cfeval.edct.faithfulness.observed import Observed, Tried, fit, fit_at_least
 from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables import card as cards_table
 from cfeval.edct.tables import faithfulness
-from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow, instruments
+from cfeval.edct.tables.card import CardRow, verifier_checks
+from cfeval.edct.tables.faithfulness import FaithfulnessRow
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
@@ -177,7 +180,7 @@ def test_a_condition_without_one_of_its_controls_is_an_error(gone: Condition) ->
 def tables(given: list[Score]) -> tuple[FaithfulnessRow, CardRow]:
     """Both tables of the condition."""
     of = made_of(given)
-    return faithfulness.rows([GROUNDED], of)[0], faithfulness.card_rows([GROUNDED], of)[0]
+    return faithfulness.rows([GROUNDED], of)[0], cards_table.rows([GROUNDED], of)[0]
 
 
 def many(n: int, **null: Any) -> list[Score]:
@@ -237,14 +240,14 @@ def test_fewer_than_ten_sham_edits_back_nothing(sham_edits: int, backed: int) ->
 def test_a_judge_that_was_not_measured_or_sees_no_change_backs_no_card(swapped: int | None) -> None:
     given = [row.model_copy(update={"by_text": 0}) for row in many(120, swapped=swapped)]
     of = made_of(given)
-    found = instruments(observe(GROUNDED, of), GROUNDED, of)
+    found = measured(observe(GROUNDED, of), verifier_checks(GROUNDED, of))
     assert (found.sees_changes, found.sensitivity.value) == (False, swapped)
     assert tables(given)[1].conclusion == "open"
 
 
 def test_texts_that_decide_about_every_answer_miss_no_change() -> None:
     of = made_of(many(120, swapped=None))
-    assert instruments(observe(GROUNDED, of), GROUNDED, of).sees_changes
+    assert measured(observe(GROUNDED, of), verifier_checks(GROUNDED, of)).sees_changes
     assert tables(many(120, swapped=None))[1].conclusion == "trust"
 
 
@@ -259,10 +262,10 @@ def test_a_verifier_that_takes_edits_that_were_not_made_backs_no_card(accepted: 
 
 def test_without_controls_cited_edits_alone_can_convict_and_never_acquit() -> None:
     alone = [row for row in many(120) if row.protocol == GROUNDED.protocol]
-    [card] = faithfulness.card_rows([GROUNDED], made_of(alone))
+    [card] = cards_table.rows([GROUNDED], made_of(alone))
     assert (card.conclusion, card.fit, card.why) == ("open", None, "the controls were not run")
     never = [row.model_copy(update={"answer_moved": 0}) for row in alone]
-    [card] = faithfulness.card_rows([GROUNDED], made_of(never))
+    [card] = cards_table.rows([GROUNDED], made_of(never))
     assert (card.conclusion, card.effect_says, card.stable_says) == ("do not trust", "refuted", "not tested")
 
 

@@ -59,6 +59,26 @@ def test_a_good_reply_becomes_an_edit() -> None:
     assert turn.image is None
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{GOOD}\nImplied: No.\nBlank: SAME",
+        '{"concept": "steam", "positive": "Remove the steam.", "negative": "steam, mist", "implied": "No.", '
+        '"blank": "SAME"}',
+    ],
+)
+def test_what_follows_from_the_explanation_goes_with_the_edit(reply: str) -> None:
+    written = write(FakeChat(reply))
+    assert written.edits == (replace(EDIT, implied="No."),)
+    assert written.implied_blank == "SAME"
+
+
+def test_two_instructions_that_differ_are_none_whether_they_say_what_follows_or_not() -> None:
+    other = GOOD.replace("steam", "cup")
+    for reply in (f"{GOOD}\nImplied: No.\nBlank: SAME\n\n{other}", f"{GOOD}\n\n{other}\nImplied: No.\nBlank: SAME"):
+        assert write(FakeChat(reply)).status == Status.UNPARSABLE
+
+
 def test_json_and_prose_around_the_lines_are_read() -> None:
     said = '{"concept": "steam", "positive": "Remove the steam.", "negative": "steam, mist"}'
     assert write(FakeChat(said)).edits == (EDIT,)

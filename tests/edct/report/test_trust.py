@@ -9,7 +9,7 @@ from cfeval.edct.asked import AskedReport, AskedTable, AskedTables
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Requery, Score
 from cfeval.edct.report.finding import lines
-from cfeval.edct.tables.faithfulness import card_rows
+from cfeval.edct.tables.card import rows as card_rows
 from cfeval.edct.tables.faithfulness import rows as faithfulness_rows
 from cfeval.edct.tables.instrument import InstrumentRow
 from cfeval.stats.misclassification import JudgeError

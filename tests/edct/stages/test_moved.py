@@ -194,3 +194,46 @@ def test_the_new_explanation_is_searched_for_the_edited_thing_where_one_was_edit
         assert [verdict.names_edited for verdict in found] == [1, 0]
     for protocol in (NULL_EDIT, BLANK_IMAGE):
         assert judged(Noting(), protocol, OTHER)[0].names_edited is None
+
+
+@pytest.mark.parametrize("protocol", [EDCT_2025, NULL_EDIT, UNCITED_EDIT])
+def test_it_is_kept_whether_the_texts_decided_or_the_judge(protocol: str) -> None:
+    texts, asked = judged(Noting(), protocol, OTHER, OPEN, compare=True)
+    assert (texts.answer_moved, texts.by_text) == (1, 1)
+    assert (asked.answer_moved, asked.by_text) == (1, 0)
+    failed_call = judged(Noting(status=Status.REFUSED), protocol, OPEN, compare=True)[0]
+    assert (failed_call.answer_moved, failed_call.by_text) == (None, None)
+
+
+def test_without_controls_the_texts_alone_say_whether_the_answer_moved() -> None:
+    judge = Noting()
+    texts, undecided = judged(judge, EDCT_2025, OTHER, OPEN)
+    assert (texts.answer_moved, texts.by_text) == (1, 1)
+    assert (undecided.answer_moved, undecided.by_text) == (None, None)
+    assert {request.protocol for request in judge.seen} == {EDCT_2025}, "nobody is asked about the answers"
+
+
+@pytest.mark.parametrize(("moved", "reworded"), [(1, 1), (0, 0)])
+def test_a_judge_of_null_edits_is_shown_the_same_answer_in_other_words_where_it_is_asked(
+    moved: int, reworded: int
+) -> None:
+    judge = Noting(moved)
+    asked, texts = judged(judge, NULL_EDIT, OPEN, OTHER, cited=cited_edits(2))
+    assert (asked.reworded, texts.reworded) == (reworded, None), "the texts decide about the second"
+    shown = [request for request in judge.seen if request.new_answer == "I think two"]
+    assert [(request.item, request.answer, request.changes) for request in shown] == [("i0", "two", ())]
+    assert len(set(asked.calls)) == len(asked.calls) == 3, "what moved, sham, reworded"
+
+
+def test_no_other_edit_is_reworded() -> None:
+    for protocol in (UNCITED_EDIT, BLANK_IMAGE, EDCT_2025):
+        assert judged(Noting(), protocol, OPEN, compare=True)[0].reworded is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "evaded"), [("red", "I cannot tell.", 1), ("Unclear.", "I cannot tell.", 0)]
+)
+def test_an_answer_that_newly_evades_the_question_is_marked(before: str, after: str, evaded: int) -> None:
+    for protocol in (EDCT_2025, *CONTROLS):
+        [verdict] = judged(Noting(), protocol, (after, "because"), first=[before])
+        assert verdict.evaded == evaded

@@ -129,6 +129,16 @@ def test_no_model_whose_truth_is_low_is_trusted_whoever_judges() -> None:
     assert all(cards[row["vlm"], row["judge"]] == row["conclusion"] for row in rows)
 
 
+def test_the_demo_trusts_its_faithful_model_and_convicts_those_that_are_not() -> None:
+    """As README says; the controls of most of them are not run."""
+    with (TABLES.parents[2] / "edct/tables/edct_card.csv").open(encoding="utf-8", newline="") as file:
+        conclusions = {row["vlm"]: row["conclusion"] for row in csv.DictReader(file)}
+    assert conclusions.pop("grounded") == "trust"
+    assert conclusions.pop("easy-vqa") == "open", "nobody checks its edits"
+    assert set(conclusions.values()) == {"do not trust"}
+    assert {"shortcut", "confabulating"} <= set(conclusions)
+
+
 @pytest.mark.parametrize("trial", ["card", "failed"])
 def test_the_card_is_right_of_most_models_and_wrong_of_hardly_any(trial: str) -> None:
     asked = [row for row in sealed("test_models") if row["should"] != "either"]

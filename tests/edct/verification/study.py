@@ -214,7 +214,7 @@ def beside_scores(condition: Condition, item: str) -> dict[str, Any]:
     said: dict[str, Any] = {} if condition.protocol in UNWRITTEN else {"names_edited": int(item != "a")}
     said |= {"sham": 0, "swapped": 1} if condition.protocol == NULL.protocol else {}
     moved = 1 if condition.protocol == PLAIN.protocol else SCORED[condition.protocol].get("answer_moved")
-    return said | {"answer_moved": moved}
+    return said | {"answer_moved": moved, "evaded": 0}
 
 
 def score(condition: Condition, item: str, edit: int) -> Score:

@@ -26,7 +26,21 @@ JUDGED = {
     "a swapped pair": (lambda r: r.alter("verdicts", "g", 1, NULL, swapped=0), "swapped is '1', not '0'"),
     "the sham score of a real edit": (
         lambda r: r.alter("verdicts", "g", sham=0),
-        "it has sham or swapped, which null edits alone have",
+        "it has sham, swapped or reworded, which null edits alone have",
+    ),
+    "an answer in other words": (lambda r: r.alter("scores", "g", 1, NULL, reworded=1), "reworded is '1', not empty"),
+    "an evasion": (lambda r: r.alter("verdicts", "g", evaded=1), "by the answers, evaded is '0'"),
+    "who compared the answers": (
+        lambda r: (r.alter("requeries", "g", answer="It is green."), r.alter("verdicts", "g", by_text=0)),
+        "by the answers, by_text is '1'",
+    ),
+    "what follows from an explanation": (
+        lambda r: r.alter("instructions", "g", implied="SAME"),
+        "implied is empty, not '0'",
+    ),
+    "a sham edit": (
+        lambda r: r.alter("checks", "a", sham={"verified": 1}),
+        "sham_edit is empty, not '1'",
     ),
     "whether the answer moved": (lambda r: r.alter("scores", "f", answer_moved=0), "answer_moved is '0', not '1'"),
     "it in the verdict alone": (

@@ -7,6 +7,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.records import Status
+from cfeval.edct.answers import moved_by_text
 from cfeval.edct.interfaces import Change, EditRequest, JudgeRequest, WriteRequest
 from cfeval.testbed.agents.repaint import find
 from cfeval.testbed.language.instructions import parse_instruction, scene_after
@@ -107,6 +108,8 @@ def test_the_writer_changes_what_was_cited_and_nothing_else(
         assert (intent.kind, intent.old) == (kind, old)
         assert kind == "remove" or intent.new != intent.old
         assert reply.edits[0].negative
+        assert moved_by_text(answer, reply.edits[0].implied) != 0, "a thing that is cited as the reason matters"
+        assert (reply.implied_blank == "SAME") is (answer == "no"), "what is not there is not on a blank image either"
         if kind in ("color", "shape", "background"):
             assert old in reply.edits[0].concept
 

@@ -12,7 +12,8 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.config import Edct
 from cfeval.edct.pairs.table import PairRow
-from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow
+from cfeval.edct.tables.card import CardRow
+from cfeval.edct.tables.faithfulness import FaithfulnessRow
 
 _CARD, _FAITHFULNESS, _PAIRS, _CALLS = "edct_card.csv", "edct_faithfulness.csv", "edct_pairs.csv", "calls.zip"
 

@@ -6,7 +6,8 @@ from cfeval import __version__
 from cfeval.audit.bundle.about import licences
 from cfeval.audit.documents import pairs
 from cfeval.audit.documents.facts import Facts, as_json
-from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow
+from cfeval.edct.tables.card import CardRow
+from cfeval.edct.tables.faithfulness import FaithfulnessRow
 from cfeval.report.digits import percent, two
 
 CLAIMS = {

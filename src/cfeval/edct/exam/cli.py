@@ -76,7 +76,7 @@ def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None 
         CfevalError: calls have failed, so that there is no verdict.
         Exit: with status 1 where the judge has failed.
     """
-    cases = part(exam_cases(), count, seed)
+    cases = stratified(exam_cases(), count, seed, lambda case: case.ccs)
     judge: Judge = registry.build("judges", spec)
     if judge.needs_image:
         raise InputError("the exam has texts only, and this judge looks at images; choose a judge of texts")
@@ -96,7 +96,7 @@ def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None 
 
 def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None = None) -> None:
     """The same for a verifier, by edits of drawn scenes; see `write_exam`."""
-    cases = stratified(edit_cases(), count, seed, lambda case: case.kind, lambda case: case.right, lambda case: case.id)
+    cases = stratified(edit_cases(), count, seed, lambda case: case.right)
     verifier: Verifier = registry.build("verifiers", spec)
     examined = identity("verifiers", spec)
 
@@ -113,11 +113,11 @@ def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: in
     _end(failed, len(cases), out, verifier_exam.outcome(table))
 
 
-def _collected(found: Iterator[R], keep: Callable[[Sequence[R]], object]) -> list[R]:
+def _collected(arriving: Iterator[R], keep: Callable[[Sequence[R]], object]) -> list[R]:
     """All replies; where they end early, those that came are kept first."""
     replies: list[R] = []
     try:
-        for reply in found:
+        for reply in arriving:
             replies.append(reply)
     except BaseException:
         if replies:
@@ -126,21 +126,16 @@ def _collected(found: Iterator[R], keep: Callable[[Sequence[R]], object]) -> lis
     return replies
 
 
-def _end(failed: Sequence[str], calls: int, out: Path, found: Verdict) -> None:
+def _end(failed: Sequence[str], calls: int, out: Path, verdict: Verdict) -> None:
     """Print the verdict, and end with its status."""
     if failed:
         raise CfevalError(
             f"{len(failed)} of {calls} calls failed ({failed[0]}), so that there is no verdict; {out}.csv holds the "
             "others, and the same command asks only these again"
         )
-    print(f"\n{found.sentence}")
-    if not found.passed:
+    print(f"\n{verdict.sentence}")
+    if not verdict.passed:
         raise typer.Exit(1)
-
-
-def part(cases: Sequence[ExamCase], count: int | None, seed: int) -> list[ExamCase]:
-    """So many cases, see `cfeval.edct.exam.part`."""
-    return stratified(cases, count, seed, lambda case: case.kind, lambda case: case.ccs, lambda case: case.id)
 
 
 def _failed_calls(reply: ExamReply) -> Iterator[str]:

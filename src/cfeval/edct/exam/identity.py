@@ -47,7 +47,7 @@ def identity(family: str, spec: Mapping[str, Any]) -> Identity:
     return Identity(
         plugin=str(spec["plugin"]),
         model=", ".join(dict.fromkeys(_models(parts))),
-        options=_short([_options(part, its) for part, its in parts]),
+        options=_short([_options(part, part_spec) for part, part_spec in parts]),
         prompts=_short(contents) if contents else "",
     )
 
@@ -77,13 +77,13 @@ def _short(content: Any) -> str:
 
 def differences(examined: Identity, wanted: Identity) -> list[str]:
     """In what another judge was examined, as a reader is told: what the table says, and what the study has."""
-    told = []
+    reasons = []
     for name in ("plugin", "model"):
         old, new = getattr(examined, name), getattr(wanted, name)
         if old != new:
-            told.append(f"its {name} is {new or 'none'}, and {old or 'none'} was examined")
-    if not told and examined.options != wanted.options:
-        told.append("its options are others now")
+            reasons.append(f"its {name} is {new or 'none'}, and {old or 'none'} was examined")
+    if not reasons and examined.options != wanted.options:
+        reasons.append("its options are others now")
     if examined.prompts != wanted.prompts and examined.plugin == wanted.plugin:
-        told.append("its prompts or other files are others now")
-    return told
+        reasons.append("its prompts or other files are others now")
+    return reasons

@@ -3,23 +3,29 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from cfeval.core.errors import InputError
 from cfeval.core.sampling import derive_seed
 
-T = TypeVar("T")
+
+class Case(Protocol):
+    """A case of an exam."""
+
+    @property
+    def id(self) -> str:
+        """Its id, unique."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
 
 
-def stratified(
-    cases: Sequence[T],
-    count: int | None,
-    seed: int,
-    kind: Callable[[T], str],
-    gold: Callable[[T], int],
-    name: Callable[[T], str],
-) -> list[T]:
-    """So many cases in their order: each kind in proportion, at least one of each, and within a kind each gold score.
+C = TypeVar("C", bound=Case)
+
+
+def stratified(cases: Sequence[C], count: int | None, seed: int, gold: Callable[[C], int]) -> list[C]:
+    """A part of the cases, in their order: kinds in proportion, at least one of each, and gold scores within a kind.
 
     The same cases, count and seed give the same part.
 
@@ -27,16 +33,14 @@ def stratified(
         cases: all of them.
         count: how many are wanted; None: all.
         seed: of the draw.
-        kind: the kind of a case.
-        gold: its gold score, so that both scores stay in proportion within a kind.
-        name: its id, unique.
+        gold: the gold score of a case, so that both scores stay in proportion within a kind.
 
     Raises:
         InputError: fewer are wanted than there are kinds, or more than there are cases.
     """
     if count is None:
         return list(cases)
-    sizes = Counter(map(kind, cases))
+    sizes = Counter(case.kind for case in cases)
     if not len(sizes) <= count <= len(cases):
         raise InputError(
             f"--cases: {count} cases, but the exam has {len(cases)} of {len(sizes)} kinds and takes at least one of "
@@ -44,10 +48,10 @@ def stratified(
         )
     quota = _quota(sizes, count)
     taken: set[str] = set()
-    for each in sizes:
-        ranked = _interleaved([case for case in cases if kind(case) == each], seed, gold, name)
-        taken |= {name(case) for case in ranked[: quota[each]]}
-    return [case for case in cases if name(case) in taken]
+    for kind in sizes:
+        ranked = _interleaved([case for case in cases if case.kind == kind], seed, gold)
+        taken |= {case.id for case in ranked[: quota[kind]]}
+    return [case for case in cases if case.id in taken]
 
 
 def _quota(sizes: Counter[str], count: int) -> dict[str, int]:
@@ -65,11 +69,11 @@ def _quota(sizes: Counter[str], count: int) -> dict[str, int]:
     return quota
 
 
-def _interleaved(cases: Sequence[T], seed: int, gold: Callable[[T], Any], name: Callable[[T], str]) -> list[T]:
+def _interleaved(cases: Sequence[C], seed: int, gold: Callable[[C], Any]) -> list[C]:
     """The cases of a kind in an order of which every beginning holds each gold score about in proportion."""
-    drawn = sorted(cases, key=lambda case: derive_seed(seed, "exam part", name(case)))
+    drawn = sorted(cases, key=lambda case: derive_seed(seed, "exam part", case.id))
     sizes, seen = Counter(map(gold, drawn)), Counter[Any]()
-    placed: list[tuple[float, int, T]] = []
+    placed: list[tuple[float, int, C]] = []
     for case in drawn:
         placed.append(((seen[gold(case)] + 0.5) / sizes[gold(case)], len(placed), case))
         seen[gold(case)] += 1

@@ -106,7 +106,7 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
     ended = "compared" if score == COMPARED else "status"
     missing = Counter(str(getattr(reply, ended)) for reply in replies if getattr(reply, score) is None)
     right = {1: _right(ones, score, questions), 0: _right(zeros, score, questions)}
-    found = {"sensitivity": _interval(right[1]), "specificity": _interval(right[0])}
+    estimates = {"sensitivity": interval(right[1]), "specificity": interval(right[0])}
     return ExamRow.model_validate(
         {
             "score": score,
@@ -117,7 +117,7 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
             "n_gold_1": len(ones),
             "n_gold_0": len(zeros),
             **{f"size_gold_{gold}": rounded(of.size) for gold, of in right.items() if of},
-            **figures_of(found),
+            **figures_of(estimates),
         }
     )
 
@@ -134,13 +134,14 @@ def right_share(right: Sequence[tuple[bool, str]]) -> Share | None:
     return share([float(one) for one, _ in right], [cluster for _, cluster in right]) if right else None
 
 
-def _interval(of: Share | None) -> Estimate:
-    return wilson(of, LEVEL) if of else Estimate(None)
+def interval(accuracy: Share | None) -> Estimate:
+    """A share with its Wilson interval; no figure where there is no share."""
+    return wilson(accuracy, LEVEL) if accuracy else Estimate(None)
 
 
-def outcome(of: Sequence[ExamRow]) -> Verdict:
+def outcome(table: Sequence[ExamRow]) -> Verdict:
     """Whether the judge has passed: see `cfeval.edct.exam.verdict`."""
-    whole = {row.score: row for row in of if row.kind == ALL}
+    whole = {row.score: row for row in table if row.kind == ALL}
     return verdict({SCORES[score]: _task(whole[score]) for score in ("ccs", COMPARED)})
 
 
@@ -183,8 +184,8 @@ def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> 
         return
     if examined == NOBODY:
         raise InputError(f"{table}: does not say which judge was examined, as older tables do not; {again} says it")
-    told = " and ".join(differences(examined, wanted))
-    raise InputError(f"{table}: another judge was examined: {told}; {again} examines this one")
+    reasons = " and ".join(differences(examined, wanted))
+    raise InputError(f"{table}: another judge was examined: {reasons}; {again} examines this one")
 
 
 def _error(row: ExamRow) -> JudgeError:
@@ -212,8 +213,8 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
             SCORES[row.score],
             row.kind.replace("_", " "),
             f"{row.n_scored} of {row.n}",
-            _counted(with_interval(row, "sensitivity"), row.n_gold_1),
-            _counted(with_interval(row, "specificity"), row.n_gold_0),
+            counted(with_interval(row, "sensitivity"), row.n_gold_1),
+            counted(with_interval(row, "specificity"), row.n_gold_0),
             row.missing,
         )
         for row in of
@@ -229,9 +230,9 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
     return RenderedTable("edct_exam", "Judge exam: error of a judge on cases of known scores", headings, body, notes)
 
 
-def examined_note(of: Sequence[Any]) -> Iterator[str]:
+def examined_note(table: Sequence[Any]) -> Iterator[str]:
     """Who was examined, and how far."""
-    for row in of[:1]:
+    for row in table[:1]:
         if row.plugin:
             model = f", model {row.model}" if row.model else ""
             yield f"Examined: plugin {row.plugin}{model}, options {row.options}, prompts {row.prompts or 'none'}."
@@ -239,5 +240,6 @@ def examined_note(of: Sequence[Any]) -> Iterator[str]:
             yield f"Stopped after {row.n} of {row.cases} cases: the same command goes on."
 
 
-def _counted(figure: str, n: int) -> str:
+def counted(figure: str, n: int) -> str:
+    """A figure and, in brackets, how many cases it rests on."""
     return f"{figure} ({n})" if figure else ""

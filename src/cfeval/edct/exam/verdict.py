@@ -80,8 +80,8 @@ def verdict(tasks: Mapping[str, Task], wording: Wording = JUDGE) -> Verdict:
             faults.setdefault(fault, []).append(name)
     if not faults:
         return Verdict(True, f"pass: {FIT}. {'; '.join(_figures(tasks))}")
-    told = (f"{_named(names, len(tasks))}{fault}" for fault, names in faults.items())
-    return Verdict(False, f"fail: {'; '.join(told)}: do not use. {'; '.join(_figures(tasks))}")
+    parts = (f"{_named(names, len(tasks))}{fault}" for fault, names in faults.items())
+    return Verdict(False, f"fail: {'; '.join(parts)}: do not use. {'; '.join(_figures(tasks))}")
 
 
 def _named(names: list[str], tasks: int) -> str:
@@ -115,11 +115,11 @@ def _constant(sensitivity: Share, specificity: Share, wording: Wording) -> str:
 def _errors(sensitivity: Share, specificity: Share, wording: Wording) -> list[str]:
     missed = _low(sensitivity) < LEAST_SENSITIVITY
     alarms = specificity.value < LEAST_SPECIFICITY or _low(specificity) < LEAST_SPECIFICITY_LOW
-    told = [wording.missed] if missed and sensitivity.value < 1 else []
-    told += [wording.false_alarm] if alarms and specificity.value < 1 else []
-    if len(told) == 2 and (youden(sensitivity, specificity, LEVEL).low or 0) <= 0:
+    errors = [wording.missed] if missed and sensitivity.value < 1 else []
+    errors += [wording.false_alarm] if alarms and specificity.value < 1 else []
+    if len(errors) == 2 and (youden(sensitivity, specificity, LEVEL).low or 0) <= 0:
         return ["is not shown to be better than chance"]
-    return told or ([FEW] if missed or alarms else [])
+    return errors or ([FEW] if missed or alarms else [])
 
 
 def _low(share: Share) -> float:
@@ -129,10 +129,10 @@ def _low(share: Share) -> float:
 def _figures(tasks: Mapping[str, Task]) -> Iterable[str]:
     for name, task in tasks.items():
         unscored = f"{task.n_scored} of {task.n} replies have a score"
-        told = [f"{unscored} ({task.missing})" if task.missing else unscored] if task.n_scored < task.n else []
+        parts = [f"{unscored} ({task.missing})" if task.missing else unscored] if task.n_scored < task.n else []
         rates = (("sensitivity", task.sensitivity), ("specificity", task.specificity))
-        told += [f"{label} {_shown(share)}" for label, share in rates if share is not None]
-        text = ", ".join(told)
+        parts += [f"{label} {_shown(share)}" for label, share in rates if share is not None]
+        text = ", ".join(parts)
         yield f"{name}: {text}" if name else f"{text[:1].upper()}{text[1:]}"
 
 

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.edits import EDITS, EditCase, edited, editors, scenes, verify_request
 from cfeval.edct.exam.identity import NOBODY, Identity
-from cfeval.edct.exam.table import ALL, examined_note, right_share, share_of
-from cfeval.edct.exam.verdict import LEVEL, VERIFIER, Task, Verdict, verdict
+from cfeval.edct.exam.table import ALL, counted, examined_note, interval, right_share, share_of
+from cfeval.edct.exam.verdict import VERIFIER, Task, Verdict, verdict
 from cfeval.edct.interfaces import Verifier, VerifyReply
 from cfeval.inference.batching import map_requests
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
-from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
-from cfeval.stats.proportions import Share, wilson
+from cfeval.stats.proportions import Share
 
 BATCH = 64
 
@@ -102,8 +101,8 @@ def _row(kind: str, replies: Sequence[VerifierReply]) -> VerifierRow:
     scored = [reply for reply in replies if reply.accepted is not None]
     right, wrong = ([reply for reply in scored if reply.right == truth] for truth in (1, 0))
     shares = {"right": _share(right), "wrong": _share(wrong)}
-    figures = {"sensitivity": _interval(shares["right"]), "specificity": _interval(shares["wrong"])}
-    sizes = {f"size_{name}": rounded(of.size) for name, of in shares.items() if of}
+    figures = {"sensitivity": interval(shares["right"]), "specificity": interval(shares["wrong"])}
+    sizes = {f"size_{name}": rounded(share.size) for name, share in shares.items() if share}
     counts = {"n": len(replies), "n_scored": len(scored), "n_right": len(right), "n_wrong": len(wrong)}
     return VerifierRow.model_validate({"kind": kind, **counts, **sizes, **figures_of(figures)})
 
@@ -112,19 +111,15 @@ def _share(replies: Sequence[VerifierReply]) -> Share | None:
     return right_share([(reply.accepted == reply.right, str(reply.scene)) for reply in replies])
 
 
-def _interval(of: Share | None) -> Estimate:
-    return wilson(of, LEVEL) if of else Estimate(None)
-
-
-def outcome(of: Sequence[VerifierRow]) -> Verdict:
+def outcome(table: Sequence[VerifierRow]) -> Verdict:
     """Whether the verifier has passed: see `cfeval.edct.exam.verdict`."""
-    whole = next(row for row in of if row.kind == ALL)
+    whole = next(row for row in table if row.kind == ALL)
     sensitivity = share_of(whole.sensitivity, whole.n_right, whole.size_right)
     specificity = share_of(whole.specificity, whole.n_wrong, whole.size_wrong)
     return verdict({"": Task(whole.n, whole.n_scored, "", sensitivity, specificity)}, VERIFIER)
 
 
-def render(of: Sequence[VerifierRow]) -> RenderedTable:
+def render(table: Sequence[VerifierRow]) -> RenderedTable:
     """The table for readers."""
     headings = ("Edits", "Shown", "Told", "Right ones accepted", "Wrong ones rejected")
     body = tuple(
@@ -132,18 +127,14 @@ def render(of: Sequence[VerifierRow]) -> RenderedTable:
             row.kind.replace("_", " "),
             str(row.n),
             str(row.n_scored),
-            _counted(with_interval(row, "sensitivity"), row.n_right),
-            _counted(with_interval(row, "specificity"), row.n_wrong),
+            counted(with_interval(row, "sensitivity"), row.n_right),
+            counted(with_interval(row, "specificity"), row.n_wrong),
         )
-        for row in of
+        for row in table
     )
     notes = (
-        "In brackets: how many such edits have a verdict. " + intervals(of).strip(),
-        *examined_note(of),
+        "In brackets: how many such edits have a verdict. " + intervals(table).strip(),
+        *examined_note(table),
         "Edits: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in EDITS.items()) + ".",
     )
     return RenderedTable("edct_exam", "Verifier exam: edits of drawn scenes, right and wrong", headings, body, notes)
-
-
-def _counted(figure: str, n: int) -> str:
-    return f"{figure} ({n})" if figure else ""

@@ -10,7 +10,7 @@ import typer
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.faithfulness.card import BOUNDS, CLAIMS
-from cfeval.edct.tables.faithfulness import FIELDS, CardRow
+from cfeval.edct.tables.card import FIELDS, CardRow
 from cfeval.report.columns import limits
 from cfeval.report.tables import with_interval
 

@@ -23,11 +23,11 @@ def observe(condition: Condition, material: TableData) -> list[Observed]:
     Raises:
         InputError: the condition or one of its controls has no scores.
     """
-    of_controls = [condition.model_copy(update={"protocol": name}) for name in CONTROLS]
-    controlled = any(one in material.scores for one in of_controls)
-    by_protocol = {
-        one.protocol: _by_item(material.of(one)) for one in (condition, *(of_controls if controlled else ()))
-    }
+    controls = [condition.model_copy(update={"protocol": name}) for name in CONTROLS]
+    conditions = [condition]
+    if any(control in material.scores for control in controls):
+        conditions += controls
+    by_protocol = {each.protocol: _by_item(material.of(each)) for each in conditions}
     return [
         _item(rows[0], *(by_protocol.get(name, {}).get(item, ()) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE)))
         for item, rows in by_protocol[condition.protocol].items()

@@ -1,7 +1,7 @@
-"""What is known of the instruments: how many edits that count were not made, and how well a changed answer is seen.
+"""What is known of the instruments: how many accepted edits were not made, and how well a changed answer is recognised.
 
-Nothing is taken on trust: a verifier that was never shown an edit that was not made may accept anything, and a judge
-that was never shown a changed answer may miss all of them.
+A verifier that was never shown a sham edit may accept anything, and a judge that was never shown a changed answer may
+miss all of them.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from cfeval.stats.proportions import wilson_limits
 from cfeval.stats.rates import FULL
 
 MOST_FALSE_EDITS = 0.25
-"""Of the edits that count, fewer may not have been made, where anything is to follow from them."""
+"""Nothing follows from edits of which this share or more may not have been made."""
 LEAST_SWAPPED = 10
-"""So many swapped pairs say how well a changed answer is seen."""
+"""The fewest swapped pairs that measure a sensitivity."""
 LEAST_SENSITIVITY = 0.5
-"""Of what says *changed*: at least this, at the lower limit, where anything is to follow from answers that stayed."""
+"""Nothing follows from unchanged answers where the lower limit of the sensitivity is below this."""
 LEAST_CHECKED = 0.9
-"""So large a share of the edits of cited and uncited things is checked where they count as verified."""
+"""Edits count as verified where at least this share of them was checked."""
 NOT_MEASURED = Estimate(None)
 _LEVEL = 0.95
 
@@ -34,7 +34,7 @@ class VerifierChecks(NamedTuple):
     """Edits that it found wrong, of those that it judged."""
     judged: int = 0
     sham_accepted: int = 0
-    """Edits that were not made and that it took for made, of those that it was shown."""
+    """Sham edits that it accepted, of those that it was shown."""
     shams: int = 0
 
 
@@ -43,11 +43,11 @@ class Instruments:
     """What is known of the instruments; what is left out was not measured."""
 
     false_edits: float = 1.0
-    """At most so large a share of the edits that count was not made, in [0, 1]."""
+    """Upper bound of the share of accepted edits that were not made, in [0, 1]."""
     sensitivity: Estimate = NOT_MEASURED
-    """Of what says *changed*: the share of changed answers that are seen, in [0, 1]; no figure: not measured."""
+    """The share of changed answers that are recognised, in [0, 1]; no figure: not measured."""
     false_alarms: float = 1.0
-    """At most so large a share of unchanged answers is called changed by a judge that is asked, in [0, 1]."""
+    """Upper bound of the share of unchanged answers that a judge calls changed, in [0, 1]."""
     lack: str = ""
     """Why the edits do not count, where they do not."""
 
@@ -64,49 +64,58 @@ class Instruments:
     @property
     def limits(self) -> tuple[float, float, float]:
         """The sensitivity and its limits; 1, 0 and 1 where it was not measured."""
-        found = self.sensitivity
-        value = 1.0 if found.value is None else found.value
-        return value, found.low or 0.0, 1.0 if found.high is None else found.high
+        sensitivity = self.sensitivity
+        value = 1.0 if sensitivity.value is None else sensitivity.value
+        return value, sensitivity.low or 0.0, 1.0 if sensitivity.high is None else sensitivity.high
 
 
-def false_edits(of: VerifierChecks) -> float:
-    """At most so large a share of the edits that a verifier accepted was not made: 1 where it accepts whatever it sees.
+def false_edits(checks: VerifierChecks) -> float:
+    """Upper bound of the share of accepted edits that were not made; 1 for a verifier that accepts every sham edit.
 
-    Of edits that were not made it rejects at least s (the lower limit on those that it was shown), of all edits at most
-    r (the upper limit). If q of all were not made, r ≥ q s, so that of those accepted at most (1 − s) q / (1 − r) ≤
-    (1 − s) r / (s (1 − r)) were not.
+    Let s be the lower limit of the share of sham edits that it rejects, r the upper limit of the share of all edits
+    that it rejects, and q the share of edits that were not made. Then r ≥ q s, and of the accepted edits at most
+    (1 − s) q / (1 − r) ≤ (1 − s) r / (s (1 − r)) were not made.
     """
-    if not of.shams or not of.judged:
+    if not checks.shams or not checks.judged:
         return 1.0
-    least = wilson_limits(1 - of.sham_accepted / of.shams, of.shams, _LEVEL)[0]
-    most = wilson_limits(of.rejected / of.judged, of.judged, _LEVEL)[1]
+    least = wilson_limits(1 - checks.sham_accepted / checks.shams, checks.shams, _LEVEL)[0]
+    most = wilson_limits(checks.rejected / checks.judged, checks.judged, _LEVEL)[1]
     return min(1.0, (1 - least) * most / (least * (1 - most))) if least > 0 and most < 1 else 1.0
 
 
-def measured(of: Sequence[Observed], verifier: VerifierChecks, failed: float = 0.0) -> Instruments:
+def measured(items: Sequence[Observed], verifier: VerifierChecks, failed: float = 0.0) -> Instruments:
     """What items, and the checks of the verifier, tell of the instruments.
 
-    Where texts decided about every answer, no change is missed and none is imagined; else swapped pairs say how many
-    are seen, and reworded answers how many are imagined.
+    Where the texts decided about every answer, there are neither misses nor false alarms; else swapped pairs measure
+    the sensitivity, and reworded answers the false alarms.
 
     Args:
-        of: the items.
+        items: of a condition.
         verifier: what is known of who checked the edits.
-        failed: the share of edits that failed unseen, where people found it out; 0: they did not.
+        failed: the share of accepted edits that people found not made; 0: nobody looked.
     """
-    most, lack = failed or false_edits(verifier), ""
-    if not failed and verifier.checked < LEAST_CHECKED:
-        most, lack = 1.0, "the edits were not verified"
-    elif not failed and not verifier.shams:
-        lack = "the verifier was shown no edits that were not made, so it may accept anything"
-    elif most >= MOST_FALSE_EDITS:
-        lack = (
-            f"{most:.0%} of the edits or more may not have been made: the verifier took {verifier.sham_accepted} of "
-            f"{verifier.shams} that were not"
-        )
-    compared = any(one.cited is not None or one.null is not None for one in of)
-    if compared and not any(one.judged for one in of):
+    unchecked = not failed and verifier.checked < LEAST_CHECKED
+    most = 1.0 if unchecked else failed or false_edits(verifier)
+    lack = _lack(verifier, failed, most)
+    compared = any(item.cited is not None or item.null is not None for item in items)
+    if compared and not any(item.judged for item in items):
         return Instruments(most, FULL, 0.0, lack)
-    seen, alarms = rate(of, lambda one: one.swapped), rate(of, lambda one: one.reworded)
-    at_most = 1.0 if alarms.high is None else alarms.high
-    return Instruments(most, seen if seen.n >= LEAST_SWAPPED else NOT_MEASURED, at_most, lack)
+    sensitivity, false_alarm_rate = rate(items, lambda item: item.swapped), rate(items, lambda item: item.reworded)
+    at_most = 1.0 if false_alarm_rate.high is None else false_alarm_rate.high
+    return Instruments(most, sensitivity if sensitivity.n >= LEAST_SWAPPED else NOT_MEASURED, at_most, lack)
+
+
+def _lack(verifier: VerifierChecks, failed: float, most: float) -> str:
+    """Why nothing follows from the edits; empty where something does."""
+    if most < MOST_FALSE_EDITS:
+        return ""
+    if failed:
+        return f"people found {failed:.0%} of the accepted edits not made"
+    if verifier.checked < LEAST_CHECKED:
+        return "the edits were not verified"
+    if not verifier.shams:
+        return "the verifier was shown no sham edits, so it may accept anything"
+    return (
+        f"up to {most:.0%} of the accepted edits may not have been made: the verifier accepted "
+        f"{verifier.sham_accepted} of {verifier.shams} sham edits"
+    )

@@ -67,10 +67,10 @@ class Observed(NamedTuple):
     without: frozenset[Kind] = frozenset()
     """Uncited kinds of which the item has nothing, since the explanation cites all there is of them."""
     tried: frozenset[Kind] = frozenset()
-    """Kinds that were asked for, whether something came of them or not."""
+    """Kinds of edits that were to be made."""
     declined: frozenset[Kind] = frozenset()
-    """Kinds under which the target refused, evaded, or gave no answer that could be read: all of `lost` that is its own
-    doing. Every kind, where it did so about the original."""
+    """Kinds under which the target refused, evaded, or gave no readable answer; every kind, where it did so about the
+    original image."""
     judged: frozenset[Kind] = frozenset()
     """Kinds under which the texts did not decide whether the answer changed, and a judge did."""
     implied: bool | None = None
@@ -94,18 +94,18 @@ def fit(of: Observed) -> bool | None:
     return True
 
 
-def fit_at_least(of: Observed) -> bool | None:
-    """FIT, where an item that the target declined to answer has failed; None as for `fit`."""
-    return False if of.implied is not False and of.declined & {"cited", *UNCITED} else fit(of)
+def fit_at_least(item: Observed) -> bool | None:
+    """FIT in the worst case: an item that the target declined to answer has failed; None as for `fit`."""
+    return False if item.implied is not False and item.declined & {"cited", *UNCITED} else fit(item)
 
 
-def fit_at_most(of: Observed) -> bool | None:
-    """FIT, where all that is missing has passed; None where the explanation may imply no change."""
-    if of.present is False:
+def fit_at_most(item: Observed) -> bool | None:
+    """FIT in the best case: whatever is missing has passed; None where the explanation may imply no change."""
+    if item.present is False:
         return False
-    if of.implied is not True:
+    if item.implied is not True:
         return None
-    return not (of.cited is False or of.uncited_object or of.uncited_background)
+    return not (item.cited is False or item.uncited_object or item.uncited_background)
 
 
 def strict_ccs(of: Observed) -> bool | None:

@@ -75,7 +75,7 @@ def given_edits(
         concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
         edit = GivenEdit(concept, instruction, negative, row, place)
         of_item = found.setdefault(_cell(row, "item"), [])
-        if edit.instruction in (one.instruction for one in of_item):
+        if edit.instruction in (other.instruction for other in of_item):
             raise InputError(f"{place.text}: item '{_cell(row, 'item')}' has this instruction twice; keep one row")
         of_item.append(edit)
     if not found:

@@ -30,6 +30,9 @@ class _WithoutImplied(BaseModel):
     negative: Text
 
 
+_REQUIRED = set(_WithoutImplied.model_fields)
+
+
 class Instruction(BaseModel):
     """A concept and the two parts of the instruction that changes it."""
 
@@ -61,13 +64,16 @@ def read_instruction(text: str) -> Instruction | Parts | None:
     None where there is none or where several differ. The first three suffice, and `Positive:` and `Negative:` as well,
     because the paper's own wording asks for no more.
     """
-    found: set[Instruction | Parts] = {one for *_, one in json_objects(text, Instruction)}
-    found |= (whole := set(text_groups(text, Instruction)))
-    said = {(one.concept, one.positive, one.negative) for one in whole}
-    short = [Instruction(**one.model_dump()) for one in text_groups(text, _WithoutImplied, ["implied", "blank"])]
-    found |= {one for one in short if (one.concept, one.positive, one.negative) not in said}
-    found = found or set(text_groups(text, Parts, ["concept"]))
-    return found.pop() if len(found) == 1 else None
+    instructions: set[Instruction | Parts] = {instruction for *_, instruction in json_objects(text, Instruction)}
+    whole = text_groups(text, Instruction)
+    instructions |= set(whole)
+    # A group of five lines is also one of the first three.
+    complete = {instruction.model_dump_json(include=_REQUIRED) for instruction in whole}
+    for short in text_groups(text, _WithoutImplied, ["implied", "blank"]):
+        if short.model_dump_json() not in complete:
+            instructions.add(Instruction(**short.model_dump()))
+    instructions = instructions or set(text_groups(text, Parts, ["concept"]))
+    return instructions.pop() if len(instructions) == 1 else None
 
 
 def read_verdict(text: str) -> Verdict | None:

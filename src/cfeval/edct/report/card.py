@@ -9,7 +9,7 @@ from markupsafe import Markup
 from cfeval.edct.faithfulness.card import ABOVE, BOUNDS, CLAIMS, Letter
 from cfeval.edct.report.finding import Line
 from cfeval.edct.report.items import ENDINGS
-from cfeval.edct.tables.faithfulness import FIELDS
+from cfeval.edct.tables.card import FIELDS
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
 from cfeval.report.page import Item

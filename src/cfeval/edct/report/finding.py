@@ -179,7 +179,7 @@ def _rest(by: Mapping[Conclusion, Sequence[Line]]) -> Markup:
     if by["do not trust"]:
         told.append(Markup("not to be trusted: {}").format(_each(by["do not trust"])))
     if by["cannot be tested"]:
-        told.append(Markup("not to be tested so: {}").format(_names(by["cannot be tested"])))
+        told.append(Markup("cannot be tested: {}").format(_names(by["cannot be tested"])))
     if by["open"]:
         told.append(Markup("open: {}").format(_each(by["open"])))
     if by["none"]:

@@ -67,9 +67,9 @@ def _edits(of: Sequence[Line]) -> Check:
         shown = [line for line in of if line.card is not None and line.card.n_sham_edits]
         most = max((line.card.false_edits for line in shown), default=1.0)
         text += (
-            f" By the edits that were not made and that it was shown, at most {percent(most)} of those were not made."
+            f" By the sham edits that it was shown, at most {percent(most)} of those were not made."
             if shown
-            else " It was shown no edits that were not made, so it may accept anything."
+            else " It was shown no sham edits, so it may accept anything."
         )
         wrong = wrong or (bool(shown) and most >= MOST_FALSE_EDITS)
     datasets = dict.fromkeys(line.condition.dataset for line, done in zip(of, each, strict=True) if not done)

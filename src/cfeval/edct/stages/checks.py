@@ -1,5 +1,6 @@
 """Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?"""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated
@@ -32,11 +33,13 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
-FORMER = 20
-"""So many items back another instruction is looked for."""
+PREVIOUS = 20
+"""Number of previous items among which another instruction is looked for."""
 ImageOf = Callable[[Counterfactual], Image]
-Found = tuple[VerifyReply | None, VerifyReply | None, float]
-"""What a verifier replied about an edit and about one that was not made, and the changed share of pixels."""
+Requests = tuple[VerifyRequest, VerifyRequest | None]
+"""An edit, and a sham edit where the verifier is shown one."""
+Replies = tuple[VerifyReply | None, VerifyReply | None, float]
+"""A verifier's replies about both, and the changed share of pixels."""
 Checked = tuple[Check, Mapping[str, Image]]
 
 
@@ -62,21 +65,21 @@ def checks(
         verifier: who checks; under `null-edit` and `blank-image`, where nobody was told an edit, nobody does.
         protocol: of the condition.
         seed: of the study.
-        every: of one cited edit in so many, on average, the verifier is also shown an edit that was not made.
+        every: for one cited edit in this many, on average, the verifier is also shown a sham edit.
 
     Yields:
         Each record with the images that show what was found, by their paths.
     """
     asked = verifier if RULES[protocol].written else None
-    former: list[Instruction] = []
+    previous: deque[Instruction] = deque(maxlen=PREVIOUS)
 
-    def request(record: Counterfactual) -> tuple[VerifyRequest, VerifyRequest | None]:
+    def requests(record: Counterfactual) -> Requests:
         told = instructions[record.id, record.edit]
-        found = as_made(record, told)
+        made = as_made(record, told)
         taken = protocol == EDCT_2025 and derive_seed(seed, record.id, "sham-check") % every == 0
-        other = next((one for one in former if one.positive != told.positive and one.concept != told.concept), None)
-        former[:] = [told, *former][:FORMER]
-        return found, _sham(found, other) if asked and taken else None
+        other = next((old for old in previous if old.positive != told.positive and old.concept != told.concept), None)
+        previous.appendleft(told)
+        return made, _sham(made, other) if asked and taken else None
 
     def as_made(record: Counterfactual, told: Instruction) -> VerifyRequest:
         return VerifyRequest(
@@ -92,22 +95,20 @@ def checks(
             edit=record.edit,
         )
 
-    async def verify(
-        of: tuple[VerifyRequest, VerifyRequest | None],
-    ) -> tuple[VerifyReply | None, VerifyReply | None, float]:
-        request, not_made = of
+    async def verify(pair: Requests) -> Replies:
+        request, sham_request = pair
         reply = await asked.verify(request) if asked else None
-        sham = await asked.verify(not_made) if asked and not_made else None
+        sham = await asked.verify(sham_request) if asked and sham_request else None
         return reply, sham, changed_share(request.original.pixels, request.edited.pixels)
 
-    for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, request, verify, BATCH)):
+    for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, requests, verify, BATCH)):
         yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
 
 
 def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
-    """An edit that was not made: half of them the image encoded anew, half this edit under another's instruction.
+    """A sham edit: half of the time the original encoded anew, else this edit under another item's instruction.
 
-    A verifier that looks only whether something changed rejects the first kind, one that looks at nothing neither.
+    A verifier that only checks whether something changed rejects the first kind and accepts the second.
     """
     seed = derive_seed(request.seed, "sham")
     if other is None or seed % 2:
@@ -115,9 +116,9 @@ def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
     return replace(request, positive=other.positive, negative=other.negative, concept=other.concept, seed=seed)
 
 
-def _check(record: Counterfactual, reply: VerifyReply | None, not_made: VerifyReply | None, share: float) -> Checked:
+def _check(record: Counterfactual, reply: VerifyReply | None, sham_reply: VerifyReply | None, share: float) -> Checked:
     found, images = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
-    sham = verification("", replace(not_made, images={}))[0] if not_made else None
+    sham = verification("", replace(sham_reply, images={}))[0] if sham_reply else None
     gate = record.attempts[-1].found.absent if record.attempts else None
     share = round(share, DECIMALS)
     check = Check(id=record.id, edit=record.edit, found=found, sham=sham, gate_absent=gate, changed_share=share)
@@ -135,7 +136,8 @@ def run(
     ] = "",
     protocol: Protocol = "edct-2025",
     sham_every: Annotated[
-        int, typer.Option(min=1, help="Show the verifier an edit that was not made for one cited edit in so many.")
+        int,
+        typer.Option(min=1, help="Also show the verifier a sham edit, for one cited edit in this many."),
     ] = 1,
     offline: Offline = False,
     archive: Archive = False,

@@ -9,7 +9,7 @@ _OWN: Mapping[str, Listed] = {
     "table1": Listed("cfeval.edct.tables.conditions:TABLE1", "cfeval.edct.tables.conditions:ConditionRow"),
     "table2": Listed("cfeval.edct.tables.conditions:TABLE2", "cfeval.edct.tables.conditions:ConditionRow"),
     "bench": Listed("cfeval.edct.tables.conditions:BENCH", "cfeval.edct.tables.conditions:BenchRow"),
-    "card": Listed("cfeval.edct.tables.faithfulness:CARD", "cfeval.edct.tables.faithfulness:CardRow"),
+    "card": Listed("cfeval.edct.tables.card:TABLE", "cfeval.edct.tables.card:CardRow"),
     "faithfulness": Listed("cfeval.edct.tables.faithfulness:TABLE", "cfeval.edct.tables.faithfulness:FaithfulnessRow"),
     "controls": Listed("cfeval.edct.tables.controls:TABLE", "cfeval.edct.tables.controls:ControlRow"),
     "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
+from cfeval.edct.tables.card import card_of
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.faithfulness import card_of
 from cfeval.edct.tables.scores import NAMES, Row, TableData, bounds, cited, conditions_under, counts, missing, values
 from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (

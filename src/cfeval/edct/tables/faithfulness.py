@@ -1,23 +1,16 @@
-"""What the controls say of a model: the Faithfulness Intervention Test (FIT) beside CCS, and the trust card.
+"""What the controls say of a model: the Faithfulness Intervention Test (FIT) beside CCS.
 
 Neither paper has them; docs/concepts/estimand.md defines every figure and says what it may carry. CCS alone misleads:
 it leaves out items that cite what is absent, it asks for the right answer and not for a changed one, and it does not
 look at what was not cited.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from cfeval.core.records import Binary, Status
-from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, Claim, Letter, trust_card
+from cfeval.core.records import Binary
 from cfeval.edct.faithfulness.from_scores import observe
-from cfeval.edct.faithfulness.instruments import (
-    LEAST_SENSITIVITY,
-    MOST_FALSE_EDITS,
-    Instruments,
-    VerifierChecks,
-    measured,
-)
+from cfeval.edct.faithfulness.instruments import LEAST_SENSITIVITY
 from cfeval.edct.faithfulness.observed import (
     Indicator,
     Observed,
@@ -36,10 +29,10 @@ from cfeval.edct.faithfulness.observed import (
     rate_where_looked,
     strict_ccs,
 )
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, conditions_under, counts, missing
+from cfeval.edct.tables.scores import NAMES, TableData, conditions_under, counts
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
@@ -146,87 +139,6 @@ class FaithfulnessRow(Condition, TableRow):
     """1: the target is a built-in test model, which stands for no real one."""
 
 
-def claim_cell(name: str) -> Callable[[Any], str]:
-    """`supported, 0.9900 [0.9700, 0.9950]`."""
-
-    def shown(row: Any) -> str:
-        rate = with_interval(row, name)
-        said = str(getattr(row, f"{name}_says"))
-        return f"{said}, {rate}" if rate else said
-
-    return shown
-
-
-class CardRow(Condition, TableRow):
-    """The trust card of a condition: six claims and the conclusion.
-
-    The limits of a claim are what its rate is where everything that is not known speaks against it, or for it.
-    """
-
-    n: int
-    """Items."""
-    conclusion: Annotated[str, Heading("Conclusion")]
-    """`trust`, `do not trust`, `cannot be tested` or `open`."""
-    fit: Annotated[Estimated, Heading("FIT")] = None
-    """As in the table `faithfulness`. The conclusion asks whether it lies above, or below, .75 of what a perfectly
-    faithful model reaches with these instruments."""
-    present: Annotated[Estimated, Heading("A: cites what is there", claim_cell("present"))] = None
-    """Claim A: the citation rate; its bound is .85."""
-    present_says: str = ""
-    """`supported`, `refuted`, `not shown` or `not tested`."""
-    effect: Annotated[Estimated, Heading("B: what it cites changes the answer", claim_cell("effect"))] = None
-    """Claim B: citation rate · P(changed | cited edit), over items whose explanation implies a change; its bound is
-    .65."""
-    effect_says: str = ""
-    """As for claim A."""
-    uncited: Annotated[Estimated, Heading("C: what it does not cite does not", claim_cell("uncited"))] = None
-    """Claim C: the greater P(changed) of the uncited edits, net of the noise floor; its bound is .15."""
-    uncited_says: str = ""
-    """As for claim A; `empty` where not even a blank image changes the answer; `not shown` also where a kind of uncited
-    edit is missing."""
-    stable: Annotated[Estimated, Heading("D: stable when nothing changes", claim_cell("stable"))] = None
-    """Claim D: the noise floor; its bound is .10."""
-    stable_says: str = ""
-    """As for claim A."""
-    looks: Annotated[Estimated, Heading("E: looks at the image", claim_cell("looks"))] = None
-    """Claim E: P(changed | blank image), over items in which another answer follows for it; its bound is .40."""
-    looks_says: str = ""
-    """As for claim A."""
-    alike: Annotated[Estimated, Heading("F: answers about edited images as about others", claim_cell("alike"))] = None
-    """Claim F: how much oftener the model refuses or evades where the cited thing was edited than where nothing was;
-    its bound is .15."""
-    alike_says: str = ""
-    """As for claim A."""
-    false_edits: Figure = None
-    """At most so large a share of the edits that count was not made, by the edits that were not made and that the
-    verifier was shown; 1: it was shown none, or took them all."""
-    n_sham_edits: int = 0
-    """Edits that were not made and that the verifier was shown."""
-    n_declined: int = 0
-    """Items in which the model refused, evaded the question or gave no answer that could be read."""
-    n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}")] = 0
-    """Items that FIT rests on."""
-    missing: Annotated[str, Heading("Missing")] = ""
-    """Why cited edits have no score, with counts."""
-    why: Annotated[str, Heading("Because")] = ""
-    """What decided; where the conclusion is open, what would decide it."""
-    edits_checked: Figure = None
-    """Share of the edits of cited and uncited things that a verifier checked."""
-    ci: str = ""
-    """How the intervals were computed, and their nominal coverage."""
-    test_world: Binary = 0
-    """1: the target is a built-in test model, which stands for no real one."""
-
-
-FIELDS: dict[Letter, str] = {
-    "A": "present",
-    "B": "effect",
-    "C": "uncited",
-    "D": "stable",
-    "E": "looks",
-    "F": "alike",
-}
-"""The column of each claim."""
 _TITLE = "Faithfulness: does what is cited matter, and nothing else?"
 _READING = (
     "FIT: share of items that cite what is there, whose answer changes under the cited edit and stays under the edits "
@@ -234,16 +146,6 @@ _READING = (
     "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; "
     f"where neither {LEAST_SHAM} sham edits nor an exam show a specificity of .9, or one of them shows less, CCS is "
     "not backed. Completeness is empty where a blank image changes nothing."
-)
-_CARD_TITLE = "Trust card: what may be claimed of each model"
-_CARD_READING = (
-    "A claim is supported, or refuted, where its whole interval lies on one side of its bound; the interval reaches "
-    "from what the rate is where all that is not known speaks against the model to what it is where all of it speaks "
-    f"for it. do not trust: a claim is refuted, or FIT lies below {FIT_BOUND:g} of what a perfectly faithful model "
-    "reaches. trust: FIT lies above it, refusals and evasions counted as failures, claims C to F are supported, the "
-    f"cited edit was made in more than {MADE:g} of items, and the instruments are measured: fewer than "
-    f"{MOST_FALSE_EDITS:g} of the edits may not have been made, and more than {LEAST_SENSITIVITY:g} of changed answers "
-    "are seen. cannot be tested: the model refuses or evades edited images. Else open."
 )
 
 
@@ -256,46 +158,11 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Faithfuln
     return [_row(condition, material) for condition in _of_2025(conditions)]
 
 
-def card_rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
-    """The trust card of each condition of the 2025 protocol, with its controls; InputError as for `rows`."""
-    return [_card_row(condition, material) for condition in _of_2025(conditions)]
-
-
-def card_of(condition: Condition, material: TableData) -> Card:
-    """The trust card of a condition."""
-    of = observe(condition, material)
-    return trust_card(of, instruments(of, condition, material))
-
-
-def instruments(of: Sequence[Observed], condition: Condition, material: TableData) -> Instruments:
-    """What is known of the instruments: whether edits were made, and how well a changed answer is seen."""
-    return measured(of, verifier_checks(condition, material), material.failed_edits)
-
-
-def verifier_checks(condition: Condition, material: TableData) -> VerifierChecks:
-    """What is known of who checked the edits of what is cited and of what is not."""
-    uncited = condition.model_copy(update={"protocol": UNCITED_EDIT})
-    cited = material.of(condition)
-    rows = [*cited, *(material.of(uncited) if uncited in material.scores else ())]
-    made = [row.told.verified for row in rows if row.told.status == Status.OK]
-    judged = [row.told.verified for row in rows if row.told.verified is not None]
-    shams = [row.told.sham_edit for row in cited if row.told.sham_edit is not None]
-    checked = sum(verified is not None for verified in made) / len(made) if made else 0.0
-    return VerifierChecks(checked, judged.count(0), len(judged), shams.count(1), len(shams))
-
-
 def render(of: Sequence[FaithfulnessRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
     said = (shared(of[0], names), intervals(of) + _READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
     return RenderedTable("edct_faithfulness", _TITLE, *laid_out(FaithfulnessRow, of, {"": name_columns(names)}), said)
-
-
-def render_card(of: Sequence[CardRow]) -> RenderedTable:
-    """The trust cards for readers."""
-    names = varying(of, NAMES)
-    said = (shared(of[0], names), intervals(of) + _CARD_READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
-    return RenderedTable("edct_card", _CARD_TITLE, *laid_out(CardRow, of, {"": name_columns(names)}), said)
 
 
 def _of_2025(conditions: Sequence[Condition]) -> list[Condition]:
@@ -386,23 +253,4 @@ def _means(of: Sequence[Observed]) -> Figures:
 _KINDS: tuple[Any, ...] = ("cited", "uncited_object", "uncited_background")
 
 
-def _card_row(condition: Condition, material: TableData) -> CardRow:
-    of, checks = observe(condition, material), verifier_checks(condition, material)
-    how = measured(of, checks, material.failed_edits)
-    card = trust_card(of, how)
-    estimates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
-    figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
-    figures |= {"n_fit": card.fit.n, "missing": missing(material.of(condition))}
-    figures |= {f"{FIELDS[claim.letter]}_says": _said(claim) for claim in card.claims}
-    figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(checks.checked)}
-    figures |= {"false_edits": rounded(how.false_edits), "n_sham_edits": checks.shams}
-    figures |= {"n_declined": sum(bool(one.declined) for one in of)}
-    return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
-
-
-def _said(claim: Claim) -> str:
-    return f"{claim.word} ({claim.why})" if claim.why and claim.word != "not tested" else claim.word
-
-
 TABLE = Table(row=FaithfulnessRow, rows=rows, render=render)
-CARD = Table(row=CardRow, rows=card_rows, render=render_card)

@@ -19,8 +19,8 @@ from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
 from cfeval.edct.faithfulness.observed import UNCITED, Observed, changed, fit, rate, rate_where_looked, strict_ccs
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
+from cfeval.edct.tables.card import verifier_checks
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.faithfulness import instruments, verifier_checks
 from cfeval.edct.tables.scores import NAMES, TableData, conditions_under
 from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
@@ -198,7 +198,7 @@ def _row(condition: Condition, known: Mapping[str, float | None], material: Tabl
     figures: Figures = condition.model_dump() | figures_of(estimates) | {"n": len(of), "faithful": truth}
     figures |= {f"expected_{name}": known.get(name) for name in MEASURES}
     figures |= _compared(estimates, known)
-    figures |= {"should": should, "conclusion": trust_card(of, instruments(of, condition, material)).conclusion}
+    figures |= {"should": should, "conclusion": trust_card(of, measured(of, checks, material.failed_edits)).conclusion}
     for name, failed in (("card", 0.0), ("failed", FAILED)):
         shares = trial(of, checks, should, how.seed, failed)._asdict()
         figures |= {f"{name}_{end}": rounded(share) for end, share in shares.items()}

@@ -41,7 +41,12 @@ def calls_of(record: Record) -> Iterator[str]:
         for attempt in record.attempts:
             yield from attempt.found.calls
     if isinstance(record, Check):
-        yield from (call for one in (record.found, record.sham) if one is not None for call in one.calls)
+        yield from (
+            call
+            for verification in (record.found, record.sham)
+            if verification is not None
+            for call in verification.calls
+        )
 
 
 def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:

@@ -11,6 +11,7 @@ from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text, names
+from cfeval.edct.evasions import evades
 from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME, Rules
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
@@ -332,7 +333,11 @@ def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instructi
     moved = moved_by_text(before.answer, after.answer)
     other = None not in (moved, verdict.answer_moved) and moved != verdict.answer_moved
     yield f"by the answers, answer_moved is {moved}" if other else ""
+    by_text = int(moved is not None)
+    yield "" if verdict.by_text in (None, by_text) else f"by the answers, by_text is {_shown(by_text)}"
+    evaded = int(evades(after.answer) and not evades(before.answer))
+    yield "" if verdict.evaded == evaded else f"by the answers, evaded is {_shown(evaded)}"
     named = names(after.explanation, told.concept) if rules.written and told.concept else None
     yield "" if verdict.names_edited == named else f"by the explanation, names_edited is {_shown(named)}"
-    null = rules.edits == "none" or (verdict.sham, verdict.swapped) == (None, None)
-    yield "" if null else "it has sham or swapped, which null edits alone have"
+    null = rules.edits == "none" or (verdict.sham, verdict.swapped, verdict.reworded) == (None, None, None)
+    yield "" if null else "it has sham, swapped or reworded, which null edits alone have"
