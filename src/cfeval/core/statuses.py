@@ -28,6 +28,11 @@ MEANINGS: Mapping[Status, Meaning] = {
         "read `raw` in the record; use another model or your own prompt; name a finish reason that you accept in "
         "`accept_finish_reasons`",
     ),
+    Status.ECHO: Meaning(
+        "the writer gave back the form, an example, the answer, the explanation or the concept in place of an "
+        "instruction, even after one repair turn",
+        "read `completion` in the record; use a stronger writer or your own prompt",
+    ),
     Status.EDIT_INVALID: Meaning(
         "the editor changed nothing, cannot make this edit, or its gate rejected it",
         "read the instruction; try another editor",

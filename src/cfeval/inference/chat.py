@@ -79,7 +79,7 @@ class ChatReply:
     parts: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        """Cut off thoughts and special tokens, whoever makes the reply; without an end of thoughts it is `truncated`."""
+        """Cut off thoughts and special tokens, whoever makes the reply; open thoughts make it `truncated`."""
         text = answer_of(self.text)
         if text is not None:
             object.__setattr__(self, "text", text)

@@ -207,7 +207,8 @@ def _contradicts(text: str, verdict: BaseModel, digits: str) -> bool:
         nested += [value for value in inner if isinstance(value, dict) and set(scores) <= set(value)]
     labels = "|".join(name.replace("_", "[_ ]") for name in scores)
     stated = re.compile(
-        rf"\b({labels})(?: (?:score|verdict|value))? ?(?:[:=：→]|->|is|equals|should be|must be|of|to) ?([{digits}])\b(?![./][0-9])",
+        rf"\b({labels})(?: (?:score|verdict|value))? ?(?:[:=：→]|->|is|equals|should be|must be|of|to)"
+        rf" ?([{digits}])\b(?![./][0-9])",
         _FLAGS,
     )
     in_prose: dict[str, set[int]] = {}

@@ -1,4 +1,4 @@
-"""Replies of judges and gates that contradict themselves, suppose a verdict or quote one: asked again, then unscored."""
+"""Replies of judges and gates that contradict themselves, suppose or quote a verdict: asked again, then unscored."""
 
 import json
 from itertools import product
