@@ -183,8 +183,8 @@ async def generate_parsed(
     second = await model.generate(replace(request, turns=turns, seed=derive_seed(seed, "repair")))
     value = form.read(second.text) if second.status == Status.OK else None
     if value is not None and fault and (echoed := fault(value)):
-        heard = _heard(None, first, second)
-        return replace(heard, status=Status.ECHO, reason=f"the reply to the repair turn {echoed}")
+        unread: ParsedReply[T] = _heard(None, first, second)
+        return replace(unread, status=Status.ECHO, reason=f"the reply to the repair turn {echoed}")
     return _heard(value, first, second)
 
 

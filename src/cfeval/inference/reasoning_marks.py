@@ -93,8 +93,8 @@ _IN_SENTENCE = re.compile(r"[\w,][ \t]{1,9}\Z")
 _GOES_ON = re.compile(r"[ \t]{1,9}[a-z0-9]|[ \t]{0,9}[.,;:!?)\]]|\s*\Z")
 # An answer may begin with most words, and not with these.
 _GOES_ON_AFTER_CLOSE = re.compile(
-    r"[ \t]{0,9}[.,;:!?)\]](?!\d)|[ \t]{1,9}(?:is|are|was|were|and|or|which|tags?|marks?|tokens?|signs?|appears?|stands?"
-    r"|written|printed|painted)\b"
+    r"[ \t]{0,9}[.,;:!?)\]](?!\d)|[ \t]{1,9}(?:is|are|was|were|and|or|which|tags?|marks?|tokens?|signs?|appears?"
+    r"|stands?|written|printed|painted)\b"
 )
 
 

@@ -43,8 +43,8 @@ _NOTHING = re.compile(
 )
 # What the prompt says does not count, and a reply may name nevertheless.
 _NOT_COUNTED = re.compile(
-    r"\b(?:(?:do(?:es)?|did) not count|don't count|doesn't count|not counted|ignor\w+|negligible|shadows?|reflections?|hidden"
-    r"|blur\w*|noise|tint|compress\w+|shift\w*|crop\w*|margin)\b",
+    r"\b(?:(?:do(?:es)?|did) not count|don't count|doesn't count|not counted|ignor\w+|negligible|shadows?"
+    r"|reflections?|hidden|blur\w*|noise|tint|compress\w+|shift\w*|crop\w*|margin)\b",
     re.IGNORECASE,
 )
 SCHEMA = object_schema(
