@@ -66,7 +66,7 @@ BEGINS = (
     "<s>",
     "<bos>",
     "<|im_start|>assistant\n",
-    "<|start|>assistant",
+    "<|start|>assistant<|message|>",
     "<|START_RESPONSE|>",
     "<start_of_turn>model\n",
 )

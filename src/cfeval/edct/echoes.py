@@ -23,8 +23,8 @@ _LABEL = re.compile(
 )
 _LINE = re.compile(r"[\s>*_`#•-]*(?:[A-Z][a-z]+: )?(.+)")
 _EXAMPLES = re.compile(r"#* *(?:examples?|the image shows|question:)\b", re.IGNORECASE)
-# By characters up to here, by words beyond, so that long texts take no time.
-_LETTERS = 400
+# By characters up to here, by words beyond, and beyond the second by which words they are: difflib takes the square.
+_LETTERS, _MOST = 400, 500
 # Few words may be the same in a concept and in a text that names it.
 _FEW = 8
 
@@ -68,7 +68,8 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
     whole = [words for words in explained if len(words) >= _FEW]
     if any(_repeats(part, words) for part in (concept, every[-1]) for words in whole):
         return "repeats the explanation"
-    return "repeats its own concept" if _repeats(told, concept) else ""
+    # A chain may name the concept where it says what changes, and say how on the next line.
+    return "repeats its own concept" if all(_repeats(part, concept) for part in every[1:3][: len(parts.told)]) else ""
 
 
 def repeats_answer(answer: str, explanation: str) -> bool:
@@ -115,14 +116,15 @@ def _nearly_equal(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     if 2 * short < SIMILAR * (short + long):
         return False
     matcher = SequenceMatcher(None, *texts, autojunk=False)
-    return matcher.quick_ratio() >= SIMILAR and matcher.ratio() >= SIMILAR
+    return matcher.quick_ratio() >= SIMILAR and (long > _MOST or matcher.ratio() >= SIMILAR)
 
 
 def _repeats(told: tuple[str, ...], source: tuple[str, ...]) -> bool:
     """Whether words are nearly equal to a source, and none of them is new or denies what it says."""
     if not source or not _nearly_equal(told, source) or (set(told) ^ set(source)) & _DENIES:
         return False
-    return all(any(_same_word(word, known) for known in source) for word in set(told) - set(source))
+    own = set(told) - set(source)
+    return not own or (len(source) <= _MOST and all(any(_same_word(word, known) for known in source) for word in own))
 
 
 def _same_word(one: str, other: str) -> bool:
