@@ -40,7 +40,7 @@ PAIRS = [
     ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
     ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     ("<|start|>assistant<|channel|>analysis<|message|>", "<|start|>assistant<|channel|>final<|message|>"),
-    ("<|channel|>commentary to=user<|message|>", "<|end|><|channel|>final<|message|>"),
+    ("<|channel|>commentary<|message|>", "<|end|><|channel|>final<|message|>"),
 ]
 AT_START = [
     ("analysis", "assistantfinal"),
@@ -227,6 +227,54 @@ def test_parts_that_are_thoughts_are_no_part_of_the_answer() -> None:
     parts = [{"type": kind, "text": f"({kind})"} for kind in ("reasoning", "thinking", "text", "output_text")]
     found = chat_reply(completion({"content": [*parts, {"text": "!"}]}), "m", (), "KEY")
     assert found.text == "(text)(output_text)!"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<|python_tag|>{"name": "f", "parameters": {}}',
+        "<｜tool▁calls▁begin｜>f({})<｜tool▁calls▁end｜>",
+        '<|START_ACTION|>[{"tool_name": "f"}]<|END_ACTION|>',
+        '<tool_call>{"name": "f"}</tool_call>',
+        '[TOOL_CALLS][{"name": "f"}]',
+    ],
+)
+def test_calls_of_tools_stay(call: str) -> None:
+    assert answer_of(call) == answer_of(f"<think>a</think>{call}<|im_end|>") == call
+    harmony = '<|channel|>commentary to=functions.f<|message|>{"a": 1}<|call|>'
+    assert '{"a": 1}' in (answer_of(harmony) or "")
+
+
+class Tokens:
+    """A tokenizer with a token a text; those between angle brackets and the first of Mistral's are special."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+        self.all_special_ids = [n for n, text in enumerate(texts) if text[0] in "<["]
+        self.all_special_tokens = [texts[n] for n in self.all_special_ids]
+
+    def decode(self, numbers: list[int]) -> str:
+        return "".join(self.texts[number] for number in numbers)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("[THINK]", "Blue?", "[/THINK]", "red", "</s>"),
+        ("<think>", "Blue?", "</think>", "red", "<|im_end|>"),
+        (
+            *("<|channel|>", "analysis", "<|message|>", "Blue?", "<|end|>", "<|start|>", "assistant"),
+            *("<|channel|>", "final", "<|message|>", "red", "<|return|>"),
+        ),
+    ],
+)
+def test_a_local_model_whose_marks_are_special_tokens_keeps_them_until_the_thoughts_are_cut_off(
+    texts: tuple[str, ...],
+) -> None:
+    pytest.importorskip("torch")
+    from cfeval.inference.local.chat_model import _decoded
+
+    assert ChatReply(_decoded(Tokens(*texts), list(range(len(texts))))).text == "red"
 
 
 def test_tokens_of_marks_are_told_from_other_special_tokens() -> None:

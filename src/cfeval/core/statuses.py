@@ -20,11 +20,12 @@ MEANINGS: Mapping[Status, Meaning] = {
         "the provider's filter stopped the question, the answer or the image", "nothing, or use another provider"
     ),
     Status.TRUNCATED: Meaning(
-        "the reply was cut off at a token limit", "raise `max_tokens`, or `thinking_tokens` of a model that thinks"
+        "the reply was cut off at a token limit, or its thoughts do not end",
+        "raise `max_tokens`, or `thinking_tokens` of a model that thinks",
     ),
     Status.UNPARSABLE: Meaning(
-        "the reply does not have the form that was asked for, even after one repair turn; or it ended for an unknown "
-        "reason",
+        "the reply does not have the form that was asked for or contradicts itself, even after one repair turn; or it "
+        "ended for an unknown reason",
         "read `raw` in the record; use another model or your own prompt; name a finish reason that you accept in "
         "`accept_finish_reasons`",
     ),

@@ -26,7 +26,7 @@ _OPEN = "|".join(
         rf"<{_BAR}(?:think|thinking|thought|reasoning|inner{_JOIN}prefix"
         rf"|(?:begin|start){_JOIN}(?:of{_JOIN})?(?:think|thinking|thoughts?|reasoning)){_BAR}>",
         # gpt-oss; Gemma 4; s1
-        r"(?:<\|start\|>\s{0,9}assistant\s{0,9})?<\|channel\|>\s{0,9}(?:analysis|commentary)\b"
+        r"(?:<\|start\|>\s{0,9}assistant\s{0,9})?<\|channel\|>\s{0,9}(?:analysis\b|commentary\b(?!\s{0,9}to=))"
         r"[^<\n]{0,80}(?:<\|constrain\|>[^<\n]{0,40})?<\|message\|>",
         r"<\|channel>\s{0,9}(?:thought|thinking|analysis)\b",
         r"<\|im_start\|>\s{0,9}think\b",
@@ -71,7 +71,7 @@ _SPECIAL = (
 )
 _END = re.compile(_ENDS_TURN, re.IGNORECASE)
 # A box or the call of a tool is more than the end of a turn.
-_KEPT = r"(?!<\|(?:(?:begin|end)_of_(?:box|solution)|python_tag|plugin|(?:start_)?(?:tool|action))[^|]{0,30}\|>)"
+_KEPT = r"(?!<[|｜](?:(?:begin|end)_of_(?:box|solution)|python_tag|plugin|(?:start_|end_)?(?:tool|action))[^|｜]{0,30}[|｜]>)"
 _FIRST = re.compile(rf"\s*{_KEPT}(?:{_SPECIAL})", re.IGNORECASE)
 _LAST = re.compile(rf"\s{{0,30}}{_KEPT}(?:{_SPECIAL})\s{{0,30}}\Z", re.IGNORECASE)
 _LONGEST = 99
