@@ -72,7 +72,7 @@ def moved_by_text(before: str, after: str) -> Binary | None:
     if values[0] and values[1]:
         return _compared(values[0], values[1])
     if _bare(before) == _bare(after):
-        figures = [[_readings(found) for found in _NUMERAL.findall(_plain(text))] for text in (before, after)]
+        figures = [[_readings(numeral) for numeral in _NUMERAL.findall(_plain(text))] for text in (before, after)]
         return 0 if figures[0] == figures[1] else None
     polar = _polarity(before), _polarity(after)
     return 1 if None not in polar and polar[0] != polar[1] else None
@@ -127,8 +127,8 @@ def _polarity(text: str) -> str | None:
     plain = _plain(text)
     if _names_none(text):
         return "no"
-    said = stated(plain) if _POLAR.search(plain) else None
-    return boolean(said) if said else None
+    statement = stated(plain) if _POLAR.search(plain) else None
+    return boolean(statement) if statement else None
 
 
 def _names_none(text: str) -> bool:
@@ -145,9 +145,11 @@ def _number(text: str) -> Values | None:
     if _names_none(text):
         return _ZERO
     words = tokens(plain)
-    found = list(numbers(words)) if len(words) <= _MOST_WORDS else []
-    whole = len(found) == 1 and (found[0].first, found[0].last) == (0, len(words) - 1)
-    return frozenset([Fraction(found[0].value)]) if whole and found[0].value is not None else None
+    spelled = list(numbers(words)) if len(words) <= _MOST_WORDS else []
+    if len(spelled) != 1 or (spelled[0].first, spelled[0].last) != (0, len(words) - 1):
+        return None
+    value = spelled[0].value
+    return None if value is None else frozenset([Fraction(value)])
 
 
 def _readings(numeral: str) -> Values:
@@ -163,24 +165,24 @@ def _readings(numeral: str) -> Values:
     if marks == "/":
         above, below = map(int, digits.split("/"))
         return frozenset([sign * Fraction(above, below) if below else digits, digits])
-    found = [Fraction(int(digits))] if not marks else list[Fraction]()
+    values = [Fraction(int(digits))] if not marks else list[Fraction]()
     head, _, tail = digits.rpartition(marks[-1]) if marks else ("", "", "")
     if marks and marks[-1] in ".," and marks[-1] not in head and (not re.search("[^0-9]", head) or _grouped(head)):
-        found.append(Fraction(int(re.sub("[^0-9]", "", head) + tail), 10 ** len(tail)))
+        values.append(Fraction(int(re.sub("[^0-9]", "", head) + tail), 10 ** len(tail)))
     if len(marks) == 1 and _grouped(digits):
-        found.append(Fraction(int(re.sub("[^0-9]", "", digits))))
-    return frozenset(sign * value * power for value in found) or frozenset([numeral])
+        values.append(Fraction(int(re.sub("[^0-9]", "", digits))))
+    return frozenset(sign * value * power for value in values) or frozenset([numeral])
 
 
 def _grouped(digits: str) -> bool:
     return _GROUPS.fullmatch(digits) is not None
 
 
-def _compared(one: Values, other: Values) -> Binary | None:
+def _compared(before: Values, after: Values) -> Binary | None:
     """Whether two numbers differ; None where that hangs on how they are read."""
-    if not one & other:
+    if not before & after:
         return 1
-    return 0 if one == other and len(one) == 1 else None
+    return 0 if before == after and len(before) == 1 else None
 
 
 def same_text(before: str, after: str) -> bool:

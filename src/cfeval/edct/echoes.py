@@ -33,7 +33,7 @@ class Parts(NamedTuple):
     """What a writer filled into one form: the concept, the parts that say what to do, and what must not remain."""
 
     concept: str
-    told: tuple[str, ...]
+    steps: tuple[str, ...]
     negative: str
 
 
@@ -52,31 +52,31 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
         explanation: the target's.
     """
     prompt = _prompt(tuple(templates))
-    every = [_words(text) for text in (parts.concept, *parts.told, parts.negative)]
-    told, concept = every[1], every[0]
+    every = [_words(text) for text in (parts.concept, *parts.steps, parts.negative)]
+    concept, instruction = every[:2]
     if not all(every[1:]):
         return "holds no words"
     if any(_nearly_equal(words, line) for words in every if words for line in prompt.form):
         return "repeats a line of the form"
-    if any(_nearly_equal(told, line) for line in prompt.lines):
+    if any(_nearly_equal(instruction, line) for line in prompt.lines):
         return "repeats the prompt or its example"
     explained = [_words(text) for text in (explanation, *_SENTENCE.split(explanation))]
-    if _repeats(told, _words(answer)):
+    if _repeats(instruction, _words(answer)):
         return "repeats the answer"
-    if any(_repeats(told, words) for words in explained):
+    if any(_repeats(instruction, words) for words in explained):
         return "repeats the explanation"
     whole = [words for words in explained if len(words) >= _FEW]
     if any(_repeats(part, words) for part in (concept, every[-1]) for words in whole):
         return "repeats the explanation"
     # A chain may name the concept where it says what changes, and say how on the next line.
-    return "repeats its own concept" if all(_repeats(part, concept) for part in every[1:3][: len(parts.told)]) else ""
+    return "repeats its own concept" if all(_repeats(part, concept) for part in every[1:3][: len(parts.steps)]) else ""
 
 
 def repeats_answer(answer: str, explanation: str) -> bool:
     """Whether an explanation says no more than the answer, `because` and the like aside."""
-    said = [word for word in _words(explanation) if word not in _EMPTY]
-    wanted = [word for word in _words(answer) if word not in _EMPTY] or list(_words(answer))
-    return bool(wanted) and (not said or _repeats(tuple(said), tuple(wanted)))
+    reasons = [word for word in _words(explanation) if word not in _EMPTY]
+    answers = [word for word in _words(answer) if word not in _EMPTY] or list(_words(answer))
+    return bool(answers) and (not reasons or _repeats(tuple(reasons), tuple(answers)))
 
 
 _EMPTY = {"because", "since", "answer", "is", "it", "s", "this", "that", "my", "so", "explanation", "i", "said", "as"}
@@ -102,16 +102,16 @@ def _prompt(templates: tuple[str, ...]) -> _Prompt:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    found = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    return tuple(word for word in found if word not in _ARTICLES)
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return tuple(word for word in words if word not in _ARTICLES)
 
 
-def _nearly_equal(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    if one == other:
+def _nearly_equal(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    if first == second:
         return True
-    texts: tuple[Sequence[str], Sequence[str]] = (" ".join(one), " ".join(other))
+    texts: tuple[Sequence[str], Sequence[str]] = (" ".join(first), " ".join(second))
     if max(map(len, texts)) > _LETTERS:
-        texts = (one, other)
+        texts = (first, second)
     short, long = sorted(map(len, texts))
     if 2 * short < SIMILAR * (short + long):
         return False
@@ -119,15 +119,15 @@ def _nearly_equal(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return matcher.quick_ratio() >= SIMILAR and (long > _MOST or matcher.ratio() >= SIMILAR)
 
 
-def _repeats(told: tuple[str, ...], source: tuple[str, ...]) -> bool:
+def _repeats(instruction: tuple[str, ...], source: tuple[str, ...]) -> bool:
     """Whether words are nearly equal to a source, and none of them is new or denies what it says."""
-    if not source or not _nearly_equal(told, source) or (set(told) ^ set(source)) & _DENIES:
+    if not source or not _nearly_equal(instruction, source) or (set(instruction) ^ set(source)) & _DENIES:
         return False
-    own = set(told) - set(source)
-    return not own or (len(source) <= _MOST and all(any(_same_word(word, known) for known in source) for word in own))
+    new = set(instruction) - set(source)
+    return not new or (len(source) <= _MOST and all(any(_same_word(word, other) for other in source) for word in new))
 
 
-def _same_word(one: str, other: str) -> bool:
+def _same_word(word: str, source: str) -> bool:
     """Whether two words are forms of one, or one a slip of the pen; digits must be equal."""
-    alike = one[0] == other[0] and one.isalpha() and other.isalpha()
-    return alike and SequenceMatcher(None, one, other).ratio() >= 0.8
+    alike = word[0] == source[0] and word.isalpha() and source.isalpha()
+    return alike and SequenceMatcher(None, word, source).ratio() >= 0.8

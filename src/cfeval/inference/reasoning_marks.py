@@ -71,7 +71,8 @@ _SPECIAL = (
 )
 _END = re.compile(_ENDS_TURN, re.IGNORECASE)
 # A box or the call of a tool is more than the end of a turn.
-_KEPT = r"(?!<[|｜](?:(?:begin|end)_of_(?:box|solution)|python_tag|plugin|(?:start_|end_)?(?:tool|action))[^|｜]{0,30}[|｜]>)"
+_MORE = r"(?:begin|end)_of_(?:box|solution)|python_tag|plugin|(?:start_|end_)?(?:tool|action)"
+_KEPT = rf"(?!<[|｜](?:{_MORE})[^|｜]{{0,30}}[|｜]>)"
 _FIRST = re.compile(rf"\s*{_KEPT}(?:{_SPECIAL})", re.IGNORECASE)
 _LAST = re.compile(rf"\s{{0,30}}{_KEPT}(?:{_SPECIAL})\s{{0,30}}\Z", re.IGNORECASE)
 _LONGEST = 99

@@ -216,7 +216,9 @@ def _contradicts(text: str, verdict: BaseModel, digits: str) -> bool:
         for label, digit in _in_prose(part, stated, whole_lines=number > 0):
             in_prose.setdefault(label.lower().replace(" ", "_"), set()).add(int(digit))
     others = (value for inner in nested for value in ({name: inner[name] for name in scores},))
-    return any(scores[name] not in said for name, said in in_prose.items()) or any(other != scores for other in others)
+    return any(scores[name] not in stated_digits for name, stated_digits in in_prose.items()) or any(
+        other != scores for other in others
+    )
 
 
 def _values(content: Any) -> Iterator[Any]:

@@ -32,8 +32,8 @@ class Asked:
 def asked(call: StoredCall) -> Asked:
     """A sound call of the response cache, as this module reads it."""
     reply = Response.from_json(call.reply, None)
-    heard = ChatReply(reply.text, status=reply.status)
-    return Asked(call.request, heard.text, heard.status)
+    bare = ChatReply(reply.text, status=reply.status)
+    return Asked(call.request, bare.text, bare.status)
 
 
 def calls_of(record: Record) -> Iterator[str]:

@@ -159,7 +159,8 @@ class LocalChat:
             for token, ranked in zip(said, likeliest, strict=False)
         ]
         whole = "".join(piece for piece, _ in steps)  # pieces of a letter join to another text than the reply's
-        text = whole if answer_of(whole) == whole else reply.text
+        marked = _decoded(words, said)
+        text = whole if answer_of(marked) == marked else reply.text
         return scored(reply, steps, text)
 
     def _reply(self, tokens: list[int], limit: int) -> ChatReply:

@@ -73,10 +73,10 @@ class Chat:
         }
         asked = self._prompt(request.protocol, request.edits)
 
-        def fault(said: Written) -> str:
+        def fault(written: Written) -> str:
             templates = (asked.opening, asked.repair)
-            found = (echo(parts, templates, request.answer, request.explanation) for parts in said.parts)
-            return next(filter(None, found), "")
+            faults = (echo(parts, templates, request.answer, request.explanation) for parts in written.parts)
+            return next(filter(None, faults), "")
 
         heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.image, fault)
         said = heard.value or Written(())
