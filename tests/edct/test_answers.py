@@ -1,10 +1,13 @@
 """What texts alone tell: whether an answer is another one, and whether an explanation names a thing."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.edct.answers import moved_by_text, names, same_text, surely_moved
+from cfeval.inference.replies.text import SMALL
 
 EQUAL = [
     ("red", "Red."),
@@ -131,3 +134,120 @@ def test_an_explanation_names_a_thing_by_half_of_the_words_that_describe_it(
     explanation: str, thing: str, named: int
 ) -> None:
     assert names(explanation, thing) == named
+
+
+SIGNS = ("", "-", "−")
+DECIMALS, GROUPS = (".", ","), {".": ",", ",": "."}
+
+
+def forms(value: int, decimals: str, mark: str) -> dict[str, set[Fraction]]:
+    """How a number is written with this mark before its decimals, and all that each form may mean."""
+    exact = value + Fraction(int(decimals or "0"), 10 ** len(decimals))
+    tail = f"{mark}{decimals}" if decimals else ""
+    plain, grouped = f"{value}{tail}", f"{value:,}".replace(",", GROUPS[mark]) + tail
+    spaced = f"{value:,}".replace(",", "\N{NO-BREAK SPACE}") + tail
+    may_be_group = len(decimals) == 3 and 0 < value < 1000
+    may_be_decimals = not decimals and 1000 <= value < 1_000_000
+    return {
+        plain: {exact} | ({Fraction(value * 1000 + int(decimals))} if may_be_group else set()),
+        grouped: (
+            {exact, Fraction(value, 1000)}
+            if may_be_decimals
+            else {exact} | ({Fraction(value * 1000 + int(decimals))} if may_be_group else set())
+        ),
+        spaced: {exact} | ({Fraction(value * 1000 + int(decimals))} if may_be_group else set()),
+    }
+
+
+NUMBERS = st.tuples(
+    st.sampled_from([0, 1, 2, 15, 100, 999, 1000, 2500, 12345, 1_000_000, 1_234_567]) | st.integers(0, 9_999_999),
+    st.sampled_from(["", "5", "50", "500", "000", "25", "1234"]),
+    st.sampled_from(DECIMALS),
+)
+
+
+@given(NUMBERS, NUMBERS, st.sampled_from(["{}", "{}.", "I think {}.", "The answer is {}", "**{}**", " {} "]))
+def test_numbers_are_compared_whatever_the_language_of_their_marks(
+    one: tuple[int, str, str], other: tuple[int, str, str], dress: str
+) -> None:
+    for first, meant in forms(*one).items():
+        for second, also in forms(*other).items():
+            wanted = 1 if not meant & also else 0 if first == second or (meant == also and len(meant) == 1) else None
+            assert moved_by_text(first, dress.format(second)) == wanted
+            assert moved_by_text(f"-{first}", f"−{second}") == wanted
+            assert surely_moved(first, second, True) is (wanted == 1)
+
+
+@pytest.mark.parametrize("zero", [0x660, 0x6F0, 0x966, 0xFF10], ids=["arabic", "persian", "devanagari", "full width"])
+@given(value=st.integers(0, 10**6), other=st.integers(0, 10**6))
+def test_digits_of_every_script_are_digits(zero: int, value: int, other: int) -> None:
+    written = "".join(chr(zero + int(digit)) for digit in str(value))
+    assert moved_by_text(str(value), written) == 0
+    assert moved_by_text(str(other), written) == (other != value)
+
+
+@pytest.mark.parametrize("word", SMALL)
+def test_number_words_are_numbers(word: str) -> None:
+    assert moved_by_text(word, str(SMALL[word])) == moved_by_text(f"I think {word}.", str(SMALL[word])) == 0
+    assert moved_by_text(word, str(SMALL[word] + 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ("1,5", "15", 1),
+        ("2.500", "2.5", None),
+        ("1,000", "1000", None),
+        ("1,000,000", "1.000.000", 0),
+        ("1,00,000", "100000", 0),
+        ("1.234,5", "1,234.5", 0),
+        ("It costs 1,5 euros", "It costs 15 euros", None),
+        ("It is -1 degree", "It is 1 degree", None),
+        ("3/4", "6/8", None),
+        ("3/4", "1/4", 1),
+        ("1.2.3", "1.2.4", 1),
+        ("twenty-one", "21", 0),
+        ("minus three", "-3", 0),
+        ("one hundred and five", "105", 0),
+    ],
+)
+def test_separators_signs_and_words_of_numbers(before: str, after: str, moved: int | None) -> None:
+    assert moved_by_text(before, after) == moved_by_text(after, before) == moved
+
+
+NOTHING = ["none", "None.", "zero", "0", "no dogs", "No dogs.", "There are no dogs", "no big dogs"]
+AFFIRMED = ["yes", "Yes.", "Yes, it is raining", "yeah", "I think yes", "The answer is yes", "Yep, it is"]
+DENIED = ["no", "No.", "No, it is not raining", "nope", "I think no", "The answer is no"]
+IDIOMS = [
+    "No doubt, it is raining",
+    "No question, it is raining",
+    "no doubt",
+    "There is no doubt that it rains",
+    "No wonder it is wet",
+    "yes and no",
+]
+
+
+@pytest.mark.parametrize("one", NOTHING)
+@pytest.mark.parametrize("other", NOTHING)
+def test_none_in_every_form_has_not_moved(one: str, other: str) -> None:
+    assert moved_by_text(one, other) == 0
+    assert not surely_moved(one, other, True)
+    assert moved_by_text(one, "2") == moved_by_text("two", one) == 1
+
+
+@pytest.mark.parametrize("affirmed", AFFIRMED)
+def test_yes_and_no_are_read_however_they_are_said(affirmed: str) -> None:
+    for denied in DENIED:
+        assert moved_by_text(affirmed, denied) == moved_by_text(denied, affirmed) == 1
+        assert not any(surely_moved(denied, none, True) for none in ("none", "None.", "no dogs", "There are no dogs"))
+    for other in AFFIRMED:
+        assert moved_by_text(affirmed, other) != 1
+    assert moved_by_text(affirmed, "no dogs") == 1
+
+
+@pytest.mark.parametrize("idiom", IDIOMS)
+@pytest.mark.parametrize("polar", [*AFFIRMED, *DENIED])
+def test_a_no_that_denies_nothing_is_left_to_a_judge(idiom: str, polar: str) -> None:
+    assert moved_by_text(idiom, polar) is moved_by_text(polar, idiom) is None
+    assert not surely_moved(idiom, polar, True)

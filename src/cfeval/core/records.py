@@ -50,6 +50,7 @@ class Status(StrEnum):
     REFUSED = "refused"
     TRUNCATED = "truncated"
     UNPARSABLE = "unparsable"
+    ECHO = "echo"
     EDIT_INVALID = "edit_invalid"
     CITATION_ABSENT = "citation_absent"
     """What the explanation cites is not in the image: a finding about the model, no failure of the editor."""

@@ -20,13 +20,19 @@ MEANINGS: Mapping[Status, Meaning] = {
         "the provider's filter stopped the question, the answer or the image", "nothing, or use another provider"
     ),
     Status.TRUNCATED: Meaning(
-        "the reply was cut off at a token limit", "raise `max_tokens`, or `thinking_tokens` of a model that thinks"
+        "the reply was cut off at a token limit, or its thoughts do not end",
+        "raise `max_tokens`, or `thinking_tokens` of a model that thinks",
     ),
     Status.UNPARSABLE: Meaning(
-        "the reply does not have the form that was asked for, even after one repair turn; or it ended for an unknown "
-        "reason",
+        "the reply does not have the form that was asked for or contradicts itself, even after one repair turn; or it "
+        "ended for an unknown reason",
         "read `raw` in the record; use another model or your own prompt; name a finish reason that you accept in "
         "`accept_finish_reasons`",
+    ),
+    Status.ECHO: Meaning(
+        "the writer gave back the form, an example, the answer, the explanation or the concept in place of an "
+        "instruction, even after one repair turn",
+        "read `completion` in the record; use a stronger writer or your own prompt",
     ),
     Status.EDIT_INVALID: Meaning(
         "the editor changed nothing, cannot make this edit, or its gate rejected it",

@@ -6,16 +6,38 @@ specificity of .8 calls every fifth of those changed.
 """
 
 import re
+import unicodedata
+from fractions import Fraction
 
 from cfeval.core.records import Binary
 from cfeval.datasets.answer_scoring import level, one_line
+from cfeval.inference.replies.boolean import boolean
+from cfeval.inference.replies.number import number
+from cfeval.inference.replies.text import Stated, numbers, stated, tokens
 
 _OPENING = re.compile(
     r"^(?:(?:i (?:think|believe|guess|would say)(?: that)?|(?:my |the )?(?:final )?answer(?: is|:)|it is|it's|this is"
     r"|that is|there (?:is|are)|probably) )+"
 )
-_POLAR = re.compile(r"(yes|no)\b")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_SIGNS = str.maketrans(
+    {"−": "-", "–": "-", "—": "-", "’": "'", "٫": ".", "٬": ",", "\u00a0": " ", "\u202f": " ", "\u2009": " "}
+)
+# More than 30 digits are no number that an answer names.
+_NUMERAL = re.compile(
+    r"(?<![\w.,])[+-]?(?:[0-9]{1,3}(?:[ '][0-9]{3})+(?:[.,][0-9]{1,30})?(?![0-9])"
+    r"|[0-9]{1,30}/[0-9]{1,30}|(?:[0-9]{1,30}|(?=[.,]))(?:[.,][0-9]{1,30}){0,9}(?:e[+-]?[0-9]{1,2})?)(?!\w)"
+)
+_GROUPS = re.compile(
+    r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]{0,2}(?:'[0-9]{3})+"
+    r"|[1-9][0-9]{0,2}(?: [0-9]{3})+|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"
+)
+_NONE = re.compile(
+    r"none(?: at all)?"
+    r"|no(?! (?:question|doubt|wonder|mistake|kidding|objection|idea|worr|problem))(?: [^\W\d_]+){1,3}"
+)
+# A whole sentence without one of these, such as `it is`, answers by what was asked.
+_POLAR = re.compile(r"\b(?:yes|yeah|yep|yup|no|nope|nah)\b")
+_MOST_WORDS = 12
 _OPTION = re.compile(r"\(?([a-z])[.)]?")
 _WORD = re.compile(r"[^\W_]+")
 _EMPTY = frozenset(
@@ -38,21 +60,22 @@ def moved_by_text(before: str, after: str) -> Binary | None:
 
     Equal texts have not moved, with letter case, punctuation, articles and number words aside (as VQA v2 levels them),
     and with what merely opens an answer, such as `I think` or `The answer is`.
-    Two numbers, two letters of options, and two answers that begin with yes or no, are compared as such.
+    Two numbers, two letters of options, and two answers that say yes or no, are compared as such. `none` and `no dogs`
+    are the number 0. A number that may be two, such as `2.500`, leaves it open.
     """
+    if _plain(before) == _plain(after):
+        return 0
     options = [_OPTION.fullmatch(text.strip().lower()) for text in (before, after)]
     if options[0] and options[1]:
         return 0 if options[0][1] == options[1][1] else 1
-    one, other = (_bare(text) for text in (before, after))
-    numbers = [_number(before, one), _number(after, other)]
-    if None not in numbers:
-        return 0 if numbers[0] == numbers[1] else 1
-    if one == other:
-        return 0
-    polar = _POLAR.match(one), _POLAR.match(other)
-    if polar[0] and polar[1] and polar[0][1] != polar[1][1]:
-        return 1
-    return None
+    values = _number(before), _number(after)
+    if values[0] and values[1]:
+        return _compared(values[0], values[1])
+    if _bare(before) == _bare(after):
+        figures = [[_readings(numeral) for numeral in _NUMERAL.findall(_plain(text))] for text in (before, after)]
+        return 0 if figures[0] == figures[1] else None
+    polar = _polarity(before), _polarity(after)
+    return 1 if None not in polar and polar[0] != polar[1] else None
 
 
 def surely_moved(before: str, after: str, same_question: bool) -> bool:
@@ -69,16 +92,17 @@ def surely_moved(before: str, after: str, same_question: bool) -> bool:
         return colors[0] != colors[1]
     forms = [_form(before), _form(after)]
     if "" not in forms:
-        return forms[0] != forms[1]
+        # `none` may say no.
+        nothing = all(_names_none(text) or _polarity(text) == "no" for text in (before, after))
+        return forms[0] != forms[1] and not nothing
     things = [_words(_bare(text)) - _EMPTY for text in (before, after)]
     enough = min(map(len, things)) >= (SURE if same_question else 1)
     return forms[0] == forms[1] and enough and not things[0] & things[1]
 
 
 def _form(text: str) -> str:
-    """`number`, or `polar` where an answer begins with yes or no; else empty."""
-    bare = _bare(text)
-    return "number" if _number(text, bare) is not None else "polar" if _POLAR.match(bare) else ""
+    """`number`, or `polar` where an answer says yes or no; else empty."""
+    return "number" if _number(text) else "polar" if _polarity(text) else ""
 
 
 def _bare(text: str) -> str:
@@ -86,10 +110,79 @@ def _bare(text: str) -> str:
     return _OPENING.sub("", level(one_line(text)).rstrip(" .")).strip()
 
 
-def _number(text: str, bare: str) -> float | None:
-    """The number that an answer is. Levelling takes the sign away; number words become digits by it."""
-    found = _NUMBER.fullmatch(text.strip().rstrip(".")) or _NUMBER.fullmatch(bare)
-    return float(found[0]) if found else None
+def _plain(text: str) -> str:
+    """The answer alone with its punctuation, digits of every script as ASCII."""
+    folded = unicodedata.normalize("NFKC", text.translate(_SIGNS)).lower()
+    digits = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
+    return _OPENING.sub("", digits.strip().strip("\"'*_`“”").rstrip(" .!")).strip()
+
+
+Values = frozenset[Fraction | str]
+"""What a number may be; a text where digits are written as no number is."""
+_ZERO: Values = frozenset([Fraction(0)])
+
+
+def _polarity(text: str) -> str | None:
+    """`yes` or `no`, where an answer says so; `no dogs` says no, `no doubt, it rains` does not."""
+    plain = _plain(text)
+    if _names_none(text):
+        return "no"
+    statement = stated(plain) if _POLAR.search(plain) else None
+    return boolean(statement) if statement else None
+
+
+def _names_none(text: str) -> bool:
+    """Whether the whole of an answer is `none`, `no dogs` or the like."""
+    plain = _plain(text)
+    return bool(_NONE.fullmatch(plain)) and number(Stated(plain, None)) == "0"
+
+
+def _number(text: str) -> Values | None:
+    """The number that the whole of an answer is; None where it is none."""
+    plain = _plain(text)
+    if _NUMERAL.fullmatch(plain):
+        return _readings(plain)
+    if _names_none(text):
+        return _ZERO
+    words = tokens(plain)
+    spelled = list(numbers(words)) if len(words) <= _MOST_WORDS else []
+    if len(spelled) != 1 or (spelled[0].first, spelled[0].last) != (0, len(words) - 1):
+        return None
+    value = spelled[0].value
+    return None if value is None else frozenset([Fraction(value)])
+
+
+def _readings(numeral: str) -> Values:
+    """What digits with separators may mean, whatever the language: `1,5` is one and a half, `2.500` may be two numbers.
+
+    Groups have three digits, or two and at the end three as in India. A single separator before three digits may
+    begin decimals or part thousands.
+    """
+    sign = -1 if numeral.startswith("-") else 1
+    digits, _, exponent = numeral.lstrip("+-").partition("e")
+    power = Fraction(10) ** int(exponent) if exponent else Fraction(1)
+    marks = "".join(dict.fromkeys(re.sub("[0-9]", "", digits)))
+    if marks == "/":
+        above, below = map(int, digits.split("/"))
+        return frozenset([sign * Fraction(above, below) if below else digits, digits])
+    values = [Fraction(int(digits))] if not marks else list[Fraction]()
+    head, _, tail = digits.rpartition(marks[-1]) if marks else ("", "", "")
+    if marks and marks[-1] in ".," and marks[-1] not in head and (not re.search("[^0-9]", head) or _grouped(head)):
+        values.append(Fraction(int(re.sub("[^0-9]", "", head) + tail), 10 ** len(tail)))
+    if len(marks) == 1 and _grouped(digits):
+        values.append(Fraction(int(re.sub("[^0-9]", "", digits))))
+    return frozenset(sign * value * power for value in values) or frozenset([numeral])
+
+
+def _grouped(digits: str) -> bool:
+    return _GROUPS.fullmatch(digits) is not None
+
+
+def _compared(before: Values, after: Values) -> Binary | None:
+    """Whether two numbers differ; None where that hangs on how they are read."""
+    if not before & after:
+        return 1
+    return 0 if before == after and len(before) == 1 else None
 
 
 def reworded(answer: str) -> str:

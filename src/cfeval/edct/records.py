@@ -43,6 +43,8 @@ class Baseline(Conversation):
     """The conversation about the original image (baseline)."""
 
     question: str
+    repeats_answer: bool = False
+    """The explanation says no more than the answer: it cites nothing that an edit could change."""
 
 
 class Instruction(StageResult):

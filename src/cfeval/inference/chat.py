@@ -1,16 +1,12 @@
 """What every chat model offers: a request in, a reply out, without thoughts; a conversation awaits several in turn."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-
-_THOUGHTS = re.compile(r"\A.*?</think>\s*", re.DOTALL)
-"""What a reasoning model thinks aloud before it replies; it is no part of the reply. Some have the opening tag in the
-template of the prompt, so that only the closing one is said."""
+from cfeval.inference.reasoning_marks import answer_of
 
 
 @dataclass(frozen=True)
@@ -83,9 +79,13 @@ class ChatReply:
     parts: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        """Cut the thoughts off, whoever makes the reply."""
-        if "</think>" in self.text:
-            object.__setattr__(self, "text", _THOUGHTS.sub("", self.text))
+        """Cut off thoughts and special tokens, whoever makes the reply; open thoughts make it `truncated`."""
+        text = answer_of(self.text)
+        if text is not None:
+            object.__setattr__(self, "text", text)
+        elif self.status == Status.OK:
+            object.__setattr__(self, "status", Status.TRUNCATED)
+            object.__setattr__(self, "reason", "the thoughts in the reply do not end; raise max_tokens")
 
 
 class ChatModel(Protocol):

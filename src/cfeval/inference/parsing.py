@@ -59,13 +59,18 @@ def json_objects(text: str, kind: type[M]) -> Iterator[tuple[int, int, M]]:
     Yields:
         The numbers of the lines it begins and ends on, from 0, and the object.
     """
+    for start, end, content in raw_objects(text):
+        try:
+            yield start, end, kind.model_validate_json(json.dumps(content))
+        except (ValueError, RecursionError):
+            continue
+
+
+def raw_objects(text: str) -> Iterator[tuple[int, int, Any]]:
+    """As `json_objects`, of whatever kind, with keys in lower case."""
     for start, end, block in _json_blocks(text):
         try:
-            yield (
-                start,
-                end,
-                kind.model_validate_json(json.dumps(json.loads(block, object_pairs_hook=_one_value_a_key))),
-            )
+            yield start, end, json.loads(block, object_pairs_hook=_one_value_a_key)
         except (ValueError, RecursionError):
             continue
 

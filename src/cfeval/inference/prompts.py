@@ -155,8 +155,9 @@ async def generate_parsed(
     values: Mapping[str, str],
     seed: int,
     image: Image | None = None,
+    fault: Callable[[T], str] | None = None,
 ) -> ParsedReply[T]:
-    """Ask a model, and ask once more in the same conversation where the reply cannot be read.
+    """Ask a model, and ask once more in the same conversation where the reply cannot be read or is only an echo.
 
     Args:
         model: who is asked.
@@ -165,6 +166,7 @@ async def generate_parsed(
         values: what is filled into both templates.
         seed: of this conversation; each turn derives its own.
         image: what is shown, where the form has an image.
+        fault: says what of the request a reply only gives back, to go on with after `the reply`; empty: nothing.
     """
     form = asked.form
     opening = ChatMessage("user", fill_marked(asked.opening, **values), image if form.seen else None)
@@ -172,11 +174,18 @@ async def generate_parsed(
     request = ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, asked.max_tokens)
     first = await model.generate(request)
     value = form.read(first.text) if first.status == Status.OK else None
-    if value is not None or first.status != Status.OK or not first.text.strip():
+    echoed = fault(value) if fault and value is not None else ""
+    if (value is not None and not echoed) or first.status != Status.OK or not first.text.strip():
         return _heard(value, first)
+    if echoed:
+        repair = replace(repair, text=f"Your reply {echoed}. Write an instruction of your own.\n\n{repair.text}")
     turns = (opening, ChatMessage("assistant", first.text), repair)
     second = await model.generate(replace(request, turns=turns, seed=derive_seed(seed, "repair")))
-    return _heard(form.read(second.text) if second.status == Status.OK else None, first, second)
+    value = form.read(second.text) if second.status == Status.OK else None
+    if value is not None and fault and (echoed := fault(value)):
+        unread: ParsedReply[T] = _heard(None, first, second)
+        return replace(unread, status=Status.ECHO, reason=f"the reply to the repair turn {echoed}")
+    return _heard(value, first, second)
 
 
 def named_texts(texts: Mapping[str, str]) -> str:

@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from cfeval.inference.parsing import json_objects
+from cfeval.inference.parsing import json_objects, raw_objects
+from cfeval.inference.reasoning_marks import answer_of
 
 M = TypeVar("M", bound=BaseModel)
 Scores = list[tuple[str, int]]
@@ -25,21 +26,36 @@ _FLAGS = re.ASCII | re.IGNORECASE
 _MARKUP = re.compile(
     r"[*`]|__|</?(?:b|i|em|strong|code|br|p|verdict|scores?|results?|output|final|judge?ment) ?/?>", re.IGNORECASE
 )
+_FENCE = re.compile(r"\s*(?:```|~~~)\w*\s*$")
 _BULLET = r"(?:(?:[-+•]|[0-9]{1,2}[.)]|#{1,6}) ?)?"
-_THOUGHTS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_UNFINISHED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _TAG = re.compile(r"<([a-z][a-z0-9_-]*)>", re.IGNORECASE)
 _QUOTES = re.compile(r'["“”„«»「」]')
 _INTRODUCES = re.compile(r"[:：,–—]$|^['‘‚]$")
 _OWN = re.compile(
     r"\b(?:verdicts?|scores?|judg\w+|grad\w+|ratings?|results?|conclusion|output|final\w*)\b", re.IGNORECASE
 )
+_SPOKEN = (
+    r"sa(?:id|ys?)|reads?|wr(?:ites?|ote|itten)|stat(?:es|ed)|quot\w+|claim\w*|tells?|told|asks?|asked|commands?"
+    r"|orders?|demands?"
+)
 _OF_OTHERS = re.compile(
-    r"\b(?:sa(?:id|ys?)|reads?|wr(?:ites?|ote|itten)|stat(?:es|ed)|quot\w+|cit(?:es|ed)|claim\w*|tells?|told|asks?|asked"
-    r"|commands?|orders?|demands?|instruct\w*|inject\w*|ignore|pretend\w*|contain\w*|includ\w*|ends|text|explanation)\b",
+    rf"\b(?:{_SPOKEN}|cit(?:es|ed)|instruct\w*|inject\w*|ignore|pretend\w*|contain\w*|includ\w*|ends|text|explanation)\b",
     re.IGNORECASE,
 )
 """Words of a line that introduces a verdict: the judge's own, and what somebody else says."""
+_SUPPOSED = re.compile(
+    r"\b(?:would|had (?:it|he|she|they|i|the|this|that|there|its?)|were (?:it|he|she|they|i|the|this|that|there)"
+    r"|if (?:it|he|she|they|i|the|this|that|there|only|one)|hypothe\w+|suppos\w+|assum\w+|imagin\w+|otherwise"
+    r"|examples?|for instance|e\.g|pretend\w*)\b",
+    re.IGNORECASE,
+)
+"""What makes a score one that would be given, and is not."""
+_UNSURE = re.compile(
+    rf"{_SUPPOSED.pattern}|\b(?:{_SPOKEN}|if|where|when|whenever|unless|whether|might|could|may|means?|not|or|else|between)\b|n't\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.;!?]) +")
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
 _FAREWELL = re.compile(
     r"[\W_]*(?:(?:thanks?(?: you)?|done|end of [a-z]+|(?:i )?hope (?:this|that|it) helps"
     r"|(?:please )?let me know if you [a-z ]{1,60})[\W_]*)*",
@@ -73,14 +89,20 @@ def clear_verdict(text: str, kind: type[M], digits: str) -> M | None:
         kind: a model whose fields are digits.
         digits: those that may stand in a line, such as "01".
     """
+    answer = answer_of(text)
+    verdict = None if answer is None else _in_form(answer, kind, digits)
+    if answer is None or verdict is None or _contradicts(answer, verdict, digits):
+        return None
+    return verdict
+
+
+def _in_form(text: str, kind: type[M], digits: str) -> M | None:
+    """The verdict that a reply states in the form of one."""
     for start, end, one in json_objects(text, kind):
         if (start, end) == (0, text.count("\n")):
             return one
-    text = _THOUGHTS.split(text)[-1]
-    if _UNFINISHED.search(text):
-        return None
-    raw, fields = text.split("\n"), list(kind.model_fields)
-    lines = [_MARKUP.sub("", line).strip() for line in raw]
+    fields = list(kind.model_fields)
+    lines = ["" if _FENCE.match(line) else _MARKUP.sub("", line).strip() for line in text.split("\n")]
     quoted = _quoted(lines)
     objects = [_Stated(start, end, list(one.model_dump().items())) for start, end, one in json_objects(text, kind)]
     stated = [
@@ -111,6 +133,9 @@ def _is_introduced(lines: Sequence[str], start: int) -> bool:
     """Whether the last line before `start` introduces something, and not the judge's own verdict."""
     before = (lines[number].strip("-=_ ") for number in range(start - 1, -1, -1))
     last = next(filter(None, before), "")[-300:]
+    sentence = _SENTENCE.split(_IN_BRACKETS.sub("", last))[-1]
+    if not sentence.endswith((".", "!", "?")) and _SUPPOSED.search(sentence):
+        return True
     return bool(_INTRODUCES.search(last)) and (not _OWN.search(last) or bool(_OF_OTHERS.search(last)))
 
 
@@ -156,7 +181,7 @@ def _of_line(bare: str, cells: Sequence[str], pattern: re.Pattern[str]) -> Score
     row = [pattern.fullmatch(f"{cells[0]}: {cells[1]}")] if digits and digits == cells[1:2] else []
     if not any(row):
         row = [pattern.fullmatch(piece.strip()) for piece in re.split("[|;,]", bare.strip("|,; ."))]
-    return [_score(match) for match in row if match] if all(row) else []
+    return [_score(match) for match in row if match] if all(row) and not _SUPPOSED.search(bare) else []
 
 
 def _score(match: re.Match[str]) -> tuple[str, int]:
@@ -170,6 +195,50 @@ def _of_row(cells: Sequence[str], columns: Sequence[str], labels: Sequence[str],
     values = [named.get(label, "") for label in labels]
     whole = all(len(value) == 1 and value in digits for value in values)
     return [(label, int(value)) for label, value in zip(labels, values, strict=True)] if whole else []
+
+
+def _contradicts(text: str, verdict: BaseModel, digits: str) -> bool:
+    """Whether a reply states another verdict in its prose or inside its JSON."""
+    scores = {name: int(digit) for name, digit in verdict.model_dump().items()}
+    texts, nested = [text], list[Mapping[str, Any]]()
+    for *_, content in raw_objects(text):
+        inner = list(_values(content))
+        texts += [value for value in inner if isinstance(value, str)]
+        nested += [value for value in inner if isinstance(value, dict) and set(scores) <= set(value)]
+    labels = "|".join(name.replace("_", "[_ ]") for name in scores)
+    stated = re.compile(
+        rf"\b({labels})(?: (?:score|verdict|value))? ?(?:[:=：→]|->|is|equals|should be|must be|of|to)"
+        rf" ?([{digits}])\b(?![./][0-9])",
+        _FLAGS,
+    )
+    in_prose: dict[str, set[int]] = {}
+    for number, part in enumerate(texts):
+        for label, digit in _in_prose(part, stated, whole_lines=number > 0):
+            in_prose.setdefault(label.lower().replace(" ", "_"), set()).add(int(digit))
+    others = (value for inner in nested for value in ({name: inner[name] for name in scores},))
+    return any(scores[name] not in stated_digits for name, stated_digits in in_prose.items()) or any(
+        other != scores for other in others
+    )
+
+
+def _values(content: Any) -> Iterator[Any]:
+    """Every value in JSON, in no order."""
+    waiting = [content]
+    while waiting:
+        value = waiting.pop()
+        yield value
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _in_prose(text: str, stated: re.Pattern[str], whole_lines: bool) -> Iterator[tuple[str, str]]:
+    """Labels and digits that sentences state as such: neither supposed nor quoted, nor what somebody else says."""
+    for line in text.split("\n"):
+        bare = " ".join(_MARKUP.sub("", line).split())
+        if bare.startswith((">", "|", "{", '"')) or (not whole_lines and stated.fullmatch(bare.strip("-+•. "))):
+            continue
+        for sentence in _SENTENCE.split(bare):
+            if not (_UNSURE.search(sentence) or _QUOTES.search(sentence)):
+                yield from stated.findall(sentence)
 
 
 def _remarks(lines: Sequence[str], labels: Sequence[str], digits: str) -> set[tuple[str, int]]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from cfeval.cvqa.csv_format import Choices
 from cfeval.cvqa.extraction.chinese import HAN
 from cfeval.cvqa.extraction.robust import read
-from cfeval.cvqa.extraction.text import WORDS
 from cfeval.cvqa.records import Form
+from cfeval.inference.replies.text import WORDS
 from tests.slow import fast_only
 
 OPTIONS = Choices("How many dots?", ("16", "17", "12", "13"))

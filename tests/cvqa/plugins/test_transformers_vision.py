@@ -185,9 +185,9 @@ def test_a_program_gets_the_answer_and_not_the_thoughts_of_a_vision_model(reply:
 
 def test_a_vision_model_whose_thoughts_do_not_end_says_nothing() -> None:
     eyes = vision(vqa={"plugin": "mock", "replies": ["<think>Four, or three, or"]})
-    with pytest.raises(VisionError, match="end of its thoughts") as caught:
+    with pytest.raises(VisionError, match="thoughts in the reply do not end") as caught:
         eyes.ask(WHOLE, "How many?")
-    assert caught.value.status == Status.UNPARSABLE
+    assert caught.value.status == Status.TRUNCATED
 
 
 def test_an_operation_without_its_model_names_the_option_to_set() -> None:

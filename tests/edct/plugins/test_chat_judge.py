@@ -28,10 +28,10 @@ SCRIPTED = {"plugin": "chat", "model": {"plugin": "mock"}}
 
 
 def test_a_good_reply_is_a_verdict() -> None:
-    model = FakeChat(f"The edit shows in both.\n\n{lines(1, 0, 1)}")
+    model = FakeChat(f"The edit shows in the answer.\n\n{lines(1, 0, 0)}")
     reply = judged(model)
-    assert (reply.scores, reply.stated_ccs, reply.status) == ({"pcs": 1, "ncc": 0}, 1, Status.OK)
-    assert (reply.completion, reply.calls) == (f"The edit shows in both.\n\n{lines(1, 0, 1)}", ("i-1",))
+    assert (reply.scores, reply.stated_ccs, reply.status) == ({"pcs": 1, "ncc": 0}, 0, Status.OK)
+    assert (reply.completion, reply.calls) == (f"The edit shows in the answer.\n\n{lines(1, 0, 0)}", ("i-1",))
     assert (reply.grade, reply.grade_reason) == (None, "")
     [asked] = model.seen
     assert (asked.schema, asked.max_tokens, asked.turns[0].image) == (edct_2025.JUDGE_SCHEMA, None, None)
@@ -59,7 +59,7 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
 
 
 def test_json_is_read_where_the_server_enforced_it() -> None:
-    reply = judged(FakeChat('{"analysis": "PCS: 0", "pcs": 1, "ncc": 1, "ccs": 1}'))
+    reply = judged(FakeChat('{"analysis": "Both hold.", "pcs": 1, "ncc": 1, "ccs": 1}'))
     assert (reply.scores, reply.stated_ccs) == ({"pcs": 1, "ncc": 1}, 1)
 
 

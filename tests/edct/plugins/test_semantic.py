@@ -97,9 +97,9 @@ def test_wide_images_lie_over_each_other_and_others_side_by_side(size: tuple[int
 
 
 def test_json_is_read_where_the_server_enforced_it() -> None:
-    fields = '"before": "a red bus", "now": "a blue bus", "changes": [], "present": 1, "as_asked": 1'
-    assert verified(f'{{{fields}, "others": 0}}').verified is True
-    assert verified(f'{{{fields}, "others": 3}}').verified is False
+    fields = '"before": "a red bus", "now": "a blue bus", "present": 1, "as_asked": 1'
+    assert verified(f'{{{fields}, "changes": [], "others": 0}}').verified is True
+    assert verified(f'{{{fields}, "changes": ["a", "b", "c"], "others": 3}}').verified is False
 
 
 def test_a_reply_that_cannot_be_read_is_repaired_once() -> None:

@@ -22,7 +22,7 @@ from cfeval.inference.prompts import load_prompt
 from tests.slow import first_fast, slow
 
 LABELS = ("PCS", "NCC", "CCS")
-BITS = st.tuples(*[st.integers(0, 1)] * 3)
+BITS = st.tuples(*[st.integers(0, 1)] * 2).map(lambda two: (*two, two[0] * two[1]))
 PROSE = st.text("aZé 1.;()\n\t#*-", max_size=60)
 
 

@@ -73,9 +73,10 @@ def test_the_four_parts_become_two() -> None:
 
 @given(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1))
 def test_a_verdict_is_read_as_lines_and_as_json(ac: int, ef: int, ccs: int) -> None:
-    wanted = Verdict.model_validate({"ac": ac, "ef": ef, "ccs": ccs})
     said = f"**AC:** {ac}\nEF: {ef}\n\nccs: {ccs}"
-    assert read_verdict(said) == read_verdict(json.dumps(wanted.model_dump())) == wanted
+    wanted = Verdict.model_validate({"ac": ac, "ef": ef, "ccs": ccs})
+    found = wanted if ccs == ac * ef else None
+    assert read_verdict(said) == read_verdict(json.dumps(wanted.model_dump())) == found
     assert read_verdict(said.replace("EF", "NCC")) is None
 
 
@@ -86,7 +87,8 @@ def test_a_verdict_is_read_as_lines_and_as_json(ac: int, ef: int, ccs: int) -> N
         ("**Grade:** 1", 1),
         ("grade : `5`\n", 5),
         ("Grade: 2\nbut then again\nGrade: 3", None),
-        ('{"analysis": "Grade: 1", "grade": 5}', 5),
+        ('{"analysis": "Grade: 1", "grade": 5}', None),
+        ('{"analysis": "Good.", "grade": 5}', 5),
         ('```json\n{"grade": 2}\n```', 2),
         ("Grade: 0", None),
         ("Grade: 6", None),

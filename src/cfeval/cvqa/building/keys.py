@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cfeval.cvqa.csv_format import CvqaRow
-from cfeval.cvqa.extraction.text import numbers, tokens
+from cfeval.inference.replies.text import numbers, tokens
 
 _NUMBER = (
     r"(?P<n>\d+|an?|another|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty)"

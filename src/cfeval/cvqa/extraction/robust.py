@@ -11,11 +11,12 @@ import re
 
 from cfeval.cvqa.csv_format import LETTERS, Choices
 from cfeval.cvqa.extraction import chinese
-from cfeval.cvqa.extraction.robust_boolean import boolean
-from cfeval.cvqa.extraction.robust_number import number
-from cfeval.cvqa.extraction.set_apart import answers, lone_line, without_calls, without_thoughts
-from cfeval.cvqa.extraction.text import WORDS, Stated, stated, without_reason
+from cfeval.cvqa.extraction.set_apart import answers, lone_line, without_calls
 from cfeval.cvqa.records import Form
+from cfeval.inference.reasoning_marks import without_thoughts
+from cfeval.inference.replies.boolean import boolean
+from cfeval.inference.replies.number import number
+from cfeval.inference.replies.text import WORDS, Stated, stated, without_reason
 
 _END = r"(?=\s*(?:$|[.,:;!)\]\"'=]|-\s|\d|\b(?:because|since|as|is|would|with|which)\b))"
 _BRACKETED = re.compile(r"[(\[]\s*([a-d])\s*[)\]]", re.IGNORECASE)

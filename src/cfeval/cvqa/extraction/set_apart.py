@@ -1,4 +1,4 @@
-"""Where a reply sets its answer apart: behind thoughts, in answer tags, a box, JSON or a tool call, on a line.
+"""Where a reply sets its answer apart: in answer tags, a box, JSON or a tool call, on a line.
 
 The forms are those that models of 2024 to 2026 are trained on or asked for: `<think>` and its kin, `<answer>`, GLM's
 box, `\\boxed{}`, `{"answer": …}`, a call of a tool that takes the answer. All of it takes time that grows with the
@@ -10,19 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_NAMES = r"(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think|summary|caption)"
-_ENDS = re.compile(
-    rf"</{_NAMES}\s*>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|END_THINKING\|>|<\|channel\|>\s*final\s*<\|message\|>",
-    re.IGNORECASE,
-)
-"""After the last of these the model no longer thinks aloud; some have the opening one in the prompt's template."""
-_BEGINS = re.compile(
-    rf"<{_NAMES}\s*>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel\|>\s*analysis\s*<\|message\|>",
-    re.IGNORECASE,
-)
-_SPECIAL = re.compile(
-    r"<\|(?:end|return|im_end|eot_id|endoftext|start|message|END_RESPONSE|START_RESPONSE)\|>|</s>", re.I
-)
 _TAG = re.compile(
     r"<(?P<tag>answer|final_answer|final-answer|finalanswer|conclusion|choice|option|response|result|output)\s*>"
     r"(?P<in>[^<]*)</(?P=tag)\s*>"
@@ -53,23 +40,15 @@ _MOST = 20
 """JSON objects that are looked at."""
 
 
-def without_thoughts(reply: str) -> str | None:
-    """A reply without what its model thought aloud; None where the thoughts do not end, so that there is no answer."""
-    ends = [found.end() for found in _ENDS.finditer(reply)]
-    text = reply[ends[-1] :] if ends else reply
-    return None if _BEGINS.search(text) else _SPECIAL.sub(" ", text)
-
-
 def without_calls(text: str) -> str:
     """A text without the calls of tools in it, which are no answer where the tool takes none."""
     return _TOOL_CALL.sub(" ", text)
 
 
-def said(reply: str) -> str | None:
-    """A reply without thoughts, or the one answer that it sets apart; None where its thoughts do not end."""
-    text = without_thoughts(reply)
-    apart = set(answers(text)) if text else set()
-    return apart.pop() if len(apart) == 1 else text
+def said(reply: str) -> str:
+    """The one answer that a reply sets apart, or the whole reply."""
+    apart = set(answers(reply))
+    return apart.pop() if len(apart) == 1 else reply
 
 
 def answers(text: str) -> tuple[str, ...]:

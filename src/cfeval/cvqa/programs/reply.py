@@ -23,10 +23,9 @@ from cfeval.cvqa.programs.limits import Budget, ProgramFault
 from cfeval.cvqa.programs.parser import parsed
 from cfeval.cvqa.programs.vipergpt import ENTRY
 from cfeval.cvqa.records import Language
+from cfeval.inference.reasoning_marks import without_thoughts
 
 _RESPONSE = "### Response:"
-_THOUGHT = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning|scratchpad)>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(
     r"^([ \t>]*)(```+|~~~+|'''(?=python))([^\n`]*)\n(.*?)(?:^[ \t>]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -48,8 +47,7 @@ _KEPT = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 def cut_program(text: str, language: Language) -> str:
     """The program in a reply; empty where there is none."""
     plain = re.sub("[\ufeff\u200b]", "", re.sub(r"\r+\n?", "\n", text))
-    said = _THOUGHT.sub("", plain).rpartition(_RESPONSE)[2]
-    said = _THOUGHT_END.sub("", said)
+    said = (without_thoughts(plain) or "").rpartition(_RESPONSE)[2]
     return _python(said) if language == "vipergpt" else _steps(said)
 
 

@@ -11,9 +11,9 @@ from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
-from cfeval.cvqa.extraction.set_apart import without_thoughts
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
 from cfeval.cvqa.records import Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
+from cfeval.inference.reasoning_marks import without_thoughts
 
 
 def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[CvqaScore]:

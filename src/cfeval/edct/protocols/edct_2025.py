@@ -77,5 +77,9 @@ def read_instruction(text: str) -> Instruction | Parts | None:
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The verdict of a judge's reply, or None where it leaves doubt: JSON, or three lines `PCS:`, `NCC:`, `CCS:`."""
-    return clear_verdict(text, Verdict, "01")
+    """The verdict of a judge's reply: JSON, or three lines `PCS:`, `NCC:`, `CCS:`.
+
+    None where it leaves doubt, or where the third is not the product of the others.
+    """
+    verdict = clear_verdict(text, Verdict, "01")
+    return verdict if verdict and verdict.ccs == verdict.pcs * verdict.ncc else None

@@ -72,8 +72,12 @@ def read_chain(text: str, edits: int) -> Chain | None:
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The verdict of a judge's reply, or None where it leaves doubt: JSON, or three lines `AC:`, `EF:`, `CCS:`."""
-    return clear_verdict(text, Verdict, "01")
+    """The verdict of a judge's reply: JSON, or three lines `AC:`, `EF:`, `CCS:`.
+
+    None where it leaves doubt, or where the third is not the product of the others.
+    """
+    verdict = clear_verdict(text, Verdict, "01")
+    return verdict if verdict and verdict.ccs == verdict.ac * verdict.ef else None
 
 
 def read_grade(text: str) -> Grade | None:

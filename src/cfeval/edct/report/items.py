@@ -159,6 +159,8 @@ class _Model:
         scores = {score.edit: score for score in first}
         written = [record.edit for record in self._instructions.get(item, ())]  # of a run at work, without scores
         cell["t"] = [self._turn(item, edit, scores.get(edit)) for edit in scores or written]
+        if before.repeats_answer:
+            cell["rep"] = 1
         if first and first[0].correct is not None:
             cell["right"] = first[0].correct
         if controls := list(self._tried(item)):

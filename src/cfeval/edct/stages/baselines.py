@@ -14,6 +14,7 @@ from cfeval.core.progress import track
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile, originals
+from cfeval.edct.echoes import repeats_answer
 from cfeval.edct.files import VlmSpec, conversation_prompts
 from cfeval.edct.records import Baseline
 from cfeval.inference.batching import map_requests
@@ -56,7 +57,8 @@ def baselines(
         return Asked(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
 
     for sample, said in converse(model, samples, asked, prompts, "baselines"):
-        yield Baseline(id=sample.id, question=sample.question, **said)
+        repeats = said["status"] == Status.OK and repeats_answer(said["answer"], said["explanation"])
+        yield Baseline(id=sample.id, question=sample.question, repeats_answer=repeats, **said)
 
 
 def converse(

@@ -15,6 +15,7 @@ from cfeval.core.records import ImageRef, Record, Status, failed
 from cfeval.datasets.sample import Sample
 from cfeval.edct.records import Check, Counterfactual, Verification
 from cfeval.edct.verification.links import ConditionRecords, Link, key_of, links
+from cfeval.inference.chat import ChatReply
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 
@@ -31,7 +32,8 @@ class Asked:
 def asked(call: StoredCall) -> Asked:
     """A sound call of the response cache, as this module reads it."""
     reply = Response.from_json(call.reply, None)
-    return Asked(call.request, reply.text, reply.status)
+    bare = ChatReply(reply.text, status=reply.status)
+    return Asked(call.request, bare.text, bare.status)
 
 
 def calls_of(record: Record) -> Iterator[str]:

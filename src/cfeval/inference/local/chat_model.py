@@ -20,6 +20,7 @@ from cfeval.inference.local.chat_loading import Loaded
 from cfeval.inference.local.devices import out_of_memory, ran_out, release
 from cfeval.inference.local.libraries import quiet
 from cfeval.inference.logprobs import ScoredReply, scored
+from cfeval.inference.reasoning_marks import answer_of, is_mark
 
 _SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
 _BLOCK = 512
@@ -158,18 +159,29 @@ class LocalChat:
             for token, ranked in zip(said, likeliest, strict=False)
         ]
         whole = "".join(piece for piece, _ in steps)  # pieces of a letter join to another text than the reply's
-        text = reply.text if "</think>" in whole else whole
+        marked = _decoded(words, said)
+        text = whole if answer_of(marked) == marked else reply.text
         return scored(reply, steps, text)
 
     def _reply(self, tokens: list[int], limit: int) -> ChatReply:
         """The reply up to the first token that ends it; what stands behind is padding."""
         ends = set(self._loaded.model.generation_config.eos_token_id)
         length = next((n for n, token in enumerate(tokens) if token in ends), None)
-        text = self._loaded.tokenizer.decode(tokens[:length], skip_special_tokens=True)
+        text = _decoded(self._loaded.tokenizer, tokens[:length])
         if length is not None:
             return ChatReply(text=text, model=self._loaded.name)
         reason = f"the reply was cut after max_tokens: {limit}"
         return ChatReply(text=text, model=self._loaded.name, status=Status.TRUNCATED, reason=reason)
+
+
+def _decoded(tokenizer: Any, tokens: Sequence[int]) -> str:
+    """The text of tokens without special ones, but for the marks of thoughts: without them thoughts pass as answer."""
+    special = {
+        token
+        for token, text in zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True)
+        if not is_mark(text)
+    }
+    return str(tokenizer.decode([token for token in tokens if token not in special]))
 
 
 def spelled(tokenizer: Any, token: int) -> str:

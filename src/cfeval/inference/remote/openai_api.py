@@ -308,10 +308,15 @@ _SIGNED = ("signature", "thoughtSignature", "encrypted_content")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-]{500}")
 
 
+_OF_TEXT = ("text", "output_text")
+"""Types of the parts that are the answer; others are thoughts (`thinking`, `reasoning`), whatever they hold."""
+
+
 def _content(message: dict[str, Any]) -> str:
+    """The text of a message; what stands in `reasoning_content` or `reasoning` beside it is no answer."""
     content = message.get("content")
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+        return "".join(str(part.get("text", "")) for part in _dicts(content) if part.get("type", "text") in _OF_TEXT)
     return content if isinstance(content, str) else ""
 
 

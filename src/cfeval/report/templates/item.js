@@ -51,7 +51,7 @@ function modelOf(view, name, cell, hit) {
   const absent = cell.t.flatMap((turn) => turn.absent || []);
   return element("section.mod" + (hit ? ".hit" : ""), { "aria-label": name },
     element("h4", { title: long }, name, element("span.chip", {}, sign(cell.o), ending)),
-    element("div.turn", {}, element("span.lab", {}, "Before"), element("span.ans", { dir: "auto" }, cell.a0 || "no answer", cell.right === 0 && element("i", {}, " wrong")), text(cell.e0, citedWords(cell.e0 || "", cites), "mark"),
+    element("div.turn", {}, element("span.lab", {}, "Before"), element("span.ans", { dir: "auto" }, cell.a0 || "no answer", cell.right === 0 && element("i", {}, " wrong")), text(cell.e0, citedWords(cell.e0 || "", cites), "mark"), cell.rep && element("p.say", {}, "The explanation only repeats the answer"),
       absent.length > 0 && element("p.say", {}, "Not in the image: " + absent.join(", "))),
     cell.t.map((turn, number) => turnOf(view, cell, turn, number)), controls(cell));
 }

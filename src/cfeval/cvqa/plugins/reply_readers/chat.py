@@ -11,13 +11,13 @@ from functools import partial
 
 from cfeval.core import registry
 from cfeval.core.records import Status
-from cfeval.cvqa.extraction.set_apart import without_thoughts
 from cfeval.cvqa.interfaces import ReadReply, ReadRequest, ReplyReader
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.cvqa.records import Form
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import TEXT, object_schema
 from cfeval.inference.prompts import Prompt, PromptTemplate, generate_parsed
+from cfeval.inference.reasoning_marks import without_thoughts
 
 NONE = "none"
 """What a reader says of a reply that gives no answer."""

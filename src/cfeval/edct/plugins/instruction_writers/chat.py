@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from cfeval.core import registry
 from cfeval.core.errors import PluginError, nearest
+from cfeval.edct.echoes import Parts, echo
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT, edits_of
@@ -18,12 +19,16 @@ from cfeval.inference.prompts import PromptTemplate, generate_parsed
 
 
 class Written(NamedTuple):
-    """What a reply says: the edits, and where the model was shown the image what is cited and what of it is absent."""
+    """What a reply says: the edits, and where the model was shown the image what is cited and what of it is absent.
+
+    `parts` are those of the edits, as the form asks for them.
+    """
 
     edits: tuple[Edit, ...]
     cited: tuple[str, ...] | None = None
     absent: tuple[str, ...] = ()
     implied_blank: str = ""
+    parts: tuple[Parts, ...] = ()
 
 
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
@@ -68,7 +73,13 @@ class Chat:
             "edits": str(request.edits),
         }
         asked = self._prompt(request.protocol, request.edits)
-        heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.image)
+
+        def fault(written: Written) -> str:
+            templates = (asked.opening, asked.repair)
+            faults = (echo(parts, templates, request.answer, request.explanation) for parts in written.parts)
+            return next(filter(None, faults), "")
+
+        heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.image, fault)
         said = heard.value or Written(())
         return WriteReply(
             said.edits,
@@ -90,6 +101,13 @@ def _check(request: WriteRequest) -> None:
         raise PluginError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
 
 
+def _written(
+    edits: list[Edit], cited: tuple[str, ...] | None = None, absent: tuple[str, ...] = (), implied_blank: str = ""
+) -> Written:
+    parts = (Parts(edit.concept, (edit.positive,), edit.negative) for edit in edits)
+    return Written(tuple(edits), cited, absent, implied_blank, tuple(parts))
+
+
 def _one(edits: int) -> PromptTemplate[Written]:
     """The protocol takes one concept, however many are allowed."""
     del edits
@@ -99,9 +117,8 @@ def _one(edits: int) -> PromptTemplate[Written]:
         if one is None:
             return None
         if isinstance(one, edct_2025.Parts):
-            return Written((Edit("", one.positive, one.negative),))
-        edit = Edit(one.concept, one.positive, one.negative, implied=one.implied)
-        return Written((edit,), implied_blank=one.blank)
+            return _written([Edit("", one.positive, one.negative)])
+        return _written([Edit(one.concept, one.positive, one.negative, implied=one.implied)], implied_blank=one.blank)
 
     return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
 
@@ -109,7 +126,11 @@ def _one(edits: int) -> PromptTemplate[Written]:
 def _chain(edits: int) -> PromptTemplate[Written]:
     def read(text: str) -> Written | None:
         chain = edct_bench_2026.read_chain(text, edits)
-        return Written(tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits)) if chain else None
+        if chain is None:
+            return None
+        edited = tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits)
+        parts = (Parts(one.concept, (one.change, one.how, one.keep), one.constraints) for one in chain.edits)
+        return Written(edited, parts=tuple(parts))
 
     schema, limit = edct_bench_2026.write_schema(edits), edct_bench_2026.MAX_TOKENS
     return PromptTemplate(EDCT_BENCH_2026, "write", PLACEHOLDERS, schema, read, limit)
@@ -120,9 +141,9 @@ def _uncited_edits(edits: int) -> PromptTemplate[Written]:
         found = controls.read_uncited_edits(text, edits)
         if found is None:
             return None
-        edited = tuple(Edit(**one.model_dump()) for one in found.edits)
         absent = tuple(thing.cited for thing in found.cited if thing.seen == "no")
-        return Written(edited, tuple(thing.cited for thing in found.cited) or None, absent)
+        cited = tuple(thing.cited for thing in found.cited) or None
+        return _written([Edit(**one.model_dump()) for one in found.edits], cited, absent)
 
     schema = controls.uncited_schema(edits)
     return PromptTemplate("controls", "uncited", PLACEHOLDERS, schema, read, seen=True)

@@ -8,6 +8,7 @@ model takes one image, not every model takes two. A model that shrinks large ima
 its resolution.
 """
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from cfeval.core.images import Image
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
+from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema, raw_objects
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
 from cfeval.inference.verdicts import clear_verdict
 
@@ -30,6 +31,22 @@ _BAND = 0.02
 _GRAY = 128
 MOST = 9
 """Other changes that are counted at most, so that the count is one digit."""
+_ELSE = re.compile(
+    r"^[ \t>*_`#•-]*(?:(?:what )?else(?: changed)?|(?:other )?changes)[*_` \t]*:[*_` \t]*"
+    r"(.*(?:\n[ \t]*(?:[-*•]|[0-9]{1,2}[.)])[ \t].*)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NOTHING = re.compile(
+    r"(?:nothing|none|n/?a|not any)\b(?! (?:but|except)\b)|no(?: (?:other|further|additional|unwanted|visible|such))*"
+    r"(?: (?:changes?|differences?|alterations?|things?)\b|\Z)|[\[\]—–]*\Z",
+    re.IGNORECASE,
+)
+# What the prompt says does not count, and a reply may name nevertheless.
+_NOT_COUNTED = re.compile(
+    r"\b(?:(?:do(?:es)?|did) not count|don't count|doesn't count|not counted|ignor\w+|negligible|shadows?"
+    r"|reflections?|hidden|blur\w*|noise|tint|compress\w+|shift\w*|crop\w*|margin)\b",
+    re.IGNORECASE,
+)
 SCHEMA = object_schema(
     before=TEXT,
     now=TEXT,
@@ -55,11 +72,31 @@ class Sight(BaseModel):
 
 
 def read_sight(text: str) -> Sight | None:
-    """The scores of a reply, or None where it leaves doubt: JSON, or lines `PRESENT:`, `AS_ASKED:`, `OTHERS:`."""
+    """The scores of a reply: JSON, or lines `PRESENT:`, `AS_ASKED:`, `OTHERS:`.
+
+    None where it leaves doubt, or where OTHERS is 0 and other changes are listed, or the other way round.
+    """
     try:
-        return clear_verdict(text, Sight, "0123456789")
+        sight = clear_verdict(text, Sight, "0123456789")
     except ValidationError:  # a digit over 1 where 0 or 1 was asked for
         return None
+    listed = _listed_changes(text)
+    return None if sight is None or listed not in (None, sight.others > 0) else sight
+
+
+def _listed_changes(text: str) -> bool | None:
+    """Whether a reply lists changes that were not asked for; None where it has no list, or only what does not count."""
+    lists = [
+        content["changes"] if isinstance(content["changes"], list) else [content["changes"]]
+        for *_, content in raw_objects(text)
+        if isinstance(content, dict) and "changes" in content
+    ]
+    lists += [re.split(r"[;\n]", part) for part in _ELSE.findall(text)]
+    if not lists:
+        return None
+    items = [str(item).strip(" \t*_`•-.0123456789)") for item in lists[-1]]
+    changes = [item for item in items if item and not _NOTHING.match(item)]
+    return None if changes and all(_NOT_COUNTED.search(item) for item in changes) else bool(changes)
 
 
 FORM = PromptTemplate(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)

@@ -1,9 +1,9 @@
-"""Yes and no in free replies; see `cfeval.cvqa.extraction.robust`."""
+"""Yes and no in free replies; for cvqa see `cfeval.cvqa.extraction.robust`."""
 
 import re
 from itertools import pairwise
 
-from cfeval.cvqa.extraction.text import Stated, asserted, sentences
+from cfeval.inference.replies.text import Stated, asserted, sentences
 
 _YES = frozenset(["yes", "yeah", "yep", "yup", "true", "correct", "affirmative"])
 _NO = frozenset(["no", "nope", "nah", "false", "negative"])

@@ -1,9 +1,9 @@
-"""Numbers in free replies; see `cfeval.cvqa.extraction.robust`."""
+"""Numbers in free replies; for cvqa see `cfeval.cvqa.extraction.robust`."""
 
 import re
 from itertools import pairwise
 
-from cfeval.cvqa.extraction.text import WORDS, Stated, Token, asserted, numbers, sentences, tokens
+from cfeval.inference.replies.text import WORDS, Stated, Token, asserted, numbers, sentences, tokens
 
 _CLAUSE, _MARKS = 200, 4
 """Characters of a clause, and conclusions of a sentence, that are looked at: a reply may be of any length."""

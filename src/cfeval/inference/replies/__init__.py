@@ -1,0 +1,1 @@
+"""How free replies are read, whatever they answer: sentences, yes and no, numbers."""
