@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 Metadata = dict[str, Any]
 """What a dataset keeps beside an image, as JSON; only its own plugins know what it means."""
@@ -61,6 +68,16 @@ class ImageRef(Record):
 
     path: str
     sha256: Sha256
+    conversions: tuple[str, ...] = ()
+    """What was done to the picture when it was read, in a few words each (`cfeval.core.pictures`); a record of one that
+    was taken as it was lacks the field."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        known: dict[str, Any] = fields(self)
+        if not self.conversions:
+            known.pop("conversions", None)
+        return known
 
 
 Ended = TypeVar("Ended", bound=StageResult)
