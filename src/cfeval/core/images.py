@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import io
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -30,6 +31,17 @@ FORMATS = (
     *("PCX", "SGI", "QOI", "ICNS"),
 )
 """What a picture may come as, where Pillow can read it: some of its other formats are handed to programs outside."""
+# How files of other formats begin, and of those in `FORMATS` that not every build of Pillow reads.
+_SIGNATURES = (
+    (re.compile(rb"....ftyp(avif|avis)", re.DOTALL), "AVIF"),
+    (re.compile(rb"....ftyp(hei|hev|mif1|msf1)", re.DOTALL), "HEIF"),
+    (re.compile(rb"....ftyp", re.DOTALL), "video or raw"),
+    (re.compile(rb"\xff\x0a|\0\0\0\x0cJXL "), "JPEG XL"),
+    (re.compile(rb"%!PS"), "EPS"),
+    (re.compile(rb"%PDF"), "PDF"),
+    (re.compile(rb"\s*<svg"), "SVG"),
+    (re.compile(rb"8BPS"), "PSD"),
+)
 SEVERAL = ("MPO", "TIFF", "HEIF")
 """Formats whose first picture is taken; several of another format are an animation."""
 R = TypeVar("R")
@@ -149,10 +161,6 @@ def _is_outside(name: str) -> bool:
     return place.is_absolute() or ".." in place.parts
 
 
-class NoFormatError(InputError):
-    """A file is no picture in one of the `FORMATS` that can be read here."""
-
-
 class TooLargeError(InputError):
     """A picture has more than `MAX_PIXELS`."""
 
@@ -175,7 +183,7 @@ def import_encoded(content: bytes, name: str, animated: bool = False) -> Image:
         animated: whether the first picture of an animation is taken.
 
     Raises:
-        NoFormatError, TooLargeError, InputError: like `import_image`.
+        TooLargeError, InputError: like `import_image`.
     """
     return _open(io.BytesIO(content), name, lambda image: _imported(image, name, animated))
 
@@ -243,7 +251,7 @@ def _open(source: Path | io.BytesIO, name: object, use: Callable[[PIL.Image.Imag
     except UnidentifiedImageError:
         if is_empty:
             raise InputError(f"{name}: the file is empty") from None
-        raise NoFormatError(f"{name}: {NO_FORMAT} (PNG, JPEG, WebP, …)") from None
+        raise InputError(f"{name}: {NO_FORMAT} (PNG, JPEG, WebP, …)") from None
     except Exception as error:  # Pillow's parsers raise whatever a damaged file makes them stumble over
         raise InputError(f"{name}: broken or truncated image ({' '.join(str(error).split())[:120]})") from None
 
@@ -256,6 +264,12 @@ def _readable() -> tuple[str, ...]:
     PIL.Image.init()
     pillow_heif.register_heif_opener()
     return tuple(name for name in FORMATS if name in PIL.Image.OPEN)
+
+
+def foreign_format(content: bytes) -> str:
+    """The format of an image file that cannot be read here, by how it begins; empty for any other content."""
+    named = next((name for form, name in _SIGNATURES if form.match(content)), "")
+    return "" if named in _readable() else named
 
 
 def _refuse_large(name: object, image: PIL.Image.Image) -> None:

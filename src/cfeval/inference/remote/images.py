@@ -9,7 +9,7 @@ from typing import Literal
 import PIL.Image
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import Image, NoFormatError, TooLargeError, import_encoded
+from cfeval.core.images import Image, TooLargeError, foreign_format, import_encoded
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, record, retry
 
@@ -88,15 +88,15 @@ def of_base64(text: str) -> bytes | Fault:
 def decode(content: bytes) -> Image | Fault:
     """The picture of an image file, by the same rules as a sample's (`cfeval.core.images`).
 
-    A broken one may come whole the next time; one in an unknown format, or over `MAX_PIXELS`, will not. What another
-    version of this program could read is asked for again by a later run.
+    A broken one may come whole the next time; one in a format without a decoder, or over `MAX_PIXELS`, will not. A
+    later run asks again for what another installation could read.
     """
     try:
         return import_encoded(content, "the image", animated=True)
-    except NoFormatError:
-        reason = f"the image came in a format that cannot be read here ({content[:12]!r}…); ask for PNG, JPEG or WebP"
-        return record("image_format", Status.NO_IMAGE, reason, final=False, sent=True)
     except TooLargeError as error:
         return record("no_image", Status.NO_IMAGE, str(error))
     except InputError as error:
+        if foreign := foreign_format(content):
+            reason = f"the image came as {foreign}, which cannot be read here; ask the provider for PNG, JPEG or WebP"
+            return record("image_format", Status.NO_IMAGE, reason, final=False, sent=True)
         return retry("bad_image", str(error), status=Status.NO_IMAGE, sent=True, tries=BROKEN_TRIES)

@@ -211,7 +211,7 @@ def _unusable(answer: Completion, choice: dict[str, Any], ending: Ending | None,
         return answer.record("moderated", Status.MODERATED, f"the provider's filter stopped the answer ({word})")
     if ending is Ending.TRUNCATED:
         return answer.record("truncated", Status.TRUNCATED, f"cut off at a limit on tokens ({word}); raise max_tokens")
-    if ending is None and not isinstance(choice.get("message"), dict):
+    if ending is not Ending.OTHER and not isinstance(choice.get("message"), dict):
         return answer.retry("no_choice", "the answer holds no choice with a message")
     if answer.served and not same_model(answer.asked, answer.served, answer.accepted):
         reason = f"{answer.served} answered, not {answer.asked}; name it in accept_models if it is meant"

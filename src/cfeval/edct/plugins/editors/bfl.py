@@ -5,7 +5,7 @@ The task is paid for when it is submitted; polling and fetching are tried again 
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -245,7 +245,9 @@ async def _fetch(attempts: RetryLoop, link: str) -> bytes | Fault:
     if fault is not None:
         return fault
     checked = await checked_image(Response(image=response.content))
-    return checked if isinstance(checked, Fault) else response.content
+    if isinstance(checked, Fault):
+        return replace(checked, tries=None)  # a further download costs nothing
+    return response.content
 
 
 def _trusted(url: str, base_url: str) -> bool:
