@@ -51,7 +51,7 @@ def profile(space: str, name: str, tags: dict[bytes, bytes], pcs: bytes = b"XYZ 
 
 def matrix_profile(name: str, primaries: Floats, curve: bytes) -> bytes:
     columns = {sign: xyz(primaries[:, at]) for at, sign in enumerate((b"rXYZ", b"gXYZ", b"bXYZ"))}
-    return profile("RGB", name, columns | {sign: curve for sign in (b"rTRC", b"gTRC", b"bTRC")})
+    return profile("RGB", name, columns | dict.fromkeys((b"rTRC", b"gTRC", b"bTRC"), curve))
 
 
 def grey_profile(name: str, gamma: float) -> bytes:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL.JpegImagePlugin import JpegImageFile
 
-from cfeval.core import images
 from cfeval.core.errors import InputError
 from cfeval.core.image_folders import inside, read_fault, reasons, scan, summary
 from cfeval.core.images import check_image, import_image

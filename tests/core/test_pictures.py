@@ -15,8 +15,12 @@ import numpy as np
 import PIL.Image
 import pillow_heif
 import pytest
+import tifffile
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import ImageCms
 
+from cfeval.core import pictures
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, check_image, import_encoded, import_image, import_layers, load
 from cfeval.core.jsonl import record_line
@@ -227,3 +231,144 @@ def test_a_picture_is_what_arithmetic_says(tmp_path: Path, kind: str, mode: str,
         assert ("transparency laid on white" in told) == (KINDS[mode].alpha is not None)
         if (orientation, name) == (1, "") and mode in ("1", "L", "P", "RGB") and kind != "MPO":
             assert image.conversions == ()
+
+
+def grey(values: Any, dtype: Any) -> bytes:
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(np.asarray(values, dtype)[None]).save(buffer, format="TIFF")
+    return buffer.getvalue()
+
+
+@given(st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=40))
+def test_16_bit_grey_is_scaled_by_the_depth_that_holds_it(values: list[int]) -> None:
+    white = next(2**bits - 1 for bits in (8, 10, 12, 14, 16) if max(values) < 2**bits)
+    image = import_encoded(grey(values, np.uint16), "x")
+    assert abs(image.pixels[0, :, 0] - np.array(values) * 255 / white).max() <= 0.51
+    assert image.conversions == (f"16-bit grey scaled: 0 is black, {white} is white",)
+
+
+@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=40))
+def test_float_grey_is_scaled_by_its_range(values: list[float]) -> None:
+    low, high = min(values), max(values)
+    if low >= 0 and high <= 255:
+        low, high = 0, 1 if high <= 1 else 255
+    right = (np.array(values) - low) / ((high - low) or 1) * 255
+    image = import_encoded(grey(values, np.float32), "x")
+    assert abs(image.pixels[0, :, 0] - right).max() <= 0.6
+    assert "float grey scaled" in image.conversions[0]
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=2, max_size=40, unique=True))
+def test_32_bit_grey_over_16_bits_is_stretched(values: list[int]) -> None:
+    low, high = min(values), max(values)
+    if low >= 0 and high < 2**16:
+        return
+    right = (np.array(values, float) - low) / (high - low) * 255
+    image = import_encoded(grey(values, np.int32), "x")
+    assert abs(image.pixels[0, :, 0] - right).max() <= 0.51
+
+
+def test_values_that_are_no_numbers_are_black_and_said(tmp_path: Path) -> None:
+    image = import_encoded(grey([0, np.nan, np.inf, 1], np.float32), "x")
+    assert image.pixels[0, :, 0].tolist() == [0, 0, 0, 255]
+    assert "2 values that are no numbers are black" in image.conversions[0]
+    (tmp_path / "x.tif").write_bytes(grey([np.nan] * 3, np.float32))
+    for look in (import_image, check_image):
+        with pytest.raises(InputError, match=r"x\.tif: .*no grey value is a finite number"):
+            look(tmp_path / "x.tif")
+
+
+def saved(image: PIL.Image.Image, kind: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, format=kind, **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes(),
+        icc.matrix_profile("a", icc.SRGB, icc.srgb_curve()),
+    ],
+)
+def test_a_picture_in_srgb_keeps_its_pixels(profile: bytes) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    image = import_encoded(saved(PIL.Image.fromarray(pixels), "PNG", icc_profile=profile), "x")
+    assert (image.pixels == pixels).all()
+    assert image.conversions == ()
+
+
+@pytest.mark.parametrize(
+    ("profile", "mode", "said"),
+    [
+        (b"no profile", "RGB", "an unreadable colour profile left aside"),
+        (icc.ink_profile("Coated"), "RGB", "'Coated' left aside: it is for CMYK, the pixels are RGB"),
+        (icc.grey_profile("Dots", 1), "RGB", "'Dots' left aside: it is for GRAY, the pixels are RGB"),
+        (icc.profile("RGB", "Bare", {}), "RGB", "'Bare' left aside: it cannot be converted"),
+        (
+            icc.matrix_profile("P3", icc.P3, icc.srgb_curve()),
+            "CMYK",
+            "'P3' left aside: it is for RGB, the pixels are CMYK",
+        ),
+    ],
+)
+def test_a_profile_that_does_not_fit_is_left_aside_and_said(profile: bytes, mode: str, said: str) -> None:
+    picture = KINDS[mode].make()
+    image = import_encoded(saved(picture, "TIFF", icc_profile=profile), "x")
+    assert said in image.conversions[0]
+    assert (image.pixels == import_encoded(saved(picture, "TIFF"), "x").pixels).all()
+
+
+def test_the_first_page_and_the_primary_picture_are_taken() -> None:
+    first, second = blocks(COLOURS), blocks(COLOURS[::-1])
+    for kind in ("TIFF", "HEIF"):
+        content = saved(first, kind, save_all=True, append_images=[second, second], **HOW.get(kind, {}))
+        image = import_encoded(content, "x")
+        assert abs(middles(image.pixels) - COLOURS).max() <= 4
+        assert image.conversions == ("first of 3 pictures taken",)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", "AVIF"])
+def test_an_animation_is_refused_as_a_sample_and_its_first_picture_taken_of_an_editor(kind: str) -> None:
+    frames = [blocks(COLOURS), blocks(COLOURS[::-1])]
+    content = saved(frames[0], kind, save_all=True, append_images=frames[1:])
+    with pytest.raises(InputError, match="an animation of 2 frames"):
+        import_encoded(content, "x")
+    made = decode(content)
+    assert isinstance(made, Image)
+    assert "first of 2 pictures taken" in made.conversions
+
+
+@given(st.binary(max_size=200))
+def test_corrupt_exif_neither_loses_a_picture_nor_reaches_the_console(exif: bytes) -> None:
+    content = saved(blocks(COLOURS), "JPEG", exif=b"Exif\0\0II*\0" + exif)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.resetwarnings()
+        warnings.filterwarnings("ignore", module=pictures.LIBRARIES)
+        assert import_encoded(content, "x").pixels.size
+    assert told == []
+
+
+def test_what_was_done_is_in_the_record_and_comes_back_with_the_picture(tmp_path: Path) -> None:
+    turned = import_encoded(file_of("JPEG", "RGB", 6, RGB_PROFILES["Display P3"][0]), "x")
+    plain = import_encoded(file_of("PNG", "RGB", 1, b""), "x")
+    raws = [RawSample("a", turned, "What?"), RawSample("b", plain, "What?")]
+    file_samples(tmp_path / "own.jsonl", raws)
+    first, second = (tmp_path / "own.jsonl").read_text().splitlines()
+    assert '"EXIF orientation 6 applied", "colour profile \'Display P3\' converted to sRGB"' in first
+    assert "conversions" not in second
+    record = Sample.model_validate_json(first)
+    assert load(tmp_path / "own", record.image).conversions == turned.conversions
+    assert record_line(ImageRef(path="x.png", sha256="0" * 64)) == f'{{"path": "x.png", "sha256": "{"0" * 64}"}}\n'
+
+
+def test_a_mask_is_turned_like_its_picture() -> None:
+    layers = import_layers(file_of("PNG", "RGBA", 6, b""), "x")
+    assert (middles(layers)[..., 3] == SEEN[6](ALPHA)).all()
+
+
+def test_deep_grey_whose_zero_is_white_is_turned_over() -> None:
+    buffer = io.BytesIO()
+    tifffile.imwrite(buffer, DEEP.astype(np.uint16), photometric="miniswhite")
+    pixels = import_encoded(buffer.getvalue(), "x").pixels[..., 0]
+    assert abs(pixels - (255 - DEEP / 257)).max() <= 1

@@ -24,7 +24,8 @@ from PIL import ImageCms
 
 # Pillow warns on the console of corrupt EXIF, malformed MPO files and large images; the callers here say what matters.
 # Once for the process: files are opened in threads, and `warnings.catch_warnings` would change the filters of all.
-warnings.filterwarnings("ignore", module=r"(PIL|pillow_heif)\.")
+LIBRARIES = r"(PIL|pillow_heif)\."
+warnings.filterwarnings("ignore", module=LIBRARIES)
 
 DEPTHS = (8, 10, 12, 14, 16)
 """The depths, in bits, of grey pictures with more than 8 bits a channel."""
@@ -157,7 +158,7 @@ def _in_srgb(image: PIL.Image.Image, profile: bytes) -> tuple[PIL.Image.Image, l
 
 
 def _transformed(image: PIL.Image.Image, profile: ImageCms.ImageCmsProfile) -> PIL.Image.Image:
-    # LittleCMS resamples all but RGB by a matrix to a coarse grid: linear grey is off by 10 levels in the dark, Lab by 50.
+    # LittleCMS resamples all but RGB by a matrix to a coarse grid; in the dark, grey is off by 10 levels, Lab by 50.
     quick = image.mode == "RGB" and profile.profile.is_matrix_shaper
     flags = ImageCms.Flags.NONE if quick else ImageCms.Flags.NOOPTIMIZE
     made = ImageCms.profileToProfile(image, profile, _SRGB, outputMode="RGB", flags=flags)
