@@ -17,7 +17,7 @@ from PIL import UnidentifiedImageError
 
 from cfeval.core.archives import archive_in_place_of
 from cfeval.core.errors import InputError
-from cfeval.core.pictures import as_layers, as_rgb, is_deep
+from cfeval.core.image_conversions import as_layers, as_rgb, is_deep
 from cfeval.core.records import ImageRef
 
 MAX_PIXELS = 50_000_000
@@ -30,7 +30,7 @@ FORMATS = (
     *("PNG", "JPEG", "MPO", "WEBP", "GIF", "AVIF", "HEIF", "JPEG2000", "TIFF", "BMP", "DIB", "PPM", "TGA", "ICO"),
     *("PCX", "SGI", "QOI", "ICNS"),
 )
-"""What a picture may come as, where Pillow can read it: some of its other formats are handed to programs outside."""
+"""What an image may come as, where Pillow can read it: some of its other formats are handed to programs outside."""
 # How files of other formats begin, and of those in `FORMATS` that not every build of Pillow reads.
 _SIGNATURES = (
     (re.compile(rb"....ftyp(avif|avis)", re.DOTALL), "AVIF"),
@@ -43,7 +43,7 @@ _SIGNATURES = (
     (re.compile(rb"8BPS"), "PSD"),
 )
 SEVERAL = ("MPO", "TIFF", "HEIF")
-"""Formats whose first picture is taken; several of another format are an animation."""
+"""Formats whose first image is taken; several of another format are an animation."""
 R = TypeVar("R")
 Mask = npt.NDArray[np.bool_]
 Pixels = npt.NDArray[np.uint8]
@@ -51,7 +51,7 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Image:
-    """A PNG file in memory; `conversions` are what was done to the picture that it was read from."""
+    """A PNG file in memory; `conversions` are what was done to the image that it was read from."""
 
     png: bytes
     conversions: tuple[str, ...] = field(default=(), compare=False)
@@ -162,11 +162,11 @@ def _is_outside(name: str) -> bool:
 
 
 class TooLargeError(InputError):
-    """A picture has more than `MAX_PIXELS`."""
+    """An image has more than `MAX_PIXELS`."""
 
 
 def import_image(path: Path) -> Image:
-    """Read a picture from any still image file as an RGB PNG, by the rules of `cfeval.core.pictures`.
+    """Read an image from any still image file as an RGB PNG, by the rules of `cfeval.core.image_conversions`.
 
     Raises:
         InputError: missing, empty, truncated, not an image, animated, or over `MAX_PIXELS`.
@@ -180,7 +180,7 @@ def import_encoded(content: bytes, name: str, animated: bool = False) -> Image:
     Args:
         content: the bytes.
         name: what an error calls them.
-        animated: whether the first picture of an animation is taken.
+        animated: whether the first image of an animation is taken.
 
     Raises:
         TooLargeError, InputError: like `import_image`.
@@ -279,13 +279,13 @@ def _refuse_large(name: object, image: PIL.Image.Image) -> None:
 
 
 def _first(name: object, image: PIL.Image.Image, animated: bool) -> tuple[str, ...]:
-    """What to say of a file of several pictures, the first of which is taken; InputError where it is an animation."""
+    """What to say of a file of several images, the first of which is taken; InputError where it is an animation."""
     frames = getattr(image, "n_frames", 1)
     if frames == 1:
         return ()
     if image.format not in SEVERAL and not animated:
         raise InputError(f"{name}: an animation of {frames} frames; save the frame you mean as a still image")
-    return (f"first of {frames} pictures taken",)
+    return (f"first of {frames} images taken",)
 
 
 def center_crop(image: Image, size: int, share: float, name: object, enlarge: bool = False) -> Image:

@@ -69,8 +69,8 @@ class ImageRef(Record):
     path: str
     sha256: Sha256
     conversions: tuple[str, ...] = ()
-    """What was done to the picture when it was read, in a few words each (`cfeval.core.pictures`); a record of one that
-    was taken as it was lacks the field."""
+    """What was done to the image when it was read, in a few words each (`cfeval.core.image_conversions`); the record
+    of an image that was taken as it was lacks the field."""
 
     @model_serializer(mode="wrap")
     def _without_empty(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:

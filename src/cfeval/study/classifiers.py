@@ -12,9 +12,9 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError, InputError, PluginError
+from cfeval.core.image_conversions import is_deep
 from cfeval.core.image_folders import LeftOut, scan, summary
 from cfeval.core.images import size_and_mode
-from cfeval.core.pictures import is_deep
 from cfeval.vce.stages.class_match import SHOWN, fitting, wordnet_if_there
 
 LIBRARIES = ("timm", "torchvision", "transformers")

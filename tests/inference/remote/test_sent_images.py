@@ -92,20 +92,20 @@ def test_init_limits_the_pixels_that_a_hosted_editor_is_sent(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.IMAGE, Kind.EDIT])
-def test_of_a_draft_and_a_final_picture_the_last_is_taken_and_said(
+def test_of_a_draft_and_a_final_image_the_last_is_taken_and_said(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:
     final = drawn("final", (PHOTO.pixels.shape[1], PHOTO.pixels.shape[0]))
     change = Images(lambda _: [data_url(drawn("draft")), data_url(drawn("draft 2")), data_url(final)])
     reply = met(server, monkeypatch, change, kind)
     assert reply.image == Image(final) or (reply.image and (reply.image.pixels == Image(final).pixels).all())
-    assert reply.details["images"] == "last of 3 pictures taken"
+    assert reply.details["images"] == "last of 3 images taken"
     assert len(server.log) == 1
 
 
 @pytest.mark.parametrize("kind", [Kind.IMAGE, Kind.EDIT, Kind.DOWNLOAD])
 @pytest.mark.parametrize("form", ["AVIF", "TIFF", "BMP", "JPEG2000"])
-def test_a_picture_of_another_format_is_bought_once(
+def test_an_image_of_another_format_is_bought_once(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch, kind: Kind, form: str
 ) -> None:
     right = drawn("other", (45, 30))

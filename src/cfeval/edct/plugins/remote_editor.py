@@ -117,8 +117,8 @@ def _edited(request: EditRequest, reply: Response, key: str, details: dict[str, 
     height, width = request.image.pixels.shape[:2]
     came = f"{image.pixels.shape[1]} × {image.pixels.shape[0]}"
     details = {**details, "model": reply.model, "came_as": came, **origin(reply.image or b"")}
-    if (pictures := images_in(reply.raw)) > 1:
-        details["images"] = f"last of {pictures} pictures taken"
+    if (images := images_in(reply.raw)) > 1:
+        details["images"] = f"last of {images} images taken"
     return EditReply(resized(image, width, height), details, calls=(key,))
 
 

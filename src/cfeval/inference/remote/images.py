@@ -86,7 +86,7 @@ def of_base64(text: str) -> bytes | Fault:
 
 
 def decode(content: bytes) -> Image | Fault:
-    """The picture of an image file, by the same rules as a sample's (`cfeval.core.images`).
+    """The image of an image file, by the same rules as a sample's (`cfeval.core.images`).
 
     A broken one may come whole the next time; one in a format without a decoder, or over `MAX_PIXELS`, will not. A
     later run asks again for what another installation could read.

@@ -176,7 +176,7 @@ def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
 
 
 def images_in(body: Any) -> int:
-    """How many pictures an answer holds: drafts may come before the final one, which is the last."""
+    """How many images an answer holds: drafts may come before the final one, which is the last."""
     said = _dict(body)
     data = said.get("data")
     return len(_dicts(data if isinstance(data, list) else _dict(_choice(said).get("message")).get("images")))

@@ -1,6 +1,6 @@
-"""What a model sees of a picture: every mode, format, orientation and profile against arithmetic of our own.
+"""What a model sees of an image: every mode, format, orientation and profile against arithmetic of our own.
 
-A picture is a grid of flat blocks, none of whose eight orientations looks like another. Its stored values are turned
+An image is a grid of flat blocks, none of whose eight orientations looks like another. Its stored values are turned
 and converted by `tests.profiles` and numpy; the program reads the file. Blocks are compared in their middles, within
 what the format loses.
 """
@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import ImageCms
 
-from cfeval.core import pictures
+from cfeval.core import image_conversions
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, check_image, import_encoded, import_image, import_layers, load
 from cfeval.core.jsonl import record_line
@@ -205,7 +205,7 @@ def middles(pixels: Any) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "mode", "name"), list(cases()))
-def test_a_picture_is_what_arithmetic_says(tmp_path: Path, kind: str, mode: str, name: str) -> None:
+def test_an_image_is_what_arithmetic_says(tmp_path: Path, kind: str, mode: str, name: str) -> None:
     profile, convert = profiles_of(kind, mode).get(name, (b"", None))
     for orientation in SEEN if kind in ORIENTED else (1,):
         content = file_of(kind, mode, orientation, profile)
@@ -226,7 +226,7 @@ def test_a_picture_is_what_arithmetic_says(tmp_path: Path, kind: str, mode: str,
         told = "; ".join(image.conversions)
         assert (f"EXIF orientation {orientation} applied" in told) == (orientation > 1)
         assert (f"'{name}' converted to sRGB" in told) == bool(name)
-        assert ("first of 2 pictures taken" in told) == (kind == "MPO")
+        assert ("first of 2 images taken" in told) == (kind == "MPO")
         assert ("grey scaled" in told) == (mode in ("I;16", "I", "F"))
         assert ("transparency laid on white" in told) == (KINDS[mode].alpha is not None)
         if (orientation, name) == (1, "") and mode in ("1", "L", "P", "RGB") and kind != "MPO":
@@ -291,7 +291,7 @@ def saved(image: PIL.Image.Image, kind: str, **options: Any) -> bytes:
         icc.matrix_profile("a", icc.SRGB, icc.srgb_curve()),
     ],
 )
-def test_a_picture_in_srgb_keeps_its_pixels(profile: bytes) -> None:
+def test_an_image_in_srgb_keeps_its_pixels(profile: bytes) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     image = import_encoded(saved(PIL.Image.fromarray(pixels), "PNG", icc_profile=profile), "x")
     assert (image.pixels == pixels).all()
@@ -313,43 +313,43 @@ def test_a_picture_in_srgb_keeps_its_pixels(profile: bytes) -> None:
     ],
 )
 def test_a_profile_that_does_not_fit_is_left_aside_and_said(profile: bytes, mode: str, said: str) -> None:
-    picture = KINDS[mode].make()
-    image = import_encoded(saved(picture, "TIFF", icc_profile=profile), "x")
+    source = KINDS[mode].make()
+    image = import_encoded(saved(source, "TIFF", icc_profile=profile), "x")
     assert said in image.conversions[0]
-    assert (image.pixels == import_encoded(saved(picture, "TIFF"), "x").pixels).all()
+    assert (image.pixels == import_encoded(saved(source, "TIFF"), "x").pixels).all()
 
 
-def test_the_first_page_and_the_primary_picture_are_taken() -> None:
+def test_the_first_page_and_the_primary_image_are_taken() -> None:
     first, second = blocks(COLOURS), blocks(COLOURS[::-1])
     for kind in ("TIFF", "HEIF"):
         content = saved(first, kind, save_all=True, append_images=[second, second], **HOW.get(kind, {}))
         image = import_encoded(content, "x")
         assert abs(middles(image.pixels) - COLOURS).max() <= 4
-        assert image.conversions == ("first of 3 pictures taken",)
+        assert image.conversions == ("first of 3 images taken",)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", "AVIF"])
-def test_an_animation_is_refused_as_a_sample_and_its_first_picture_taken_of_an_editor(kind: str) -> None:
+def test_an_animation_is_refused_as_a_sample_and_its_first_image_taken_of_an_editor(kind: str) -> None:
     frames = [blocks(COLOURS), blocks(COLOURS[::-1])]
     content = saved(frames[0], kind, save_all=True, append_images=frames[1:])
     with pytest.raises(InputError, match="an animation of 2 frames"):
         import_encoded(content, "x")
     made = decode(content)
     assert isinstance(made, Image)
-    assert "first of 2 pictures taken" in made.conversions
+    assert "first of 2 images taken" in made.conversions
 
 
 @given(st.binary(max_size=200))
-def test_corrupt_exif_neither_loses_a_picture_nor_reaches_the_console(exif: bytes) -> None:
+def test_corrupt_exif_neither_loses_an_image_nor_reaches_the_console(exif: bytes) -> None:
     content = saved(blocks(COLOURS), "JPEG", exif=b"Exif\0\0II*\0" + exif)
     with warnings.catch_warnings(record=True) as told:
         warnings.resetwarnings()
-        warnings.filterwarnings("ignore", module=pictures.LIBRARIES)
+        warnings.filterwarnings("ignore", module=image_conversions.LIBRARIES)
         assert import_encoded(content, "x").pixels.size
     assert told == []
 
 
-def test_what_was_done_is_in_the_record_and_comes_back_with_the_picture(tmp_path: Path) -> None:
+def test_what_was_done_is_in_the_record_and_comes_back_with_the_image(tmp_path: Path) -> None:
     turned = import_encoded(file_of("JPEG", "RGB", 6, RGB_PROFILES["Display P3"][0]), "x")
     plain = import_encoded(file_of("PNG", "RGB", 1, b""), "x")
     raws = [RawSample("a", turned, "What?"), RawSample("b", plain, "What?")]
@@ -362,7 +362,7 @@ def test_what_was_done_is_in_the_record_and_comes_back_with_the_picture(tmp_path
     assert record_line(ImageRef(path="x.png", sha256="0" * 64)) == f'{{"path": "x.png", "sha256": "{"0" * 64}"}}\n'
 
 
-def test_a_mask_is_turned_like_its_picture() -> None:
+def test_a_mask_is_turned_like_its_image() -> None:
     layers = import_layers(file_of("PNG", "RGBA", 6, b""), "x")
     assert (middles(layers)[..., 3] == SEEN[6](ALPHA)).all()
 

@@ -1,4 +1,4 @@
-"""What every picture goes through before a model sees it: upright, 8 bits a channel, sRGB, nothing transparent.
+"""What every image goes through before a model sees it: upright, 8 bits a channel, sRGB, nothing transparent.
 
 Rules, each said in `Image.conversions` where it changed anything:
 
@@ -28,7 +28,7 @@ LIBRARIES = r"(PIL|pillow_heif)\."
 warnings.filterwarnings("ignore", module=LIBRARIES)
 
 DEPTHS = (8, 10, 12, 14, 16)
-"""The depths, in bits, of grey pictures with more than 8 bits a channel."""
+"""The depths, in bits, of grey images with more than 8 bits a channel."""
 SAME = 2
 """Levels of 255 by which a profile may differ from sRGB and still be taken for it."""
 Floats = npt.NDArray[np.floating[Any]]
@@ -50,7 +50,7 @@ _SPACES = {"RGB": "RGB", "GRAY": "L", "CMYK": "CMYK"}
 
 
 def as_rgb(image: PIL.Image.Image) -> tuple[PIL.Image.Image, tuple[str, ...]]:
-    """A picture as a model is to see it, and what was done to it, in a few words each.
+    """An image as a model is to see it, and what was done to it, in a few words each.
 
     Args:
         image: as opened, not loaded yet.
@@ -69,7 +69,7 @@ def as_rgb(image: PIL.Image.Image) -> tuple[PIL.Image.Image, tuple[str, ...]]:
 
 
 def as_layers(image: PIL.Image.Image) -> tuple[PIL.Image.Image, tuple[str, ...]]:
-    """Like `as_rgb`, with transparency kept: RGB, or RGBA where the picture has any."""
+    """Like `as_rgb`, with transparency kept: RGB, or RGBA where the image has any."""
     turned = _orientation(image)
     deep = bool(_DEEP_CHANNELS.search(str(getattr(image, "tile", ""))))
     image.load()
@@ -96,7 +96,7 @@ def _orientation(image: PIL.Image.Image) -> int:
 
 
 def _upright(image: PIL.Image.Image, turned: int) -> tuple[PIL.Image.Image, list[str]]:
-    """A loaded picture upright; decoders of TIFF and HEIF have turned it themselves."""
+    """A loaded image upright; decoders of TIFF and HEIF have turned it themselves."""
     by_decoder = image.info.get("original_orientation")
     if isinstance(by_decoder, int) and by_decoder in _TRANSPOSES:
         return image, [f"EXIF orientation {by_decoder} applied, as HEIF does"]
@@ -131,7 +131,7 @@ def _of_usual(
 
 
 def _colours(image: PIL.Image.Image) -> PIL.Image.Image:
-    """A picture without its transparency, in a mode that profiles describe."""
+    """An image without its transparency, in a mode that profiles describe."""
     if image.mode in ("1", "L", "LA", "La"):
         return image.convert("LA").convert("L") if image.mode == "La" else image.convert("L")
     if image.mode in ("RGB", "CMYK", "LAB"):
@@ -141,7 +141,7 @@ def _colours(image: PIL.Image.Image) -> PIL.Image.Image:
 
 
 def _in_srgb(image: PIL.Image.Image, profile: bytes) -> tuple[PIL.Image.Image, list[str]]:
-    """A picture in L, RGB or CMYK as its profile means it, and what to say of that."""
+    """An image in L, RGB or CMYK as its profile means it, and what to say of that."""
     space, name, differs = _about(profile)
     if not space:
         return image, ["an unreadable colour profile left aside"]
@@ -195,7 +195,7 @@ def _differs(profile: bytes, mode: str) -> bool:
     try:
         made = np.asarray(_transformed(image, _read(profile))).astype(int)
     except (ImageCms.PyCMSError, OSError, ValueError):
-        return True  # said where the picture is converted
+        return True  # said where the image is converted
     return int(abs(made - np.asarray(image.convert("RGB"))).max()) > SAME
 
 
