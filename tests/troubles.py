@@ -39,7 +39,6 @@ TROUBLES = [
     Trouble("cut.tif", holding(photograph(1, "TIFF")[:-900]), "cut.tif ("),
     Trouble("empty.png", holding(b""), "empty.png (the file is empty)"),
     Trouble("note.jpg", holding(b"not an image"), "note.jpg (not an image in a format Pillow reads)"),
-    Trouble("phone.HEIC", holding(b"\0\0\0\x18ftypheic"), "1 HEIC left out: phone.HEIC (no decoder here"),
     Trouble("new.jxl", holding(b"\xff\x0a"), "1 JXL left out: new.jxl (no decoder here"),
     Trouble("folder.jpg", lambda path: path.mkdir(), "folder.jpg (a folder)"),
     Trouble("gone.png", lambda path: path.symlink_to("nowhere.png"), "gone.png (a link to nothing)"),

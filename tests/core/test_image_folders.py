@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL.JpegImagePlugin import JpegImageFile
 
-from cfeval.core import images
 from cfeval.core.errors import InputError
 from cfeval.core.image_folders import inside, read_fault, reasons, scan, summary
 from cfeval.core.images import check_image, import_image
@@ -94,7 +93,7 @@ def test_a_file_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(images.PIL.Image, "open", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     found = scan(photos)
     assert not found.images
     assert reasons(found.left_out) == "1 unreadable: IMG_0.jpg (no permission to read the file)"

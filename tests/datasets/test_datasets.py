@@ -108,7 +108,7 @@ def test_images_are_read_one_at_a_time_and_only_those_taken(
     options = SETS[name](tmp_path)
     opened: list[str] = []
     real_open, real_bytes = PIL.Image.open, Path.read_bytes
-    monkeypatch.setattr(PIL.Image, "open", lambda path, *a: opened.append(str(path)) or real_open(path, *a))
+    monkeypatch.setattr(PIL.Image, "open", lambda file, *a, **k: opened.append(str(file)) or real_open(file, *a, **k))
     monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(str(path)) or real_bytes(path))
     stream = registry.build("datasets", {"plugin": name, **options}).samples(3, 5)
     next(stream)

@@ -273,7 +273,12 @@ IMAGE = (
         IMAGES,
         Status.EDIT_INVALID,
     ),
-    recorded("image_two", "200, two images", Images(lambda made: [*made, *made]), LISTED, Status.EDIT_INVALID),
+    accepted(
+        "image_two",
+        "200, a draft before the image",
+        Images(lambda made: [data_url(drawn("draft", (96, 48))), *made]),
+        LISTED,
+    ),
     recorded(
         "image_url",
         "200, a link instead of an image",
@@ -311,6 +316,9 @@ BFL = (
     recorded("bfl_odd_sample", "the sample is no address", Task(poll="odd_sample"), SUBMIT),
     recorded("bfl_no_sample", "Ready without a sample", Task(poll="no_sample"), SUBMIT, Status.NO_IMAGE),
     recorded("bfl_expired", "every delivery link has expired", Task(link="expired"), SUBMIT, Status.NO_IMAGE),
+    retried(
+        "bfl_not_found_once", "404 at the first look, then Ready", Task(poll="not_found", once=True), SUBMIT, Status.OK
+    ),
     retried("bfl_expired_once", "the first link has expired", Task(link="expired", once=True), SUBMIT, Status.OK),
     retried("bfl_cut_once", "the first download is cut", Task(link="cut", once=True), SUBMIT, Status.OK),
     retried("bfl_poll_500_once", "the first poll answers 500", Task(poll="http_500", once=True), SUBMIT, Status.OK),

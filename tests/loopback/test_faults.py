@@ -157,6 +157,7 @@ WALKS: dict[str, list[Any]] = {
     "bfl_odd_sample": ["Ready", "InvalidURL"] * 5,
     "bfl_no_sample": ["Ready", "no sample"],
     "bfl_expired": ["Pending", "Ready", 403, "Ready", 403, "Ready", 403],
+    "bfl_not_found_once": ["404 Task not found"],  # this walk ends there; the editor looks again
     "bfl_expired_once": ["Pending", "Ready", 403, "Ready", 200],
     "bfl_cut_once": ["Pending", "Ready", "RemoteProtocolError", "Ready", 200],
     "bfl_poll_500_once": ["500 None", "Ready", 200],

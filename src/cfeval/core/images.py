@@ -3,20 +3,21 @@
 import errno
 import hashlib
 import io
-import warnings
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import PIL.Image
-from PIL import ImageOps, UnidentifiedImageError
+from PIL import UnidentifiedImageError
 
 from cfeval.core.archives import archive_in_place_of
 from cfeval.core.errors import InputError
+from cfeval.core.image_conversions import as_layers, as_rgb, is_deep
 from cfeval.core.records import ImageRef
 
 MAX_PIXELS = 50_000_000
@@ -25,6 +26,24 @@ KEEP = 0.875
 """The share of the shorter side that evaluations on ImageNet keep."""
 NO_FORMAT = "not an image in a format Pillow reads"
 """The fault of a file that has no image format known here."""
+FORMATS = (
+    *("PNG", "JPEG", "MPO", "WEBP", "GIF", "AVIF", "HEIF", "JPEG2000", "TIFF", "BMP", "DIB", "PPM", "TGA", "ICO"),
+    *("PCX", "SGI", "QOI", "ICNS"),
+)
+"""What an image may come as, where Pillow can read it: some of its other formats are handed to programs outside."""
+# How files of other formats begin, and of those in `FORMATS` that not every build of Pillow reads.
+_SIGNATURES = (
+    (re.compile(rb"....ftyp(avif|avis)", re.DOTALL), "AVIF"),
+    (re.compile(rb"....ftyp(hei|hev|mif1|msf1)", re.DOTALL), "HEIF"),
+    (re.compile(rb"....ftyp", re.DOTALL), "video or raw"),
+    (re.compile(rb"\xff\x0a|\0\0\0\x0cJXL "), "JPEG XL"),
+    (re.compile(rb"%!PS"), "EPS"),
+    (re.compile(rb"%PDF"), "PDF"),
+    (re.compile(rb"\s*<svg"), "SVG"),
+    (re.compile(rb"8BPS"), "PSD"),
+)
+SEVERAL = ("MPO", "TIFF", "HEIF")
+"""Formats whose first image is taken; several of another format are an animation."""
 R = TypeVar("R")
 Mask = npt.NDArray[np.bool_]
 Pixels = npt.NDArray[np.uint8]
@@ -32,9 +51,10 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Image:
-    """A PNG file in memory."""
+    """A PNG file in memory; `conversions` are what was done to the image that it was read from."""
 
     png: bytes
+    conversions: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def sha256(self) -> str:
@@ -48,20 +68,19 @@ class Image:
             return np.asarray(image.convert("RGB"))
 
     @classmethod
-    def from_pixels(cls, pixels: npt.NDArray[np.uint8]) -> "Image":
+    def from_pixels(cls, pixels: npt.NDArray[np.uint8], conversions: tuple[str, ...] = ()) -> "Image":
         """Encode (H, W, 3) uint8 RGB pixels; the same pixels give the same bytes."""
         buffer = io.BytesIO()
         PIL.Image.fromarray(pixels).save(buffer, format="PNG")
-        return cls(buffer.getvalue())
+        return cls(buffer.getvalue(), conversions)
 
     def resized(self, width: int, height: int) -> "Image":
         """The image at another size (Lanczos); itself where it has that size."""
         with PIL.Image.open(io.BytesIO(self.png)) as image:
             if image.size == (width, height):
                 return self
-            return Image.from_pixels(
-                np.asarray(image.convert("RGB").resize((width, height), PIL.Image.Resampling.LANCZOS))
-            )
+            resized = image.convert("RGB").resize((width, height), PIL.Image.Resampling.LANCZOS)
+            return Image.from_pixels(np.asarray(resized), self.conversions)
 
     def reencoded(self, quality: int = 95) -> "Image":
         """The image after one passage through JPEG, without chroma subsampling."""
@@ -72,7 +91,7 @@ class Image:
 
     def ref(self, path: str) -> ImageRef:
         """A reference to this image under a relative path."""
-        return ImageRef(path=path, sha256=self.sha256)
+        return ImageRef(path=path, sha256=self.sha256, conversions=self.conversions)
 
 
 def folder_of(records: Path) -> Path:
@@ -114,7 +133,7 @@ def load(folder: Path, ref: ImageRef) -> Image:
     """Read an image that a record refers to, and check that it is the one the record was written for."""
     path = folder / ref.path
     try:
-        image = Image(file_in(folder, ref.path))
+        image = Image(file_in(folder, ref.path), ref.conversions)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot read the image ({why}); run the step that makes it again") from None
@@ -142,13 +161,41 @@ def _is_outside(name: str) -> bool:
     return place.is_absolute() or ".." in place.parts
 
 
+class TooLargeError(InputError):
+    """An image has more than `MAX_PIXELS`."""
+
+
 def import_image(path: Path) -> Image:
-    """Read any still image file as an RGB PNG: EXIF rotation applied, transparency laid on white.
+    """Read an image from any still image file as an RGB PNG, by the rules of `cfeval.core.image_conversions`.
 
     Raises:
         InputError: missing, empty, truncated, not an image, animated, or over `MAX_PIXELS`.
     """
-    return _imported(path, path, lambda: path.stat().st_size == 0)
+    return _open(path, path, lambda image: _imported(image, path))
+
+
+def import_encoded(content: bytes, name: str, animated: bool = False) -> Image:
+    """Like `import_image`, for the bytes of an image file.
+
+    Args:
+        content: the bytes.
+        name: what an error calls them.
+        animated: whether the first image of an animation is taken.
+
+    Raises:
+        TooLargeError, InputError: like `import_image`.
+    """
+    return _open(io.BytesIO(content), name, lambda image: _imported(image, name, animated))
+
+
+def import_layers(source: Path | bytes, name: object) -> npt.NDArray[np.uint8]:
+    """The pixels of an image file with its transparency, (H, W, 4), uint8 RGBA; otherwise like `import_image`."""
+
+    def layers(image: PIL.Image.Image) -> npt.NDArray[np.uint8]:
+        _first(name, image, False)
+        return np.asarray(as_layers(image)[0].convert("RGBA"))
+
+    return _open(source if isinstance(source, Path) else io.BytesIO(source), name, layers)
 
 
 def check_image(path: Path) -> None:
@@ -159,33 +206,40 @@ def check_image(path: Path) -> None:
     """
 
     def decode(image: PIL.Image.Image) -> None:
-        image.draft("L", (image.width // 8, image.height // 8))
+        _first(path, image, False)
+        if is_deep(image.mode):
+            as_rgb(image)
+            return
+        if image.format in ("JPEG", "MPO"):
+            image.draft("L", (image.width // 8, image.height // 8))
         image.load()
 
-    _open(path, path, lambda: path.stat().st_size == 0, decode)
+    _open(path, path, decode)
 
 
-def import_encoded(content: bytes, name: str) -> Image:
-    """Like `import_image`, for the bytes of an image file; `name` is what an error calls it."""
-    return _imported(io.BytesIO(content), name, lambda: not content)
+def size_and_mode(path: Path) -> tuple[int, int, str]:
+    """Width, height and Pillow's mode of an image file, which is not decoded; InputError where it is none."""
+    return _open(path, path, lambda image: (*image.size, image.mode))
 
 
-def _imported(source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool]) -> Image:
-    return _open(
-        source, name, is_empty, lambda image: Image.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
-    )
+def _imported(image: PIL.Image.Image, name: object, animated: bool = False) -> Image:
+    first = _first(name, image, animated)
+    rgb, done = as_rgb(image)
+    return Image.from_pixels(np.asarray(rgb), (*first, *done))
 
 
-def _open(
-    source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool], use: Callable[[PIL.Image.Image], R]
-) -> R:
+def _open(source: Path | io.BytesIO, name: object, use: Callable[[PIL.Image.Image], R]) -> R:
     """What `use` makes of an image file; InputError where it is none, or is not taken."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
-            with PIL.Image.open(source) as image:
-                _refuse_unusable(name, image)
-                return use(image)
+        # By a stream: Pillow maps a TIFF that is named by its path, and then does not turn it upright.
+        stream = source if isinstance(source, io.BytesIO) else source.open("rb")
+        is_empty = not stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+        with stream, PIL.Image.open(stream, formats=_readable()) as image:
+            _refuse_large(name, image)
+            return use(image)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"{name}: no such image file") from None
     except IsADirectoryError:
@@ -193,29 +247,45 @@ def _open(
     except PermissionError:
         raise InputError(f"{name}: no permission to read the file") from None
     except PIL.Image.DecompressionBombError:
-        raise InputError(f"{name}: over {MAX_PIXELS:,} pixels; make it smaller") from None
+        raise TooLargeError(f"{name}: over {MAX_PIXELS:,} pixels; make it smaller") from None
     except UnidentifiedImageError:
-        what = "the file is empty" if is_empty() else f"{NO_FORMAT} (PNG, JPEG, WebP, …)"
-        raise InputError(f"{name}: {what}") from None
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(f"{name}: broken or truncated image ({error})") from None
+        if is_empty:
+            raise InputError(f"{name}: the file is empty") from None
+        raise InputError(f"{name}: {NO_FORMAT} (PNG, JPEG, WebP, …)") from None
+    except Exception as error:  # Pillow's parsers raise whatever a damaged file makes them stumble over
+        raise InputError(f"{name}: broken or truncated image ({' '.join(str(error).split())[:120]})") from None
 
 
-def _refuse_unusable(name: object, image: PIL.Image.Image) -> None:
+@cache
+def _readable() -> tuple[str, ...]:
+    """Those of `FORMATS` that Pillow has a decoder for; HEIC is pillow-heif's."""
+    import pillow_heif
+
+    PIL.Image.init()
+    pillow_heif.register_heif_opener()
+    return tuple(name for name in FORMATS if name in PIL.Image.OPEN)
+
+
+def foreign_format(content: bytes) -> str:
+    """The format of an image file that cannot be read here, by how it begins; empty for any other content."""
+    named = next((name for form, name in _SIGNATURES if form.match(content)), "")
+    return "" if named in _readable() else named
+
+
+def _refuse_large(name: object, image: PIL.Image.Image) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
-        raise InputError(f"{name}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
-    if (frames := getattr(image, "n_frames", 1)) > 1:
+        raise TooLargeError(f"{name}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
+
+
+def _first(name: object, image: PIL.Image.Image, animated: bool) -> tuple[str, ...]:
+    """What to say of a file of several images, the first of which is taken; InputError where it is an animation."""
+    frames = getattr(image, "n_frames", 1)
+    if frames == 1:
+        return ()
+    if image.format not in SEVERAL and not animated:
         raise InputError(f"{name}: an animation of {frames} frames; save the frame you mean as a still image")
-
-
-def on_white(image: PIL.Image.Image) -> PIL.Image.Image:
-    """An image as RGB, transparency laid on white."""
-    if not image.has_transparency_data:
-        return image.convert("RGB")
-    layered = image.convert("RGBA")
-    white = PIL.Image.new("RGBA", layered.size, "white")
-    return PIL.Image.alpha_composite(white, layered).convert("RGB")
+    return (f"first of {frames} images taken",)
 
 
 def center_crop(image: Image, size: int, share: float, name: object, enlarge: bool = False) -> Image:
@@ -237,4 +307,4 @@ def center_crop(image: Image, size: int, share: float, name: object, enlarge: bo
     width, height = (shorter * side // min(whole.size) for side in whole.size)
     resized = whole.resize((width, height), PIL.Image.Resampling.BICUBIC)
     top, left = round((height - size) / 2), round((width - size) / 2)
-    return Image.from_pixels(np.asarray(resized)[top : top + size, left : left + size])
+    return Image.from_pixels(np.asarray(resized)[top : top + size, left : left + size], image.conversions)

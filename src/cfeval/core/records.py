@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 from pydantic_core import PydanticCustomError
 
 from cfeval.core.ids import check_id
@@ -74,6 +82,16 @@ class ImageRef(Record):
 
     path: str
     sha256: Sha256
+    conversions: tuple[str, ...] = ()
+    """What was done to the image when it was read, in a few words each (`cfeval.core.image_conversions`); the record
+    of an image that was taken as it was lacks the field."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        known: dict[str, Any] = fields(self)
+        if not self.conversions:
+            known.pop("conversions", None)
+        return known
 
 
 Ended = TypeVar("Ended", bound=StageResult)

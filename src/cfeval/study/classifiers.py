@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import PIL.Image
-
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError, InputError, PluginError
+from cfeval.core.image_conversions import is_deep
 from cfeval.core.image_folders import LeftOut, scan, summary
+from cfeval.core.images import size_and_mode
 from cfeval.vce.stages.class_match import SHOWN, fitting, wordnet_if_there
 
 LIBRARIES = ("timm", "torchvision", "transformers")
@@ -100,13 +100,13 @@ def _scanned(folders: Sequence[Path]) -> tuple[dict[Path, list[Path]], list[Left
 
 
 def _is_large(path: Path) -> bool:
-    with PIL.Image.open(path) as image:
-        return min(image.size) >= SIZE
+    width, height, _ = size_and_mode(path)
+    return min(width, height) >= SIZE
 
 
 def _is_colored(path: Path) -> bool:
-    with PIL.Image.open(path) as image:
-        return image.mode not in ("1", "L", "LA", "La")
+    _, _, mode = size_and_mode(path)
+    return mode not in ("1", "L", "LA", "La") and not is_deep(mode)
 
 
 def classifiers(names: Sequence[str], labels: Path | None) -> dict[str, Spec]:

@@ -97,7 +97,8 @@ class Model:
         plugin = self.rules.edits
         if plugin in ("bfl", "diffusers"):
             where = {"base_url": self.base_url} if self.base_url and plugin == "bfl" else {}
-            return {"plugin": plugin, "model": self.model, **where}
+            limit = {"max_pixels": MAX_PIXELS} if plugin == "bfl" else {}
+            return {"plugin": plugin, "model": self.model, **where, **limit}
         where = {"base_url": self.address} if self.base_url or on_own_network(self.address) else {}
         rules = {"provider": self.provider} if plugin == "openai_image" else {}
         return {"plugin": plugin, **rules, "model": self.model, **where, "max_pixels": MAX_PIXELS}

@@ -243,6 +243,8 @@ def test_a_finish_reason_is_what_the_table_says_and_none_is_asked_twice(
     ("protocol", "body", "status"),
     [
         ("google", {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}}, Status.MODERATED),
+        ("google", {"promptFeedback": {"blockReason": "OTHER"}}, Status.MODERATED),
+        ("google", {"promptFeedback": {"blockReason": "A_NEW_ONE"}, "candidates": []}, Status.MODERATED),
         ("google", google("", "IMAGE_SAFETY"), Status.MODERATED),
         ("google", google(modelVersion="gemini-y"), Status.WRONG_MODEL),
         ("anthropic", anthropic(model="claude-y"), Status.WRONG_MODEL),

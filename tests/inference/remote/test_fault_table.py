@@ -20,6 +20,8 @@ KINDS = (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT, Kind.POLL, Kind.DOWNLOAD
 ATTEMPTS = 4
 GIVEN_UP_SOON = {"finish_null", "content_null", "content_empty", "content_blank", "content_number", "image_missing"}
 GIVEN_UP_SOON |= {"image_refusal_text", "html_200"}
+BROKEN = {"image_bad_base64", "image_truncated", "image_html", "image_empty"}
+"""The same where the image comes with the answer; to fetch it once more costs nothing."""
 """Each try was paid for, or a page that is no JSON points at a wrong address: so there are three."""
 ROOMY = {"max_retries": ATTEMPTS - 1, "timeout": 10, "deadline": 5}
 TIGHT = {"max_retries": ATTEMPTS - 1, "timeout": 0.3, "deadline": 5}
@@ -116,7 +118,9 @@ def test_what_does_not_pass_is_given_up_and_recorded(
     if row.stalls:
         assert 1 <= sent(server, kind) <= ATTEMPTS  # on a busy machine one attempt may take all of the deadline
     elif row.wait is None or row.wait <= ROOMY["deadline"]:
-        assert sent(server, kind) == (3 if row.name in GIVEN_UP_SOON else ATTEMPTS)
+        assert sent(server, kind) == (
+            3 if row.name in GIVEN_UP_SOON or (row.name in BROKEN and kind != Kind.DOWNLOAD) else ATTEMPTS
+        )
 
 
 @pytest.mark.parametrize(("row", "kind"), rows(Reaction.RECORDED))

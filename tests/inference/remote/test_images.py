@@ -6,17 +6,21 @@ import threading
 from typing import Any
 
 import PIL.Image
+import pillow_heif
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfeval.core import images
 from cfeval.core.images import Image
 from cfeval.edct.plugins import remote_editor
 from cfeval.inference.remote.faults import Fault, RetryPolicy
-from cfeval.inference.remote.images import FORMATS, decode
+from cfeval.inference.remote.images import decode
 from cfeval.inference.remote.request import Response
 from tests.images import image
 
+pillow_heif.register_heif_opener()  # to write such files
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "AVIF", "TIFF", "HEIF", "BMP", "JPEG2000")
 PHOTO = image(40, (30, 45))
 
 
@@ -41,10 +45,31 @@ def test_what_is_transparent_is_white() -> None:
     assert (made.pixels == 255).all()
 
 
-def test_a_format_that_is_handed_to_another_program_is_broken() -> None:
-    fault = decode(as_file("EPS"))
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (as_file("EPS"), "EPS"),  # Pillow hands it to another program
+        (b"\xff\x0a" + bytes(50), "JPEG XL"),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL"),
+        (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "SVG"),
+        (b"\0\0\0\x18ftypmp42" + bytes(50), "video or raw"),
+    ],
+)
+def test_an_image_in_a_format_that_cannot_be_read_is_bought_once(content: bytes, name: str) -> None:
+    fault = decode(content)
     assert isinstance(fault, Fault)
-    assert fault.reaction is RetryPolicy.RETRY
+    assert fault.reaction is RetryPolicy.RECORD
+    assert f"came as {name}," in fault.reason
+
+
+def test_avif_is_bought_once_where_pillow_cannot_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = as_file("AVIF")
+    readable = tuple(name for name in images.FORMATS if name != "AVIF")
+    monkeypatch.setattr(images, "_readable", lambda: readable)
+    fault = decode(content)
+    assert isinstance(fault, Fault)
+    assert (fault.reaction, fault.final) == (RetryPolicy.RECORD, False)
+    assert "came as AVIF" in fault.reason
 
 
 @given(st.sampled_from(FORMATS), st.data())

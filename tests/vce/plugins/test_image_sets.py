@@ -105,8 +105,11 @@ def test_what_cannot_be_used_is_one_line_that_names_the_file(tmp_path: Path) -> 
     gray = next(folder(tmp_path, gray=True).images(["ant"], 1, 48, 0)).image.pixels
     assert (gray == 7).all()
     PIL.Image.fromarray(np.full((60, 60), 40_000, dtype=np.uint16)).save(path)
-    with pytest.raises(InputError, match=r"00.png: more than 8 bits a channel"):
-        list(folder(tmp_path, gray=True).images(["ant"], 1, 48, 0))
+    with pytest.raises(InputError, match=r"00.png: not RGB but without colour \(mode I;16\)"):
+        list(images.images(["ant"], 1, 48, 0))
+    deep = next(folder(tmp_path, gray=True).images(["ant"], 1, 48, 0)).image
+    assert (deep.pixels == round(40_000 / 257)).all()
+    assert deep.conversions == ("16-bit grey scaled: 0 is black, 65535 is white",)
     path.write_bytes(b"no image")
     with pytest.raises(InputError, match=r"00.png: not an image"):
         list(images.images(["ant"], 1, 48, 0))

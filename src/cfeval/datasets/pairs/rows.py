@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import PIL.Image
-from PIL import UnidentifiedImageError
 
 from cfeval.core import plugin
 from cfeval.core.csv_files import csv_rows
@@ -24,7 +23,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.extras import require
 from cfeval.core.ids import ids_of
 from cfeval.core.image_folders import LeftOut, inside, not_a_file, reasons
-from cfeval.core.images import Image, Mask, import_encoded, import_image
+from cfeval.core.images import Image, Mask, import_encoded, import_image, import_layers
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import parse_json, read_json, text_lines
 from cfeval.datasets.own_images import OwnImages
@@ -346,16 +345,9 @@ def found_file(place: Place, name: str) -> Path:
 
 def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:
     """The white or transparent region of a mask image, (H, W), brought to a size; InputError where it is no image."""
-    import io
-
     value = cell(row, column)
     held = value.get("bytes") if isinstance(value, Mapping) else None
-    where = io.BytesIO(held) if held else found_file(place, text(place, row, column))
-    try:
-        with PIL.Image.open(where) as opened:
-            clear = opened.convert("RGBA").resize((size[1], size[0]), PIL.Image.Resampling.NEAREST)
-    except (OSError, UnidentifiedImageError) as error:
-        raise InputError(f"{place.text}: {column} is no image ({error})") from None
-    pixels = np.asarray(clear)
+    layers = import_layers(held or found_file(place, text(place, row, column)), f"{place.text}, {column}")
+    pixels = np.asarray(PIL.Image.fromarray(layers).resize((size[1], size[0]), PIL.Image.Resampling.NEAREST))
     found: Mask = (pixels[..., 3] < 128) | (pixels[..., :3].min(axis=-1) > 250)
     return found

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.core.images import Image
+from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.credentials import origin
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.images import decode, under
+from cfeval.inference.remote.images import JPEG_QUALITY, Encoded, decode, encoded, under
+from cfeval.inference.remote.openai_api import images_in
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sessions import shared_client
 
@@ -50,25 +52,47 @@ class Service:
     base_url: str
     model: str
     at_most: int = 512
+    largest: int | None = None
+    """Bytes of an image's file that the provider takes at most, where it says."""
 
 
-Plan = Callable[[EditRequest, Image], Planned | EditReply]
+Plan = Callable[[EditRequest, Encoded], Planned | EditReply]
 """From a request and the image to send, shrunk where it must be, to the plan, or the reply where none can be made."""
 
 
-async def edit(request: EditRequest, service: Service, max_pixels: int | None, plan: Plan) -> EditReply:
-    """Have an edit made; the image that comes back gets the original's size, unless its shape is another."""
+async def edit(
+    request: EditRequest, service: Service, max_pixels: int | None, plan: Plan, lossless: bool = False
+) -> EditReply:
+    """Have an edit made; the image that comes back gets the original's size, unless its shape is another.
+
+    An image of many bytes is sent as JPEG unless `lossless`; one that is over the provider's limit is not sent.
+    """
     client = await shared_client()
     image = await asyncio.to_thread(under, request.image, max_pixels)
-    planned = plan(request, image)
+    sent = await asyncio.to_thread(encoded, image, lossless)
+    if service.largest is not None and len(sent.content) > service.largest:
+        return EditReply(None, {}, Status.REJECTED, _over_limit(sent, service))
+    planned = plan(request, sent)
     if isinstance(planned, EditReply):
         return planned
     named = {**planned.named, "image": f"sha256:{image.sha256}"}
+    details = planned.details
+    if sent.media_type == "image/jpeg":
+        details = {**details, "sent_as": f"JPEG of quality {JPEG_QUALITY}"}
+        named["sent_as"] = details["sent_as"]
     call = Request(
         service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
     )
     reply = await client.answer(call, planned.send)
-    return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
+    return await asyncio.to_thread(_edited, request, reply, call.key, details)
+
+
+def _over_limit(sent: Encoded, service: Service) -> str:
+    height, width = sent.image.pixels.shape[:2]
+    return (
+        f"not sent: the image ({width} × {height} pixels) would go as {len(sent.content) / 1e6:.1f} MB, and "
+        f"{service.model} takes at most {(service.largest or 0) / 1e6:g} MB; set max_pixels"
+    )
 
 
 def named_headers(headers: Mapping[str, str]) -> dict[str, Any]:
@@ -93,6 +117,8 @@ def _edited(request: EditRequest, reply: Response, key: str, details: dict[str, 
     height, width = request.image.pixels.shape[:2]
     came = f"{image.pixels.shape[1]} × {image.pixels.shape[0]}"
     details = {**details, "model": reply.model, "came_as": came, **origin(reply.image or b"")}
+    if (images := images_in(reply.raw)) > 1:
+        details["images"] = f"last of {images} images taken"
     return EditReply(resized(image, width, height), details, calls=(key,))
 
 

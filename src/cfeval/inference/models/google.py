@@ -148,7 +148,9 @@ class Google(HostedChat):
         options = self.options
         answer = Completion(said, options.model, options.accept_models, usage, str(said.get("modelVersion") or ""))
         first = _candidate(said)
-        word = first.get("finishReason") or _dict(said.get("promptFeedback")).get("blockReason")
+        word = first.get("finishReason")
+        if not word and (blocked := _dict(said.get("promptFeedback")).get("blockReason")):
+            word = f"blockReason: {blocked}"  # whatever it is, OTHER too, the prompt was not let through
         choice = {"finish_reason": word, "message": _message(first.get("content"))}
         return reply_of(answer, choice, key_env, False, options.accept_finish_reasons, tools)
 

@@ -3,16 +3,20 @@
 import base64
 import binascii
 import io
-import struct
-import threading
-import warnings
+from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
 import PIL.Image
 
-from cfeval.core.images import MAX_PIXELS, Image, on_white
+from cfeval.core.errors import InputError
+from cfeval.core.images import Image, TooLargeError, foreign_format, import_encoded
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, record, retry
+
+JPEG_OVER, JPEG_QUALITY = 4_000_000, 95
+"""Bytes of a PNG over which an editor is sent a JPEG, and of which quality, without chroma subsampling."""
+BROKEN_TRIES = 3
+"""How often an image that came broken is asked for again; each was paid for."""
 
 
 def under(image: Image, max_pixels: int | None) -> Image:
@@ -27,9 +31,42 @@ def under(image: Image, max_pixels: int | None) -> Image:
     return image.resized(max(1, int(width * factor)), max(1, int(height * factor)))
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """An image as it goes to an editor: the file's bytes and their media type."""
+
+    image: Image
+    content: bytes
+    media_type: Literal["image/png", "image/jpeg"] = "image/png"
+
+    @property
+    def base64(self) -> str:
+        """The bytes as base64."""
+        return base64.b64encode(self.content).decode()
+
+    @property
+    def data_url(self) -> str:
+        """The bytes as a `data:` URL."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
+    @property
+    def file(self) -> tuple[str, bytes, str]:
+        """Name, bytes and media type, for a form."""
+        return (f"image.{self.media_type.removeprefix('image/')}", self.content, self.media_type)
+
+
+def encoded(image: Image, lossless: bool = False) -> Encoded:
+    """An image as PNG; over `JPEG_OVER` bytes as JPEG of high quality, unless it must be lossless."""
+    if lossless or len(image.png) <= JPEG_OVER:
+        return Encoded(image, image.png)
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(image.pixels).save(buffer, format="JPEG", quality=JPEG_QUALITY, subsampling=0)
+    return Encoded(image, buffer.getvalue(), "image/jpeg")
+
+
 def data_url(image: Image) -> str:
     """An image as a `data:` URL."""
-    return f"data:image/png;base64,{base64.b64encode(image.png).decode()}"
+    return Encoded(image, image.png).data_url
 
 
 def of_data_url(url: str) -> bytes | Fault:
@@ -44,37 +81,22 @@ def of_base64(text: str) -> bytes | Fault:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        return retry("bad_image", "the image is not valid base64", status=Status.NO_IMAGE, sent=True)
-
-
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-"""What an image may come as: Pillow hands some of the others to programs outside."""
-_ALONE = threading.Lock()
+        reason = "the image is not valid base64"
+        return retry("bad_image", reason, status=Status.NO_IMAGE, sent=True, tries=BROKEN_TRIES)
 
 
 def decode(content: bytes) -> Image | Fault:
-    """The image of a file, transparency laid on white, as in samples.
+    """The image of an image file, by the same rules as a sample's (`cfeval.core.images`).
 
-    A broken one may come whole the next time, one over `MAX_PIXELS` will not.
+    A broken one may come whole the next time; one in a format without a decoder, or over `MAX_PIXELS`, will not. A
+    later run asks again for what another installation could read.
     """
     try:
-        with _opened(content) as image:
-            if image.width * image.height > MAX_PIXELS:
-                return _too_large(f"{image.width} × {image.height}")
-            return Image.from_pixels(np.asarray(on_white(image)))
-    except PIL.Image.DecompressionBombError:
-        return _too_large("far too many")
-    except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error) as error:
-        return retry(
-            "bad_image", f"broken image ({' '.join(str(error).split())[:80]})", status=Status.NO_IMAGE, sent=True
-        )
-
-
-def _opened(content: bytes) -> PIL.Image.Image:
-    with _ALONE, warnings.catch_warnings():  # the filters of warnings are those of all threads
-        warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
-        return PIL.Image.open(io.BytesIO(content), formats=FORMATS)
-
-
-def _too_large(size: str) -> Fault:
-    return record("no_image", Status.NO_IMAGE, f"the image has {size} pixels; at most {MAX_PIXELS:,} are decoded")
+        return import_encoded(content, "the image", animated=True)
+    except TooLargeError as error:
+        return record("no_image", Status.NO_IMAGE, str(error))
+    except InputError as error:
+        if foreign := foreign_format(content):
+            reason = f"the image came as {foreign}, which cannot be read here; ask the provider for PNG, JPEG or WebP"
+            return record("image_format", Status.NO_IMAGE, reason, final=False, sent=True)
+        return retry("bad_image", str(error), status=Status.NO_IMAGE, sent=True, tries=BROKEN_TRIES)

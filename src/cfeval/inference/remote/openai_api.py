@@ -150,7 +150,7 @@ def reply_of(
     if fault is not None:
         # The image of another model is not kept: where the model is accepted later, it must be asked again.
         return replace(fault, final=False) if image and fault.kind == "wrong_model" else fault
-    message = choice["message"]
+    message = _dict(choice.get("message"))
     if tools and tool_calls({"choices": [choice]}):
         return answer.reply(_content(message))
     if ending is Ending.OTHER:
@@ -159,7 +159,7 @@ def reply_of(
 
 
 def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
-    """Read an answer of the images endpoints: one image as base64; for the arguments see `chat_reply`."""
+    """Read an answer of the images endpoints: the last image, as base64; for the arguments see `chat_reply`."""
     answer = Completion(_dict(body), asked, (), usage_of(body), str(_dict(body).get("model") or ""))
     fault = _error(answer, {}, key_env)
     if fault is not None:
@@ -168,11 +168,18 @@ def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
     if not isinstance(data, list):
         return answer.retry("no_data", "the answer holds no list of images")
     images = _dicts(data)
-    if len(images) != 1:
-        return _not_one(answer, len(images), "")
-    if not isinstance(images[0].get("b64_json"), str):
+    if not images:
+        return _none(answer, "")
+    if not isinstance(images[-1].get("b64_json"), str):
         return answer.record("no_image", Status.NO_IMAGE, "the provider sent no image, but an address or nothing")
-    return _decoded(answer, of_base64(images[0]["b64_json"]), "")
+    return _decoded(answer, of_base64(images[-1]["b64_json"]), "")
+
+
+def images_in(body: Any) -> int:
+    """How many images an answer holds: drafts may come before the final one, which is the last."""
+    said = _dict(body)
+    data = said.get("data")
+    return len(_dicts(data if isinstance(data, list) else _dict(_choice(said).get("message")).get("images")))
 
 
 def _choice(body: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +211,7 @@ def _unusable(answer: Completion, choice: dict[str, Any], ending: Ending | None,
         return answer.record("moderated", Status.MODERATED, f"the provider's filter stopped the answer ({word})")
     if ending is Ending.TRUNCATED:
         return answer.record("truncated", Status.TRUNCATED, f"cut off at a limit on tokens ({word}); raise max_tokens")
-    if not isinstance(choice.get("message"), dict):
+    if ending is not Ending.OTHER and not isinstance(choice.get("message"), dict):
         return answer.retry("no_choice", "the answer holds no choice with a message")
     if answer.served and not same_model(answer.asked, answer.served, answer.accepted):
         reason = f"{answer.served} answered, not {answer.asked}; name it in accept_models if it is meant"
@@ -239,15 +246,13 @@ def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fa
 def _image(answer: Completion, message: dict[str, Any]) -> Response | Fault:
     images = _dicts(message.get("images"))
     text = _content(message)
-    if len(images) != 1:
-        return _not_one(answer, len(images), text)
-    made = replace(answer, usage=replace(answer.usage, images=1))
-    return _decoded(made, of_data_url(str(_dict(images[0].get("image_url")).get("url"))), text)
+    if not images:
+        return _none(answer, text)
+    made = replace(answer, usage=replace(answer.usage, images=len(images)))
+    return _decoded(made, of_data_url(str(_dict(images[-1].get("image_url")).get("url"))), text)
 
 
-def _not_one(answer: Completion, count: int, text: str) -> Fault:
-    if count:
-        return answer.record("images", Status.EDIT_INVALID, f"{count} images came back, and one was asked for")
+def _none(answer: Completion, text: str) -> Fault:
     said = f", but {' '.join(text.split())[:120]!r}" if text.strip() else ""
     return answer.retry("no_image", f"no image came back{said}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
 

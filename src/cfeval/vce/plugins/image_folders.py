@@ -3,17 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import PIL.Image
-
 from cfeval.core import ids
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.image_folders import Kind, LeftOut, list_images, short_fault
-from cfeval.core.images import Image, import_image
+from cfeval.core.images import Image, import_image, size_and_mode
 from cfeval.vce.interfaces import LabelledImage
 
 _COLOUR = {"RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV"}
 """What Pillow calls images with colour."""
-_DEEP = ("I", "F")
 """What it calls images of more than 8 bits begins with these; as RGB they would be cut off."""
 LONGEST = 50
 """Bytes of an image's id, at most; a counterfactual's id holds it and more."""
@@ -102,13 +99,10 @@ def opened(path: Path, gray: bool) -> Image:
     """An image file, as RGB.
 
     Raises:
-        InputError: it cannot be read, has more than 8 bits a channel, or no colour where `gray` does not allow that.
+        InputError: it cannot be read, or has no colour where `gray` does not allow that.
     """
     image = import_image(path)
-    with PIL.Image.open(path) as file:
-        mode = file.mode
-    if mode.startswith(_DEEP):
-        raise InputError(f"{path}: more than 8 bits a channel (mode {mode}); save it as 8-bit RGB")
+    _, _, mode = size_and_mode(path)
     if mode not in _COLOUR and not gray:
         raise InputError(f"{path}: not RGB but without colour (mode {mode}); leave it out, or set gray: true")
     return image

@@ -4,9 +4,8 @@ The task is paid for when it is submitted; polling and fetching are tried again 
 """
 
 import asyncio
-import base64
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -15,7 +14,6 @@ from pydantic import AfterValidator, Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
-from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -32,6 +30,7 @@ from cfeval.edct.plugins.remote_editor import (
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, request, respond
+from cfeval.inference.remote.images import Encoded
 from cfeval.inference.remote.openai_api import cost_of
 from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import (
@@ -48,10 +47,15 @@ USES = Uses(seed=True)
 USD_PER_CREDIT = 0.01
 ACTIVE_TASKS = {"flux-kontext-max": 6}
 """How many tasks may be active at once, where it is not 24."""
+LARGEST = 20_000_000
+"""Bytes of an image that are taken (docs.bfl.ai, Image Editing: 20 MB)."""
 OWN = ("prompt", "seed", "input_image", "prompt_upsampling", "safety_tolerance", "webhook_url", "webhook_secret")
 """Fields that no option of `extra` may set."""
-FINAL = ("Ready", "Request Moderated", "Content Moderated", "Task not found", "Error", "Failed")
+NOT_FOUND = "Task not found"
+FINAL = ("Ready", "Request Moderated", "Content Moderated", NOT_FOUND, "Error", "Failed")
 """Statuses after which polling is over; any other, also one not known here, means that the task is under way."""
+LOOKS = 20
+"""How often a task that was paid for may not be found in a row: a new one is not known to all servers at once."""
 EXPIRED = (403, 404, 410)
 
 
@@ -133,10 +137,10 @@ class Bfl:
     async def edit(self, request: EditRequest) -> EditReply:
         """Have an image edited."""
         options = self.options
-        service = Service("bfl", options.base_url, options.model, ACTIVE_TASKS.get(options.model, 24))
+        service = Service("bfl", options.base_url, options.model, ACTIVE_TASKS.get(options.model, 24), LARGEST)
         return await edit(request, service, options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, image: Image) -> Planned:
+    def _plan(self, request: EditRequest, image: Encoded) -> Planned:
         prompted = prompt_for(request, USES)
         fields: dict[str, Any] = {"prompt": prompted.prompt, "seed": request.seed, "output_format": "png"}
         fields["prompt_upsampling"] = self.options.prompt_upsampling
@@ -146,7 +150,7 @@ class Bfl:
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             where = endpoint(self.options.base_url, self.options.key_variable, "x-key", self.options.headers)
-            body = {**fields, "input_image": base64.b64encode(image.png).decode()}
+            body = {**fields, "input_image": image.base64}
             task = await attempts.paid(lambda: self._submit(attempts, where, body), lambda made: made.usage)
             return task if isinstance(task, Fault) else await self._outcome(attempts, where, task)
 
@@ -182,9 +186,13 @@ class Bfl:
 
     async def _poll(self, attempts: RetryLoop, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
         """Look at the task until its status is final or time is up."""
+        missed = 0
         while True:
             said = await attempts.free(lambda: _look(attempts, where, task.polling_url))
-            if isinstance(said, Fault) or said["status"] in FINAL:
+            if isinstance(said, Fault):
+                return said
+            missed = missed + 1 if said["status"] == NOT_FOUND else 0
+            if said["status"] in FINAL and not 0 < missed < LOOKS:
                 return said
             if attempts.seconds_left() < self.options.poll:
                 reason = f"the task was still '{said['status']}' at the deadline (calls.deadline)"
@@ -202,6 +210,8 @@ async def _look(attempts: RetryLoop, where: Endpoint, url: str) -> dict[str, Any
         content.get("status") in FINAL or (response.status_code < 300 and "status" in content)
     ):
         return content
+    if response.status_code == 404:
+        return {"status": NOT_FOUND, "details": content if isinstance(content, dict) else None}
     fault = fault_of(where, response) or (content if isinstance(content, Fault) else None)
     return fault or retry("bad_body", "the task's state is not in the answer", sent=True)
 
@@ -235,7 +245,9 @@ async def _fetch(attempts: RetryLoop, link: str) -> bytes | Fault:
     if fault is not None:
         return fault
     checked = await checked_image(Response(image=response.content))
-    return checked if isinstance(checked, Fault) else response.content
+    if isinstance(checked, Fault):
+        return replace(checked, tries=None)  # a further download costs nothing
+    return response.content
 
 
 def _trusted(url: str, base_url: str) -> bool:

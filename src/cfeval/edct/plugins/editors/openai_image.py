@@ -30,7 +30,7 @@ from cfeval.edct.plugins.remote_editor import (
 )
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.images import data_url
+from cfeval.inference.remote.images import Encoded
 from cfeval.inference.remote.openai_api import images_reply
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
@@ -44,6 +44,8 @@ from cfeval.inference.remote.providers import (
 from cfeval.inference.remote.request import Response
 from cfeval.inference.remote.sdks import edit_image, generate_image
 
+LARGEST = 50_000_000
+"""Bytes of an image that OpenAI takes (platform.openai.com/docs/api-reference/images/createEdit: 50 MB)."""
 OWN = ("model", "prompt", "n", "seed", "image", "mask", "stream")
 """Fields that no option may set."""
 
@@ -136,21 +138,23 @@ class OpenAIImage:
     async def edit(self, request: EditRequest) -> EditReply:
         """Have an image edited."""
         api = "images/generations" if self.options.reference else "images/edits"
-        service = Service(api, self.options.address, self.options.model)
-        return await edit(request, service, self.options.max_pixels, self._plan)
+        largest = LARGEST if self.options.rules.title in ("OpenAI", "Azure OpenAI") else None
+        service = Service(api, self.options.address, self.options.model, largest=largest)
+        lossless = self.mask_of is not None  # image and mask must be of one format, and JPEG has no transparency
+        return await edit(request, service, self.options.max_pixels, self._plan, lossless)
 
-    def _plan(self, request: EditRequest, image: Image) -> Planned | EditReply:
+    def _plan(self, request: EditRequest, image: Encoded) -> Planned | EditReply:
         prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=self.options.seed))
         seed = {"seed": str(request.seed)} if self.options.seed else {}
         form: dict[str, str] = {"model": self.options.model, "prompt": prompted.prompt, "n": "1"}
         form |= seed | self.options.extra
-        files, details = {"image": ("image.png", image.png, "image/png")}, prompted.details
+        files, details = {"image": image.file}, prompted.details
         named: dict[str, Any] = {**form, **named_headers(self.options.headers)}
         if self.mask_of is not None:
             masked = self.mask_of(request)
             if masked.mask is None:
                 return EditReply(None, details, Status.EDIT_INVALID, masked.reason)
-            hole = _hole(masked.mask, image)
+            hole = _hole(masked.mask, image.image)
             files["mask"] = ("mask.png", hole, "image/png")
             named["mask"] = f"sha256:{Image(hole).sha256}"
             details = {**details, **masked.details}
@@ -161,12 +165,12 @@ class OpenAIImage:
         return Planned(named, send, details)
 
     async def _once(
-        self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], image: Image
+        self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], image: Encoded
     ) -> Response | Fault:
         where = endpoint(self.options.address, self.options.key_variable, headers=self.options.headers)
         if self.options.reference:
             numbers: dict[str, int] = {name: int(form[name]) for name in ("n", "seed") if name in form}
-            body: dict[str, Any] = {**form, **numbers, self.options.reference: data_url(image)}
+            body: dict[str, Any] = {**form, **numbers, self.options.reference: image.data_url}
             content = await generate_image(attempts, where, body)
         else:
             content = await edit_image(attempts, where, form, files)

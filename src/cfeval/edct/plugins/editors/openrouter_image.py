@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from cfeval.core import plugin
-from cfeval.core.images import Image
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.remote_editor import (
@@ -26,7 +25,7 @@ from cfeval.edct.plugins.remote_editor import (
 )
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.images import data_url
+from cfeval.inference.remote.images import Encoded
 from cfeval.inference.remote.openai_api import chat_reply, images_reply
 from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import (
@@ -112,13 +111,13 @@ class OpenRouterChat:
         service = Service("chat", self.options.base_url, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, image: Image) -> Planned:
+    def _plan(self, request: EditRequest, image: Encoded) -> Planned:
         prompted = prompt_for(request, CHAT)
         options = self.options
         fields = {"model": options.model, **joined(BY_CHAT, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            body = {**fields, "messages": _messages(prompted.prompt, data_url(image))}
+            body = {**fields, "messages": _messages(prompted.prompt, image.data_url)}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 
         named = {**fields, "prompt": prompted.prompt, **named_headers(options.headers)}
@@ -149,14 +148,14 @@ class OpenRouterImages:
         service = Service("images", self.options.base_url, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
-    def _plan(self, request: EditRequest, image: Image) -> Planned:
+    def _plan(self, request: EditRequest, image: Encoded) -> Planned:
         prompted = prompt_for(request, IMAGES)
         options = self.options
         asked = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
         fields = {**asked, **joined(ROUTED, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            shown = {"type": "image_url", "image_url": {"url": data_url(image)}}
+            shown = {"type": "image_url", "image_url": {"url": image.data_url}}
             body = {**fields, "input_references": [shown]}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 
