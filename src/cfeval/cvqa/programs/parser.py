@@ -158,6 +158,18 @@ def check(tree: ast.AST, budget: Budget) -> None:
         stack.extend((child, depth + 1, line) for child in reversed(children))
 
 
+def names_read(tree: ast.AST) -> set[str]:
+    """The names whose values a tree needs; those that stand only in annotations are not among them."""
+    names: set[str] = set()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        stack.extend(child for child in ast.iter_child_nodes(node) if not _is_annotation(node, child))
+    return names
+
+
 def _is_annotation(node: ast.AST, child: ast.AST) -> bool:
     """Annotations are neither checked nor evaluated: they do nothing."""
     if isinstance(node, ast.FunctionDef):
