@@ -29,11 +29,15 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
     """A program that cannot be read, asks for what is not allowed, or fails as it runs.
 
     `line` is the program's line, from 1 (0: none known yet); `kind` names Python's exception where there is one, so
-    that `except ValueError` of a program works; `message` is what `except … as` sees of it.
+    that `except ValueError` of a program works; `message` is what `except … as` sees of it, `value` the exception itself
+    where its class is the program's own.
     """
 
-    def __init__(self, reason: str, line: int = 0, kind: str = "", message: str | None = None) -> None:
+    def __init__(
+        self, reason: str, line: int = 0, kind: str = "", message: str | None = None, value: object = None
+    ) -> None:
         super().__init__(reason)
+        self.value = value
         self.reason = reason
         self.message = reason if message is None else message
         self.line = line
@@ -46,8 +50,15 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-class Exhausted(ProgramFault):
-    """A budget is used up. No `except` of a program catches it."""
+class Unsupported(ProgramFault):
+    """What Python has and this interpreter does not: no error of the program, and no `except` of a program catches it.
+
+    A program that went on would do other things than in Python, and be judged by them.
+    """
+
+
+class Exhausted(Unsupported):
+    """A budget is used up."""
 
 
 class Broken(BaseException):
@@ -194,18 +205,29 @@ class Trace:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer's text, or why there is none; what was used and called either way."""
+    """The answer's text, or why there is none; what was used and called either way.
+
+    `unsupported`: the fault is a limit of the interpreter; `nothing`: the program returned nothing.
+    """
 
     result: str
     fault: str
+    unsupported: bool
+    nothing: bool
     steps: int
     calls: int
     trace: Sequence[TraceStep]
 
 
-def outcome(result: str, fault: str, meter: Meter, trace: Trace) -> Outcome:
-    """With what was used and called."""
-    return Outcome(result, fault, meter.steps, meter.calls, tuple(trace.steps))
+def returned(result: str, meter: Meter, trace: Trace, nothing: bool = False) -> Outcome:
+    """The outcome of a program that ran to its end."""
+    return Outcome(result, "", False, nothing, meter.steps, meter.calls, tuple(trace.steps))
+
+
+def failed(fault: ProgramFault, meter: Meter, trace: Trace) -> Outcome:
+    """The outcome of a program that did not."""
+    unsupported = isinstance(fault, Unsupported)
+    return Outcome("", str(fault), unsupported, False, meter.steps, meter.calls, tuple(trace.steps))
 
 
 def cut(text: str) -> str:

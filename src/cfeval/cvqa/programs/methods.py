@@ -6,17 +6,25 @@ Left out on purpose, as they make long texts from short ones or are of no use: `
 
 # ruff: noqa: ARG001 - all functions of a table are called alike
 
+import re
+from collections import Counter, deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
+import PIL.Image
+
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs import image_patch, regex_module
+from cfeval.cvqa.programs import classes, image_patch, regex_module
 from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.formats import filled
-from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
+from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.operators import binary, equal, sign_of
 from cfeval.cvqa.programs.values import (
+    Function,
+    ImagePatch,
     Lazy,
     Machine,
     Members,
@@ -46,6 +54,16 @@ METHODS: dict[str, Table] = {
 }
 """Methods by the value's type; each takes the machine, the value, then the program's arguments."""
 _TRACED = {"ImagePatch"}
+_REAL: dict[str, frozenset[str]] = {
+    name: frozenset(dir(of))
+    for name, of in (
+        *(("str", str), ("list", list), ("deque", deque), ("tuple", tuple), ("named tuple", tuple), ("dict", dict)),
+        *(("Counter", Counter), ("defaultdict", dict), ("set", set), ("int", int), ("bool", bool), ("float", float)),
+        *(("range", range), ("iterator", (_ for _ in ())), ("exception", Exception), ("match", re.Match)),
+        *(("pattern", re.Pattern), ("function", lru_cache(len)), ("None", None), ("image", PIL.Image.Image)),
+    )
+}
+"""What Python's own values have: a name among these that is not offered here is no error of the program."""
 
 
 def attribute(value: object, name: str) -> object:
@@ -53,21 +71,59 @@ def attribute(value: object, name: str) -> object:
     of = kind(value)
     if isinstance(value, Module) and name in value.members:
         return value.members[name]
+    if name == "__name__" and isinstance(value, Class | Function | Native):
+        return value.name
+    if isinstance(value, Class | Instance | Super | Named) and (found := classes.member(value, name)):
+        return found[0]
+    if isinstance(value, Property) and name == "setter":
+        return classes.setter(value)
+    if isinstance(value, ImagePatch) and name in value.noted:
+        return value.noted[name]
+    if isinstance(value, Native) and value.type and (methods := METHODS.get(value.name)) and name in methods:
+        return Native(name, _of_type(value, methods[name]), value.name in _TRACED)
     if name in ATTRIBUTES.get(of, {}):
         return ATTRIBUTES[of][name](value)
     if name in METHODS.get(of, {}):
         return Native(name, METHODS[of][name], of in _TRACED, (value,))
+    if name == "fromkeys" and value is FUNCTIONS["dict"]:
+        return Native(name, _from_keys)
+    if name in _real(value, of):
+        raise Unsupported(f"{of} has no attribute {name!r} here")
     known = sorted(value.members) if isinstance(value, Module) else [*ATTRIBUTES.get(of, {}), *METHODS.get(of, {})]
     hint = nearest(name, known) if known else "it has no attributes"
-    raise ProgramFault(f"{of} offers no attribute {name!r}; {hint}", kind="AttributeError")
+    raise ProgramFault(f"{of} has no attribute {name!r}; {hint}", kind="AttributeError")
+
+
+def _real(value: object, of: str) -> frozenset[str]:
+    """The attributes that Python's own value of the kind has."""
+    if isinstance(value, Module):
+        return value.real
+    typed = _REAL.get(value.name, frozenset()) if isinstance(value, Native) and value.type else frozenset()
+    return typed | _REAL.get(of, frozenset())
+
+
+def _from_keys(machine: Machine, names: object, value: object = None, /) -> dict[object, object]:
+    items = collect(names, machine.meter)
+    return {key(name, machine.meter): value for name in items}
+
+
+def _of_type(of: Native, method: Callable[..., object]) -> Callable[..., object]:
+    """A method that is read from its type: `str.lower` takes the text as its first argument."""
+
+    def run(machine: Machine, value: object = None, /, *arguments: object, **named: object) -> object:
+        if not isinstance(value, of.type):
+            raise ProgramFault(f"a method of {of.name} cannot take {kind(value)}", kind="TypeError")
+        return method(machine, value, *arguments, **named)
+
+    return run
 
 
 def _plain(method: Callable[..., object]) -> Callable[..., object]:
     """A method of Python's whose cost is about the length of what it takes and gives."""
 
-    def run(machine: Machine, value: Any, /, *arguments: object) -> object:
+    def run(machine: Machine, value: Any, /, *arguments: object, **named: object) -> object:
         machine.meter.step(1 + len(value) // 64)
-        return method(value, *arguments)
+        return method(value, *arguments, **named)
 
     return run
 
@@ -267,7 +323,7 @@ def _subtract(machine: Machine, value: Tally, other: Any, /) -> None:
     _tally(machine, value, other, -1)
 
 
-def _most_common(machine: Machine, value: Tally, n: int | None = None, /) -> list[object]:
+def _most_common(machine: Machine, value: Tally, n: int | None = None) -> list[object]:
     pairs = list(value.items())
     order = sort_order(machine, pairs, Native("count", lambda _, pair: pair[1]), reverse=True)
     return [pairs[number] for number in order[:n]]
