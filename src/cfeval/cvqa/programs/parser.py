@@ -119,7 +119,7 @@ def parse(code: str, budget: Budget) -> ast.Module:
     """
     tree = parsed(code, budget)
     _check_size(tree, budget)
-    _check_grammar(tree)
+    check_grammar(tree)
     _check_nodes(tree, budget)
     return tree
 
@@ -140,8 +140,8 @@ def parsed(code: str, budget: Budget) -> ast.Module:
         raise ProgramFault(f"not Python: {error}", kind="SyntaxError") from None
 
 
-def _check_grammar(tree: ast.Module) -> None:
-    """What Python's compiler finds wrong beyond the syntax, such as `return` outside of a function; nothing is run."""
+def check_grammar(tree: ast.Module) -> None:
+    """Raise what Python's compiler finds wrong beyond the syntax, such as `return` outside of a function; nothing is run."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

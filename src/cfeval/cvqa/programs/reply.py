@@ -21,7 +21,7 @@ from itertools import takewhile
 
 from cfeval.cvqa.programs.image_patch import SURFACE
 from cfeval.cvqa.programs.limits import Budget, ProgramFault
-from cfeval.cvqa.programs.parser import names_read, parsed
+from cfeval.cvqa.programs.parser import check_grammar, names_read, parsed
 from cfeval.cvqa.programs.vipergpt import ENTRY
 from cfeval.cvqa.records import Language
 from cfeval.inference.reasoning_marks import without_thoughts
@@ -56,6 +56,7 @@ _CODE = re.compile(
 """How a line at the margin begins that is code, whether or not it parses."""
 _SURELY = re.compile(r"(?:async )?def \w|class \w+\s*[:(]|@\w|return$")
 _SENTENCE = re.compile(r"[A-Z][\w'’]*(?:,? [\w'’`()-]+){2,}[.!:]")
+_LOOKS, _RETURNS = re.compile(r"\bImagePatch\(|\bimage_patch\."), re.compile(r"^\s*return\b", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z'’]+")
 
 
@@ -120,10 +121,13 @@ def _loaded(text: str) -> object:
 
 
 def _tree(text: str) -> ast.Module | None:
+    """The tree of a text that is Python; None of any other."""
     try:
-        return parsed(text, _LARGE)
+        tree = parsed(text, _LARGE)
+        check_grammar(tree)
     except ProgramFault:
         return None
+    return tree
 
 
 def _repaired(text: str) -> Iterator[str]:
@@ -295,15 +299,16 @@ def _as_body(text: str) -> str:
     """
     lines = [line for line in text.split("\n") if not line.strip().startswith("```")]
     whole = "\n".join(lines).strip("\n")
-    bodies = [whole, re.sub(r"\A(?=\S)", re.search(r"\n([ \t]*)|\Z", whole)[1] or "", whole)]  # type: ignore[index]
-    bodies.append("\n".join(_code_lines(lines)))
-    codes = [f"def {ENTRY}(image):\n{textwrap.indent(textwrap.dedent(body), '    ')}".rstrip() for body in bodies]
-    for code in codes:
+    margin = re.search(r"\n([ \t]*)", whole)
+    texts = [whole, margin[1] + whole if margin and whole[:1].strip() else whole, "\n".join(_code_lines(lines))]
+    bodies = {body: f"def {ENTRY}(image):\n{textwrap.indent(textwrap.dedent(body), '    ')}".rstrip() for body in texts}
+    for code in bodies.values():
         tree = _tree(code)
         if tree is not None and len(tree.body) == 1 and _looks(tree):
             return code
-    broken = re.search(r"\bImagePatch\(|\bimage_patch\.", bodies[-1]) and re.search(r"^\s*return\b", text, re.MULTILINE)
-    return codes[-1] if broken and not any(map(_tree, codes)) else ""
+    if any(map(_tree, bodies.values())):
+        return ""
+    return next((bodies[body] for body in reversed(texts) if _LOOKS.search(body) and _RETURNS.search(body)), "")
 
 
 def _looks(tree: ast.Module) -> bool:
