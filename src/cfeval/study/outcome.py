@@ -19,7 +19,7 @@ def outcomes(params: Params, root: str) -> list[str]:
     """What the tables say of each condition of each evaluation of a study."""
     found = list(_edct(Path(root, "edct/tables"))) if params.edct else []
     found += _vce(Path(root, "vce/tables")) if params.vce else []
-    found += [*_cvqa(Path(root, "cvqa/tables")), *_programs(Path(root, "cvqa/tables"))] if params.cvqa else []
+    found += [*_cvqa(Path(root, "cvqa/tables")), *programs(Path(root, "cvqa/tables"))] if params.cvqa else []
     return found
 
 
@@ -83,7 +83,7 @@ def _cvqa(tables: Path) -> Iterator[str]:
         yield f"{row['solver']} on {row['set']} ({row['type']}): {right}, {_scored(row)}"
 
 
-def _programs(tables: Path) -> Iterator[str]:
+def programs(tables: Path) -> Iterator[str]:
     """Programs of which some failed: by errors of their own, and by limits of the interpreter."""
     rows = _rows(tables / "cvqa_programs.csv")
     whole = {(row["set"], row["solver"]) for row in rows if row["type"] == "all"}

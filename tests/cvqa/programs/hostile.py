@@ -3,6 +3,8 @@
 `CANARY` stands for the path of a file that none of them may touch.
 """
 
+# ruff: noqa: E501 - a program is one text
+
 UNDERSCORE = "leading underscore"
 UNSUPPORTED = "is not supported"
 STEPS = "more than 100000 steps"
@@ -296,7 +298,10 @@ BODIES: dict[str, tuple[str, str]] = {
     "class of an object": ("class A:\n    pass\nreturn A().__class__.__mro__", UNDERSCORE),
     "dictionary of an object": ("class A:\n    pass\nreturn A().__dict__", UNDERSCORE),
     "class of a class by name": ("class A:\n    pass\nreturn getattr(A, '__bases__')", "no attribute '__bases__'"),
-    "getattr of a method of an object": ("class A:\n    def f(self):\n        return 1\nreturn A().f.run", "no attribute 'run'"),
+    "getattr of a method of an object": (
+        "class A:\n    def f(self):\n        return 1\nreturn A().f.run",
+        "no attribute 'run'",
+    ),
     "members of a class": ("class A:\n    pass\nreturn A.members", "no attribute 'members'"),
     "caller of a class": ("class A:\n    pass\nreturn A.call", "no attribute 'call'"),
     "names of an object": ("class A:\n    pass\nreturn A().names", "no attribute 'names'"),
@@ -343,7 +348,10 @@ BODIES: dict[str, tuple[str, str]] = {
         "at most 10000 are allowed|steps",
     ),
     "generator without end": ("def f():\n    while True:\n        yield 1\nreturn sum(f())", STEPS),
-    "list of a generator without end": ("def f():\n    while True:\n        yield 1\nreturn list(f())", "at most 10000"),
+    "list of a generator without end": (
+        "def f():\n    while True:\n        yield 1\nreturn list(f())",
+        "at most 10000",
+    ),
     "generators within generators": (
         "def f(n):\n    yield n\n    yield from f(n + 1)\nreturn list(f(0))",
         "nested too deeply|more than 24 deep",
@@ -369,7 +377,10 @@ BODIES: dict[str, tuple[str, str]] = {
         "l = [0] * 9999\nwhile True:\n    match l:\n        case [a, *b]:\n            pass",
         STEPS + "|bytes in all",
     ),
-    "deep copy without end": ("from copy import deepcopy\nl = []\nl.append(l)\nreturn deepcopy(l)", "nested too deeply"),
+    "deep copy without end": (
+        "from copy import deepcopy\nl = []\nl.append(l)\nreturn deepcopy(l)",
+        "nested too deeply",
+    ),
     "JSON of a long number": ("import json\nreturn json.loads('9' * 4000)", "bits; at most 1024"),
     "JSON nested deeply": ("import json\nreturn json.loads('[' * 9000)", "nested too deeply|not JSON"),
     "JSON of a list within itself": ("import json\nl = []\nl.append(l)\nreturn json.dumps(l)", "Circular"),

@@ -1,5 +1,7 @@
 """Only prose and fences are cut from a coder's reply: code that does not parse is a fault, wherever the break is."""
 
+# ruff: noqa: E501 - a program is one text
+
 from collections.abc import Callable
 
 import pytest
@@ -112,11 +114,26 @@ def test_prose_around_a_program_is_cut(around: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "result"),
     [
-        ("N = {}\nfor k in ['mug', 'dog']:\n    N[k] = 2\nN.update(cat=1)\n\ndef execute_command(image):\n    return sum(N.values())", "5"),
-        ("def main():\n    img = Image.open('a.png')\n    print(execute_command(img))\n\ndef execute_command(image):\n    return 3", "3"),
-        ("from PIL import Image\nimport numpy as np\n\ndef execute_command(image: Image.Image) -> str:\n    return 'a'", "a"),
-        ("from PIL import Image\n\ndef execute_command(image: Image.Image):\n    return isinstance(image, Image.Image)", "yes"),
-        ("class Helper:\n    def n(self):\n        return 4\n\nh = Helper()\n\ndef execute_command(image):\n    return h.n()", "4"),
+        (
+            "N = {}\nfor k in ['mug', 'dog']:\n    N[k] = 2\nN.update(cat=1)\n\ndef execute_command(image):\n    return sum(N.values())",
+            "5",
+        ),
+        (
+            "def main():\n    img = Image.open('a.png')\n    print(execute_command(img))\n\ndef execute_command(image):\n    return 3",
+            "3",
+        ),
+        (
+            "from PIL import Image\nimport numpy as np\n\ndef execute_command(image: Image.Image) -> str:\n    return 'a'",
+            "a",
+        ),
+        (
+            "from PIL import Image\n\ndef execute_command(image: Image.Image):\n    return isinstance(image, Image.Image)",
+            "yes",
+        ),
+        (
+            "class Helper:\n    def n(self):\n        return 4\n\nh = Helper()\n\ndef execute_command(image):\n    return h.n()",
+            "4",
+        ),
         ("if True:\n    K = 2\nelse:\n    K = 3\n\ndef execute_command(image):\n    return K", "2"),
     ],
 )

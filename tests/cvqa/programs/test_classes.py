@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cvqa.programs.scripted import Scripted, python, thing, whole
+from tests.cvqa.programs.scripted import python
 from tests.cvqa.programs.test_python_subset import ours, pythons
 from tests.slow import examples
 
@@ -45,8 +45,10 @@ BODIES = {
     "dataclass with methods": "from dataclasses import dataclass, field\nfrom typing import List, Optional\n@dataclass\nclass B:\n    name: str\n    parts: List[str] = field(default_factory=list)\n    best: Optional[float] = None\n    def add(self, p):\n        self.parts.append(p)\n        return len(self.parts)\n    @property\n    def many(self) -> bool:\n        return len(self.parts) > 1\na, b = B('a'), B('b')\na.add('x')\na.add('y')\nreturn a.parts, b.parts, a.many, b.many, a.best",
     "dataclass in order": "from dataclasses import dataclass\n@dataclass(order=True, frozen=True)\nclass S:\n    n: int\n    k: str = 'a'\ntry:\n    S(1).n = 3\n    r = 'set'\nexcept AttributeError:\n    r = 'frozen'\nreturn sorted([S(2), S(1, 'b'), S(1)]), max(S(1), S(3)).n, len({S(1), S(1)}), r",
     "dataclass after it is made": "from dataclasses import dataclass, field\n@dataclass\nclass S:\n    a: int\n    b: int = field(init=False, default=0)\n    def __post_init__(self):\n        self.b = self.a * 2\nreturn S(4).b, S(4)",
-    "dataclass helpers": POINT + "from dataclasses import asdict, astuple, replace\nreturn asdict(P(1)), astuple(P(1)), replace(P(1), y=9), asdict(P([P(1)]))",
-    "dataclass extended": POINT + "@dataclass\nclass Q(P):\n    z: str = 'z'\nreturn Q(1), Q(1, 2, 'q').z, isinstance(Q(1), P), Q(1) == P(1)",
+    "dataclass helpers": POINT
+    + "from dataclasses import asdict, astuple, replace\nreturn asdict(P(1)), astuple(P(1)), replace(P(1), y=9), asdict(P([P(1)]))",
+    "dataclass extended": POINT
+    + "@dataclass\nclass Q(P):\n    z: str = 'z'\nreturn Q(1), Q(1, 2, 'q').z, isinstance(Q(1), P), Q(1) == P(1)",
     "wrong arguments of a dataclass": POINT + "try:\n    P()\nexcept TypeError:\n    return 'needs x'",
     "named tuple": "from collections import namedtuple\nP = namedtuple('P', ['x', 'y'])\np = P(1, y=2)\na, b = p\nreturn p, p.x, p[1], a + b, p == (1, 2), p._replace(x=5), sorted([P(2, 1), P(1, 9)])[0].y, len(p), P._fields if False else p._fields, p._asdict()",
     "named tuple as a class": "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\n    y: int = 3\n    def total(self):\n        return self.x + self.y\nreturn P(1), P(1).total(), P(2, 4).y, isinstance(P(1), tuple), isinstance(P(1), P), isinstance((1, 3), P)",
@@ -57,7 +59,8 @@ BODIES = {
     "match of sequences": "def f(v):\n    match v:\n        case []:\n            return 'empty'\n        case [x]:\n            return x\n        case [x, y]:\n            return x + y\n        case [first, *_, last]:\n            return first, last\n        case (a, [b, *c]):\n            return c\nreturn [f(v) for v in ([], [1], (1, 2), [1, 2, 3, 4], 'ab', range(3))]",
     "match with a rest": "match [1, 2, 3, 4]:\n    case [a, *rest, 4]:\n        return a, rest",
     "match of dictionaries": "def f(v):\n    match v:\n        case {'kind': 'box', 'w': w, **rest}:\n            return w, rest\n        case {'kind': kind}:\n            return kind\n        case {}:\n            return 'any'\nreturn f({'kind': 'box', 'w': 2, 'z': 1}), f({'kind': 'x'}), f({}), f(3)",
-    "match of objects": POINT + "def f(v):\n    match v:\n        case P(0, y):\n            return y\n        case P(x=1, y=2):\n            return 'one two'\n        case P(x, y) if x == y:\n            return 'same'\n        case P():\n            return 'point'\nreturn f(P(0, 5)), f(P(1)), f(P(3, 3)), f(P(4, 5)), f(1)",
+    "match of objects": POINT
+    + "def f(v):\n    match v:\n        case P(0, y):\n            return y\n        case P(x=1, y=2):\n            return 'one two'\n        case P(x, y) if x == y:\n            return 'same'\n        case P():\n            return 'point'\nreturn f(P(0, 5)), f(P(1)), f(P(3, 3)), f(P(4, 5)), f(1)",
     "match of constants by name": "class K:\n    RED = 'red'\ndef f(v):\n    match v:\n        case K.RED:\n            return 1\n        case other:\n            return other\nreturn f('red'), f('blue')",
     "match in a loop": "t = []\nfor x in ['go', 'stop', 'go']:\n    match x:\n        case 'stop':\n            break\n        case 'go':\n            t.append(x)\n            continue\nreturn t",
     "match that returns from within": "match 3:\n    case 3:\n        if True:\n            return 'three'\nreturn 'no'",
@@ -95,3 +98,64 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_what_a_class_a_generator_or_a_match_gives_is_what_python_gives(name: str) -> None:
     assert ours(BODIES[name]) == pythons(BODIES[name]).replace("command.<locals>.", "")
+
+
+def _indented(blocks: list[str]) -> str:
+    return "\n".join(f"    {line}" for block in blocks for line in block.split("\n"))
+
+
+SIMPLE = st.sampled_from(
+    ["yield n", "n += 1", "yield from (n, n * 2)", "log.append(n)", "x = yield n\nlog.append(x)", "yield 1 // (n % 3)"]
+)
+ENDS = st.sampled_from(["return", "n += 2", "raise ValueError(n)", "raise Own(n)", "pass"])
+
+
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Blocks that hold blocks, with every way of leaving them."""
+    body = st.lists(inner, min_size=1, max_size=3).map(_indented)
+    leave = st.sampled_from(["break", "continue", "pass"])
+    return st.one_of(
+        st.tuples(body, body).map(lambda t: f"if n % 2:\n{t[0]}\nelse:\n{t[1]}"),
+        st.tuples(body, leave, body).map(
+            lambda t: f"for n in range(n, n + 3):\n{t[0]}\n    if n % 3 == 0:\n        {t[1]}\nelse:\n{t[2]}"
+        ),
+        st.tuples(body, leave).map(
+            lambda t: f"k = 0\nwhile k < 3:\n    k += 1\n    if n > 40:\n        {t[1]}\n{t[0]}"
+        ),
+        st.tuples(body, body, body).map(
+            lambda t: f"try:\n{t[0]}\nexcept (ZeroDivisionError, Own) as e:\n{t[1]}\nfinally:\n{t[2]}"
+        ),
+        st.tuples(body, body).map(lambda t: f"match n % 4:\n  case 0 | 1:\n{t[0]}\n  case m if m > 2:\n{t[1]}"),
+        body.map(lambda text: f"with Held():\n{text}"),
+    )
+
+
+CONTROL = st.recursive(st.one_of(SIMPLE, SIMPLE, ENDS), compound, max_leaves=10)
+AROUND = """log = []
+class Own(Exception):
+    pass
+class Held:
+    def __enter__(self):
+        log.append('in')
+    def __exit__(self, kind, value, trace):
+        log.append(kind is None)
+        return isinstance(value, Own)
+def g(n):
+{body}
+    yield 'end'
+try:
+    items = []
+    for item in g({start}):
+        items.append(item)
+except (ValueError, ZeroDivisionError, Own) as e:
+    items.append(type(e).__name__)
+return items, log"""
+
+
+@examples(150)
+@given(st.lists(CONTROL, min_size=1, max_size=3).map(_indented), st.integers(0, 9))
+def test_generated_blocks_with_yields_run_as_in_python(body: str, start: int) -> None:
+    code = AROUND.replace("{body}", body).replace("{start}", str(start))
+    lines = code.replace("\n", "\n    ")
+    run = python(f"def command():\n    {lines}\nreturn str(command())")
+    assert run.unsupported or (run.fault, run.result) == ("", pythons(code))

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cfeval.cvqa.programs import text
@@ -14,8 +15,13 @@ from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.parser import EXCEPTIONS
 from cfeval.cvqa.programs.values import Function, Image, ImagePatch, Machine, Module, Native, collect, kind
 
-ENUMERATION = Native("Enum", lambda machine, *values: None)
-NAMED_TUPLE = Native("NamedTuple", lambda machine, *values: None)
+
+def _extended_only(machine: Machine, /, *values: object) -> None:
+    """What classes extend is not called."""
+    raise Unsupported("Enum and NamedTuple are there to be extended")
+
+
+ENUMERATION, NAMED_TUPLE = Native("Enum", _extended_only), Native("NamedTuple", _extended_only)
 PLAIN = ("ABC", "Generic", "Protocol")
 """Classes that a program's class may extend and that add nothing to it."""
 _COMPARED: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
@@ -55,7 +61,9 @@ def opened(name: str, bases: Sequence[object], machine: Machine) -> Class:
     machine.meter.length(16)
     base = own[0] if own else None
     exception = exceptions[0] if exceptions else base.exception if base else ""
-    return Class(name, base, {}, run, machine.meter, exception, ENUMERATION in bases, fields=base.fields if base else ())
+    return Class(
+        name, base, {}, run, machine.meter, exception, ENUMERATION in bases, fields=base.fields if base else ()
+    )
 
 
 def closed(cls: Class, members: dict[str, object], annotated: Sequence[str], bases: Sequence[object]) -> object:
@@ -102,7 +110,7 @@ def named_tuple(cls: Class, fields: Sequence[str]) -> Native:
 
 
 def member(value: Instance | Class | Super | Named, name: str) -> tuple[object, ...]:
-    """The attribute of an object, a class, `super()` or a named tuple, as the only item; nothing where there is none."""
+    """The attribute of an object, class, `super()` or named tuple, as the only item; nothing where there is none."""
     if isinstance(value, Class):
         found = value.find(name)
         return (_of_class(found[1], value),) if found else ()
@@ -168,9 +176,10 @@ def _of_named(value: Named, name: str) -> tuple[object, ...]:
         return dict(zip(value.cls.fields, value, strict=True))
 
     def replaced(machine: Machine, /, **named: object) -> object:
-        return named_tuple(value.cls, value.cls.fields).run(machine, **(as_dict(machine) | named))  # type: ignore[arg-type]
+        given: dict[str, Any] = dict(zip(value.cls.fields, value, strict=True)) | named
+        return named_tuple(value.cls, value.cls.fields).run(machine, **given)
 
-    offered = {"_asdict": as_dict, "_replace": replaced}
+    offered: dict[str, Callable[..., object]] = {"_asdict": as_dict, "_replace": replaced}
     if name == "_fields":
         return (value.cls.fields,)
     return (Native(name, offered[name]),) if name in offered else ()
@@ -230,7 +239,7 @@ def _dataclass(machine: Machine, cls: object = None, /, **options: object) -> ob
     if options.keys() - _OPTIONS:
         raise Unsupported(f"dataclass takes {', '.join(sorted(_OPTIONS))} here")
     if cls is None:
-        return Native("dataclass", lambda machine, cls, /: _dataclass(machine, cls, **options))
+        return Native("dataclass", partial(_dataclass, **options))
     if not isinstance(cls, Class):
         raise ProgramFault(f"dataclass takes a class, not {kind(cls)}", kind="TypeError")
     cls.fields = tuple(dict.fromkeys((*cls.fields, *cls.annotated)))
@@ -376,7 +385,11 @@ def _of_its_class(machine: Machine, function: object, /) -> Unbound:
 
 def setter(of: Property) -> Native:
     """`@name.setter`."""
-    return Native("setter", lambda machine, function, /: Property(of.get, function))
+
+    def run(machine: Machine, function: object, /) -> Property:
+        return Property(of.get, function)
+
+    return Native("setter", run)
 
 
 def _same_function(machine: Machine, function: object, /) -> object:
@@ -392,7 +405,13 @@ METHOD_KINDS: dict[str, Callable[..., object]] = {
     "staticmethod": _static,
     "classmethod": _of_its_class,
 }
-ENUM = {"Enum": ENUMERATION, "auto": Native("auto", _auto), "unique": Native("unique", _same_function)}
-ABSTRACT = {"ABC": Native("ABC", _same_function), "abstractmethod": Native("abstractmethod", _same_function)}
+ENUM: dict[str, object] = {
+    "Enum": ENUMERATION,
+    "auto": Native("auto", _auto),
+    "unique": Native("unique", _same_function),
+}
+ABSTRACT: dict[str, object] = {
+    "ABC": Native("ABC", _same_function),
+    "abstractmethod": Native("abstractmethod", _same_function),
+}
 namedtuple, cached_property = _named_tuple, _cached_property
-

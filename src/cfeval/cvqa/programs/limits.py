@@ -31,8 +31,8 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
     """A program that cannot be read, asks for what is not allowed, or fails as it runs.
 
     `line` is the program's line, from 1 (0: none known yet); `kind` names Python's exception where there is one, so
-    that `except ValueError` of a program works; `message` is what `except … as` sees of it, `value` the exception itself
-    where its class is the program's own.
+    that `except ValueError` of a program works; `message` is what `except … as` sees of it, `value` the exception
+    itself where its class is the program's own.
     """
 
     def __init__(

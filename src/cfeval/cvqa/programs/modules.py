@@ -233,7 +233,10 @@ def _lru_cache(machine: Machine, maxsize: object = 128, typed: object = False) -
 
 
 def _wraps(machine: Machine, wrapped: object, /) -> Native:
-    return Native("wraps", lambda machine, function, /: function)
+    def run(machine: Machine, function: object, /) -> object:
+        return function
+
+    return Native("wraps", run)
 
 
 def _suppress(machine: Machine, /, *kinds: object) -> Suppressed:
@@ -325,7 +328,27 @@ def _nothing(machine: Machine, /, *values: object) -> None:
 
 _NAMES = {"List": (list,), "Dict": (dict,), "Set": (Members,), "Tuple": (tuple,), "Sequence": (list, tuple, str, range)}
 """The names of `typing` that are types."""
-_TYPES = ("Iterator", "Mapping", "TypeVar", "Generic", "Protocol", "ClassVar", "Final", "Generator", "Any", "Dict", "Iterable", "List", "Optional", "Sequence", "Set", "Tuple", "Union", "Callable", "Literal")
+_TYPES = (
+    "Iterator",
+    "Mapping",
+    "TypeVar",
+    "Generic",
+    "Protocol",
+    "ClassVar",
+    "Final",
+    "Generator",
+    "Any",
+    "Dict",
+    "Iterable",
+    "List",
+    "Optional",
+    "Sequence",
+    "Set",
+    "Tuple",
+    "Union",
+    "Callable",
+    "Literal",
+)
 _IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
 MODULES: dict[str, Module] = {
     "math": MATH,
@@ -382,8 +405,10 @@ MODULES: dict[str, Module] = {
     ),
     "typing": Module(
         "typing",
-        {name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES}
-        | {"NamedTuple": classes.NAMED_TUPLE},
+        {
+            **{name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES},
+            "NamedTuple": classes.NAMED_TUPLE,
+        },
     ),
     "__future__": _module("__future__", {"annotations": _nothing}),
     "dataclasses": _module("dataclasses", classes.DATACLASSES),

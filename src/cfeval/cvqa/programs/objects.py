@@ -7,11 +7,12 @@ from typing import Any
 
 from cfeval.cvqa.programs.limits import Meter, ProgramFault
 
-SPECIAL = frozenset(
-    "__init__ __post_init__ __str__ __repr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__ __len__ "
-    "__iter__ __next__ __contains__ __call__ __getitem__ __setitem__ __enter__ __exit__ __add__ __sub__ __mul__ "
-    "__truediv__ __floordiv__ __mod__ __radd__ __rsub__ __rmul__ __rtruediv__".split()
+_METHODS = (
+    *("init", "post_init", "str", "repr", "eq", "ne", "lt", "le", "gt", "ge", "hash", "bool", "len", "iter", "next"),
+    *("contains", "call", "getitem", "setitem", "enter", "exit", "add", "sub", "mul", "truediv", "floordiv", "mod"),
+    *("radd", "rsub", "rmul", "rtruediv"),
 )
+SPECIAL = frozenset(f"__{name}__" for name in _METHODS)
 """The special methods that the interpreter heeds; a class with another is refused."""
 
 

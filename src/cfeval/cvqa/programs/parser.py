@@ -98,10 +98,11 @@ EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, BaseException) and "Group" not in name
 )
 """What an `except` may name and `raise` may raise, beside the program's own: Python's."""
-ALSO = frozenset(
-    "numpy PIL cv2 torch torchvision scipy sklearn skimage pandas matplotlib transformers requests tqdm nltk spacy sympy "
-    "word2number inflect dateutil networkx shapely clip timm einops webcolors pytesseract easyocr openai imageio "
-    "typing_extensions pydantic rapidfuzz fuzzywuzzy sentence_transformers supervision ultralytics".split()
+ALSO = (
+    *("numpy", "PIL", "cv2", "torch", "torchvision", "scipy", "sklearn", "skimage", "pandas", "matplotlib", "requests"),
+    *("transformers", "tqdm", "nltk", "spacy", "sympy", "word2number", "inflect", "dateutil", "networkx", "shapely"),
+    *("clip", "timm", "einops", "webcolors", "pytesseract", "easyocr", "openai", "imageio", "typing_extensions"),
+    *("pydantic", "rapidfuzz", "fuzzywuzzy", "sentence_transformers", "supervision", "ultralytics"),
 )
 """Packages that exist, though not here: an import of another that is not Python's is the program's error."""
 IMPORTED = (
@@ -141,7 +142,7 @@ def parsed(code: str, budget: Budget) -> ast.Module:
 
 
 def check_grammar(tree: ast.Module) -> None:
-    """Raise what Python's compiler finds wrong beyond the syntax, such as `return` outside of a function; nothing is run."""
+    """Raise what Python's compiler finds wrong beyond the syntax, such as a lone `return`; nothing is run."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

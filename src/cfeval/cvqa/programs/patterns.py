@@ -1,5 +1,7 @@
 """The patterns of `match`: whether a value is of a form, and the names that its parts get."""
 
+# ruff: noqa: ARG001 - all functions of a table are called alike
+
 import ast
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -45,13 +45,15 @@ _STEP_LIKE = re.compile(r"(?:[A-Z]+[0-9]+|[A-Z]+_[A-Z_]+)\s*=(?!=)|[A-Za-z_]\w*\
 _NO_STEP = re.compile(r"[A-Za-z_]\w*\s*=(?!=)|(?:if|elif|else|for|while|return|print)\b.*[:)]$")
 """Code that is no step, where it stands among steps."""
 _ITEM = re.compile(r"^(?:Program:|Step\s+\d+[:.)]|\d+[.)]|[-*•])?\s*")
+_MOST = 40
+"""Statements that do not parse for whose end is looked far away."""
 _NEXT = re.compile(r"^(?:Question|Query)\s*:")
 _DEFINES = re.compile(rf"^(?:async )?def {ENTRY}\b", re.MULTILINE)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _CODE = re.compile(
     r"(?:async )?def \w|class \w+\s*[:(]|import \w|from [\w.]+ import |@\w|(?:if|elif|while|for|with|assert|return) ?\S"
-    r"|(?:else|try|except|finally)\b.*:|[A-Za-z_][\w.]*(?:\[[^\]]*\])?\s*(?::\s*[\w.\[\], |\"']+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)"
-    r"|[A-Za-z_][\w.]*\("
+    r"|(?:else|try|except|finally)\b.*:|[A-Za-z_][\w.]*\("
+    r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])?\s*(?::\s*[\w.\[\], |\"']+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)"
 )
 """How a line at the margin begins that is code, whether or not it parses."""
 _SURELY = re.compile(r"(?:async )?def \w|class \w+\s*[:(]|@\w|return$")
@@ -227,7 +229,8 @@ def _in_prose(said: str) -> str:
     """The first program in a text that holds other things too, without these; empty where there is none."""
     texts = [_own_lines(repaired) for repaired in _repaired(_at_margin(said))]
     texts += [[_TAGS.sub("", line) for line in lines] for lines in texts]
-    programs = ["\n".join(_code_lines(_first(lines))) for lines in texts]
+    holding = dict.fromkeys("\n".join(_first(lines)) for lines in texts)
+    programs = ["\n".join(_code_lines(text.split("\n"))) for text in holding if _DEFINES.search(text)]
     for text in programs:
         tree = _tree(text)
         if tree is not None and _entries(tree):
@@ -258,19 +261,20 @@ def _first(lines: list[str]) -> list[str]:
 
 def _code_lines(lines: list[str]) -> Iterator[str]:
     """The lines that are code, well formed or not: what begins at the margin as code does, to its end."""
-    at = 0
+    at = broken = 0
     while at < len(lines):
-        end = _end(lines, at) if _CODE.match(lines[at]) else 0
+        end = _end(lines, at, broken < _MOST) if _CODE.match(lines[at]) else 0
+        broken += bool(end) and _tree("\n".join(lines[at:end])) is None
         yield from lines[at:end]
         at = max(at + 1, end)
 
 
-def _end(lines: list[str], start: int) -> int:
-    """The line behind a statement that begins in a line; 0 where the line is prose."""
+def _end(lines: list[str], start: int, far: bool) -> int:
+    """The line behind a statement that begins in a line, also beyond what stands at the margin; 0 of prose."""
     stop = min(len(lines), start + _LONGEST)
     margin = [at for at in range(start + 1, stop) if lines[at][:1].strip() and lines[at][0] not in "#)]}"]
     first = margin[0] if margin else stop
-    for end in (first, *margin[1:8], stop):
+    for end in (first, *margin[1:8], stop) if far else (first,):
         if _tree("\n".join(lines[start:end])) is not None:
             return end
     if not _SURELY.match(lines[start]) and _is_prose(lines[start]):
@@ -300,7 +304,8 @@ def _as_body(text: str) -> str:
     lines = [line for line in text.split("\n") if not line.strip().startswith("```")]
     whole = "\n".join(lines).strip("\n")
     margin = re.search(r"\n([ \t]*)", whole)
-    texts = [whole, margin[1] + whole if margin and whole[:1].strip() else whole, "\n".join(_code_lines(lines))]
+    texts = [whole, margin[1] + whole if margin and whole[:1].strip() else whole]
+    texts += ["\n".join(_code_lines(lines))] if _LOOKS.search(whole) and _RETURNS.search(whole) else []
     bodies = {body: f"def {ENTRY}(image):\n{textwrap.indent(textwrap.dedent(body), '    ')}".rstrip() for body in texts}
     for code in bodies.values():
         tree = _tree(code)

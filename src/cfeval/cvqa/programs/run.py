@@ -27,7 +27,8 @@ def run_program(
 ) -> ProgramRun:
     """Run a program on an image; where it fails and there is a question, ask that of the whole image instead.
 
-    A program that returns nothing answers `no`, as in ViperGPT, or has failed where `none_is_fault`. The same program on the same vision gives the same record. Where the fall-back fails too, `result` is empty.
+    A program that returns nothing answers `no`, as in ViperGPT, or has failed where `none_is_fault`. The same program
+    on the same vision gives the same record. Where the fall-back fails too, `result` is empty.
 
     Raises:
         VisionError: a call to a model failed (its status is not `ok`).

@@ -22,7 +22,7 @@ from cfeval.cvqa.programs.operators import extended
 from cfeval.cvqa.programs.parser import EXCEPTIONS, exists
 from cfeval.cvqa.programs.patterns import matches
 from cfeval.cvqa.programs.text import text_of
-from cfeval.cvqa.programs.values import Error, Frame, Function, Lazy, Machine, Native, iterate, key, kind, stored_names
+from cfeval.cvqa.programs.values import Error, Frame, Lazy, Machine, Native, iterate, key, kind, stored_names
 from cfeval.cvqa.programs.vision import VisionError
 
 Block = Generator[object, None, object]
@@ -63,7 +63,7 @@ def _block(body: Sequence[ast.stmt], frame: Frame) -> Block:
                 ended = yield from _COMPOUND[type(statement)](statement, frame)
             else:
                 ended = _SIMPLE[type(statement)](statement, frame)
-        except Exception as error:  # noqa: BLE001 - what is neither a fault nor of Python passes as it is
+        except Exception as error:
             raise _located(error, statement.lineno) from None
         if ended is not None:
             return ended
@@ -278,14 +278,14 @@ def _with(node: ast.With, frame: Frame) -> Block:
     except Unsupported:
         raise
     except ProgramFault as fault:
-        if _left(manager, fault, frame):
+        if _left(manager, fault):
             return None
         raise
-    _left(manager, None, frame)
+    _left(manager, None)
     return ended
 
 
-def _left(manager: object, fault: ProgramFault | None, frame: Frame) -> bool:
+def _left(manager: object, fault: ProgramFault | None) -> bool:
     """End a `with`; whether its fault is dropped."""
     if isinstance(manager, Suppressed):
         return fault is not None and any(_is_for(one, fault) for one in manager.kinds)
@@ -295,7 +295,7 @@ def _left(manager: object, fault: ProgramFault | None, frame: Frame) -> bool:
 
 
 def _try(node: ast.Try, frame: Frame) -> Block:
-    """`except` and `finally` see the program's own faults; what is not supported, and a model that failed, pass both."""
+    """`except` and `finally` see the program's own faults; what is not supported and failed models pass both."""
     try:
         ended = yield from _tried(node, frame)
     except Unsupported:

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from cfeval.cvqa.programs.limits import SHOWN, Exhausted, Meter, ProgramFault, Unsupported
-from cfeval.cvqa.programs.regex import Pattern
 from cfeval.cvqa.programs.objects import Class, Instance, Named
+from cfeval.cvqa.programs.regex import Pattern
 from cfeval.cvqa.programs.values import Error, Function, Image, ImagePatch, Lazy, Match, Members, Module, Native, kind
 from cfeval.cvqa.programs.vision import Found, View
 

@@ -9,7 +9,17 @@ import ast
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.image_patch import SURFACE
-from cfeval.cvqa.programs.limits import Broken, Budget, Meter, Outcome, ProgramFault, Trace, failed, from_python, returned
+from cfeval.cvqa.programs.limits import (
+    Broken,
+    Budget,
+    Meter,
+    Outcome,
+    ProgramFault,
+    Trace,
+    failed,
+    from_python,
+    returned,
+)
 from cfeval.cvqa.programs.modules import OFFERED
 from cfeval.cvqa.programs.parser import names_read, parse
 from cfeval.cvqa.programs.statements import run as run_statements
