@@ -95,7 +95,7 @@ BODIES: dict[str, tuple[str, str]] = {
     "f-string precision": ("return f'{1.5:.1000000000f}'", "at most two digits"),
     "f-string star": ("w = 10 ** 9\nreturn f'{1:{w}}'", "at most two digits"),
     "built-in format": ("return format(1, '1000000000')", "at most two digits"),
-    "translate": ("return 'a'.translate({97: 'b' * 9})", "no attribute 'translate'"),
+    "translate": ("return ('a' * 9999).translate({97: 'b' * 9})", "at most 20000 are allowed"),
     "encode": ("return 'a'.encode('idna')", "no attribute 'encode'"),
     # Statements that are not offered.
     "class": ("class A:\n    pass\nreturn A()", "an answer is a text"),

@@ -101,6 +101,7 @@ def test_a_break_anywhere_else_is_a_fault_too(reply: str) -> None:
         "For each mug we look.\n{code}\nif that fails, the whole image is asked instead",
         "```\nHere is the function:\n{code}\n```",
         "```python\n{code}\n\nThis function counts the mugs.",
+        "{code}\n\nfind('mug') returns all mugs\nImagePatch(image) covers the whole image",
         "{code}\n\nExplanation:\n- find the mugs\n- count them\n1. done",
     ],
 )

@@ -80,6 +80,8 @@ BODIES = {
     "caches": "from functools import lru_cache, cache\ncalls = []\n@lru_cache\ndef f(a, b=0):\n    calls.append((a, b))\n    return a - b\n@cache\ndef g(n):\n    return n if n < 2 else g(n - 1) + g(n - 2)\nreturn f(5, 2), f(b=5, a=2), f(5, 2), f(5), f(5), len(calls), g(15)",
     "methods of types": "return list(map(str.lower, ['A', 'B'])), sorted(['b', 'A'], key=str.casefold), dict.fromkeys('ab', 0), str.join('-', ['a', 'b']), max([[1], [1, 2]], key=len), list(map(str.strip, [' a ']))",
     "keywords of methods": "return 'a,b,c'.split(sep=',', maxsplit=1), 'a b'.split(maxsplit=1), 'abc'.rsplit(sep='b')",
+    "translated": "import string\nreturn 'A, b!'.translate(str.maketrans('', '', string.punctuation)), 'ab'.translate(str.maketrans('ab', 'xy')), 'ab'.translate({ord('a'): None}), 'ab'.translate(str.maketrans({'a': 'zz'}))",
+    "chained lists": "import itertools\nfrom itertools import chain\nreturn list(chain.from_iterable([[1], [2, 3]])), list(itertools.chain.from_iterable(['ab', 'c']))",
     "union of types": "return isinstance(1, int | str), isinstance(None, int | None), isinstance(2.5, (int, (float, str)))",
     "copies": "import copy\na = [[1], {'k': [2]}, (3, [4])]\nb, c = copy.copy(a), copy.deepcopy(a)\na[0].append(9)\nreturn b[0], c, c[1] is not a[1]",
     "heap": "import heapq\nh = [3, 1, 2]\nheapq.heapify(h)\nheapq.heappush(h, 0)\nreturn heapq.heappop(h), heapq.heappop(h), heapq.nlargest(2, [1, 5, 3]), heapq.nsmallest(1, ['bb', 'a'], key=len)",

@@ -1,6 +1,6 @@
 """Attributes and methods of values: own tables by the value's type. No attribute is ever looked up on an object.
 
-Left out on purpose, as they make long texts from short ones or are of no use: `format_map`, `expandtabs`, `translate`,
+Left out on purpose, as they make long texts from short ones or are of no use: `format_map`, `expandtabs`,
 `encode`.
 """
 
@@ -85,8 +85,8 @@ def attribute(value: object, name: str) -> object:
         return ATTRIBUTES[of][name](value)
     if name in METHODS.get(of, {}):
         return Native(name, METHODS[of][name], of in _TRACED, (value,))
-    if name == "fromkeys" and value is FUNCTIONS["dict"]:
-        return Native(name, _from_keys)
+    if isinstance(value, Native) and (value.name, name) in _OF_FUNCTIONS:
+        return Native(name, _OF_FUNCTIONS[value.name, name])
     if name in _real(value, of):
         raise Unsupported(f"{of} has no attribute {name!r} here")
     known = sorted(value.members) if isinstance(value, Module) else [*ATTRIBUTES.get(of, {}), *METHODS.get(of, {})]
@@ -105,6 +105,37 @@ def _real(value: object, of: str) -> frozenset[str]:
 def _from_keys(machine: Machine, names: object, value: object = None, /) -> dict[object, object]:
     items = collect(names, machine.meter)
     return {key(name, machine.meter): value for name in items}
+
+
+def _chained(machine: Machine, iterables: object, /) -> Lazy:
+    return Lazy(item for values in iterate(iterables, machine.meter) for item in iterate(values, machine.meter))
+
+
+def _translation(machine: Machine, sources: object, targets: str = "", gone: str = "", /) -> dict[object, object]:
+    if isinstance(sources, dict):
+        return {ord(name) if isinstance(name, str) else name: item for name, item in sources.items()}
+    if not all(isinstance(one, str) for one in (sources, targets, gone)):
+        raise ProgramFault("maketrans takes texts, or a dictionary", kind="TypeError")
+    machine.meter.length(len(str(sources)) + len(gone))
+    table: dict[Any, Any] = str.maketrans(str(sources), targets, gone)
+    return table
+
+
+_OF_FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
+    ("dict", "fromkeys"): _from_keys,
+    ("chain", "from_iterable"): _chained,
+    ("str", "maketrans"): _translation,
+}
+"""What functions and types have as attributes."""
+
+
+def _translate(machine: Machine, value: str, table: dict[object, object], /) -> str:
+    if not isinstance(table, dict):
+        raise ProgramFault(f"translate takes a dictionary, not {kind(table)}", kind="TypeError")
+    machine.meter.step(1 + len(value) // 4)
+    found = [table.get(ord(letter), letter) for letter in value]
+    letters = [chr(one) if isinstance(one, int) else one for one in found if one is not None]
+    return _join(machine, "", letters)
 
 
 def _of_type(of: Native, method: Callable[..., object]) -> Callable[..., object]:
@@ -194,7 +225,7 @@ _TEXT: dict[str, Callable[..., object]] = {
 METHODS["str"] = (
     {name: _plain(method) for name, method in _TEXT.items()}
     | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
-    | {"replace": _replace, "join": _join, "format": _format}
+    | {"replace": _replace, "join": _join, "format": _format, "translate": _translate}
 )
 
 

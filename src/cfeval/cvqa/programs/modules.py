@@ -392,7 +392,14 @@ MODULES: dict[str, Module] = {
         "statistics",
         {
             function.__name__: _statistic(function)
-            for function in (statistics.mean, statistics.fmean, statistics.median, statistics.mode, statistics.pstdev)
+            for function in (
+                statistics.mean,
+                statistics.fmean,
+                statistics.median,
+                statistics.mode,
+                statistics.pstdev,
+                statistics.stdev,
+            )
         },
     ),
     "operator": _module(

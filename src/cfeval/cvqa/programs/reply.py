@@ -286,12 +286,16 @@ def _end(lines: list[str], start: int, far: bool) -> int:
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line that begins like code reads on like a sentence: three words in a row, or an end like one."""
-    words = re.sub(r"""("[^"]*"|'[^']*')""", '"', line).split()
+    """Whether a line that begins like code reads on like a sentence: words in a row, or an end like one.
+
+    Of a lone `return` it takes more of them: where its margin is lost it is still the program's.
+    """
+    most = 4 if line.startswith("return") else 2
+    words = re.sub(r"""("[^"]*"|'[^']*'|\s#.*)""", '"', line).split()
     run = 0
     for word in words:
         run = run + 1 if _WORD.fullmatch(word.strip(",.")) and not keyword.iskeyword(word) else 0
-        if run == 3:
+        if run == most:
             return True
     return len(words) > 2 and line.rstrip()[-1:] in ".!?"
 

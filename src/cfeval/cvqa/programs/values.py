@@ -213,7 +213,7 @@ class Frame:
         raise ProgramFault(f"{name!r} is not defined", kind="NameError")
 
 
-_BUILTINS = frozenset(dir(builtins))
+_BUILTINS = frozenset(name for name in dir(builtins) if name != "_")
 
 
 KINDS: tuple[tuple[Any, str], ...] = (
