@@ -46,13 +46,13 @@ def _at_margin(code: str) -> str:
 
 
 @pytest.mark.parametrize("name", BREAKS)
-@pytest.mark.parametrize("habit", HABITS)
-def test_a_program_with_a_break_is_a_fault_in_whatever_form_it_comes(habit: str, name: str) -> None:
+def test_a_program_with_a_break_is_a_fault_in_whatever_form_it_comes(name: str) -> None:
     ran = {}
     for program, (code, _) in PROGRAMS.items():
-        run = whole(cut_program(HABITS[habit](BREAKS[name](code)), "vipergpt"), VISION)
-        if "not Python" not in run.fault or run.unsupported or run.result:
-            ran[program] = (run.result, run.fault)
+        for habit, wrap in HABITS.items():
+            run = whole(cut_program(wrap(BREAKS[name](code)), "vipergpt"), VISION)
+            if "not Python" not in run.fault or run.unsupported or run.result:
+                ran[program, habit] = (run.result, run.fault)
     assert not ran
 
 
@@ -102,6 +102,8 @@ def test_a_break_anywhere_else_is_a_fault_too(reply: str) -> None:
         "```\nHere is the function:\n{code}\n```",
         "```python\n{code}\n\nThis function counts the mugs.",
         "{code}\n\nfind('mug') returns all mugs\nImagePatch(image) covers the whole image",
+        "def execute_command(image):\n    n = 3\nNow the answer is returned.\n    return n",
+        "{code}\n\nUse it like this:\n\n  found = execute_command(picture)\n  print(found)",
         "{code}\n\nExplanation:\n- find the mugs\n- count them\n1. done",
     ],
 )
@@ -134,6 +136,10 @@ def test_prose_around_a_program_is_cut(around: str) -> None:
         (
             "class Helper:\n    def n(self):\n        return 4\n\nh = Helper()\n\ndef execute_command(image):\n    return h.n()",
             "4",
+        ),
+        (
+            "total = 0\n\ndef add(n):\n    global total\n    total += n\n\ndef execute_command(image):\n    add(2)\n    return total",
+            "2",
         ),
         ("if True:\n    K = 2\nelse:\n    K = 3\n\ndef execute_command(image):\n    return K", "2"),
     ],

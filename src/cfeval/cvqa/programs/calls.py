@@ -15,7 +15,7 @@ def call(function: object, arguments: Sequence[object], named: dict[str, object]
     if isinstance(function, Native):
         return _native(function, arguments, named, machine)
     if isinstance(function, Class):
-        return made(function, arguments, named, machine)
+        return instantiate(function, arguments, named, machine)
     if isinstance(function, Instance) and (found := function.cls.find("__call__")):
         return call(found[1], [function, *arguments], named, machine)
     if not isinstance(function, Function):
@@ -31,7 +31,7 @@ def call(function: object, arguments: Sequence[object], named: dict[str, object]
         machine.level -= 1
 
 
-def made(cls: Class, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Instance:
+def instantiate(cls: Class, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Instance:
     """An object of a program's class; of an enumeration the member with that value."""
     if cls.enumeration:
         members = [one for one in cls.members.values() if isinstance(one, Instance)]

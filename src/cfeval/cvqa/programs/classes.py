@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from cfeval.cvqa.programs import text
-from cfeval.cvqa.programs.calls import call, made
+from cfeval.cvqa.programs.calls import call, instantiate
 from cfeval.cvqa.programs.image_patch import ATTRIBUTES, METHODS
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super, Unbound
@@ -42,7 +42,7 @@ class Field:
     init: bool = True
 
 
-def opened(name: str, bases: Sequence[object], machine: Machine) -> Class:
+def open_class(name: str, bases: Sequence[object], machine: Machine) -> Class:
     """A class without members yet.
 
     Raises:
@@ -66,7 +66,7 @@ def opened(name: str, bases: Sequence[object], machine: Machine) -> Class:
     )
 
 
-def closed(cls: Class, members: dict[str, object], annotated: Sequence[str], bases: Sequence[object]) -> object:
+def close_class(cls: Class, members: dict[str, object], annotated: Sequence[str], bases: Sequence[object]) -> object:
     """The class with its members; of a named tuple what makes one."""
     cls.members.update(members)
     cls.annotated = tuple(annotated)
@@ -102,9 +102,9 @@ def named_tuple(cls: Class, fields: Sequence[str]) -> Native:
         given |= dict(zip(fields, values, strict=False)) | named
         if len(values) > len(fields) or given.keys() != set(fields):
             raise ProgramFault(f"{cls.name} takes ({', '.join(fields)})", kind="TypeError")
-        made_one = Named(given[name] for name in fields)
-        made_one.cls = cls
-        return machine.meter.keep(made_one)
+        record = Named(given[name] for name in fields)
+        record.cls = cls
+        return machine.meter.keep(record)
 
     return Native(cls.name, run, type=(Named,))
 
@@ -112,21 +112,21 @@ def named_tuple(cls: Class, fields: Sequence[str]) -> Native:
 def member(value: Instance | Class | Super | Named, name: str) -> tuple[object, ...]:
     """The attribute of an object, class, `super()` or named tuple, as the only item; nothing where there is none."""
     if isinstance(value, Class):
-        found = value.find(name)
-        return (_of_class(found[1], value),) if found else ()
+        entry = value.find(name)
+        return (_of_class(entry[1], value),) if entry else ()
     if isinstance(value, Super):
-        found = value.above.find(name) if value.above else None
-        return (_bound(found[1], value.instance),) if found else _of_object(value, name)
-    found = value.cls.find(name)
+        entry = value.above.find(name) if value.above else None
+        return (_bound(entry[1], value.instance),) if entry else _of_object(value, name)
+    entry = value.cls.find(name)
     if isinstance(value, Named):
         if name in value.cls.fields:
             return (value[value.cls.fields.index(name)],)
-        return (_bound(found[1], value),) if found else _of_named(value, name)
-    if found and isinstance(found[1], Property):
-        return (_read(value, name, found[1]),)
+        return (_bound(entry[1], value),) if entry else _of_named(value, name)
+    if entry and isinstance(entry[1], Property):
+        return (_read(value, name, entry[1]),)
     if name in value.names:
         return (value.names[name],)
-    return (_bound(found[1], value),) if found else ()
+    return (_bound(entry[1], value),) if entry else ()
 
 
 def _read(instance: Instance, name: str, of: Property) -> object:
@@ -138,20 +138,20 @@ def _read(instance: Instance, name: str, of: Property) -> object:
     return result
 
 
-def _of_class(found: object, cls: Class) -> object:
-    if isinstance(found, Unbound):
-        return _bound(found.function, cls) if found.of_class else found.function
-    return found
+def _of_class(entry: object, cls: Class) -> object:
+    if isinstance(entry, Unbound):
+        return _bound(entry.function, cls) if entry.of_class else entry.function
+    return entry
 
 
-def _bound(found: object, instance: Instance | Class | Named) -> object:
+def _bound(entry: object, instance: Instance | Class | Named) -> object:
     """A method with its object; what is no function as it is."""
-    if isinstance(found, Unbound):
+    if isinstance(entry, Unbound):
         cls = instance if isinstance(instance, Class) else instance.cls
-        return _bound(found.function, cls) if found.of_class else found.function
-    if not isinstance(found, Function | Native):
-        return found
-    function: Function | Native = found
+        return _bound(entry.function, cls) if entry.of_class else entry.function
+    if not isinstance(entry, Function | Native):
+        return entry
+    function: Function | Native = entry
 
     def run(machine: Machine, /, *values: object, **named: object) -> object:
         return call(function, [instance, *values], named, machine)
@@ -188,11 +188,11 @@ def _of_named(value: Named, name: str) -> tuple[object, ...]:
 def set_member(value: object, name: str, new: object, machine: Machine) -> None:
     """`value.name = new`."""
     if isinstance(value, Instance):
-        found = value.cls.find(name)
-        if found and isinstance(found[1], Property) and not found[1].cached:
-            if found[1].set is None:
+        entry = value.cls.find(name)
+        if entry and isinstance(entry[1], Property) and not entry[1].cached:
+            if entry[1].set is None:
                 raise ProgramFault(f"attribute {name!r} cannot be set", kind="AttributeError")
-            value.cls.call(found[1].set, (value, new))
+            value.cls.call(entry[1].set, (value, new))
             return
         if value.cls.options.get("frozen"):
             raise ProgramFault(f"{value.cls.name} is frozen; {name!r} cannot be set", kind="AttributeError")
@@ -200,7 +200,7 @@ def set_member(value: object, name: str, new: object, machine: Machine) -> None:
     elif isinstance(value, Class):
         names = value.members
     elif isinstance(value, ImagePatch) and name not in ATTRIBUTES and name not in METHODS:
-        names = value.noted
+        names = value.own_attributes
     elif isinstance(value, ImagePatch | Image | Function | Module):
         raise Unsupported(f"attribute {name!r} of {kind(value)} cannot be set here")
     else:
@@ -211,7 +211,9 @@ def set_member(value: object, name: str, new: object, machine: Machine) -> None:
 
 def delete_member(value: object, name: str) -> None:
     """`del value.name`."""
-    names = value.names if isinstance(value, Instance) else value.noted if isinstance(value, ImagePatch) else {}
+    names = (
+        value.names if isinstance(value, Instance) else value.own_attributes if isinstance(value, ImagePatch) else {}
+    )
     if name not in names:
         raise ProgramFault(f"there is no attribute {name!r} to delete", kind="AttributeError")
     del names[name]
@@ -270,12 +272,12 @@ def _for_objects(run: Callable[..., object]) -> Callable[..., object]:
 
 
 def _default(cls: Class, name: str, machine: Machine) -> tuple[object, ...]:
-    found = cls.find(name)
-    if found is None:
+    entry = cls.find(name)
+    if entry is None:
         return ()
-    if not isinstance(found[1], Field):
-        return (found[1],)
-    return (call(found[1].factory, (), {}, machine),) if found[1].factory is not None else found[1].default
+    if not isinstance(entry[1], Field):
+        return (entry[1],)
+    return (call(entry[1].factory, (), {}, machine),) if entry[1].factory is not None else entry[1].default
 
 
 def _init(machine: Machine, self: Instance, /, *values: object, **named: object) -> None:
@@ -292,7 +294,7 @@ def _init(machine: Machine, self: Instance, /, *values: object, **named: object)
         elif name in fields:
             raise ProgramFault(f"{cls.name} needs {name!r}", kind="TypeError")
     if self.has("__post_init__"):
-        self.do("__post_init__")
+        self.invoke("__post_init__")
 
 
 def _values(value: Instance) -> tuple[object, ...]:
@@ -348,7 +350,7 @@ def _as_tuple(machine: Machine, value: object, /) -> tuple[object, ...]:
 
 def _replaced(machine: Machine, value: object, /, **named: object) -> Instance:
     of = _record(value)
-    return made(of.cls, (), {name: of.names.get(name) for name in of.cls.fields} | named, machine)
+    return instantiate(of.cls, (), {name: of.names.get(name) for name in of.cls.fields} | named, machine)
 
 
 DATACLASSES: dict[str, Callable[..., object]] = {
@@ -364,7 +366,7 @@ def _named_tuple(machine: Machine, name: str, fields: object, /) -> Native:
     wanted = fields.replace(",", " ").split() if isinstance(fields, str) else collect(fields, machine.meter)
     if not all(isinstance(one, str) for one in wanted):
         raise ProgramFault("namedtuple takes names", kind="TypeError")
-    return named_tuple(opened(str(name), (), machine), wanted)
+    return named_tuple(open_class(str(name), (), machine), wanted)
 
 
 def _property(machine: Machine, function: object, /) -> Property:

@@ -143,7 +143,7 @@ def item_of(value: Any, index: Any, frame: Frame) -> Any:
     if isinstance(value, Native) and value.type:
         return value  # a type with its parameters: `list[int]`
     if isinstance(value, Instance) and value.has("__getitem__"):
-        return value.do("__getitem__", index)
+        return value.invoke("__getitem__", index)
     if isinstance(value, Class) and value.enumeration:
         return _of_key(value.members, index, frame)
     if not isinstance(value, list | tuple | str | range):
@@ -318,7 +318,7 @@ def _cache(container: Any, index: Any, value: object, frame: Frame) -> None:
     elif isinstance(container, list) and isinstance(index, int):
         container[index] = value
     elif isinstance(container, Instance) and container.has("__setitem__"):
-        container.do("__setitem__", index, value)
+        container.invoke("__setitem__", index, value)
     else:
         raise ProgramFault(f"an item of {kind(container)} at {kind(index)} cannot be set", kind="TypeError")
 

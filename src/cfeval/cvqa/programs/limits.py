@@ -14,7 +14,7 @@ from cfeval.cvqa.records import TraceStep
 
 _LONGEST = 300
 """Characters of a reason; what a program names in it can be long."""
-OURS = " (a limit of our interpreter)"
+LIMIT_MARK = " (a limit of our interpreter)"
 """How the line of a fault ends that is no error of the program."""
 PYTHON_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError, MemoryError)
 """What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`."""
@@ -47,7 +47,7 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
 
     def __str__(self) -> str:
         """The reason as one line, with the line number."""
-        where, whose = f"line {self.line}: " if self.line else "", OURS if isinstance(self, Unsupported) else ""
+        where, whose = f"line {self.line}: " if self.line else "", LIMIT_MARK if isinstance(self, Unsupported) else ""
         text, longest = where + " ".join(self.reason.split()), _LONGEST - len(whose)
         return (text if len(text) <= longest else text[: longest - 1] + "…") + whose
 

@@ -77,8 +77,8 @@ def attribute(value: object, name: str) -> object:
         return found[0]
     if isinstance(value, Property) and name == "setter":
         return classes.setter(value)
-    if isinstance(value, ImagePatch) and name in value.noted:
-        return value.noted[name]
+    if isinstance(value, ImagePatch) and name in value.own_attributes:
+        return value.own_attributes[name]
     if isinstance(value, Native) and value.type and (methods := METHODS.get(value.name)) and name in methods:
         return Native(name, _of_type(value, methods[name]), value.name in _TRACED)
     if name in ATTRIBUTES.get(of, {}):

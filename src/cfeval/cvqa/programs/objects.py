@@ -37,19 +37,19 @@ class Class:
 
     def find(self, name: str) -> tuple["Class", object] | None:
         """The class in the line of ancestors that has a member, and the member."""
-        of: Class | None = self
-        while of is not None:
-            if name in of.members:
-                return of, of.members[name]
-            of = of.base
+        ancestor: Class | None = self
+        while ancestor is not None:
+            if name in ancestor.members:
+                return ancestor, ancestor.members[name]
+            ancestor = ancestor.base
         return None
 
     def extends(self, other: "Class") -> bool:
         """Whether it is that class or one derived from it."""
-        of: Class | None = self
-        while of is not None and of is not other:
-            of = of.base
-        return of is not None
+        ancestor: Class | None = self
+        while ancestor is not None and ancestor is not other:
+            ancestor = ancestor.base
+        return ancestor is not None
 
 
 class Instance:
@@ -65,26 +65,26 @@ class Instance:
         """Whether its class defines a special method."""
         return self.cls.find(name) is not None
 
-    def do(self, name: str, *arguments: object) -> Any:
+    def invoke(self, name: str, *arguments: object) -> Any:
         """Call a special method."""
-        found = self.cls.find(name)
-        if found is None:
+        result = self.cls.find(name)
+        if result is None:
             raise ProgramFault(f"an object of {self.cls.name} has no {name}", kind="TypeError")
-        return self.cls.call(found[1], (self, *arguments))
+        return self.cls.call(result[1], (self, *arguments))
 
     def _compared(self, name: str, other: object) -> Any:
         self.cls.meter.step()
-        return self.do(name, other) if self.has(name) else NotImplemented
+        return self.invoke(name, other) if self.has(name) else NotImplemented
 
     def __eq__(self, other: object) -> Any:
         """By the program's `__eq__`, else by identity."""
-        found = self._compared("__eq__", other)
-        return self is other if found is NotImplemented else found
+        result = self._compared("__eq__", other)
+        return self is other if result is NotImplemented else result
 
     def __hash__(self) -> int:
         """By the program's `__hash__`; where there is only an `__eq__`, none."""
         if self.has("__hash__"):
-            return hash(self.do("__hash__"))
+            return hash(self.invoke("__hash__"))
         if self.has("__eq__"):
             raise ProgramFault(f"an object of {self.cls.name} cannot be a key", kind="TypeError")
         return object.__hash__(self)
@@ -108,12 +108,12 @@ class Instance:
     def __bool__(self) -> bool:
         """By the program's `__bool__` or `__len__`, else true."""
         if self.has("__bool__"):
-            return bool(self.do("__bool__"))
+            return bool(self.invoke("__bool__"))
         return not self.has("__len__") or len(self) > 0
 
     def __len__(self) -> int:
         """By the program's `__len__`."""
-        length = self.do("__len__")
+        length = self.invoke("__len__")
         if not isinstance(length, int):
             raise ProgramFault("__len__ returns an integer", kind="TypeError")
         return int(length)
@@ -122,7 +122,7 @@ class Instance:
         """What iterating gives: of `__iter__` that returns an object with `__next__`, or is itself one."""
         while True:
             try:
-                yield self.do("__next__")
+                yield self.invoke("__next__")
             except ProgramFault as fault:
                 if fault.kind != "StopIteration":
                     raise

@@ -70,9 +70,9 @@ def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
         return _tallied(op, left, right, meter)
     sign = _NUMERIC[type(op)][0]
     if isinstance(left, Instance) and left.has(f"__{_METHODS.get(sign)}__"):
-        return left.do(f"__{_METHODS[sign]}__", right)
+        return left.invoke(f"__{_METHODS[sign]}__", right)
     if isinstance(right, Instance) and right.has(f"__r{_METHODS.get(sign)}__"):
-        return right.do(f"__r{_METHODS[sign]}__", left)
+        return right.invoke(f"__r{_METHODS[sign]}__", left)
     if sign == "|" and _is_type(left) and _is_type(right):
         return (left, right)
     raise ProgramFault(f"{sign} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
@@ -162,7 +162,7 @@ def compare(op: ast.cmpop, left: Any, right: Any, meter: Meter) -> bool:
         return (left is right) == isinstance(op, ast.Is)
     if isinstance(op, ast.Eq | ast.NotEq):
         if isinstance(op, ast.NotEq) and isinstance(left, Instance) and left.has("__ne__"):
-            return bool(left.do("__ne__", right))
+            return bool(left.invoke("__ne__", right))
         return equal(left, right, meter) == isinstance(op, ast.Eq)
     if isinstance(op, ast.In | ast.NotIn):
         return contains(right, left, meter) == isinstance(op, ast.In)
@@ -206,5 +206,5 @@ def contains(container: Any, item: Any, meter: Meter) -> bool:
         meter.step(1 if isinstance(item, int) else 1 + len(container) // 16)
         return item in container
     if isinstance(container, Instance) and container.has("__contains__"):
-        return bool(container.do("__contains__", item))
+        return bool(container.invoke("__contains__", item))
     return any(item is other or equal(item, other, meter) for other in iterate(container, meter))

@@ -198,6 +198,10 @@ def names_read(tree: ast.AST) -> set[str]:
         node = stack.pop()
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             names.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.Global):
+            names.update(node.names)
         stack.extend(child for child in ast.iter_child_nodes(node) if not _is_annotation(node, child))
     return names
 

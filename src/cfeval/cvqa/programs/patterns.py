@@ -30,7 +30,7 @@ def _constant(pattern: ast.MatchSingleton, value: object, frame: Frame) -> bool:
 
 
 def _or(pattern: ast.MatchOr, value: object, frame: Frame) -> bool:
-    return any(matches(one, value, frame) for one in pattern.patterns)
+    return any(matches(part, value, frame) for part in pattern.patterns)
 
 
 def _as(pattern: ast.MatchAs, value: object, frame: Frame) -> bool:
@@ -45,7 +45,7 @@ def _sequence(pattern: ast.MatchSequence, value: Any, frame: Frame) -> bool:
     if not isinstance(value, list | tuple | range):
         return False
     patterns = pattern.patterns
-    star = next((number for number, one in enumerate(patterns) if isinstance(one, ast.MatchStar)), None)
+    star = next((number for number, part in enumerate(patterns) if isinstance(part, ast.MatchStar)), None)
     if len(value) != len(patterns) if star is None else len(value) < len(patterns) - 1:
         return False
     items: list[object] = list(value)
@@ -62,13 +62,13 @@ def _sequence(pattern: ast.MatchSequence, value: Any, frame: Frame) -> bool:
 
 
 def _all(patterns: Sequence[ast.pattern], items: Sequence[object], frame: Frame) -> bool:
-    return all(matches(one, item, frame) for one, item in zip(patterns, items, strict=True))
+    return all(matches(part, item, frame) for part, item in zip(patterns, items, strict=True))
 
 
 def _mapping(pattern: ast.MatchMapping, value: object, frame: Frame) -> bool:
     if not isinstance(value, dict):
         return False
-    names = [key(evaluate(one, frame), frame.machine.meter) for one in pattern.keys]
+    names = [key(evaluate(part, frame), frame.machine.meter) for part in pattern.keys]
     if any(name not in value for name in names):
         return False
     if not _all(pattern.patterns, [value[name] for name in names], frame):
@@ -91,14 +91,14 @@ def _of_class(pattern: ast.MatchClass, value: object, frame: Frame) -> bool:
     if len(pattern.patterns) > len(fields):
         raise ProgramFault(f"a pattern of {kind(value)} takes fewer parts", kind="TypeError")
     named = [*fields[: len(pattern.patterns)], *pattern.kwd_attrs]
-    for name, one in zip(named, [*pattern.patterns, *pattern.kwd_patterns], strict=True):
+    for name, form in zip(named, [*pattern.patterns, *pattern.kwd_patterns], strict=True):
         try:
             part = attribute(value, name)
         except ProgramFault as fault:
             if fault.kind != "AttributeError":
                 raise
             return False
-        if not matches(one, part, frame):
+        if not matches(form, part, frame):
             return False
     return True
 

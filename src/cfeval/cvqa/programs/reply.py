@@ -260,13 +260,27 @@ def _first(lines: list[str]) -> list[str]:
 
 
 def _code_lines(lines: list[str]) -> Iterator[str]:
-    """The lines that are code, well formed or not: what begins at the margin as code does, to its end."""
+    """The lines that are code, well formed or not: what begins at the margin as code does, to its end.
+
+    Prose may stand within a function: what is indented behind it is still the function's, unless that has ended.
+    """
     at = broken = 0
+    goes_on = False
     while at < len(lines):
         end = _end(lines, at, broken < _MOST) if _CODE.match(lines[at]) else 0
-        broken += bool(end) and _tree("\n".join(lines[at:end])) is None
+        if end:
+            tree = _tree("\n".join(lines[at:end]))
+            broken += tree is None
+            goes_on = tree is not None and isinstance(tree.body[-1], ast.FunctionDef) and not _ends(tree.body[-1])
+        elif goes_on and lines[at][:1] in (" ", "\t") and _CODE.match(lines[at].strip()):
+            yield lines[at]
         yield from lines[at:end]
         at = max(at + 1, end)
+
+
+def _ends(node: ast.FunctionDef) -> bool:
+    """Whether a function's last statement leaves it."""
+    return isinstance(node.body[-1], ast.Return | ast.Raise)
 
 
 def _end(lines: list[str], start: int, far: bool) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 
 from cfeval.core.errors import nearest
 from cfeval.cvqa.programs.builtins import is_exception
-from cfeval.cvqa.programs.calls import call, made
-from cfeval.cvqa.programs.classes import closed, delete_member, opened, set_member
+from cfeval.cvqa.programs.calls import call, instantiate
+from cfeval.cvqa.programs.classes import close_class, delete_member, open_class, set_member
 from cfeval.cvqa.programs.expressions import CLASS, assign, defined, evaluate, item_of, slice_of
 from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Exhausted, ProgramFault, Unsupported, from_python
 from cfeval.cvqa.programs.methods import attribute
@@ -96,8 +96,8 @@ def _function(node: ast.FunctionDef, frame: Frame) -> None:
     own = (*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg)))
     local = stored_names(node.body) - parameters - {parameter.arg for parameter in own}
     body = _yielding if _yields(node) else _body
-    made_function = defined(node.name, node.args, lambda inner: body(node, inner), frame, local)
-    frame.store(node.name, _decorated(made_function, node.decorator_list, frame))
+    function = defined(node.name, node.args, lambda inner: body(node, inner), frame, local)
+    frame.store(node.name, _decorated(function, node.decorator_list, frame))
 
 
 def _decorated(value: object, decorators: Sequence[ast.expr], frame: Frame) -> object:
@@ -144,7 +144,7 @@ def _resumed(block: Block, machine: Machine) -> Iterator[object]:
 
 def _class(node: ast.ClassDef, frame: Frame) -> None:
     bases = [evaluate(base, frame) for base in node.bases if not (isinstance(base, ast.Name) and base.id == "object")]
-    cls = opened(node.name, bases, frame.machine)
+    cls = open_class(node.name, bases, frame.machine)
     methods = Frame(frame.machine, frame.methods or frame, {CLASS: cls})
     inner = Frame(frame.machine, frame, methods=methods)
     run(node.body, inner)
@@ -153,7 +153,7 @@ def _class(node: ast.ClassDef, frame: Frame) -> None:
         for one in node.body
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and not _is_class_variable(one)
     ]
-    frame.store(node.name, _decorated(closed(cls, inner.names, annotated, bases), node.decorator_list, frame))
+    frame.store(node.name, _decorated(close_class(cls, inner.names, annotated, bases), node.decorator_list, frame))
 
 
 def _is_class_variable(node: ast.AnnAssign) -> bool:
@@ -183,7 +183,7 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
         old = item_of(container, index, frame)
         new = extended(node.op, old, evaluate(node.value, frame), meter)
         if isinstance(container, Instance) and container.has("__setitem__"):
-            container.do("__setitem__", index, new)
+            container.invoke("__setitem__", index, new)
             return
         if not isinstance(container, list | dict):
             raise ProgramFault(f"an item of {kind(container)} cannot be set", kind="TypeError")
@@ -267,7 +267,7 @@ def _with(node: ast.With, frame: Frame) -> Block:
     if isinstance(manager, Suppressed):
         entered: object = None
     elif isinstance(manager, Instance) and manager.has("__enter__") and manager.has("__exit__"):
-        entered = manager.do("__enter__")
+        entered = manager.invoke("__enter__")
     else:
         raise ProgramFault(f"`with` cannot take {kind(manager)}", kind="TypeError")
     if first.optional_vars is not None:
@@ -288,10 +288,10 @@ def _with(node: ast.With, frame: Frame) -> Block:
 def _left(manager: object, fault: ProgramFault | None) -> bool:
     """End a `with`; whether its fault is dropped."""
     if isinstance(manager, Suppressed):
-        return fault is not None and any(_is_for(one, fault) for one in manager.kinds)
+        return fault is not None and any(_matches_fault(one, fault) for one in manager.kinds)
     assert isinstance(manager, Instance)
     error = None if fault is None else _error(fault)
-    return bool(manager.do("__exit__", error, error, None))
+    return bool(manager.invoke("__exit__", error, error, None))
 
 
 def _try(node: ast.Try, frame: Frame) -> Block:
@@ -347,10 +347,10 @@ def _handles(named: ast.expr | None, fault: ProgramFault, frame: Frame) -> bool:
     if named is None:
         return True
     wanted = evaluate(named, frame)
-    return any(_is_for(one, fault) for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
+    return any(_matches_fault(one, fault) for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
 
 
-def _is_for(wanted: object, fault: ProgramFault) -> bool:
+def _matches_fault(wanted: object, fault: ProgramFault) -> bool:
     if isinstance(wanted, Class) and wanted.exception:
         return isinstance(fault.value, Instance) and fault.value.cls.extends(wanted)
     if not isinstance(wanted, Native) or wanted.name not in EXCEPTIONS:
@@ -368,7 +368,7 @@ def _raise(node: ast.Raise, frame: Frame) -> None:
     if isinstance(error, Native):
         error = call(error, (), {}, machine)
     if isinstance(error, Class) and error.exception:
-        error = made(error, (), {}, machine)
+        error = instantiate(error, (), {}, machine)
     if isinstance(error, Instance) and error.cls.exception:
         message = text_of(error, machine.meter)
         reason = f"the program raised {error.cls.name}: {message}"

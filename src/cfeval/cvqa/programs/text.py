@@ -73,7 +73,7 @@ _BRACKETS: tuple[tuple[type[Any], str, str], ...] = ((list, "[", "]"), (tuple, "
 
 def _own_text(value: Instance, name: str, meter: Meter) -> str:
     """What a special method of a program's class writes."""
-    said = value.do(name)
+    said = value.invoke(name)
     if not isinstance(said, str):
         raise ProgramFault(f"{name} returns a text", kind="TypeError")
     return meter.keep(said)

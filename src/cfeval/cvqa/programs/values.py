@@ -108,7 +108,7 @@ class ImagePatch:
     y: float
     source: View
     found: Found | None = None
-    noted: dict[str, object] = field(default_factory=dict)
+    own_attributes: dict[str, object] = field(default_factory=dict)
     """Attributes of the program's own."""
 
     def view(self) -> View:
@@ -261,7 +261,7 @@ def iterate(value: object, meter: Meter) -> Iterator[Any]:
     if isinstance(value, Lazy):
         items = value.items
     elif isinstance(value, Instance) and value.has("__iter__"):
-        made = value.do("__iter__")
+        made = value.invoke("__iter__")
         return _counted(made.items(), meter) if isinstance(made, Instance) else iterate(made, meter)
     elif isinstance(value, Class) and value.enumeration:
         items = iter([one for one in value.members.values() if isinstance(one, Instance)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from cfeval.core.records import Binary, Status
-from cfeval.cvqa.programs.limits import OURS
+from cfeval.cvqa.programs.limits import LIMIT_MARK
 from cfeval.cvqa.records import SIDES, Answer, CvqaCondition, ProgramRun
 from cfeval.cvqa.tables.accuracy import named
 from cfeval.cvqa.tables.cells import mark, world
@@ -163,7 +163,7 @@ def render(of: Sequence[ProgramsRow]) -> RenderedTable:
 
 def kind_of(fault: str) -> str:
     """What a fault's line says up to its first colon or semicolon, without line, names in quotes and numbers."""
-    text = re.sub(r"^line \d+: ", "", fault.strip()).replace(OURS, "")
+    text = re.sub(r"^line \d+: ", "", fault.strip()).replace(LIMIT_MARK, "")
     text = re.split(r"[:;](?:\s|$)", text)[0]
     text = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "…", text)
     return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
