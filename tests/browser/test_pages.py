@@ -137,11 +137,12 @@ def test_sentences_in_tables_are_not_set_a_word_a_line_on_a_phone(
     tab: Browser, pages: dict[str, Shown], name: str
 ) -> None:
     show(tab, pages[name].path, width=390)
-    narrow = """[...document.querySelectorAll('.figures td, .figures caption')].filter((one) =>
-      one.innerText.length > 40 && one.clientWidth < 150).map((one) => one.innerText.slice(0, 60))"""
+    told = "one.innerText.slice(0, 60)"
+    narrow = f"""[...document.querySelectorAll('.figures td, .figures caption')].filter((one) =>
+      one.innerText.length > 40 && one.clientWidth < 150).map((one) => {told})"""
     assert tab.value(narrow) == []
-    beyond = """[...document.querySelectorAll('.figures caption')].filter((one) =>
-      one.getBoundingClientRect().right > document.documentElement.clientWidth).map((one) => one.innerText.slice(0, 60))"""
+    beyond = f"""[...document.querySelectorAll('.figures caption')].filter((one) =>
+      one.getBoundingClientRect().right > document.documentElement.clientWidth).map((one) => {told})"""
     assert tab.value(beyond) == []
 
 

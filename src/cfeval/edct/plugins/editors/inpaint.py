@@ -67,7 +67,7 @@ class Inpaint:
             np.ascontiguousarray(request.image.pixels), region.astype(np.uint8), RADIUS, cv2.INPAINT_TELEA
         )
         details = {"removed": request.concept, "mask_share": f"{float(region.mean()):.4f}"}
-        return EditReply(Image.from_pixels(painted), details)
+        return EditReply(Image.from_pixels(np.asarray(painted, dtype=np.uint8)), details)
 
     def _grown(self, mask: Mask, height: int, width: int) -> Mask:
         """A mask at the size of its image, grown to all sides."""
