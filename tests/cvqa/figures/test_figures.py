@@ -66,7 +66,7 @@ def test_ids_in_svg_do_not_hang_on_digits_that_change_from_run_to_run() -> None:
     figure = accuracy.draw_puzzles(TABLE7.rows(found))
     assert "clipPath" in svg(figure)
     places = [value for axes in figure.axes for value in axes.get_position().bounds]
-    assert places == [round(value, 12) for value in places]
+    assert places == pytest.approx([round(value, 12) for value in places], abs=1e-15)
 
 
 def test_numbers_from_ten_on_share_a_bar() -> None:

@@ -1,13 +1,16 @@
 """C-VQA, Table 4: chain of thought beside the same solver without."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Annotated
 
 from cfeval.cvqa.records import READERS, SIDES, CvqaCondition, ExtractorName
-from cfeval.cvqa.tables.accuracy import adjusted, render_accuracy, row_figures
+from cfeval.cvqa.tables.accuracy import SIDES_AND_DIFFERENCE, adjusted, render_accuracy, row_figures
 from cfeval.cvqa.tables.cells import arrow
 from cfeval.cvqa.tables.items import (
+    Item,
     both_sides,
+    bounds,
     difference_of,
     in_short,
     items,
@@ -18,7 +21,7 @@ from cfeval.cvqa.tables.items import (
     tested,
 )
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData
-from cfeval.report.columns import Estimated, Heading
+from cfeval.report.columns import Bounded, Heading
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, interval_methods, p_cell
 from cfeval.stats.intervals import mean_of, rounded
 from cfeval.stats.paired import holm
@@ -37,13 +40,13 @@ class CotRow(AccuracyRow):
     """Accuracy without chain of thought on them."""
     plain_counterfactual: Figure = None
     """The same on counterfactual questions."""
-    change_original: Annotated[Estimated, Heading("Change, original")] = None
+    change_original: Annotated[Bounded, Heading("Change, original")] = None
     """With chain of thought − without."""
     p_original: Figure = None
     """Two-sided, that the change is 0."""
     p_original_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_original_holm))] = None
     """Adjusted by Holm over all changes of one reader in this table, on either side."""
-    change_counterfactual: Annotated[Estimated, Heading("Change, counterfactual")] = None
+    change_counterfactual: Annotated[Bounded, Heading("Change, counterfactual")] = None
     """The same change on counterfactual questions."""
     p_counterfactual: Figure = None
     """Two-sided, that it is 0."""
@@ -75,7 +78,11 @@ def rows(material: CvqaTableData) -> list[CotRow]:
 def render(of: Sequence[CotRow]) -> RenderedTable:
     """The table for readers: the accuracies, then what chain of thought changes."""
     title = "C-VQA, Table 4: chain of thought"
-    return render_accuracy("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow)
+    ranges = SIDES_AND_DIFFERENCE | {
+        "change_original": "Change range, original",
+        "change_counterfactual": "Change range, counterfactual",
+    }
+    return render_accuracy("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow, ranges=ranges)
 
 
 def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> CotRow:
@@ -89,12 +96,13 @@ def _changes(
     material: CvqaTableData, condition: CvqaCondition, baseline: CvqaCondition, kind: str, reader: ExtractorName
 ) -> Figures:
     """On the pairs that both have a score for on both sides."""
-    mine, theirs = (
-        {item.id: item for item in both_sides(items(of_kind(material.scores.get(one, ()), kind), reader))}
+    asked = [
+        {item.id: item for item in items(of_kind(material.scores.get(one, ()), kind), reader)}
         for one in (condition, baseline)
-    )
+    ]
+    mine, theirs = ({item.id: item for item in both_sides(of.values())} for of in asked)
     both = [name for name in mine if name in theirs]
-    figures: Figures = {"n_both": len(both)}
+    figures: Figures = {"n_both": len(both)} | _ranges(*asked)
     if not both:
         return figures
     methods = []
@@ -105,6 +113,18 @@ def _changes(
         figures |= difference_of(f"change_{side}", found.difference)
         methods.append(found.difference.method)
     return figures | {"ci_change": interval_methods(*methods)}
+
+
+def _ranges(mine: Mapping[str, Item], theirs: Mapping[str, Item]) -> Figures:
+    """What the changes could be over the pairs that both were asked, whatever the missing scores were."""
+    shared = [name for name in mine if name in theirs]
+    with_, without = (bounds([of[name] for name in shared]) for of in (mine, theirs))
+    found: Figures = {}
+    for side, (end, other) in product(SIDES, (("min", "max"), ("max", "min"))):
+        first, then = with_.get(f"{side}_{end}"), without.get(f"{side}_{other}")
+        if isinstance(first, float) and isinstance(then, float):
+            found[f"change_{side}_{end}"] = rounded(first - then)
+    return found
 
 
 def _changes_adjusted(rows: Sequence[CotRow]) -> list[CotRow]:
