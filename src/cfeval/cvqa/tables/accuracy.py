@@ -17,7 +17,8 @@ from cfeval.stats.paired import holm
 READING = (
     "Figures rest on the pairs with a score on both sides, as the robust reader reads the replies; a reply that it "
     "cannot read has no score. Range: the figure over all pairs, whatever the missing scores are. Difference: "
-    "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by Holm over the table. "
+    "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by "
+    "Holm over the table. "
 )
 PUBLISHED = (
     "As published: original → counterfactual by C-VQA's released rules, which take the first number of a reply, any "
