@@ -74,7 +74,7 @@ def test_the_first_screen_says_who_loses_and_by_how_much(cfeval: Run, tmp_path: 
     assert told in html
     assert re.findall(r'<tr role="row" class="([^"]*)">', html) == ["c-do-not-trust"]
     assert finding([row for row in ROWS if row.solver == "programs" and row.reader == "robust"]) == (
-        "Under the “if” none of 1 solvers is shown to answer fewer questions rightly."
+        "Under the “if” programs is not shown to answer fewer questions rightly."
     )
     assert finding([]) == "No question has a score."
 

@@ -122,11 +122,15 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
     names = list(dict.fromkeys(row.solver for row in of))
     lost = list(dict.fromkeys(row.solver for row in fell))
     what = "built-in solvers" if of[0].test_world else "solvers"
+    if not fell and len(names) == 1:
+        return f"Under the “if” {names[0]} is not shown to answer fewer questions rightly."
     if not fell:
         return f"Under the “if” none of {len(names)} {what} is shown to answer fewer questions rightly."
     worst = min(fell, key=lambda row: (row.difference, row.solver))
     told = f"Under the “if” {len(lost)} of {len(names)} {what} answer fewer questions rightly"
-    if len(names) <= MOST_NAMES:
+    if len(names) == 1:
+        told = f"Under the “if” {names[0]} answers fewer questions rightly"
+    elif len(names) <= MOST_NAMES:
         rest = [name for name in names if name not in lost]
         told += f": {', '.join(lost)}" + (f"; not shown for {', '.join(rest)}" if rest else "")
     return told + (

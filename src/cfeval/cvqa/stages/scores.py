@@ -48,6 +48,8 @@ def read_both(
 ) -> dict[ExtractorName, str | None]:
     """What each reader makes of a reply without what its model thought aloud; letters as shown.
 
+    Of options the robust reader gives a number that none of them has as it is: it is an answer, and no letter.
+
     Args:
         choices: the options as they were shown.
         question: what was asked.
@@ -55,8 +57,10 @@ def read_both(
     said = without_thoughts(text)
     if said is None:
         return {"robust": None, "reference": None}
+    # A number that no option has is a clear answer, and a wrong one.
+    read = robust.read(said, form, choices, question) or (robust.outside(said, choices) if choices else None)
     return {
-        "robust": robust.read(said, form, choices, question),
+        "robust": read,
         "reference": reference.read(said, form, choices),
     }
 
