@@ -93,13 +93,16 @@ def share(scores: list[bool | None]) -> float:
 
 
 def counted(group: str, side: str, reader: str) -> tuple[float, float, float]:
-    """A figure as anyone would count it, over pairs whose replies to both sides can be read; and its bounds."""
-    of = [one for one in questions() if one.group == group]
-    unread = {one.pair for one in of if getattr(one, reader) is None}
-    here = [getattr(one, reader) for one in of if one.side == side]
-    readable = [getattr(one, reader) for one in of if one.side == side and one.pair not in unread]
+    """A figure as anyone would count it, over the replies that can be read; and its bounds."""
+    here = [getattr(one, reader) for one in questions() if (one.group, one.side) == (group, side)]
     low, high = share(here), share([True if score is None else score for score in here])
-    return share(readable), low, high
+    return share([score for score in here if score is not None]), low, high
+
+
+def ranged(value: float, low: float, high: float, decimals: int) -> str:
+    """A figure with its bounds, where any reply is unread."""
+    shown = [f"{number:.{decimals}f}" for number in (value, low, high)]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})" if low < high else shown[0]
 
 
 @dataclass(frozen=True)
@@ -169,8 +172,8 @@ def test_table_page_and_console_say_what_can_be_counted(finished: Finished, grou
         assert float(rows["robust"][side]) == pytest.approx(value, abs=5e-5)
         assert float(rows["robust"][f"{side}_min"]) == pytest.approx(low, abs=5e-5)
         assert float(rows["robust"][f"{side}_max"]) == pytest.approx(high, abs=5e-5)
-        assert shown[side] == f"{value:.2f} ({' to '.join(dict.fromkeys(f'{end:.2f}' for end in (low, high)))})"
-        assert f"{value:.4f} ({' to '.join(dict.fromkeys(f'{end:.4f}' for end in (low, high)))})" in line
+        assert shown[side] == ranged(value, low, high, 2)
+        assert ranged(value, low, high, 4) in line.replace("right", "under").split(" under")[SIDES.index(side)]
         assert float(rows["published"][side]) == pytest.approx(counted(group, side, "published")[0], abs=5e-5)
     published = [counted(group, side, "published")[0] for side in SIDES]
     assert cells["As published"] == " → ".join(f"{value:.2f}" for value in published)

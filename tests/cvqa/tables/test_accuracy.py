@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from cfeval.core.errors import InputError
@@ -50,9 +52,10 @@ def test_missing_scores_are_no_zeros_and_show_as_bounds() -> None:
     scores += [score("x", "original", "1", "1"), failed("x", "counterfactual", Status.TRANSPORT_ERROR)]
     row = of(accuracy.TABLE3.rows(material({condition(): scores})))
     assert (row.n, row.n_scored, row.missing) == (4, 3, "transport_error 1")
-    assert (row.original, row.original_min, row.original_max) == (0.6667, 0.75, 0.75)
+    assert (row.original, row.original_min, row.original_max) == (0.75, 0.75, 0.75)
     assert (row.counterfactual, row.counterfactual_min, row.counterfactual_max) == (0.3333, 0.25, 0.5)
-    assert (row.difference, row.difference_min, row.difference_max) == (-0.3333, -0.5, -0.25)
+    assert (row.difference, row.difference_min, row.difference_max) == (-0.4167, -0.5, -0.25)
+    assert row.difference_lo < row.difference < row.difference_hi  # type: ignore[operator]
 
 
 def test_an_unread_reply_is_missing_to_the_robust_reader_and_wrong_as_published() -> None:
@@ -62,12 +65,30 @@ def test_an_unread_reply_is_missing_to_the_robust_reader_and_wrong_as_published(
     rows = accuracy.TABLE3.rows(material({condition(): scores}))
     robust, published = of(rows), of(rows, reader="reference")
     assert (robust.n, robust.n_scored, robust.missing) == (5, 3, "unread 2, refused 1")
-    assert (robust.original, robust.counterfactual, robust.difference) == (0.6667, 0.3333, -0.3333)
+    assert (robust.original, robust.counterfactual, robust.difference) == (0.75, 0.3333, -0.4167)
     assert (robust.original_min, robust.original_max) == (0.6, 0.8)
     assert (robust.counterfactual_min, robust.counterfactual_max) == (0.2, 0.6)
     assert (robust.difference_min, robust.difference_max) == (-0.6, 0.0)
     assert (published.n_scored, published.missing) == (4, "refused 1")
-    assert (published.original, published.counterfactual) == (0.75, 0.25)
+    assert (published.original, published.counterfactual) == (0.6, 0.25)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([None, "1", "2"])] * 2), min_size=1, max_size=12))
+def test_every_figure_lies_within_its_bounds_whatever_is_unread(read: list[tuple[str | None, str | None]]) -> None:
+    scores = [
+        score(f"p{i}", side, None, "1", robust=value)
+        for i, both in enumerate(read)
+        for side, value in zip(("original", "counterfactual"), both, strict=True)
+    ]
+    row = of(accuracy.TABLE3.rows(material({condition(): scores})))
+    for name in ("original", "counterfactual", "difference"):
+        value, least, most = (getattr(row, name + end) for end in ("", "_min", "_max"))
+        assert least <= most
+        assert value is None or least - 1e-4 <= value <= most + 1e-4
+    for place, name in enumerate(("original", "counterfactual")):
+        there = [both[place] == "1" for both in read if both[place] is not None]
+        if row.n_scored:
+            assert getattr(row, name) == pytest.approx(sum(there) / len(there), abs=1e-4)
 
 
 def test_readers_see_the_robust_reader_first_its_ranges_and_the_released_rules_beside() -> None:

@@ -40,8 +40,8 @@ _HEADINGS = (
     ("num", "As published"),
 )
 _CAPTION = (
-    "The figure beside the bar is the difference, counterfactual − original, with its 95 % interval, over the pairs "
-    "with a score on both sides, as the robust reader reads the replies. A reply that it cannot read has no score; "
+    "The figure beside the bar is the difference, counterfactual − original, with its 95 % interval, as the robust "
+    "reader reads the replies. A reply that it cannot read has no score; scored: pairs with a score on both sides; "
     f"brackets: the figure over all pairs, whatever the missing scores are. {PUBLISHED}"
 )
 MOST_NAMES = 3

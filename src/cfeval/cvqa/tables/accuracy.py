@@ -15,10 +15,10 @@ from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import holm
 
 READING = (
-    "Figures rest on the pairs with a score on both sides, as the robust reader reads the replies; a reply that it "
-    "cannot read has no score. Range: the figure over all pairs, whatever the missing scores are. Difference: "
-    "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by "
-    "Holm over the table. "
+    "Accuracy rests on the replies with a score, as the robust reader reads them; one that it cannot read has none. "
+    "Range: the figure over all pairs, whatever the missing scores are. Difference: counterfactual − original; p: "
+    "McNemar's exact test on the pairs with a score on both sides (images with several count as one), adjusted by Holm "
+    "over the table. "
 )
 PUBLISHED = (
     "As published: original → counterfactual by C-VQA's released rules, which take the first number of a reply, any "

@@ -17,7 +17,7 @@ from cfeval.cvqa.tables.replies import Reply, place
 from cfeval.report.tables import Figures, figures_of
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, rounded
-from cfeval.stats.paired import Comparison, compare
+from cfeval.stats.paired import Comparison, compare, partly_paired
 
 ALL = "all"
 STANDING = ("", "ABCD")
@@ -113,17 +113,30 @@ def counted(of: Counter[str]) -> str:
 
 
 def accuracies(of: Sequence[Item], how: Interval) -> Figures:
-    """Accuracy of both sides and their difference with intervals, on items that have both; the test; the bounds."""
+    """Accuracy of each side on its own scores, and their difference, with intervals; the test on pairs; the bounds.
+
+    Each figure lies within its bounds, which those of the pairs with both scores alone need not.
+    """
     both = both_sides(of)
     figures: Figures = {"n": len(of), "n_scored": len(both), "images": len({item.image for item in both})}
     figures |= bounds(of)
     if not both:
         return figures
-    first, then = side_values(both, "original"), side_values(both, "counterfactual")
-    found = paired(then, first, how)
+    first, then = side_values(of, "original"), side_values(of, "counterfactual")
+    found = paired(side_values(both, "counterfactual"), side_values(both, "original"), how)
+    difference = found.difference
+    if not len(first) == len(then) == len(both):
+        difference = unpaired(then, first, how)
     estimates = {"original": estimate(first, how), "counterfactual": estimate(then, how)}
-    figures |= figures_of({**estimates, "difference": found.difference})
+    figures |= figures_of({**estimates, "difference": difference})
     return figures | tested(found)
+
+
+def unpaired(first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval) -> Estimate:
+    """The difference of two means where some items have one score alone, images drawn as a whole."""
+    one, other = ([score.value for score in scores] for scores in (first, second))
+    images = [score.cluster for score in first], [score.cluster for score in second]
+    return partly_paired(one, other, how.level, how.resamples, how.seed, images)
 
 
 def paired(first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval) -> Comparison:

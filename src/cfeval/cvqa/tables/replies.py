@@ -51,7 +51,7 @@ class AccuracyRow(ReadRow):
     n: int
     """Pairs."""
     n_scored: Annotated[int, Heading("Scored", scored_cell, after="paper_original")]
-    """Those with a score on both sides; all figures but the bounds rest on them."""
+    """Those with a score on both sides; the test rests on them."""
     images: int = 0
     """Their different images."""
     missing: Annotated[str, Heading("Missing", after="n_scored")] = ""
@@ -61,7 +61,9 @@ class AccuracyRow(ReadRow):
     n_unread_counterfactual: int = 0
     """The same on the counterfactual side."""
     original: Annotated[Bounded, Heading("Original")] = None
-    """Accuracy on original questions, resampled by image. Bounds: over all pairs, missing scores wrong, or right."""
+    """Accuracy on original questions that have a score, resampled by image. Bounds: over all pairs, missing scores
+    wrong, or right.
+    """
     counterfactual: Annotated[Bounded, Heading("Counterfactual")] = None
     """Accuracy on counterfactual questions."""
     difference: Annotated[Bounded, Heading("Difference")] = None
