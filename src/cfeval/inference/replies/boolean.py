@@ -15,7 +15,8 @@ _COMMA = re.compile(r"[,:;-]\s+")
 _MOST_STARTS, _LONGEST_SENTENCE = 8, 2000
 _AUXILIARY = re.compile(rf"\b({phrases.VERB})(?:n't)?\b")
 _SHORT_FORM = re.compile(r"\b(\w+)'(d|ll|re)\b|\b(it|he|she|that|there|this)'(s)\b", re.IGNORECASE)
-_LONG = {"d": "would", "ll": "will", "re": "are", "s": "is"}
+_SHORT_NOT = re.compile(r"\b(wo|ca)n't\b", re.IGNORECASE)
+_LONG = {"d": "would", "ll": "will", "re": "are", "s": "is", "wo": "will", "ca": "can"}
 _SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{phrases.VERB}(?:n't)?\b", re.IGNORECASE)
 _WHOLE_ONLY = frozenset(
     {
@@ -269,12 +270,12 @@ def _verbs(text: str) -> set[str]:
 
 
 def _written_out(text: str) -> str:
-    """A text with `he'd` as `he would`."""
+    """A text with `he'd` as `he would`, and `won't` as `will not`."""
 
     def long(short: re.Match[str]) -> str:
         return f"{short.group(1) or short.group(3)} {_LONG[(short.group(2) or short.group(4)).lower()]}"
 
-    return _SHORT_FORM.sub(long, text)
+    return _SHORT_FORM.sub(long, _SHORT_NOT.sub(lambda short: f"{_LONG[short.group(1).lower()]} not", text))
 
 
 def _hedged(text: str, question: str) -> bool:

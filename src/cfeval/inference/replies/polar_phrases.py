@@ -33,7 +33,8 @@ _OPENER = (
 _MODAL = r"(?:'d| would| will|'ll| can| must|(?:'d| would)? have to|(?: am|'m) (?:going|inclined) to|(?: am|'m))"
 SAY = (
     rf"(?:i|we){_MODAL}?(?: also| still| definitely| certainly| probably)?"
-    r" (?:say|think|believe|answer|reply|respond|conclude|argue|vote|choose|pick|go (?:with|for)"
+    r" (?:say(?: with (?:confidence|certainty))?|confirm|think|believe|answer|reply|respond|conclude|argue|vote"
+    r"|choose|pick|go (?:with|for)"
     r"|lean(?:ing)?(?: towards?)?)"
     r"(?: that| with| for)?"
 )
@@ -56,7 +57,8 @@ LEAD = (
 )
 """What may stand before an opening yes or no."""
 STARTER = re.compile(
-    rf"\W*(?:(?:so|(?:even )?then|even so|therefore|thus|hence|well|and|{_OPENER}|{_CASE}|{_ASSUMED})\b\W*)+",
+    rf"\W*(?:(?:apparently|presumably|evidently|obviously|clearly|naturally|surely|so|(?:even )?then|even so"
+    rf"|therefore|thus|hence|well|and|{_OPENER}|{_CASE}|{_ASSUMED})\b\W*)+",
     re.IGNORECASE,
 )
 CONCLUDING = re.compile(r",?\s+(?:and )?(?:so|therefore|thus|hence|consequently)\b,?\s+", re.IGNORECASE)
@@ -86,7 +88,8 @@ FIXED_NO = re.compile(
     r"|not (?:at all|really|any ?more|any longer|so|true|correct|the case|in the (?:slightest|least)|even close)"
     r"|not that i (?:can (?:see|tell)|see|know)|not in th(?:at|is) (?:case|scenario|situation)|no way|by no means"
     r"|in no way|under no circumstances|never"
-    r"|no chance|doubtful|(?:highly|very) doubtful|would not|wouldn't|(?:would not|wouldn't) be|(?:i(?:'d"
+    r"|no chance|(?:it )?(?:seems|appears|would (?:seem|appear)) not|doubtful|(?:highly|very) doubtful|would not"
+    r"|wouldn't|(?:would not|wouldn't) be|(?:i(?:'d"
     r"| would) answer )?in the negative|far from it|out of the question|unfortunately,? not|sadly,? not"
     r"|(?:that|this|it)(?:'s| is| would be|'d be)(?: definitely| certainly| simply)? (?:not (?:true|correct|right"
     r"|the case|so)|wrong|(?:very|highly|most|quite) unlikely)"
@@ -190,7 +193,7 @@ NONE_THERE = re.compile(
 FILLERS = re.compile(
     r"\b(?:at all|in the least|whatsoever|any ?more|any longer|as well|too|either|regardless|either way|in any case"
     r"|anyway"
-    r"|though|indeed)\b",
+    r"|though|yet|indeed)\b",
     re.IGNORECASE,
 )
 """What changes nothing of what a sentence says."""
