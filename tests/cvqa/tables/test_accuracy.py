@@ -183,11 +183,13 @@ def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
     found = material(scores, solvers=facts)
     [robust, reference] = chain_of_thought.rows(found)
     assert (reference.no_cot_baseline, reference.n, reference.n_scored, reference.n_both) == ("m", 8, 7, 7)
-    assert (reference.plain_original, reference.plain_counterfactual) == (1, 0.2857)
-    assert (reference.change_original, reference.change_counterfactual) == (0, 0.7143)
+    assert (reference.plain_original, reference.plain_counterfactual) == (1, 0.25)
+    assert (reference.change_original, reference.change_counterfactual) == (0, 0.75)
+    assert (reference.change_original_min, reference.change_original_max) == (-0.125, 0)
+    assert (reference.change_counterfactual_min, reference.change_counterfactual_max) == (0.625, 0.75)
     assert reference.p_counterfactual == pytest.approx(2 / 2**5)
     assert reference.p_counterfactual_holm == pytest.approx(4 / 2**5)
-    assert robust.change_counterfactual == 0.7143
+    assert robust.change_counterfactual == 0.75
     assert {row.solver for row in accuracy.TABLE3.rows(found)} == {"m", "majority"}
 
 

@@ -19,6 +19,7 @@ from cfeval.cvqa.tables.items import (
     paired,
     side_values,
     tested,
+    unpaired,
 )
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData
 from cfeval.report.columns import Bounded, Heading
@@ -33,11 +34,11 @@ class CotRow(AccuracyRow):
     no_cot_baseline: str
     """The same solver without chain of thought."""
     n_both: int = 0
-    """Pairs that both have a score for on both sides; the figures below rest on them."""
+    """Pairs that both have a score for on both sides; the tests rest on them."""
     plain_original: Annotated[
         Figure, Heading("Without", lambda row: arrow(row.plain_original, row.plain_counterfactual))
     ] = None
-    """Accuracy without chain of thought on them."""
+    """Accuracy without chain of thought, on the pairs that both were asked about."""
     plain_counterfactual: Figure = None
     """The same on counterfactual questions."""
     change_original: Annotated[Bounded, Heading("Change, original")] = None
@@ -58,7 +59,7 @@ class CotRow(AccuracyRow):
 
 EMPTY = "Empty: no solver thinks step by step."
 NOTE = (
-    "Change: with chain of thought − without, on the pairs that both answered; its p-values are adjusted by Holm over "
+    "Change: with chain of thought − without, each on its own scores; its p-values are adjusted by Holm over "
     "all changes of the table."
 )
 
@@ -95,7 +96,7 @@ def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: E
 def _changes(
     material: CvqaTableData, condition: CvqaCondition, baseline: CvqaCondition, kind: str, reader: ExtractorName
 ) -> Figures:
-    """On the pairs that both have a score for on both sides."""
+    """On the pairs that both were asked about: each on its own scores, the tests on the pairs with all four."""
     asked = [
         {item.id: item for item in items(of_kind(material.scores.get(one, ()), kind), reader)}
         for one in (condition, baseline)
@@ -106,12 +107,16 @@ def _changes(
     if not both:
         return figures
     methods = []
+    shared = [name for name in asked[0] if name in asked[1]]
     for side in SIDES:
-        with_, without = (side_values([of[name] for name in both], side) for of in (mine, theirs))
-        found = paired(with_, without, material.interval)
+        mine_both, theirs_both = (side_values([of[name] for name in both], side) for of in (mine, theirs))
+        found = paired(mine_both, theirs_both, material.interval)
+        with_, without = (side_values([of[name] for name in shared], side) for of in asked)
+        whole = len(with_) == len(without) == len(both)
+        change = found.difference if whole else unpaired(with_, without, material.interval)
         figures |= {f"plain_{side}": mean_of(without), f"p_{side}": tested(found)["p"]}
-        figures |= difference_of(f"change_{side}", found.difference)
-        methods.append(found.difference.method)
+        figures |= difference_of(f"change_{side}", change)
+        methods.append(change.method)
     return figures | {"ci_change": interval_methods(*methods)}
 
 

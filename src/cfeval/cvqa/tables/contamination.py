@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from cfeval.core.records import Binary
-from cfeval.cvqa.records import HEADLINE, READERS, CvqaCondition, ExtractorName
+from cfeval.cvqa.records import HEADLINE, READERS, SIDES, CvqaCondition, ExtractorName
 from cfeval.cvqa.tables.accuracy import named
 from cfeval.cvqa.tables.cells import mark, range_columns, world
-from cfeval.cvqa.tables.items import Item, both_sides, bounds, difference_of, in_short, items, kinds, of_kind
+from cfeval.cvqa.tables.items import (
+    Item,
+    both_sides,
+    bounds,
+    difference_of,
+    in_short,
+    items,
+    kinds,
+    of_kind,
+    side_values,
+)
 from cfeval.cvqa.tables.replies import CvqaTableData
 from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, interval_methods, intervals, p_cell
@@ -60,7 +70,7 @@ class ContaminationRow(TableRow):
 
 EMPTY = "Empty: no solver answered both a set and a fresh draw of it (`fresh_of` of a set)."
 NOTE = (
-    "By the robust reader, on pairs with a score on both sides; ranges say what the missing scores could change. "
+    "By the robust reader, on the replies with a score; ranges say what the missing scores could change. "
     "Published - fresh: over 0, the published "
     "questions are easier for the solver than new ones of the same kind, as they would be if it had seen them. The "
     "counterfactual's change is within a pair; the samples are independent, images drawn as a whole."
@@ -120,8 +130,9 @@ def _figures(
 ) -> Figures:
     how = material.interval
     of_seen, of_new = (items(of_kind(material.scores[one], kind), reader) for one in (condition, fresh))
-    seen, new = (_values(both_sides(of), measure) for of in (of_seen, of_new))
-    figures: Figures = {"n": len(seen), "n_fresh": len(new)} | _ranges(of_seen, of_new, measure)
+    seen, new = (_values(of, measure) for of in (of_seen, of_new))
+    n, n_fresh = (len(both_sides(of)) for of in (of_seen, of_new))
+    figures: Figures = {"n": n, "n_fresh": n_fresh} | _ranges(of_seen, of_new, measure)
     if not seen or not new:
         return figures
     groups = [value.cluster for value in seen], [value.cluster for value in new]
@@ -146,16 +157,15 @@ def _ranges(seen: Sequence[Item], new: Sequence[Item], measure: str) -> Figures:
 
 
 def _values(of: Sequence[Item], measure: str) -> list[ItemScore]:
+    """The scores of a side, or of each pair with both what the counterfactual changes."""
+    for side in SIDES:
+        if measure == side:
+            return side_values(of, side)
     return [
-        ItemScore(item.id, item.image, _measured(item.original, item.counterfactual, measure))
+        ItemScore(item.id, item.image, item.counterfactual - item.original)
         for item in of
         if item.original is not None and item.counterfactual is not None
     ]
-
-
-def _measured(original: float, counterfactual: float, measure: str) -> float:
-    both = {"original": original, "counterfactual": counterfactual}
-    return both[measure] if measure in both else counterfactual - original
 
 
 def _mean(of: Sequence[ItemScore], measure: str, how: Interval) -> Estimate:
