@@ -93,14 +93,14 @@ def test_the_docs_have_readings_of_every_form() -> None:
     assert {form for _, form, _, _ in READINGS} == set(get_args(records.Form))
 
 
-@pytest.mark.parametrize(("reply", "form", "reference", "robust"), READINGS)
-def test_the_readers_read_as_the_docs_say(reply: str, form: records.Form, reference: str, robust: str) -> None:
+@pytest.mark.parametrize(("reply", "form", "robust", "reference"), READINGS)
+def test_the_readers_read_as_the_docs_say(reply: str, form: records.Form, robust: str, reference: str) -> None:
     [options] = re.findall(r"the options are `(A:.*?)`", PAGES[TABLES])
     choices = read_choices(f"How many? Select the correct answer:{options}") if form == "choice" else None
     question = "Would the dog be wet if it rained?" if form == "boolean" else "How many would there be if one left?"
     read = read_both(reply, form, choices, question)
     told = {name: f"`{value}`" if value else "unread" for name, value in read.items()}
-    assert told == {"reference": reference, "robust": robust}
+    assert told == {"robust": robust, "reference": reference}
 
 
 TYPES = {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "frozenset"}
