@@ -85,7 +85,7 @@ def test_a_target_is_checked_before_weights_are_fetched(
 def test_a_classifier_without_a_short_form_is_one_line(cfeval: Run, photo: Path) -> None:
     status, _, err = cfeval("vce", "try", photo, "--classifier", "random:resnet18")
     assert status == 2
-    assert err.startswith("cfeval: 'random:resnet18': write timm:…")
+    assert err.startswith("cfeval: --classifier random:resnet18: write timm:NAME, torchvision:NAME")
 
 
 @pytest.mark.parametrize(
