@@ -158,7 +158,7 @@ def test_own_weights_are_named_by_the_folders_and_loaded_at_init(cfeval: Run, pl
     [
         (
             "timm:test_resnet@three.safetensors",
-            "'three' has 3 outputs, and animals has 2 folders of classes; name all outputs, in their order, by --classes",
+            "'three' has 3 outputs, and animals has 2 folders of classes; name all outputs, in their order",
         ),
         ("timm:test_resnet@none.safetensors", "no file none.safetensors"),
         ("timm:test_resnt@three.safetensors", "timm has no classifier 'test_resnt'; did you mean 'test_resnet'?"),

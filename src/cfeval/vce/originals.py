@@ -4,10 +4,11 @@ right, and where it does no better than chance, what would mend that.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,6 @@ from cfeval.vce.models.classifier import IMAGENET_MEAN, IMAGENET_STD
 
 if TYPE_CHECKING:
     from cfeval.vce.models.classifier import NetworkClassifier
-    from cfeval.vce.predictions import Probabilities
 
 IMAGES = 40
 """How many images a classifier is asked about, at most."""
@@ -106,43 +106,49 @@ class Reading:
         return text if self.surely_above else f"{text}: these are too few images to tell; add some"
 
 
-def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage], who: str = "") -> Reading:
+class Remedy(NamedTuple):
+    """Another way of reading the images: which it reads rightly, (N,), how to get it, and the order of its outputs."""
+
+    right: npt.NDArray[np.bool_]
+    advice: str
+    order: tuple[str, ...] = ()
+
+
+def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) -> Reading:
     """Ask a classifier about images whose classes it knows.
 
     Raises:
         PluginError: it says what is not finite.
     """
     labels = [image.label for image in images]
-    found = _asked(classifier, images, who or f"classifier '{name}'")
-    names = [classifier.classes[place] for place in found.argmax(1)]
-    right = sum(map(str.__eq__, names, labels))
+    places = _asked(classifier, images, f"classifier '{name}'")
+    names = [classifier.classes[place] for place in places]
+    right = np.array(names) == np.array(labels)
     told = getattr(getattr(classifier, "preprocessing", None), "told", None)
     made = Reading(
         name,
         told(classifier.options.crop) if told else "",  # type: ignore[attr-defined]
-        right,
+        int(right.sum()),
         len(images),
         len(set(labels)),
         names[0] if len(set(names)) == 1 and len(set(labels)) > 1 else "",
         _taken(names, labels),
         getattr(classifier, "notes", ()),
     )
-    if made.surely_above and right >= _GOOD * len(images):
+    if made.surely_above and right.mean() >= _GOOD:
         return made
-    order = _order(classifier.classes, found, labels)
-    best, advice = _best_order(classifier.classes, order, found, labels) if order else (right, "")
-    if told:
-        best, advice, order = _spreads(classifier, images, labels, (best, advice, order))  # type: ignore[arg-type]
-    if _may_be_luck(best, right):
+    remedies = [*_order(classifier.classes, places, labels), *(_spreads(classifier, images, labels) if told else ())]  # type: ignore[arg-type]
+    best = max(remedies, key=lambda remedy: remedy.right.sum(), default=None)
+    if best is None or _may_be_luck(int((best.right & ~right).sum()), int((right & ~best.right).sum())):
         return made
-    surely = limits(best, len(images))[0] > chance_of(made.classes)
-    return replace(made, order=order, advice=advice if surely else "")
+    surely = limits(int(best.right.sum()), len(images))[0] > chance_of(made.classes)
+    return replace(made, order=best.order, advice=best.advice if surely else "")
 
 
-def _may_be_luck(more: int, fewer: int) -> bool:
-    """Whether so many more images could be read rightly by chance: a sign test of those that only one way reads."""
-    total = more + fewer
-    return sum(comb(total, count) for count in range(more, total + 1)) >= _LUCK * 2**total
+def _may_be_luck(won: int, lost: int) -> bool:
+    """Whether chance could win so many images where it loses so few: a one-sided sign test."""
+    total = won + lost
+    return sum(comb(total, count) for count in range(won, total + 1)) >= _LUCK * 2**total
 
 
 def _taken(names: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
@@ -151,7 +157,8 @@ def _taken(names: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
     return dict(wrong.most_common(_SHOWN))
 
 
-def _asked(classifier: Classifier, images: Sequence[LabelledImage], who: str) -> "Probabilities":
+def _asked(classifier: Classifier, images: Sequence[LabelledImage], who: str) -> npt.NDArray[np.intp]:
+    """The place of the likeliest class of each image."""
     from cfeval.vce.predictions import from_bytes, pixels_of, probabilities
 
     rows = [
@@ -163,55 +170,40 @@ def _asked(classifier: Classifier, images: Sequence[LabelledImage], who: str) ->
         )
         for start in range(0, len(images), _BATCH)
     ]
-    return np.concatenate(rows)
+    return np.concatenate(rows).argmax(axis=1)
 
 
-def _order(classes: Sequence[str], found: npt.NDArray[np.float64], labels: Sequence[str]) -> tuple[str, ...]:
-    """The names of the outputs, those of the labels exchanged among each other so that most images are read rightly."""
+def _order(classes: Sequence[str], places: npt.NDArray[np.intp], labels: Sequence[str]) -> Iterator[Remedy]:
+    """The names of the labels exchanged among each other, so that most images are read rightly."""
     from scipy.optimize import linear_sum_assignment
 
     wanted = list(dict.fromkeys(labels))
-    places = [classes.index(name) for name in wanted]
-    said = np.array([[sum((found.argmax(1) == p) & (np.array(labels) == name)) for name in wanted] for p in places])
-    outputs, names = linear_sum_assignment(said, maximize=True)
+    outputs = [classes.index(name) for name in wanted]
+    counts = [
+        [sum(o == p and n == name for p, n in zip(places, labels, strict=True)) for name in wanted] for o in outputs
+    ]
     order = list(classes)
-    for output, name in zip(outputs, names, strict=True):
-        order[places[output]] = wanted[name]
-    return tuple(order) if order != list(classes) else ()
-
-
-def _best_order(
-    classes: Sequence[str], order: Sequence[str], found: npt.NDArray[np.float64], labels: Sequence[str]
-) -> tuple[int, str]:
-    right = sum(order[place] == label for place, label in zip(found.argmax(1), labels, strict=True))
+    for row, column in zip(*linear_sum_assignment(np.array(counts), maximize=True), strict=True):
+        order[outputs[row]] = wanted[column]
+    right = np.array([order[place] for place in places]) == np.array(labels)
     moved = [f"{name} where {before} stands" for name, before in zip(order, classes, strict=True) if name != before]
-    advice = (
-        f"If its outputs had another order it would read {right} of them ({', '.join(moved[:4])}): correct `classes`"
-    )
-    return right, advice
+    if moved:
+        what = f"In another order of its outputs it would read {right.sum()} ({', '.join(moved[:_SHOWN])})"
+        yield Remedy(right, f"{what}: correct `classes`", tuple(order))
 
 
 def _spreads(
-    classifier: "NetworkClassifier",
-    images: Sequence[LabelledImage],
-    labels: Sequence[str],
-    best: tuple[int, str, tuple[str, ...]],
-) -> tuple[int, str, tuple[str, ...]]:
-    """The best of other means and standard deviations, where one is better."""
+    classifier: "NetworkClassifier", images: Sequence[LabelledImage], labels: Sequence[str]
+) -> Iterator[Remedy]:
+    """Other means and standard deviations."""
     for mean, std in SPREADS:
         other = copy(classifier)
         other.preprocessing = classifier.preprocessing.but(mean=mean, std=std)
-        if other.preprocessing == classifier.preprocessing:
-            continue
-        try:
-            found = _asked(other, images, "")
-        except PluginError:
-            continue
-        right = sum(classifier.classes[p] == label for p, label in zip(found.argmax(1), labels, strict=True))
-        if right > best[0]:
+        with suppress(PluginError):
+            places = _asked(other, images, "")
+            right = np.array([classifier.classes[place] for place in places]) == np.array(labels)
             spread = f"`mean: {list(mean)}` and `std: {list(std)}`"
-            best = right, f"With {spread} it would read {right} of them: set these if it was trained so", ()
-    return best
+            yield Remedy(right, f"With {spread} it would read {right.sum()} of them: set these if it was trained so")
 
 
 def own_images(spec: Mapping[str, Any], labels: Sequence[str], size: int, seed: int = 0) -> list[LabelledImage]:

@@ -51,7 +51,12 @@ def spec_of(text: str, option: str, family: str = "classifiers") -> Spec:
         return {"plugin": plugin}
     if plugin in known and plugin in NAMED_BY and name:
         return _named(plugin, name, f"{option} {text}")
-    if family == "classifiers" and plugin not in known and _FACTORY.fullmatch(text) and importable(text.partition(":")[0]):
+    if (
+        family == "classifiers"
+        and plugin not in known
+        and _FACTORY.fullmatch(text)
+        and importable(text.partition(":")[0])
+    ):
         return {"plugin": "python", "factory": text}
     raise InputError(f"{option} {text}: {_advice(text, plugin, known, family)}")
 
