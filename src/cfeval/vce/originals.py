@@ -148,7 +148,7 @@ def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) 
 def _may_be_luck(won: int, lost: int) -> bool:
     """Whether chance could win so many images where it loses so few: a one-sided sign test."""
     total = won + lost
-    return sum(comb(total, count) for count in range(won, total + 1)) >= _LUCK * 2**total
+    return bool(sum(comb(total, count) for count in range(won, total + 1)) >= _LUCK * 2**total)
 
 
 def _taken(names: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
@@ -170,7 +170,8 @@ def _asked(classifier: Classifier, images: Sequence[LabelledImage], who: str) ->
         )
         for start in range(0, len(images), _BATCH)
     ]
-    return np.concatenate(rows).argmax(axis=1)
+    places: npt.NDArray[np.intp] = np.concatenate(rows).argmax(axis=1)
+    return places
 
 
 def _order(classes: Sequence[str], places: npt.NDArray[np.intp], labels: Sequence[str]) -> Iterator[Remedy]:
