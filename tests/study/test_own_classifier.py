@@ -1,5 +1,6 @@
 """One's own classifier to a study: every way of naming it, folders and classes, what is told before a run."""
 
+import shutil
 import subprocess
 import sys
 import warnings
@@ -193,6 +194,23 @@ def test_folders_are_matched_with_the_classes_of_the_classifier(cfeval: Run, pla
     assert study.image_sets["own"].plugin_options()["classes"] == {"blue": "Deep Blue"}
     assert "reads 12 of 12" in out
     assert cfeval("check", "v")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("blue", "red"), [("0", "1"), ("no", "yes"), ("a: b", "c #d"), ("Übung", "照片"), ("1.5", "null"), ('"q"', "{x}")]
+)
+def test_folders_may_be_called_anything(cfeval: Run, place: Path, blue: str, red: str) -> None:
+    (place / "photos/blue").rename(place / "photos" / blue)
+    (place / "photos/red").rename(place / "photos" / red)
+    study, out = made(cfeval, "--model", "own_colors:colors")
+    assert [group.source for group in study.groups] == sorted([blue, red])
+    assert "reads 12 of 12" in out
+    (place / "names.txt").write_text("first\nsecond\n")
+    shutil.rmtree(place / "v")
+    words = ("--classes", "names.txt", "--class", f"{blue}=first", "--class", f"{red}=second")
+    study, out = made(cfeval, "--model", "own_colors:colors", *words)
+    assert study.image_sets["own"].plugin_options()["classes"] == {blue: "first", red: "second"}
+    assert "reads 12 of 12" in out
 
 
 def test_a_look_that_takes_long_is_slow_and_no_fault(cfeval: Run, place: Path) -> None:

@@ -254,22 +254,29 @@ def _oracles(
         for spec in found.values():
             if labels and own_network(spec):
                 spec.setdefault("classes", str(labels))
-        return Oracles({f"{name}-oracle" if name in explained else name: spec for name, spec in found.items()})
+        return Oracles({_beside(explained, name): spec for name, spec in found.items()})
     if len(explained) > 1 or not loads:
         return Oracles()  # several are each other's
     [(name, spec)] = explained.items()
     if not _is_efficientnet(spec):
         if set(images.classes) <= set(imagenet()):
             lite = {"plugin": "efficientnet_lite", "variant": 0}
-            return Oracles({"lite0": lite}, [_OTHER.format("EfficientNet-Lite 0")])
+            return Oracles({_beside(explained, "lite0"): lite}, [_OTHER.format("EfficientNet-Lite 0")])
         probe = {"plugin": "linear_probe", "path": images.spec["path"]}
         probe |= {"classes": images.spec["classes"]} if "classes" in images.spec else {}
         with suppress(CfevalError):
             notes = registry.build("classifiers", on_cpu(probe)).notes
             what = "a linear layer on EfficientNet-Lite's features"
-            return Oracles({"probe": probe}, [_OTHER.format(what), *(f"probe: {note}" for note in notes)])
+            return Oracles(
+                {_beside(explained, "probe"): probe}, [_OTHER.format(what), *(f"probe: {note}" for note in notes)]
+            )
     what = f"No oracle of another family than {name} is at hand"
     return Oracles(notes=[f"{what}, and only one can tell an adversarial example; name it by --oracle"])
+
+
+def _beside(explained: Mapping[str, Spec], name: str) -> str:
+    """The name of an oracle, which none of the classifiers may have."""
+    return f"{name}-oracle" if name in explained else name
 
 
 def _is_efficientnet(spec: Spec) -> bool:

@@ -159,7 +159,7 @@ IN_GIT = ("tables", "tables.made.json", "figures", "figures.made.json")
 def flow(content: Any) -> str:
     """Parameters on one line, as people write YAML."""
     if isinstance(content, Mapping):
-        return "{" + ", ".join(f"{key}: {flow(value)}" for key, value in content.items()) + "}"
+        return "{" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in content.items()) + "}"
     if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _WORDS:
         return content
     return json.dumps(content, ensure_ascii=False)

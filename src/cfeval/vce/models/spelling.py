@@ -123,7 +123,10 @@ def _named(plugin: str, name: str, where: str) -> Spec:
             raise InputError(f"{where}: write {plugin}:ARCHITECTURE@FILE")
         if _WEIGHTS.fullmatch(weights) and not Path(weights).is_file():
             return {"plugin": plugin, "model": architecture, "weights": weights}
-        return {"plugin": "state_dict", "library": plugin, "architecture": architecture, "path": weights}
+        path = str(Path(weights).expanduser())
+        return {"plugin": "state_dict", "library": plugin, "architecture": architecture, "path": path}
+    if NAMED_BY[plugin] == "path":
+        name = str(Path(name).expanduser())
     return {"plugin": plugin, NAMED_BY[plugin]: name}
 
 

@@ -95,6 +95,8 @@ def run(
     image = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
     before = probabilities(explained, from_bytes(pixels_of(image))[None], prepared=True)
     source = said(explained, before)[0]
+    for note in getattr(explained, "notes", ()):
+        typer.echo(f"note: {note}", err=True)
     typer.echo(f"{photo}: the classifier sees {source} (P {_share(before.max())})")
     if not wanted:
         typer.echo(_choices(source, explained.classes, before[0].tolist(), nouns))
