@@ -1,5 +1,6 @@
 """`cfeval check`: every key, plugin and option of params.yaml; of vce, also how classifiers read the user's images."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -26,11 +27,10 @@ def run(
     with study_in(folder, params) as files:
         checked = check_plugins(load(*files), named(files))
         missing = missing_packages(checked, named(files))
-        print(f"{named(files)} is valid: {'; '.join(_conditions(checked))}", flush=True)
-        for study, fault in missing.items():
-            print(f"{study} cannot run here: {fault}")
-        if "vce" not in missing:
-            _look_at_originals(checked, named(files), seconds)
+        told = [] if "vce" in missing else list(_originals(checked, named(files), seconds))
+        print(f"{named(files)} is valid: {'; '.join(_conditions(checked))}")
+        for line in [*(f"{study} cannot run here: {fault}" for study, fault in missing.items()), *told]:
+            print(line)
 
 
 def _conditions(params: Params) -> list[str]:
@@ -50,11 +50,11 @@ def _conditions(params: Params) -> list[str]:
     return told
 
 
-def _look_at_originals(params: Params, where: str, seconds: float) -> None:
-    """Print how classifiers read the user's images; InputError where one cannot be loaded or says what is no number."""
+def _originals(params: Params, where: str, seconds: float) -> Iterator[str]:
+    """How classifiers read the user's images; InputError where one cannot be loaded or says what is no number."""
     check = originals_check(params, used(params))
     for _, findings in look([check] if check else [], seconds):
         for finding in findings:
             if not finding.fine:
                 raise InputError(f"{where}: vce.classifiers.{finding.text}")
-            print(f"warning: {finding.text}" if finding.warns else finding.text)
+            yield f"warning: {finding.text}" if finding.warns else finding.text
