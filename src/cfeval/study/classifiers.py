@@ -254,7 +254,8 @@ def _oracles(
         for spec in found.values():
             if labels and own_network(spec):
                 spec.setdefault("classes", str(labels))
-        return Oracles({_beside(explained, name): spec for name, spec in found.items()})
+        notes = [note for name, spec in found.items() if loads for note in _tried(name, spec, images)]
+        return Oracles({_beside(explained, name): spec for name, spec in found.items()}, notes)
     if len(explained) > 1 or not loads:
         return Oracles()  # several are each other's
     [(name, spec)] = explained.items()

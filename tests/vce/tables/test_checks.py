@@ -1,6 +1,7 @@
 """Warnings where a run means nothing: each fires on the case that it is about, and not on a sound one."""
 
 import pytest
+from scipy import stats
 
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
@@ -64,6 +65,9 @@ def test_a_share_that_may_be_chance_is_open(wrong: list[float], images: int, res
     found = read_by(wrong, images)
     assert found.result == result
     assert bool(checks.failed([found])) == (result != "passes")
+    share, images = 1 - sum(wrong) / len(wrong), images * len(wrong)
+    expected = stats.binomtest(round(share * images), images).proportion_ci(method="wilson")
+    assert found.interval == f"[{expected.low:.3f}, {expected.high:.3f}]"
 
 
 def read_by(wrong: list[float], images: int) -> checks.CheckRow:

@@ -87,7 +87,7 @@ def with_architecture(spec: Spec, architecture: str, option: str) -> Spec:
     if not architecture:
         raise InputError(
             f"{option}: 'state_dict:{spec.get('path', '')}' is weights alone; name their network by --architecture, "
-            "such as resnet18 (of torchvision) or timm:resnet18"
+            f"such as resnet18 (of torchvision) or timm:resnet18, or write timm:ARCHITECTURE@{spec.get('path', '')}"
         )
     library, colon, name = re.fullmatch(r"(?:(\w+)([:/]))?(.*)", architecture, re.DOTALL).groups()  # type: ignore[union-attr]
     if colon and library not in LIBRARIES:

@@ -39,6 +39,8 @@ class CheckRow(Setting):
     """The denoiser, the classifier or the target class that it is about."""
     figure: Annotated[Figure, Heading("Share", lambda row: shown(row.figure))] = None
     """The share that is held against the bar."""
+    interval: Annotated[str, Heading("95 % interval")] = ""
+    """The Wilson interval of the share of originals that are read rightly."""
     bar: Annotated[Figure, Heading("Bar", lambda row: shown(row.bar))] = None
     """The least share at which the check passes."""
     result: Annotated[Literal["passes", "fails", "open"], Heading("Result")]
@@ -90,10 +92,13 @@ def _read(setting: SettingNames, name: str, wrong: Sequence[float], images: int)
     row = _row(setting, "originals are read rightly", name, [1 - v for v in wrong], READ, advice)
     if row.figure is None:
         return row
+    figure = row.figure
+    low, high = limits(figure * images, images)
+    row = row.model_copy(update={"interval": f"[{low:.3f}, {high:.3f}]" if images else ""})
     chance = chance_of(len(wrong))
-    if row.figure <= chance:
+    if figure <= chance:
         return row.model_copy(update={"bar": max(READ, chance), "result": "fails", "advice": advice})
-    if row.result == "passes" and images and limits(row.figure * images, images)[0] <= chance:
+    if row.result == "passes" and images and low <= chance:
         return row.model_copy(update={"result": "open", "advice": "make counterfactuals of more images"})
     return row
 
