@@ -127,7 +127,7 @@ def counterfactuals(
     allowance = BatchBudget(compute.batch)
     for some in batched(tasks, compute.batch):
         originals = to_images([pixels_of(task.image) for task in some]).to(models.denoiser.dtype)
-        if method.guidance != "none":
+        if method.guidance != "none" and originals.shape[-1] == models.denoiser.image_size:  # else refused below
             _check_answers(models, originals, method.prepared)
         made = sampled(
             originals,
