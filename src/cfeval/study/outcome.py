@@ -7,6 +7,8 @@ from pathlib import Path
 from cfeval.config import Params
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.folder import EVALUATIONS
+from cfeval.core.jsonl import read_csv
+from cfeval.vce.tables.answer import AnswerRow, sentences
 
 REPORT = "{evaluation}/report/index.html"
 Row = Mapping[str, str]
@@ -72,6 +74,9 @@ def _edct(tables: Path) -> Iterator[str]:
 
 
 def _vce(tables: Path) -> Iterator[str]:
+    file = tables / "vce_answer.csv"
+    if file.is_file() and (answer := sentences(read_csv(file, AnswerRow))):
+        yield " ".join(answer)
     for row in vce_rows(tables):
         share = f"{row['mean'] or '?'} taken for the target class"
         yield f"{row['classifier']} by {row['method']}: {share}, {_scored(row)}"
