@@ -64,12 +64,12 @@ def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
         bar=majority,
         unit=of.unit,
     )
-    seen = of.conditional_validity if of.by_image else of.oracle_accuracy
+    seen, where = (of.conditional_validity, _OF_VALID) if of.by_image else (of.oracle_accuracy, "")
     yield Claim(
         *(
             "H1",
             "no adversarial example",
-            f"the oracles see the target in most counterfactuals of non-robust classifiers{_OF_VALID if of.by_image else ''}",
+            f"the oracles see the target in most counterfactuals of non-robust classifiers{where}",
         ),
         paper="not supported (OTA well below .5 for most)",
         classifiers=names,
