@@ -51,7 +51,7 @@ _CAPTION = (
     "line of its own scale. Shaded: the claimed side, where the test tells it. p is adjusted by Holm over all."
 )
 _WHERE = (
-    "Darker: more of the change, over counterfactuals in which the classifier sees the target class{}. A region of "
+    "Stronger: more of the change, over counterfactuals in which the classifier sees the target class{}. A region of "
     "3 × 3 is named if its share clearly exceeds that of noise alone (where no unguided images were made: of the "
     "area). It is where the answer was moved, no proof that nothing else is used."
 )

@@ -37,7 +37,7 @@ class Regions:
     Attributes:
         n: counterfactuals that it rests on.
         sentence: the region that stands out.
-        drawing: the share of the change in each cell, darker where it is more.
+        drawing: the share of the change in each cell, stronger where it is more.
     """
 
     n: int
