@@ -206,7 +206,7 @@ def test_in_print_pages_hold_every_table_and_opened_texts_whole(tab: Browser, pa
 
 
 @pytest.mark.parametrize(("width", "most"), [(1440, 900), (390, 1800)])
-def test_the_answer_and_four_pictures_of_it_are_on_the_first_screens_of_vce(
+def test_the_answer_and_four_examples_of_it_are_on_the_first_screens_of_vce(
     tab: Browser, pages: dict[str, Shown], width: int, most: int
 ) -> None:
     show(tab, pages["vce"].path, width=width)

@@ -253,7 +253,7 @@ rule vce_sheets:
 
 
 rule vce_report:
-    """The static page: how counterfactuals end, pictures, tables, figures, and every image under all classifiers."""
+    """The static page: how counterfactuals end, examples, tables, figures, and every image under all classifiers."""
     input:
         VCE_TABLES,
         VCE_FIGURES,

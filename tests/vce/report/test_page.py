@@ -69,7 +69,7 @@ def test_claims_with_data_stand_after_the_tables_each_before_its_name(page: Path
     assert shaded == ["110.0", "6.0"], "above the bar where that is supported, below it where it is not"
 
 
-def test_the_page_opens_with_the_sentence_of_the_command_line_and_pictures_of_it(page: Path) -> None:
+def test_the_page_opens_with_the_sentence_of_the_command_line_and_examples_of_it(page: Path) -> None:
     html = page.read_text()
     [params] = [Params.model_construct(edct=None, vce=object(), cvqa=None)]
     [console, *_] = outcomes(params, str(page.parents[2]))
@@ -80,8 +80,8 @@ def test_the_page_opens_with_the_sentence_of_the_command_line_and_pictures_of_it
     )
     assert console.startswith(first)
     found = parsed(page)
-    pictures = re.findall(r'<li>\s*<p class="o">.*?<b>([^<]*)</b>', html)
-    assert pictures == ["Valid", "Valid", "Not valid", "Not valid"]
+    examples = re.findall(r'<li>\s*<p class="o">.*?<b>([^<]*)</b>', html)
+    assert examples == ["Valid", "Valid", "Not valid", "Not valid"]
     assert html.index('class="shots"') < html.index('class="ends"') < html.index('id="tables"')
     assert html.count('alt="before: ') == html.count('alt="after: ') == html.count('alt="change: ') == 4
     assert found.open == []

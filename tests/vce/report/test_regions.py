@@ -1,4 +1,4 @@
-"""Where counterfactuals change: a painted region is named, and noise is not; pictures are not picked by hand."""
+"""Where counterfactuals change: a painted region is named, and noise is not; examples are not picked by hand."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from cfeval.core.images import Image
 from cfeval.vce.config import Roles
 from cfeval.vce.endings import Ending
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
+from cfeval.vce.report.examples import chosen
 from cfeval.vce.report.made import Made
-from cfeval.vce.report.pictures import chosen
 from cfeval.vce.report.regions import FEW, REGIONS, regions
 
 SIDE = 24
@@ -65,7 +65,7 @@ def test_noise_names_no_region_and_few_images_say_nothing(tmp_path: Path) -> Non
     assert regions([made(tmp_path, n, 0, "not") for n in range(8)], noisy, TESTS, "mine") is None
 
 
-def test_four_pictures_show_each_ending_with_the_median_change_whatever_the_order(tmp_path: Path) -> None:
+def test_four_examples_show_each_ending_with_the_median_change_whatever_the_order(tmp_path: Path) -> None:
     endings: list[Ending] = ["valid"] * 9 + ["alone"] * 3 + ["not"] * 1 + ["misread"] * 4
     study = [made(tmp_path, number, None, ending, d2=float(number)) for number, ending in enumerate(endings)]
     found = chosen(study, Roles())

@@ -1,4 +1,4 @@
-"""The report of vce: how counterfactuals end, pictures of it, where they change; tables, hypotheses, every image.
+"""The report of vce: how counterfactuals end, examples of it, where they change; tables, hypotheses, every image.
 
 One static HTML page without external resources, which works from the file system (DBVCE, Section 5).
 """
@@ -24,7 +24,7 @@ from cfeval.vce.asked import AskedReport
 from cfeval.vce.figures import FIGURES
 from cfeval.vce.files import Results
 from cfeval.vce.records import VceCondition
-from cfeval.vce.report import pictures
+from cfeval.vce.report import examples
 from cfeval.vce.report.items import SIGNS, items_of, views
 from cfeval.vce.report.made import made_for
 from cfeval.vce.report.regions import MOST, Regions, regions
@@ -88,7 +88,7 @@ def run(
     results: Results = Path("results/vce"),
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many images and target classes a view.")] = 120,
 ) -> None:
-    """Write the report on one HTML page: the answer with pictures, tables, and every image under all classifiers."""
+    """Write the report on one HTML page: the answer with examples, tables, and every image under all classifiers."""
     write(read_told(study, AskedReport), out, results, per_condition)
 
 
@@ -127,8 +127,8 @@ def write(
         kicker=_kicker(asked),
         finding=told[0],
         caveats=[*told[1:], *_test_bed(chosen), *(f"Check first: {line}." for line in failed(rows.get("checks", ())))],
-        pictures=pictures.pictures(pictures.chosen(made, asked.roles), asked.roles, images, _places(asked, shown)),
-        pictures_caption=pictures.CAPTION,
+        examples=examples.examples(examples.chosen(made, asked.roles), asked.roles, images, _places(asked, shown)),
+        examples_caption=examples.CAPTION,
         classifiers=list(_explained(answer, chosen, results, asked)),
         legend=[(style, word) for name, style, word in _PARTS if any(getattr(row, name) for row in on_top)],
         where_caption=_WHERE.format(f", {MOST} of a classifier at most, evenly spaced" if many else ""),
@@ -141,7 +141,7 @@ def write(
     write_text(out, text)
 
 
-def _places(asked: AskedReport, shown: Sequence[tuple[Item, Sequence[Item], int]]) -> pictures.Places:
+def _places(asked: AskedReport, shown: Sequence[tuple[Item, Sequence[Item], int]]) -> examples.Places:
     """The number of the view that shows an item, by image set, denoiser, method and item."""
     return {
         (view.image_set, view.denoiser, view.method, row["id"]): number

@@ -17,9 +17,9 @@ from cfeval.vce.endings import Ending
 from cfeval.vce.report.items import SIGNS
 from cfeval.vce.report.made import Made
 
-PICTURES = 4
+EXAMPLES = 4
 SHOWN: tuple[Ending, ...] = ("valid", "taken", "alone", "not")
-"""The endings that have a picture, in order."""
+"""The endings that have a example, in order."""
 CAPTION = (
     "Not picked by hand: of each kind the counterfactual with the median change, or evenly spaced ones. "
     f"Change: the difference to the original × {GAIN} around grey."
@@ -31,7 +31,7 @@ _SIDE = 256
 
 
 @dataclass(frozen=True)
-class Picture:
+class Example:
     """A counterfactual as the page shows it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Picture:
     link: str
 
 
-def chosen(made: Sequence[Made], roles: Roles, most: int = PICTURES) -> list[Made]:
+def chosen(made: Sequence[Made], roles: Roles, most: int = EXAMPLES) -> list[Made]:
     """At most so many counterfactuals, some of each ending: those with the median change, or evenly spaced ones."""
     kinds = {ending: [one for one in made if one.ending == ending] for ending in SHOWN}
     found: list[Made] = []
@@ -65,13 +65,13 @@ def chosen(made: Sequence[Made], roles: Roles, most: int = PICTURES) -> list[Mad
     return found
 
 
-def pictures(made: Sequence[Made], roles: Roles, images: Images, places: Places) -> list[Picture]:
+def examples(made: Sequence[Made], roles: Roles, images: Images, places: Places) -> list[Example]:
     """What the page shows of some counterfactuals; `places` are the rows that the gallery has."""
-    return [_picture(one, roles, images, places) for one in made]
+    return [_example(one, roles, images, places) for one in made]
 
 
 def _places(counts: Mapping[Ending, int], most: int) -> Counter[Ending]:
-    """How many pictures each ending gets: one each, and further ones where most counterfactuals end so."""
+    """How many examples each ending gets: one each, and further ones where most counterfactuals end so."""
     places: Counter[Ending] = Counter(list(counts)[:most])
     while sum(places.values()) < most and (free := [name for name in counts if places[name] < counts[name]]):
         places[max(free, key=lambda name: counts[name] / places[name])] += 1
@@ -83,7 +83,7 @@ def _distance(one: Made, roles: Roles) -> float:
     return next((one.score.distances[name] for name in names if name in one.score.distances), 0.0)
 
 
-def _picture(one: Made, roles: Roles, images: Images, places: Places) -> Picture:
+def _example(one: Made, roles: Roles, images: Images, places: Places) -> Example:
     assert one.record.image is not None
     score, (short, _, sign) = one.score, SIGNS[one.ending]
     words: Mapping[Ending, str] = {"alone": "seen by the classifier alone", "taken": "seen by the classifier"}
@@ -92,7 +92,7 @@ def _picture(one: Made, roles: Roles, images: Images, places: Places) -> Picture
         for at in ((one.source_folder, one.source.image), (one.folder, one.record.image))
     ]
     change = Image.from_pixels(difference(*one.pixels()))
-    return Picture(
+    return Example(
         sign=sign,
         ending=words.get(one.ending, short),
         title=f"{one.source.label} → {score.target}",
