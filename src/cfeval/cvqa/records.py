@@ -123,7 +123,11 @@ class ProgramRun(Record):
     """`tools`: no program, but the calls of tools that an agent made, a line each; trace lines are its turns."""
     code: str
     result: str = ""
+    nothing: bool = False
+    """Whether it returned nothing, which answers `no` by ViperGPT's rule, or is a fault where the study says so."""
     fault: str = ""
+    unsupported: bool = False
+    """Whether the fault is a limit of our interpreter rather than an error of the program."""
     fallback: bool = False
     first_fault: str = ""
     """Why the program before this one failed, where its generator was asked to repair it."""
@@ -173,6 +177,8 @@ class CvqaScore(StageResult):
     correct: dict[ExtractorName, Literal[0, 1]] = {}
     fault: str = ""
     """Why the program failed, where the answer is a program's and it did."""
+    unsupported: bool = False
+    """Whether that is a limit of our interpreter rather than an error of the program."""
     fallback: bool = False
     """Whether the question was put to the whole image instead."""
 

@@ -21,7 +21,7 @@ def outcomes(params: Params, root: str) -> list[str]:
     """What the tables say of each condition of each evaluation of a study."""
     found = list(_edct(Path(root, "edct/tables"))) if params.edct else []
     found += _vce(Path(root, "vce/tables")) if params.vce else []
-    found += _cvqa(Path(root, "cvqa/tables")) if params.cvqa else []
+    found += [*_cvqa(Path(root, "cvqa/tables")), *programs(Path(root, "cvqa/tables"))] if params.cvqa else []
     return found
 
 
@@ -86,6 +86,23 @@ def _cvqa(tables: Path) -> Iterator[str]:
     for row in cvqa_rows(tables):
         right = f'{row["original"] or "?"} right as it is, {row["counterfactual"] or "?"} under the "if"'
         yield f"{row['solver']} on {row['set']} ({row['type']}): {right}, {_scored(row)}"
+
+
+def programs(tables: Path) -> Iterator[str]:
+    """Programs of which some failed: by errors of their own, and by limits of the interpreter."""
+    rows = _rows(tables / "cvqa_programs.csv")
+    whole = {(row["set"], row["solver"]) for row in rows if row["type"] == "all"}
+    for row in rows:
+        counts = (
+            (row.get("n_faults", "0"), "failed by an error of their own"),
+            (row.get("n_limits", "0"), "by a limit of our interpreter"),
+            (row.get("n_nothing", "0"), "returned nothing"),
+        )
+        failed = ", ".join(f"{count} {what}" for count, what in counts if count != "0")
+        if failed and (row["type"] == "all" or (row["set"], row["solver"]) not in whole):
+            where = f"{row['solver']} on {row['set']} ({row['type']}, {row['side']})"
+            ran = f"{row['n_ran']} of {row['n_written']} ran"
+            yield f"programs of {where}: {ran}, {failed}; {row['n_fallback']} put to the whole image"
 
 
 def _condition(row: Row) -> tuple[str, ...]:

@@ -78,6 +78,7 @@ def test_a_program_that_returns_a_number_chooses_its_option() -> None:
 def test_a_program_that_failed_says_why() -> None:
     run = ProgramRun(language="visprog", code="x", fault="steps: over the limit", fallback=True)
     found = score(pair(), said("3", program=run))
+    assert not found.unsupported
     assert (found.fault, found.fallback, found.correct["reference"]) == ("steps: over the limit", True, 1)
 
 

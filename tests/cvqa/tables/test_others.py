@@ -148,6 +148,24 @@ def test_programs_are_counted_with_why_they_failed() -> None:
     assert (row.mean_calls, row.mean_steps, row.missing) == (2, 5, "refused 1, transport_error 1")
 
 
+def test_limits_of_the_interpreter_are_no_faults_of_the_coder_and_nothing_returned_is_told_apart() -> None:
+    replies = [
+        said("a", result="4"),
+        said("b", "line 3: an async function is not supported (a limit of our interpreter)", unsupported=True),
+        said("c", "line 1: not Python: invalid syntax", fallback=True),
+        said("d", "more than 100000 steps; do less (a limit of our interpreter)", unsupported=True, fallback=True),
+        said("e", result="no", nothing=True),
+    ]
+    scores = [score(name, "original", "1", "1") for name in "abcde"]
+    [row] = programs.rows(material({condition(): scores}, said={condition(): replies}))
+    assert (row.n_written, row.n_ran, row.n_faults, row.n_limits, row.n_nothing) == (5, 2, 1, 2, 1)
+    assert row.ran == pytest.approx(2 / 3, abs=1e-4)
+    assert row.faults == "not Python 1"
+    assert row.limits == "an async function is not supported 1, more than … steps 1"
+    assert (row.n_fallback, row.n_fallback_right) == (2, 2)
+    assert "| 2 (2 right) |" in markdown(programs.render([row]))
+
+
 def test_programs_that_were_repaired_are_counted_apart() -> None:
     replies = [said("a"), said("b", first_fault="line 1: x"), said("c", "line 2: y", first_fault="line 1: x")]
     [row] = programs.rows(material({}, said={condition(): replies}))

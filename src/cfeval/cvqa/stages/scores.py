@@ -69,7 +69,7 @@ def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
     figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
     figures |= propagated(said) if failed(said) else _compared(asked, said, form_of(pair.type))
     if said.program is not None:
-        figures |= {"fault": said.program.fault, "fallback": said.program.fallback}
+        figures |= said.program.model_dump(include={"fault", "unsupported", "fallback"})
     return CvqaScore(id=said.id, side=said.side, option_order=said.option_order, **figures)
 
 
