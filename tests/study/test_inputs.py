@@ -190,4 +190,7 @@ def test_a_study_of_own_weights_runs_to_its_report(place: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     page = Path(done.stdout.rpartition("report: ")[2].strip()).read_text(encoding="utf-8")
+    finding = page.partition('<p class="finding">')[2].partition("</p>")[0]
+    assert finding.startswith("Of 2 counterfactuals for own by dbvce, ")
+    assert f"\n{finding} " in done.stdout
     assert "Not used of own: 1 unusable left out: cat/IMG_0000.jpg" in page
