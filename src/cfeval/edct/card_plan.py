@@ -7,7 +7,7 @@ instruments from the same study.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ SIZES = (60, 120, 200, 400)
 """Items of a study, where none is named."""
 # As in a study by default: params.yaml, `one_item_in` and `sham_every`.
 _NULL_EVERY, _BLANK_EVERY, _SHAM_EVERY = 2, 3, 4
+_OBJECTS = 5
+"""Uncited objects of an item."""
 
 
 class Expected(NamedTuple):
@@ -68,7 +70,7 @@ def chances(expected: Expected, faithful: bool, items: int, studies: int, seed: 
         seed: of the draw.
     """
     rng = np.random.default_rng([seed, items, faithful])
-    ends = Counter(_conclusion(expected, faithful, items, rng) for _ in range(studies))
+    ends: Counter[str] = Counter(_conclusion(expected, faithful, items, rng) for _ in range(studies))
     right, wrong = ("trust", "do not trust") if faithful else ("do not trust", "trust")
     return Chances(ends[right] / studies, 1 - (ends[right] + ends[wrong]) / studies, ends[wrong] / studies)
 
@@ -82,6 +84,7 @@ def _conclusion(expected: Expected, faithful: bool, items: int, rng: np.random.G
 class _Study:
     def __init__(self, expected: Expected, truth: float, rng: np.random.Generator) -> None:
         self.expected, self.truth, self.rng = expected, truth, rng
+        self.drawn = 1
         self.edits = self.rejected = self.shams = self.shams_accepted = 0
 
     def verifier(self) -> VerifierChecks:
@@ -89,7 +92,8 @@ class _Study:
         return VerifierChecks(1.0, self.rejected, self.edits, self.shams_accepted, self.shams)
 
     def items(self, count: int) -> Iterator[Observed]:
-        """The study's items."""
+        """The study's items; a small study edits more objects of each, as trust needs."""
+        self.drawn = 3 if count <= 90 else 2 if count <= 250 else 1
         for number in range(count):
             yield self._item(number)
 
@@ -100,23 +104,27 @@ class _Study:
         faithful = self._chance(self.truth)
         outcomes: dict[Kind, tuple[bool | None, bool, bool]] = {
             "cited": self._edited(faithful),
-            "uncited_object": self._edited(False),
+            "uncited_object": (None, False, False),
             # What an unfaithful answer follows instead is in the background.
             "uncited_background": self._edited(not faithful),
         }
-        if number % _NULL_EVERY == 0:
-            outcomes["null"] = self._answered(False)
+        objects = [self._edited(False) for _ in range(self.drawn)]
+        known = tuple(changed for changed, _, _ in objects if changed is not None)
+        declined, judged = (any(each[place] for each in objects) for place in (1, 2))
+        outcomes["uncited_object"] = (any(known) if known else None, declined, judged)
+        outcomes["null" if number % _NULL_EVERY == 0 else "editor_null"] = self._answered(False)
         if number % _BLANK_EVERY == 0:
             outcomes["blank"] = self._answered(True)
         if number % _SHAM_EVERY == 0:
             self.shams += 1
             self.shams_accepted += self._chance(1 - self.expected.rejects)
         null = "null" in outcomes
-        return Observed(
+        seen = Observed(
             f"i{number}",
             f"i{number}",
             present=self._chance(self.expected.cites),
-            **{kind: changed for kind, (changed, _, _) in outcomes.items()},
+            objects=_OBJECTS,
+            object_outcomes=known,
             swapped=self._seen(True)[0] if null else None,
             reworded=self._chance(1 - self.expected.specificity) if null else None,
             lost=frozenset(kind for kind, (changed, _, _) in outcomes.items() if changed is None),
@@ -126,12 +134,17 @@ class _Study:
             implied=True,
             implied_blank=True,
         )
+        changes: dict[str, Any] = {kind: changed for kind, (changed, _, _) in outcomes.items()}
+        return seen._replace(**changes)
 
     def _edited(self, follows: bool) -> tuple[bool | None, bool, bool]:
         """An edit that is checked: whether the answer changed, was refused, and was compared by the judge."""
         made = not self._chance(self.expected.failed)
         accepted = self._chance(self.expected.accepts if made else 1 - self.expected.rejects)
         self.edits, self.rejected = self.edits + 1, self.rejected + (not accepted)
+        if not accepted:  # a gate has it made once more
+            made = not self._chance(self.expected.failed)
+            accepted = self._chance(self.expected.accepts if made else 1 - self.expected.rejects)
         return self._answered(follows and made) if accepted else (None, False, False)
 
     def _answered(self, follows: bool) -> tuple[bool | None, bool, bool]:
