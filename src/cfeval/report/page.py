@@ -140,7 +140,8 @@ def gallery_of(views: Sequence[tuple[Item, Sequence[Item], int]], images: Sequen
         for number, (_, rows, _) in enumerate(views)
         for start in range(0, len(rows), CHUNK)
     ]
-    return Gallery([view for view, _, _ in views], chunks, images, sum(others for _, _, others in views))
+    shown = [view | {"more": others} for view, _, others in views]
+    return Gallery(shown, chunks, images, sum(others for _, _, others in views))
 
 
 def page_of(

@@ -94,7 +94,8 @@ function apply() {
   drawn = 0;
   list.replaceChildren(shown.length ? end : element("p.none", {}, "No item is like this. ", element("button", { type: "button", onclick: () => { Object.assign(state, EMPTY, { view: state.view }); set(); changed(); } }, "Show all")));
   drawTo(STEP);
-  count.textContent = `${shown.length} of ${rows.length} items`;
+  const more = view().more;
+  count.textContent = more ? `${shown.length} of ${rows.length + more} items (${rows.length} are on this page)` : `${shown.length} of ${rows.length} items`;
 }
 
 /* Show what the state says: the view's items, and the filters' fields. */
