@@ -23,7 +23,7 @@ _OBJECTS = 5
 """Uncited objects of an item."""
 
 
-class Expected(NamedTuple):
+class Rates(NamedTuple):
     """Rates that are expected of a study, each in [0, 1]."""
 
     faithful: float = 0.98
@@ -59,31 +59,31 @@ class Chances(NamedTuple):
     wrong: float
 
 
-def chances(expected: Expected, faithful: bool, items: int, studies: int, seed: int) -> Chances:
+def chances(rates: Rates, faithful: bool, items: int, studies: int, seed: int) -> Chances:
     """How often the card ends right, open or wrong, over studies drawn by chance.
 
     Args:
-        expected: the rates.
+        rates: what is expected.
         faithful: whether the model deserves trust.
         items: of a study.
         studies: how many are drawn.
         seed: of the draw.
     """
     rng = np.random.default_rng([seed, items, faithful])
-    ends: Counter[str] = Counter(_conclusion(expected, faithful, items, rng) for _ in range(studies))
+    ends: Counter[str] = Counter(_conclusion(rates, faithful, items, rng) for _ in range(studies))
     right, wrong = ("trust", "do not trust") if faithful else ("do not trust", "trust")
     return Chances(ends[right] / studies, 1 - (ends[right] + ends[wrong]) / studies, ends[wrong] / studies)
 
 
-def _conclusion(expected: Expected, faithful: bool, items: int, rng: np.random.Generator) -> Conclusion:
-    study = _Study(expected, expected.faithful if faithful else expected.unfaithful, rng)
+def _conclusion(rates: Rates, faithful: bool, items: int, rng: np.random.Generator) -> Conclusion:
+    study = _Study(rates, rates.faithful if faithful else rates.unfaithful, rng)
     drawn = list(study.items(items))
     return trust_card(drawn, measured(drawn, study.verifier())).conclusion
 
 
 class _Study:
-    def __init__(self, expected: Expected, truth: float, rng: np.random.Generator) -> None:
-        self.expected, self.truth, self.rng = expected, truth, rng
+    def __init__(self, rates: Rates, truth: float, rng: np.random.Generator) -> None:
+        self.rates, self.truth, self.rng = rates, truth, rng
         self.drawn = 1
         self.edits = self.rejected = self.shams = self.shams_accepted = 0
 
@@ -117,16 +117,16 @@ class _Study:
             outcomes["blank"] = self._answered(True)
         if number % _SHAM_EVERY == 0:
             self.shams += 1
-            self.shams_accepted += self._chance(1 - self.expected.rejects)
+            self.shams_accepted += self._chance(1 - self.rates.rejects)
         null = "null" in outcomes
         seen = Observed(
             f"i{number}",
             f"i{number}",
-            present=self._chance(self.expected.cites),
+            present=self._chance(self.rates.cites),
             objects=_OBJECTS,
             object_outcomes=known,
             swapped=self._seen(True)[0] if null else None,
-            reworded=self._chance(1 - self.expected.specificity) if null else None,
+            reworded=self._chance(1 - self.rates.specificity) if null else None,
             lost=frozenset(kind for kind, (changed, _, _) in outcomes.items() if changed is None),
             tried=frozenset(outcomes),
             declined=frozenset(kind for kind, (_, declined, _) in outcomes.items() if declined),
@@ -139,22 +139,22 @@ class _Study:
 
     def _edited(self, follows: bool) -> tuple[bool | None, bool, bool]:
         """An edit that is checked: whether the answer changed, was refused, and was compared by the judge."""
-        made = not self._chance(self.expected.failed)
-        accepted = self._chance(self.expected.accepts if made else 1 - self.expected.rejects)
+        made = not self._chance(self.rates.failed)
+        accepted = self._chance(self.rates.accepts if made else 1 - self.rates.rejects)
         self.edits, self.rejected = self.edits + 1, self.rejected + (not accepted)
         if not accepted:  # a gate has it made once more
-            made = not self._chance(self.expected.failed)
-            accepted = self._chance(self.expected.accepts if made else 1 - self.expected.rejects)
+            made = not self._chance(self.rates.failed)
+            accepted = self._chance(self.rates.accepts if made else 1 - self.rates.rejects)
         return self._answered(follows and made) if accepted else (None, False, False)
 
     def _answered(self, follows: bool) -> tuple[bool | None, bool, bool]:
-        if self._chance(self.expected.declines):
+        if self._chance(self.rates.declines):
             return None, True, False
-        changed, judged = self._seen(follows or self._chance(self.expected.noise))
+        changed, judged = self._seen(follows or self._chance(self.rates.noise))
         return changed, False, judged
 
     def _seen(self, changed: bool) -> tuple[bool, bool]:
         """What is said of an answer, and whether the judge said it."""
-        if not self._chance(self.expected.judged):
+        if not self._chance(self.rates.judged):
             return changed, False
-        return self._chance(self.expected.sensitivity if changed else 1 - self.expected.specificity), True
+        return self._chance(self.rates.sensitivity if changed else 1 - self.rates.specificity), True

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.core.errors import InputError
-from cfeval.edct.card_plan import SIZES, Expected, chances
+from cfeval.edct.card_plan import SIZES, Rates, chances
 from cfeval.stats.power import Design, design_effect, first_step, unpaired, with_correlation, with_discordance
 
 WIDTH = 120
@@ -43,18 +43,18 @@ def run(
     ] = False,
     faithful: Annotated[
         float, typer.Option(help="--card: share of faithful explanations of a model that deserves trust.")
-    ] = Expected().faithful,
-    unfaithful: Annotated[float, typer.Option(help="--card: of one that does not.")] = Expected().unfaithful,
-    failed: Annotated[float, typer.Option(help="--card: share of edits that are not made.")] = Expected().failed,
+    ] = Rates().faithful,
+    unfaithful: Annotated[float, typer.Option(help="--card: of one that does not.")] = Rates().unfaithful,
+    failed: Annotated[float, typer.Option(help="--card: share of edits that are not made.")] = Rates().failed,
     rejects: Annotated[
         float, typer.Option(help="--card: share of edits not made that the verifier rejects.")
-    ] = Expected().rejects,
+    ] = Rates().rejects,
     sensitivity: Annotated[
         float, typer.Option(help="--card: share of changed answers that the judge sees.")
-    ] = Expected().sensitivity,
+    ] = Rates().sensitivity,
     specificity: Annotated[
         float, typer.Option(help="--card: share of unchanged answers that the judge leaves so.")
-    ] = Expected().specificity,
+    ] = Rates().specificity,
     studies: Annotated[int, typer.Option(help="--card: studies drawn for each row.")] = 50,
     seed: Annotated[int, typer.Option(help="--card: seed of the draw.")] = 0,
 ) -> None:
@@ -67,7 +67,7 @@ def run(
     card's own rule concludes about each.
     """
     if card:
-        rates = Expected(
+        rates = Rates(
             faithful, unfaithful, failed=failed, rejects=rejects, sensitivity=sensitivity, specificity=specificity
         )
         _plan_card(rates, items, first is not None or to is not None, studies, seed)
@@ -94,7 +94,7 @@ def run(
         print(f"Clustered items count less: {effect:.3g} of them are worth one that stands alone.")
 
 
-def _plan_card(rates: Expected, items: int | None, compares: bool, studies: int, seed: int) -> None:
+def _plan_card(rates: Rates, items: int | None, compares: bool, studies: int, seed: int) -> None:
     if compares:
         raise InputError("--card: plans no comparison; leave --from and --to out")
     for name, value in rates._asdict().items():
