@@ -123,3 +123,46 @@ def test_bad_input_is_one_line_and_exit_status_2(cfeval: Run, arguments: str, to
     assert (status, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def card_rows(out: str) -> dict[tuple[str, str], list[int]]:
+    """Percentages of right, open and wrong, by items and what the card should say."""
+    found = re.findall(r"^(\S+) .*faithful: (trust|do not trust) +(\d+) % +(\d+) % +(\d+) %", out, re.MULTILINE)
+    return {(items, should): [int(each) for each in shares] for items, should, *shares in found}
+
+
+def test_a_card_is_planned_with_the_same_figures_every_time_and_more_items_decide_more(plan: Run) -> None:
+    out = str(plan("--card", "--studies", 12))
+    assert out == str(plan("--card", "--studies", 12))
+    table = card_rows(out)
+    assert len(table) == 8
+    assert all(98 <= sum(shares) <= 102 for shares in table.values())
+    assert table["400", "trust"][0] >= 80 > table["60", "trust"][0]
+    assert table["120", "do not trust"][0] >= 90
+    assert max(wrong for _, _, wrong in table.values()) <= 10
+
+
+@pytest.mark.parametrize("given", [("--rejects", 0), ("--failed", 0.7)])
+def test_no_number_of_items_helps_where_the_edits_are_not_known_to_be_made(
+    plan: Run, given: tuple[object, ...]
+) -> None:
+    table = card_rows(str(plan("--card", "--items", 200, "--studies", 8, *given)))
+    assert table["200", "trust"] == [0, 100, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("", "--from: not given; give --from and --to, --from and --items, or --card"),
+        ("--card --from .5", "--card: plans no comparison; leave --from and --to out"),
+        ("--card --items 0", "--items: must be from 1 to 5,000, but got 0"),
+        ("--card --studies 100000", "--studies: must be from 1 to 1,000"),
+        ("--card --faithful 1.2", "--faithful: must be from 0 to 1, but got 1.2"),
+        ("--card --rejects nan", "--rejects: must be from 0 to 1, but got nan"),
+        ("--card --seed -1", "--seed: must be at least 0, but got -1"),
+    ],
+)
+def test_a_plan_of_a_card_that_cannot_be_is_one_line(cfeval: Run, arguments: str, told: str) -> None:
+    status, out, err = cfeval("edct", "sample-size", *arguments.split())
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert told in err

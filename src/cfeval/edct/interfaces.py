@@ -106,7 +106,8 @@ class VerifyReply:
     does not know. That says something about whoever cited it, not about the editor.
     `numbers` are what was measured, by name (shares in [0, 1]); `images` what shows it, by name: `mask`, where the
     edit belongs, white, and `heat`, where pixels changed. `completion` is a model's reply as it came, `calls` names the
-    stored calls.
+    stored calls. `content`: False where this verifier only looked where the image changed, not into what: its
+    acceptance is enough for a gate, and never shows that an edit is what was asked.
     """
 
     verified: bool | None
@@ -116,6 +117,7 @@ class VerifyReply:
     completion: str = ""
     calls: tuple[str, ...] = ()
     absent: bool | None = None
+    content: bool = True
 
 
 class Verifier(Protocol):

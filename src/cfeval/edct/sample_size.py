@@ -1,4 +1,4 @@
-"""Plan a comparison of two targets: how many items it needs, or what difference a number of items can show."""
+"""Plan a study: how many items a comparison of two targets needs or can show, or a trust card needs to conclude."""
 
 import sys
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.core.errors import InputError
+from cfeval.edct.card_plan import SIZES, Rates, chances
 from cfeval.stats.power import Design, design_effect, first_step, unpaired, with_correlation, with_discordance
 
 WIDTH = 120
@@ -19,7 +20,9 @@ CORRELATIONS = (0.0, 0.3, 0.6)
 
 
 def run(
-    first: Annotated[float, typer.Option("--from", help="Share of items on which one target scores 1, such as 0.55.")],
+    first: Annotated[
+        float | None, typer.Option("--from", help="Share of items on which one target scores 1, such as 0.55.")
+    ] = None,
     to: Annotated[float | None, typer.Option(help="The other target's share, such as 0.60.")] = None,
     items: Annotated[int | None, typer.Option(help="Instead of --to: how many items there are.")] = None,
     power: Annotated[float, typer.Option(help="Chance to find the difference where there is one.")] = 0.8,
@@ -35,14 +38,42 @@ def run(
     ] = None,
     items_per_image: Annotated[float, typer.Option(help="Mean number of items an image has.")] = 1.0,
     icc: Annotated[float, typer.Option("--icc", help="How alike they are: intraclass correlation in an image.")] = 0.0,
+    card: Annotated[
+        bool, typer.Option("--card", help="Instead of a comparison: how often a trust card concludes right or wrong.")
+    ] = False,
+    faithful: Annotated[
+        float, typer.Option(help="--card: share of faithful explanations of a model that deserves trust.")
+    ] = Rates().faithful,
+    unfaithful: Annotated[float, typer.Option(help="--card: of one that does not.")] = Rates().unfaithful,
+    failed: Annotated[float, typer.Option(help="--card: share of edits that are not made.")] = Rates().failed,
+    rejects: Annotated[
+        float, typer.Option(help="--card: share of edits not made that the verifier rejects.")
+    ] = Rates().rejects,
+    sensitivity: Annotated[
+        float, typer.Option(help="--card: share of changed answers that the judge sees.")
+    ] = Rates().sensitivity,
+    specificity: Annotated[
+        float, typer.Option(help="--card: share of unchanged answers that the judge leaves so.")
+    ] = Rates().specificity,
+    studies: Annotated[int, typer.Option(help="--card: studies drawn for each row.")] = 50,
+    seed: Annotated[int, typer.Option(help="--card: seed of the draw.")] = 0,
 ) -> None:
-    """Plan a comparison of two targets: how many items it needs, or what difference a number of items can show.
+    """Plan a study: how many items a comparison of two targets needs or can show, or a trust card needs to conclude.
 
     Shares are of items scored 1, as CCS is. If both targets get the same items, fewer are enough, the more so the more
     alike they score; where you do not say how alike, several correlations are shown. Two-sided test (McNemar's where
     the items are the same), normal approximation. With several --comparisons each needs more items: the plan is made
-    for the one that Holm's method asks most of.
+    for the one that Holm's method asks most of. With --card, studies are drawn by chance with these rates, and the
+    card's own rule concludes about each.
     """
+    if card:
+        rates = Rates(
+            faithful, unfaithful, failed=failed, rejects=rejects, sensitivity=sensitivity, specificity=specificity
+        )
+        _plan_card(rates, items, first is not None or to is not None, studies, seed)
+        return
+    if first is None:
+        raise InputError("--from: not given; give --from and --to, --from and --items, or --card")
     _check_shares({"--from": first, "--to": to, "--level": level})
     if not 0.5 <= power < 1:
         raise InputError(f"--power: must be from 0.5 to less than 1, but got {power:g}")
@@ -61,6 +92,29 @@ def run(
     print("\nItems are those that end with a score; items without one come on top.")
     if effect > 1:
         print(f"Clustered items count less: {effect:.3g} of them are worth one that stands alone.")
+
+
+def _plan_card(rates: Rates, items: int | None, compares: bool, studies: int, seed: int) -> None:
+    if compares:
+        raise InputError("--card: plans no comparison; leave --from and --to out")
+    for name, value in rates._asdict().items():
+        if not 0 <= value <= 1:
+            raise InputError(f"--{name}: must be from 0 to 1, but got {value:g}")
+    for option, number, most in (("--items", items, 5_000), ("--studies", studies, 1_000)):
+        if number is not None and not 1 <= number <= most:
+            raise InputError(f"{option}: must be from 1 to {most:,}, but got {number:,}")
+    if seed < 0:
+        raise InputError(f"--seed: must be at least 0, but got {seed}")
+    table = _table("items", "model", "right", "open", "wrong")
+    for size in SIZES if items is None else (items,):
+        for deserving in (True, False):
+            ends = chances(rates, deserving, size, studies, seed)
+            share, should = (rates.faithful, "trust") if deserving else (rates.unfaithful, "do not trust")
+            shown = (f"{chance * 100:.0f} %" for chance in ends)
+            table.add_row(f"{size:,}", f"{share * 100:.0f} % faithful: {should}", *shown)
+    print(f"{studies} studies of each kind, seed {seed}\n")
+    _show(table)
+    print("\nItems are those that a study asks about. Open includes that the model cannot be tested.")
 
 
 def _adjusted(comparisons: int, level: float) -> str:

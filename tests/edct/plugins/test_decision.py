@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from cfeval.edct.plugins.edit_localisation.decision import Limits, Shares, decide, grown, shares
+from cfeval.edct.plugins.edit_localisation.decision import (
+    Limits,
+    Shares,
+    decide,
+    grown,
+    halves_share,
+    shares,
+    stray_share,
+)
 
 ALL = np.ones((10, 10), dtype=bool)
 
@@ -58,3 +66,28 @@ def test_a_mask_grows_by_a_disk(radius: int) -> None:
     assert found[away <= radius - 0.71].all()
     assert found[12, 17 - radius]
     assert found[12 + radius, 17]
+
+
+def test_a_change_counts_by_its_place_unless_it_lies_largely_in_the_mask() -> None:
+    mask, changed = np.zeros((200, 200), dtype=bool), np.zeros((200, 200), dtype=bool)
+    mask[60:140, 60:140] = True
+    changed[60:140, 60:170] = True
+    assert stray_share(changed, mask) == 0
+    changed[4:12, 4:12] = True
+    assert stray_share(changed, mask) == pytest.approx(64 / 256)
+    changed[4:20, 4:20] = True
+    assert stray_share(changed, mask) == 1
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(slice(None), 1), (slice(0, 20), 0), (slice(0, 0), 1)])
+def test_halves_are_compared_whatever_the_direction(columns: slice, expected: float) -> None:
+    mask, changed = np.ones((40, 40), dtype=bool), np.zeros((40, 40), dtype=bool)
+    changed[:, columns] = True
+    for turned in (changed, changed.T, changed[:, ::-1]):
+        assert halves_share(turned, mask) == expected
+
+
+def test_both_limits_can_be_left_aside_as_in_the_paper() -> None:
+    found = Shares(0.5, 0.01, 0.2, stray=0.9, halves=0.0)
+    assert decide(found, Limits())[0] is False
+    assert decide(found, Limits(stray=1, halves=0)) == (True, "")

@@ -120,14 +120,10 @@ def test_a_change_of_the_whole_image_is_rejected(spilt: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_blur_of_the_whole_image_is_seen_where_there_was_something_to_blur() -> None:
-    """A known limit: an image that is mostly smooth may be blurred without being told."""
-    accepted = {
-        name: verified(photo, blurred(photo.shape[1] / 60)(photo), place_in(photo)).verified
-        for name in (*NAMES, "rocket")
-        for photo in [photograph(name, 256)]
-    }
-    assert accepted == {**dict.fromkeys(NAMES, False), "rocket": True}
+def test_a_blur_of_the_whole_image_is_seen() -> None:
+    for name in (*NAMES, "rocket"):
+        original = photograph(name, 256)
+        assert verified(original, blurred(original.shape[1] / 60)(original), place_in(original)).verified is False
 
 
 @pytest.mark.slow

@@ -116,8 +116,16 @@ def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
     return replace(request, positive=other.positive, negative=other.negative, concept=other.concept, seed=seed)
 
 
+_NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
+
+
+def _as_evidence(reply: VerifyReply) -> VerifyReply:
+    """What a reply shows of an edit: from a verifier that looks at places only, an acceptance shows nothing."""
+    return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
+
+
 def _check(record: Counterfactual, reply: VerifyReply | None, sham_reply: VerifyReply | None, share: float) -> Checked:
-    found, images = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
+    found, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
     sham = verification("", replace(sham_reply, images={}))[0] if sham_reply else None
     gate = record.attempts[-1].found.absent if record.attempts else None
     share = round(share, DECIMALS)

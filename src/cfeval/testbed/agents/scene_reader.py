@@ -134,5 +134,9 @@ def pixels_kept(before: Pixels, after: Pixels, region: npt.NDArray[np.bool_]) ->
     """Whether at most a small share of the pixels outside the region changed."""
     if region.all():
         return True
-    moved = np.abs(before.astype(int) - after.astype(int)).max(2) > _CHANGED
-    return bool(moved[~region].mean() <= _CHANGED_SHARE)
+    return bool(moved_pixels(before, after)[~region].mean() <= _CHANGED_SHARE)
+
+
+def moved_pixels(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
+    """The pixels that changed beyond noise, (H, W)."""
+    return np.asarray(np.abs(before.astype(int) - after.astype(int)).max(2) > _CHANGED)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.core.images import Image
+from cfeval.core.images import Image, Pixels
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference.batching import Batcher
 from cfeval.testbed.agents.crops import dilated, eroded
@@ -24,6 +24,8 @@ from cfeval.testbed.weights import WorldPlugin, models_dir
 
 MARGIN = 6
 """How far around the object, before and after, pixels may change."""
+MOST_OF_A_PLACE = 0.5
+"""Share of the pixels of one place off the target that may change."""
 if TYPE_CHECKING:
     from cfeval.testbed.agents.scene_reader import Reading, SceneReader
 
@@ -110,17 +112,26 @@ def _moved_back(request: VerifyRequest) -> VerifyRequest:
 
 
 def _reply(request: VerifyRequest, before: Scene, after: Scene, read: "Reading") -> VerifyReply:
-    from cfeval.testbed.agents.scene_reader import pixels_kept, reading_of
+    from cfeval.testbed.agents.scene_reader import reading_of
 
     old, new, now = (_things(reading) for reading in (reading_of(before), reading_of(after), read))
     made = all(seen == then for was, then, seen in zip(old, new, now, strict=True) if was != then)
     others = sum(seen != then for was, then, seen in zip(old, new, now, strict=True) if was == then)
     faults = [] if made else ["the target does not read as it was to become"]
     faults += [f"{others} other things read differently"] if others else []
-    if not faults and not pixels_kept(request.original.pixels, request.edited.pixels, _region(before, after)):
+    if not faults and not _kept(request.original.pixels, request.edited.pixels, _region(before, after)):
         faults = ["pixels changed off the target"]
     numbers = {"as_asked": float(made), "others": float(others)}
     return VerifyReply(not faults, "; ".join(faults), numbers, absent=False)
+
+
+def _kept(before: Pixels, after: Pixels, region: Mask) -> bool:
+    """Whether few pixels changed off the region, and nowhere most of one place: a small sticker is few pixels."""
+    from cfeval.edct.plugins.edit_localisation.decision import stray_share
+    from cfeval.testbed.agents.scene_reader import moved_pixels, pixels_kept
+
+    strays = stray_share(moved_pixels(before, after), region)
+    return pixels_kept(before, after, region) and strays <= MOST_OF_A_PLACE
 
 
 def _things(reading: "Reading") -> tuple[object, ...]:

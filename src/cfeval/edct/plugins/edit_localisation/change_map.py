@@ -22,6 +22,16 @@ Pixels = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 _LEAST_SIDE = 8
 """Pixels to which the shorter side of a sliver is stretched: the windows of SSIM need 7."""
+# What storing, softening or bending a photograph by a pixel leaves is finer than these; a JPEG's colors are smeared
+# further than its grays.
+_COARSE = 0.006
+"""Standard deviation of the Gaussian that coarse changes outlast, as a share of the longer side."""
+_LEAST_COARSE = 2.0
+"""The same in pixels at the working size, at least."""
+_COARSE_COLOR = 1.5
+"""The same for colors, in pixels of the original, at least."""
+_COARSE_DIFFERENCE = 0.75
+"""What makes a coarse change, as a share of `difference`."""
 
 
 class ChangeSettings(PluginOptions):
@@ -69,12 +79,14 @@ class Comparison:
         original: the original, uint8 (H, W, 3).
         alignment: where the original's pixels lie in the edited image.
         strength: how strongly each pixel changed; over 1 counts.
+        coarse: the pixels that look different even from afar: fine texture that was softened or moved is none of them.
         scale: working pixels a pixel of the original.
     """
 
     original: Pixels
     alignment: Alignment
     strength: Floats
+    coarse: Mask
     scale: float
 
     @property
@@ -102,7 +114,11 @@ def compare(original: Pixels, edited: Pixels, settings: CompareSettings) -> Comp
     alignment = align(gray, edited_gray, settings.align)
     # Where there is no counterpart, nothing may show up beside it in the windows of SSIM.
     laid = np.where(alignment.valid[..., None], alignment.warp(after), before)
-    return Comparison(before, alignment, change_strength(before, laid, settings.change), scale)
+    strength, coarse = (
+        change_strength(before, laid, settings.change),
+        coarse_changes(before, laid, settings.change, scale),
+    )
+    return Comparison(before, alignment, strength, coarse & alignment.valid, scale)
 
 
 def _scale(side: int, settings: CompareSettings) -> float:
@@ -129,6 +145,31 @@ def change_strength(original: Pixels, edited: Pixels, settings: ChangeSettings) 
     """
     structure = (1 - local_ssim(original, edited, settings.ssim_k1)) / (1 - settings.ssim)
     return np.asarray(np.maximum(structure, difference(original, edited, settings) / settings.difference))
+
+
+def coarse_changes(original: Pixels, edited: Pixels, settings: ChangeSettings, scale: float) -> Mask:
+    """The pixels that look different even after both images were smoothed, in gray or in color, (H, W).
+
+    Args:
+        original: (H, W, 3), uint8 RGB.
+        edited: as the original, and laid over it.
+        settings: weights, and the threshold.
+        scale: pixels of these images per pixel of the original's own size.
+    """
+    gray = max(_COARSE * max(original.shape[:2]), _LEAST_COARSE)
+    color = max(gray, _COARSE_COLOR * scale)
+    grays = _without_color(original), _without_color(edited)
+    found = [
+        difference(*pair, settings.model_copy(update={"smoothing": smoothing}))
+        for pair, smoothing in ((grays, gray), ((original, edited), color))
+    ]
+    return np.asarray(np.maximum(*found) > _COARSE_DIFFERENCE * settings.difference)
+
+
+def _without_color(pixels: Pixels) -> Pixels:
+    import cv2
+
+    return np.asarray(cv2.merge([cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)] * 3), dtype=np.uint8)
 
 
 def local_ssim(original: Pixels, edited: Pixels, k1: float) -> Floats:

@@ -1,4 +1,7 @@
-"""Accepts an edit whose changes lie where they should (EDCT-Bench 2026); the two shares are the paper's.
+"""Accepts an edit whose changes lie where they should (EDCT-Bench 2026); `inside` and `outside` are the paper's.
+
+Two shares let a small intrusion pass, and half an edit. So each place beside the mask is looked at by itself, and each
+half of the mask; both limits are ours.
 
 Images show what the gate saw: the mask, and where and how strongly pixels changed. They are evidence to look at and
 are kept for every attempt, so large ones are drawn smaller.
@@ -21,6 +24,12 @@ _BRIGHTEST = 3.0
 """The strength of change that has the brightest color; one over 1 counts as changed."""
 _NOT_SHARED = (40, 60, 160)
 """The color of pixels that only one of the images has."""
+_PLACE = 0.08
+"""Side of the square that counts as one place, as a share of the image's longer side."""
+_OWN = 0.4
+"""A connected change of which this share lies in the mask is the edit's own: a horse is larger than the dog before."""
+_DIRECTIONS = 16
+"""Directions in which the mask is halved."""
 
 
 class Limits(PluginOptions):
@@ -30,6 +39,12 @@ class Limits(PluginOptions):
     """Share of the mask's pixels that must change at least (EDCT-Bench 2026: over 10 %)."""
     outside: float = Field(0.3, gt=0, le=1)
     """Share of all other pixels that may change at most (EDCT-Bench 2026: under 30 %)."""
+    stray: float = Field(0.25, gt=0, le=1)
+    """Share of any one place beside the mask, a square of 8 % of the longer side, that may change at most, unless the
+    change lies largely in the mask: watermarks, stickers, lines. 1: places do not count (EDCT-Bench 2026)."""
+    halves: float = Field(0.25, ge=0, lt=1)
+    """How much of the half of the mask that changed least must have changed, as a share of that which changed most: 0
+    in one half is half an edit. 0: halves do not count (EDCT-Bench 2026)."""
     dilation: float = Field(0.02, ge=0, le=0.5)
     """By how much the mask of the target grows to all sides, as a share of the image's longer side."""
 
@@ -39,12 +54,15 @@ class Shares:
     """Shares of pixels, in [0, 1]: changed in the mask, changed beside it, and the mask's own of the image.
 
     `inside` is None where no pixel of the mask has a counterpart in the edited image; a share of no pixels beside the
-    mask is 0.
+    mask is 0. `stray` is the changed share of the place beside the mask that changed most; `halves` the changed share
+    of the half of the mask that changed least, by that of the one that changed most.
     """
 
     inside: float | None
     outside: float
     mask: float
+    stray: float = 0.0
+    halves: float = 1.0
 
 
 def grown(mask: Mask, dilation: float) -> Mask:
@@ -66,6 +84,41 @@ def shares(changed: Mask, mask: Mask, valid: Mask) -> Shares:
     )
 
 
+def stray_share(coarse: Mask, mask: Mask) -> float:
+    """The changed share of the place beside the mask that changed most; what lies largely in the mask is the edit's.
+
+    Args:
+        coarse: the pixels that changed, (H, W).
+        mask: where the edit belongs, grown, (H, W).
+    """
+    import cv2
+
+    count, labels = cv2.connectedComponents(coarse.astype(np.uint8))
+    inside, areas = (np.bincount(some, minlength=count) for some in (labels[mask], labels.ravel()))
+    stray = (inside < _OWN * areas).astype(np.float32)
+    stray[0] = 0
+    side = max(1, round(_PLACE * max(mask.shape)))
+    shares = cv2.boxFilter(stray[labels], -1, (side, side), borderType=cv2.BORDER_CONSTANT)
+    return min(1.0, float(shares.max()))
+
+
+def halves_share(changed: Mask, mask: Mask) -> float:
+    """The changed share of the half of the mask that changed least, by that of the half that changed most; 1 where
+    nothing changed.
+
+    Args:
+        changed: the pixels that changed, (H, W).
+        mask: where the edit belongs, without pixels that only one of the images has, (H, W).
+    """
+    rows, columns = np.nonzero(mask)
+    if not rows.size:
+        return 1.0
+    down, right, here = rows - rows.mean(), columns - columns.mean(), changed[mask]
+    angles = np.arange(_DIRECTIONS) * 2 * np.pi / _DIRECTIONS
+    halves = [here[down * np.sin(angle) + right * np.cos(angle) >= 0].mean() for angle in angles]
+    return float(min(halves) / max(halves)) if max(halves) else 1.0
+
+
 def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
     """Whether the edit is accepted, and what is wrong with it; None where the mask cannot be seen."""
     if found.inside is None:
@@ -75,6 +128,12 @@ def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
         faults.append(f"{found.inside:.1%} of the mask changed, and over {limits.inside:.0%} must")
     if found.outside >= limits.outside:
         faults.append(f"{found.outside:.1%} of what is beside the mask changed, and under {limits.outside:.0%} may")
+    if found.halves < limits.halves:
+        faults.append(
+            f"one half of the mask changed {found.halves:.2f} times as much as the other, and {limits.halves:g} must"
+        )
+    if found.stray > limits.stray:
+        faults.append(f"{found.stray:.0%} of a place beside the mask changed, and up to {limits.stray:.0%} may")
     return not faults, "; ".join(faults)
 
 

@@ -53,6 +53,7 @@ def _together(said: Mapping[str, VerifyReply]) -> VerifyReply:
         named_texts(raw) if raw else "",
         tuple(call for reply in said.values() for call in reply.calls),
         _absent({reply.absent for reply in said.values()} - {None}),
+        any(reply.content for reply in said.values()),
     )
 
 

@@ -1,8 +1,10 @@
 """Localised edit verification (EDCT-Bench 2026): the image changed where the edit belongs, and hardly elsewhere.
 
 The edited image is laid over the original; pixels that changed are counted inside and outside the mask of what the
-instruction names. It sees that something changed there, not whether it changed into the right thing, and lets another
-small change pass: use it beside `semantic`. What was to be edited is absent where the segmenter is sure of it.
+instruction names, in each half of it and in each place beside it. It sees that something changed there, not whether it
+changed into the right thing, so it never counts as having seen that an edit shows what was asked: use it beside
+`semantic`. It lets pass what is faint, local blur, what is smaller than 5 % of the longer side, what overlaps the mask,
+and anything beside an edit of the background. What was to be edited is absent where the segmenter is sure of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,16 @@ from cfeval.core import plugin, registry
 from cfeval.core.images import Mask
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, Comparison, compare
-from cfeval.edct.plugins.edit_localisation.decision import Limits, decide, grown, heat_image, mask_image, shares
+from cfeval.edct.plugins.edit_localisation.decision import (
+    Limits,
+    decide,
+    grown,
+    halves_share,
+    heat_image,
+    mask_image,
+    shares,
+    stray_share,
+)
 from cfeval.edct.plugins.segmenters.base import Found, Segmenter
 from cfeval.inference.batching import Batcher
 
@@ -63,21 +74,29 @@ class Localised:
         if mask is None:
             reason = found.reason or "the mask is empty"
             heat = heat_image(compared, None, width, height)
-            return VerifyReply(False if found.refuted else None, reason, numbers, {"heat": heat}, absent=found.absent)
-        reply = self._reply(compared, grown(mask, self.options.dilation), numbers, (width, height))
+            return VerifyReply(
+                False if found.refuted else None, reason, numbers, {"heat": heat}, absent=found.absent, content=False
+            )
+        reply = self._reply(compared, mask, numbers, (width, height))
         return replace(reply, absent=found.absent)
 
     def _reply(
-        self, compared: Comparison, mask: Mask, numbers: Mapping[str, float], size: tuple[int, int]
+        self, compared: Comparison, place: Mask, numbers: Mapping[str, float], size: tuple[int, int]
     ) -> VerifyReply:
-        counted = shares(compared.changed, mask, compared.alignment.valid)
+        mask, valid = grown(place, self.options.dilation), compared.alignment.valid
+        counted = replace(
+            shares(compared.changed, mask, valid),
+            stray=stray_share(compared.coarse, mask),
+            halves=halves_share(compared.changed, place & valid),
+        )
         accepted, reason = decide(counted, self.options)
-        told = {"outside": counted.outside, "mask_share": counted.mask, **numbers}
+        told = {"outside": counted.outside, "stray": counted.stray, "halves": counted.halves}
+        told |= {"mask_share": counted.mask, **numbers}
         if counted.inside is not None:
             told = {"inside": counted.inside, **told}
         reason += _LAID[compared.alignment.by] if reason else ""
         images = {"mask": mask_image(mask, *size), "heat": heat_image(compared, mask, *size)}
-        return VerifyReply(accepted, reason, told, images)
+        return VerifyReply(accepted, reason, told, images, content=False)
 
 
 def _union(found: Found, compared: Comparison) -> Mask | None:
