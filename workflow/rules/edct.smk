@@ -409,8 +409,8 @@ rule edct_tables:
     log:
         "logs/edct/tables.log",
     resources:
-        mem_mb=4000,
-        runtime="1h",
+        mem_mb=TABLE_RESOURCES.mem_mb,
+        runtime=f"{TABLE_RESOURCES.minutes}m",
     params:
         study=kept(asked.asked_tables(EDCT, PARAMS.shards).as_json(), "edct-tables"),
         results=folder_of("edct"),
