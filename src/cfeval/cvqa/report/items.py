@@ -14,8 +14,8 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files
 from cfeval.cvqa.records import READERS, SIDES, Answer, CvqaCondition, CvqaScore, ProgramRun, QuestionPair
+from cfeval.report.gallery import Item
 from cfeval.report.images import Images
-from cfeval.report.page import Item
 
 ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "both": ("both right", "Right on the original and on the counterfactual question", "fits"),

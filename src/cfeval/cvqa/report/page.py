@@ -20,8 +20,9 @@ from cfeval.cvqa.report.items import ENDINGS, READER, items_of, sets_of
 from cfeval.cvqa.tables import TABLES
 from cfeval.report.bars import change_bar
 from cfeval.report.digits import two
+from cfeval.report.gallery import gallery_of
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, Section, gallery_of, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
 
 ALPHA = 0.05
 """An adjusted p-value below it says that accuracy differs."""
@@ -78,7 +79,7 @@ def write(
         "cvqa.js",
         "Are the answers still right if something were different?",
         sections,
-        gallery_of(shown, images.links),
+        gallery_of(shown, images, out),
         ENDINGS,
         progress,
         not_used_of(results / "questions", sets_of(of), asked.shards),

@@ -15,8 +15,9 @@ from cfeval.core.files import write_text
 from cfeval.core.told import StudyFile, read_told
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
+from cfeval.report.gallery import gallery_of
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, gallery_of, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, not_used_of, page_of, sections_of
 from cfeval.report.tables import p_cell
 from cfeval.vce.asked import Conditions
 from cfeval.vce.figures import FIGURES
@@ -69,10 +70,10 @@ def write(
     folders = (results / "tables", results / "figures")
     sections = list(sections_of("vce", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     images = Images(out.parent)
-    shown = [
+    shown = (
         (view.as_json(), *items_of(view, results, asked.shards, images, per_condition))
         for view in views(asked.conditions)
-    ]
+    )
     parts = next((section.rows for section in sections if section.name == "hypotheses"), ())
     classifiers = len({one.classifier for one in asked.conditions})
     text = page_of(
@@ -80,7 +81,7 @@ def write(
         "vce.js",
         "Do visual counterfactuals show what a classifier looks for?",
         sections,
-        gallery_of(shown, images.links),
+        gallery_of(shown, images, out),
         ENDINGS,
         progress,
         not_used_of(results / "images", (one.image_set for one in asked.conditions), asked.shards),
