@@ -87,7 +87,7 @@ rule edct_items:
         "logs/edct/items/{dataset}.log",
     priority: 90
     resources:
-        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime="1h"),
+        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime=time_to_file(EDCT.items)),
     params:
         out=f"{PLACE}{RESULTS}/edct/items/{{dataset}}.jsonl",
         dataset=lambda wildcards: plugin(EDCT.datasets, wildcards.dataset),
@@ -304,7 +304,7 @@ rule edct_pair_items:
         "logs/edct/pair_items/{pair_set}.log",
     priority: 90
     resources:
-        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime="1h"),
+        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime=time_to_file(2 * EDCT.items)),
     params:
         out=f"{PLACE}{RESULTS}/edct/pair_items/{{pair_set}}.jsonl",
         pair_set=lambda wildcards: plugin(EDCT.pair_sets, wildcards.pair_set),

@@ -39,6 +39,9 @@ PROTOCOL = "--protocol"
 STUDY = "--study"
 """The option whose file holds parameters; a record has its content in the place of its name."""
 SHARDS = "--shards"
+SHARD = r"\d\d\d+"  # not \d{3,}, which Snakemake does not take in a constraint
+"""The name of a shard: its number, of three digits or more."""
+MOST_SHARDS = 9999
 _BROUGHT = "cfeval:"
 """What comes before the name of a file that comes with cfeval, wherever that is installed."""
 _FILES = (".jsonl", ".csv", ".zip", ".json", ".html", ".md")
@@ -313,8 +316,9 @@ def _records_of_other_shards(out: str) -> list[Path]:
     stem, ending = os.path.splitext(out)
     if ending != ".jsonl":
         return []
-    whole = [f"{os.path.dirname(stem)}{ending}{ENDING}"] if re.search(r"/\d{3}$", stem) else []
-    return [Path(path) for path in (*whole, *sorted(glob(f"{stem}/[0-9][0-9][0-9]{ending}{ENDING}")))]
+    whole = [f"{os.path.dirname(stem)}{ending}{ENDING}"] if re.search(rf"/{SHARD}$", stem) else []
+    shards = [path for path in glob(f"{stem}/*{ending}{ENDING}") if re.fullmatch(rf".*/{SHARD}{ending}{ENDING}", path)]
+    return [Path(path) for path in (*whole, *sorted(shards))]
 
 
 def remove(path: str) -> None:
