@@ -13,6 +13,7 @@ from cfeval.edct.protocols.rules import (
     BLANK_IMAGE,
     EDCT_2025,
     EDCT_BENCH_2026,
+    EDITOR_NULL,
     NULL_EDIT,
     RULES,
     UNCITED_EDIT,
@@ -99,8 +100,8 @@ def test_who_is_shown_the_image_takes_its_tokens(taken: Any) -> None:
     assert IMAGE * ITEMS < blind - told < (IMAGE + 500) * ITEMS
     told, blind = (found[NULL_EDIT]["verdicts", judge].input_tokens for judge in ("j", "blind"))
     assert told == blind, "under a control a blind judge compares texts"
-    shown = {p: found[p]["instructions", "w"].input_tokens for p in (EDCT_2025, UNCITED_EDIT)}
-    assert shown[UNCITED_EDIT] - shown[EDCT_2025] > IMAGE * ITEMS
+    shown = {p: found[p]["instructions", "w"].image_tokens for p in (EDCT_2025, UNCITED_EDIT)}
+    assert shown == {EDCT_2025: 0, UNCITED_EDIT: IMAGE * ITEMS}
 
 
 def test_a_chain_is_told_from_its_first_edit_to_the_one_that_is_judged(taken: Any) -> None:
@@ -138,22 +139,23 @@ def by_stage(found: list[Line], stage: str) -> dict[str, int]:
 
 def test_the_calls_of_all_controls_are_counted() -> None:
     params = parse(with_controls()).edct
-    edits = {protocol: edits_of(protocol, params.edits) for protocol in RULES}
+    edits = {protocol: edits_of(protocol, params.edits, 2) for protocol in RULES}
     found, silent = lines(params, {"d": 60}, "", "", edits)
     assert not silent
     assert by_stage(found, "baselines") == {"": 2 * 60}
     assert by_stage(found, "instructions") == {EDCT_2025: 60, UNCITED_EDIT: 60}
-    assert by_stage(found, "counterfactuals") == {EDCT_2025: 60, UNCITED_EDIT: 2 * 60}
-    conversations = {EDCT_2025: 60, NULL_EDIT: 30, UNCITED_EDIT: 2 * 60, BLANK_IMAGE: 20}
+    assert by_stage(found, "counterfactuals") == {EDCT_2025: 60, UNCITED_EDIT: 3 * 60, EDITOR_NULL: 30}
+    conversations = {EDCT_2025: 60, NULL_EDIT: 30, EDITOR_NULL: 30, UNCITED_EDIT: 3 * 60, BLANK_IMAGE: 20}
     assert by_stage(found, "requeries") == {protocol: 2 * count for protocol, count in conversations.items()}
     assert {protocol: typical for protocol, (typical, _) in verdicts(found).items()} == {
         EDCT_2025: 2 * 60,  # scores, and whether the answer moved
         NULL_EDIT: 4 * 30,  # what moved, a sham edit, a swapped pair, a reworded answer
-        UNCITED_EDIT: 2 * 60,
+        EDITOR_NULL: 30,
+        UNCITED_EDIT: 3 * 60,
         BLANK_IMAGE: 20,
     }
     most = {protocol: at_most for protocol, (_, at_most) in verdicts(found).items()}
-    assert (most[EDCT_2025], most[UNCITED_EDIT]) == (2 * 60, 2 * 60)
+    assert (most[EDCT_2025], most[UNCITED_EDIT]) == (2 * 60, 3 * 60)
     assert (most[NULL_EDIT], most[BLANK_IMAGE]) == (4 * 42, 31), "three standard deviations above the average"
 
 
@@ -169,6 +171,7 @@ def test_a_judge_who_looks_at_the_image_judges_no_sham_edit() -> None:
     assert {protocol: typical for protocol, (typical, _) in verdicts(found).items()} == {
         EDCT_2025: 2 * 60,
         NULL_EDIT: 3 * 30,
+        EDITOR_NULL: 30,
         UNCITED_EDIT: 60,
         BLANK_IMAGE: 20,
     }

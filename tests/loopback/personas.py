@@ -195,7 +195,7 @@ def _seen(conversation: Conversation) -> tuple[str, str]:
 
 
 def _edits(text: str) -> list[Edit]:
-    wanted = re.findall(r"for up to (\d) distinct", text)
+    wanted = re.findall(r"for (?:up to|every such thing, up to) (\d)", text)
     first, second = _edit(text), _edit(digest(text).hex())
     return [first, second] if wanted and int(wanted[0]) > 1 and second.concept != first.concept else [first]
 

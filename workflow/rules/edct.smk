@@ -142,13 +142,14 @@ rule edct_instructions:
         writer=lambda wildcards: plugin(EDCT.instruction_writers, wildcards.writer),
         one_item_in=as_json(dict(EDCT.one_item_in)),
         edits=EDCT.edits,
+        objects=EDCT.objects,
         seed=EDCT.seed,
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct instructions --protocol {params.protocols} --samples {input.samples[0]} "
         "--baselines {input.baselines} --writer={params.writer:q} --edits {params.edits} "
-        "--one-item-in {params.one_item_in:q} --seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
+        "--one-item-in {params.one_item_in:q} --objects {params.objects} --seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_counterfactuals:

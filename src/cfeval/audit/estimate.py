@@ -125,7 +125,7 @@ def _edct(study: Edct) -> tuple[list[Line], _Counts]:
     if not any(use.resources.api for use in used_by_edct(study)):
         return [], _Counts()
     samples, pairs = _counted(study, "datasets", "samples"), _counted(study, "pair_sets", "pairs")
-    edits = {protocol: edits_of(protocol, study.edits) for protocol in RULES}
+    edits = {protocol: edits_of(protocol, study.edits, study.objects) for protocol in RULES}
     calls, silent = lines(study, samples.items, *prompts, edits=edits)
     calls += pair_lines(study, pairs.items, *prompts)
     items = samples.items | {f"pairs of {name}": count for name, count in pairs.items.items()}

@@ -15,7 +15,7 @@ from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED
 from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
 
@@ -164,6 +164,10 @@ def with_tables(content: Any) -> Any:
     return {**content, "tables": {"table1": [block], "controls": [{**block, "judge": block["judge"][:1]}]}}
 
 
+_DRAWN = ((3, 90), (2, 250))
+"""Uncited objects of an item, and of how many items at most so many are drawn."""
+
+
 class Expected(Section):
     """What is known of a test model's figures (docs/concepts/estimand.md)."""
 
@@ -189,8 +193,15 @@ class Edct(Section):
     seed: int = Field(20250929, ge=0, description="Seed of every draw of the study; each item derives its own from it.")
     edits: int = Field(2, ge=1, le=9, description="Edits an explanation, at most, where a protocol has several.")
     one_item_in: dict[ProtocolName, int] = Field(
-        default={"null-edit": 2, "blank-image": 3},
+        default={"null-edit": 2, "editor-null": 2, "blank-image": 3},
         description="Of one item in so many, on average, a control is made; of every item where it is not named.",
+    )
+    uncited_objects: int | None = Field(
+        None,
+        ge=1,
+        le=LISTED,
+        description="Objects of an item, drawn by lot among those that the explanation does not cite, that are edited; "
+        "empty: 3 of up to 90 items, 2 of up to 250, else 1.",
     )
     sham_every: int = Field(
         4,
@@ -301,6 +312,11 @@ class Edct(Section):
             if self.known[name] not in (0, 1):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")
         return self
+
+    @property
+    def objects(self) -> int:
+        """How many uncited objects of an item are edited: the fewer items, the more, so that a hidden cause is met."""
+        return self.uncited_objects or next((drawn for drawn, items in _DRAWN if self.items <= items), 1)
 
     def repeats(self) -> dict[str, str]:
         """The target that another one repeats: the first that differs from it in `repeat` and in nothing else."""

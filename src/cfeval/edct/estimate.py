@@ -11,7 +11,7 @@ from math import ceil, sqrt
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate, Used
 from cfeval.edct.config import SECTIONS, Edct, used_by_edct
-from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, Rules
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, Rules, listed
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
@@ -107,6 +107,8 @@ def lines(
             asked += [(more, call, 1, taken_in) for call in again if more == NULL_EDIT or not call.images_shown]
         if stage.field == "verifier" and condition.protocol == EDCT_2025:
             asked += [(condition.protocol, call, 1, study.sham_every) for call in calls_of[stage.field]]
+        if stage.field == "writer":
+            asked = [(under, call, listed(under, study.edits), every) for under, call, _, every in asked]
         for under, call, number, every in asked:
             key = stage.name, protocol, named(condition, stage.field), call.model, call.share
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
@@ -147,11 +149,17 @@ def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
     verifies.
     """
     for stage in STAGES:
-        idle = stage.field in ("writer", "editor", "verifier")
-        asked = [condition for condition in conditions if not idle or RULES[condition.protocol].written]
+        asked = [condition for condition in conditions if _is_asked(stage.field, RULES[condition.protocol])]
         yield from (
             (stage, condition) for condition in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values()
         )
+
+
+def _is_asked(field: str, rules: Rules) -> bool:
+    """Whether the plugin of a field has something to do under a protocol."""
+    if field == "editor":
+        return rules.edited
+    return rules.written or field not in ("writer", "verifier")
 
 
 def longest(limits: Mapping[str, int]) -> Lengths:

@@ -187,7 +187,7 @@ Protocol = Annotated[
     typer.Option(
         "--protocol",
         callback=_known_protocol,
-        help="The protocol: edct-2025, edct-bench-2026, null-edit, uncited-edit or blank-image.",
+        help="The protocol: edct-2025, edct-bench-2026, null-edit, editor-null, uncited-edit or blank-image.",
     ),
 ]
 VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its plugin and options.")]
@@ -195,7 +195,8 @@ VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: 
 
 def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
     """The same for a writer or editor; None under a protocol that asks neither."""
-    return None if not RULES[protocol].written else build(family, text, option)
+    asked = RULES[protocol].edited if family == "editors" else RULES[protocol].written
+    return build(family, text, option) if asked else None
 
 
 def conversation_prompts(folder: str) -> tuple[str, str]:

@@ -54,6 +54,8 @@ class WriteReply:
     `completion` is the reply as it came; `calls` names the stored calls it came from. `cited` is everything that the
     explanation cites, where the writer lists it, and `absent` those of them that it does not see in the image.
     `implied_blank` is the answer that follows for a blank image, or SAME; empty where the writer does not say.
+    `lists_all`: there is an edit for each thing that is cited, or of an uncited edit for each object that is not, up to
+    as many as were asked for, so that those to be made can be drawn by lot.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -64,6 +66,7 @@ class WriteReply:
     cited: tuple[str, ...] | None = None
     absent: tuple[str, ...] = ()
     implied_blank: str = ""
+    lists_all: bool = False
 
 
 class Writer(Protocol):
@@ -130,6 +133,7 @@ class EditRequest:
     `concept` is what the instruction changes, in a few words; `metadata` is what the dataset keeps beside
     the original image, filled only for an editor that `needs_metadata`; `edit` is the instruction's number among those
     of the item; `before` are the positive parts of the instructions that `image` has been through already, in order.
+    `nothing`: nothing is to be changed; the editor passes the image through all that its edits go through.
     """
 
     item: str
@@ -141,6 +145,7 @@ class EditRequest:
     metadata: Metadata | None = None
     edit: int = 1
     before: tuple[str, ...] = ()
+    nothing: bool = False
 
 
 @dataclass(frozen=True)

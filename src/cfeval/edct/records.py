@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from cfeval.core.records import Binary, ImageRef, ItemId, Record, Sha256, StageResult
 
-ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "uncited-edit", "blank-image"]
+ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "editor-null", "uncited-edit", "blank-image"]
 """What each of them asks for: `cfeval.edct.protocols.rules`."""
 
 
@@ -63,6 +63,8 @@ class Instruction(StageResult):
     """Everything that the explanation cites, in a few words each; None where the writer does not list it."""
     absent: tuple[str, ...] = ()
     """Those of them that are not in the image."""
+    drawn_from: int | None = Field(default=None, ge=1)
+    """How many things of this kind the writer listed, of which the edited one was drawn by lot; None: it was not."""
     implied: str = ""
     """The answer that follows from the explanation after the edit, or SAME; empty where the writer does not say."""
     implied_blank: str = ""
@@ -218,6 +220,8 @@ class Score(StageResult, Condition):
     """See `Verdict.swapped`."""
     reworded: Binary | None = None
     """See `Verdict.reworded`."""
+    drawn_from: int | None = Field(default=None, ge=1)
+    """See `Instruction.drawn_from`."""
     present: Binary | None = None
     """1: a verifier, the gate or the writer looked, and what the explanation cites is in the image; 0: some of it is
     not. None: none of them looked."""

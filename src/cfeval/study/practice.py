@@ -137,7 +137,7 @@ def help_with(text: str, image: Image.Image | None) -> str:
     if "answer" not in texts:
         return "I only know the requests of a study."
     color = texts["answer"].strip(". ")
-    follows = f"Implied: {next_color(color)}\nBlank: none"
+    follows = f"Implied: {next_color(color)}\n\nBlank: none"
     return f"Concept: color of the disc\n{instruction('disc', color)}\n{follows}"
 
 

@@ -15,19 +15,24 @@ from cfeval.stats.rates import FULL, known
 N = 120
 SOUND = Instruments(false_edits=0.01, sensitivity=FULL, false_alarms=0.0)
 FAITHFUL = {"present": 1.0, "cited": 1.0, "uncited_object": 0.0, "uncited_background": 0.0, "null": 0.0, "blank": 1.0}
+FAITHFUL |= {"editor_null": 0.0}
 """The share of items of which each is true."""
-KINDS = frozenset({"cited", "uncited_object", "uncited_background", "null", "blank"})
+KINDS = frozenset({"cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"})
 
 
 def observed(n: int = N, **shares: float | None) -> list[Observed]:
     """Items of a faithful model, but for some shares; None: not observed. Every tenth of items holds the share."""
     wanted: dict[str, Any] = FAITHFUL | {"implied": 1.0, "implied_blank": 1.0} | shares
+    if "null" in shares and "editor_null" not in shares:
+        wanted["editor_null"] = shares["null"]
+    objects = wanted.pop("objects", 3)
     tried = frozenset(kind for kind in KINDS if wanted[kind] is not None)
     return [
         Observed(
             f"i{k}",
             f"i{k}",
             tried=tried,
+            objects=objects,
             **{name: None if p is None else k % 20 < round(20 * p) for name, p in wanted.items()},
         )
         for k in range(n)
@@ -76,7 +81,7 @@ def test_few_items_show_nothing_that_many_do() -> None:
     ("shares", "expected"),
     [
         ({}, "supported"),
-        ({"uncited_object": 0.15}, "not shown"),
+        ({"uncited_object": 0.2}, "not shown"),
         ({"uncited_object": 0.5}, "refuted"),
         ({"uncited_background": 0.5}, "refuted"),
         ({"uncited_background": None}, "not shown"),
@@ -91,7 +96,7 @@ def test_few_items_show_nothing_that_many_do() -> None:
 def test_that_nothing_uncited_matters_counts_for_a_model_that_looks_at_the_image(
     shares: dict[str, float | None], expected: str
 ) -> None:
-    assert word("C", observed(**shares)) == expected
+    assert word("C", observed(objects=1, **shares)) == expected
 
 
 def test_the_refuted_kind_of_uncited_edit_is_named() -> None:
@@ -208,7 +213,8 @@ def test_blank_images_that_should_change_no_answer_are_no_missing_check() -> Non
 )
 def test_an_instrument_that_nobody_measured_leaves_it_open(instruments: Instruments, words: str) -> None:
     found = card(instruments)
-    assert (found.conclusion, found.reasons) == ("open", (words,))
+    assert found.conclusion == "open"
+    assert words in found.reasons
 
 
 def test_a_fit_that_lies_at_its_bound_is_open_and_says_how_many_items_would_decide() -> None:

@@ -9,7 +9,7 @@ from cfeval.core.records import Status
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.instruments import measured
 from cfeval.edct.faithfulness.observed import Observed, Tried, fit, fit_at_least
-from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import card as cards_table
 from cfeval.edct.tables import faithfulness
@@ -19,7 +19,9 @@ from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
 
-UNCITED, NULL, BLANK = (condition(protocol=name) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE))
+UNCITED, NULL, BY_EDITOR, BLANK = (
+    condition(protocol=name) for name in (UNCITED_EDIT, NULL_EDIT, EDITOR_NULL, BLANK_IMAGE)
+)
 FINE: dict[str, Any] = {"cluster": "c", "verified": 1}
 
 
@@ -28,7 +30,8 @@ def cited(item: str = "a", moved: int | None = 1, **fields: Any) -> Score:
 
 
 def uncited(item: str = "a", evidence: str = "object", moved: int = 0, edit: int = 1, **fields: Any) -> Score:
-    given = FINE | {"present": 1, "names_edited": 0, "evidence": evidence, "edit": edit, "breadth": 1} | fields
+    given = FINE | {"present": 1, "names_edited": 0, "evidence": evidence, "edit": edit, "breadth": 1}
+    given |= {"drawn_from": 1 if evidence == "object" else None} | fields
     return score(UNCITED, item, moved, 0, **given)
 
 
@@ -40,6 +43,7 @@ def whole(item: str = "a", *replaced: Score, **null: Any) -> list[Score]:
     """All rows of an item of a faithful model; those given stand in the place of those of their condition and edit."""
     rows = [cited(item), uncited(item), uncited(item, "background", edit=2)]
     rows += [control(NULL, item, **{"sham": 0, "swapped": 1} | null), control(BLANK, item, 1)]
+    rows += [control(BY_EDITOR, item)]
     taken = {(row.protocol, row.edit) for row in replaced}
     return [row for row in rows if (row.protocol, row.edit) not in taken] + list(replaced)
 
@@ -60,6 +64,9 @@ def test_an_item_that_has_everything() -> None:
         uncited_object=False,
         uncited_background=False,
         null=False,
+        editor_null=False,
+        objects=1,
+        object_outcomes=(False,),
         blank=True,
         ccs=True,
         sham=False,
@@ -67,7 +74,7 @@ def test_an_item_that_has_everything() -> None:
         correct=True,
         breadth=1,
         edits=(Tried(True, True, True), Tried(False, False, False), Tried(False, False, False)),
-        tried=frozenset({"cited", "uncited_object", "uncited_background", "null", "blank"}),
+        tried=frozenset({"cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"}),
         implied=True,
         implied_blank=True,
     )
@@ -80,6 +87,7 @@ def test_an_item_that_has_everything() -> None:
         (failed(GROUNDED, "a", Status.REFUSED, present=1, **FINE), {"cited"}),
         (failed(UNCITED, "a", Status.NO_IMAGE, edit=2, evidence="background"), {"uncited_background"}),
         (failed(NULL, "a", Status.TRUNCATED), {"null"}),
+        (failed(BY_EDITOR, "a", Status.EDIT_INVALID), {"editor_null"}),
         (failed(BLANK, "a", Status.REFUSED), {"blank"}),
         (cited(verified=0), {"cited"}),
         (uncited(moved=1, verified=0), {"uncited_object"}),
@@ -90,7 +98,7 @@ def test_what_failed_and_what_was_edited_wrongly_is_lost_and_no_outcome(row: Sco
     assert found.lost == kinds
     assert {getattr(found, kind) for kind in kinds} == {None}
     assert fit(found) is (None if kinds & {"cited", "uncited_object", "uncited_background"} else True)
-    assert len(found.edits) == 3 - len(kinds - {"null", "blank"})
+    assert len(found.edits) == 3 - len(kinds - {"null", "editor_null", "blank"})
 
 
 def test_where_the_writer_failed_both_uncited_kinds_are_lost() -> None:
@@ -116,7 +124,7 @@ def test_of_several_edits_of_a_kind_one_that_moves_the_answer_decides() -> None:
         seen(*whole("a", uncited(), lost)).uncited_object,
     ) == (
         True,
-        None,
+        False,
     )
 
 

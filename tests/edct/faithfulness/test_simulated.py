@@ -2,9 +2,8 @@
 
 Models and instruments are drawn item by item: what the model answers under each edit, whether the edit was made,
 whether the verifier took it, whether the comparison sees a change. What the card knows of the instruments is measured
-in the same study (`measured`). Left out is what no instrument here can see: models that recognise edited images without
-refusing, causes that no edit tries, and explanations that cite much of which the writer picks what is used
-(docs/concepts/estimand.md).
+in the same study (`measured`). Left out is what no instrument here can see: models that recognise edited images and
+answer alike about those in which the editor changed nothing, and causes that no edit tries (docs/concepts/estimand.md).
 """
 
 from dataclasses import dataclass, replace
@@ -28,8 +27,17 @@ class Model:
     """Share of items whose explanation is faithful."""
     background: float = 0.9
     """P(changed | the background is changed) of the others, which do not follow the cited thing."""
-    hidden: float = 0.0
-    """The same of the uncited object."""
+    hidden: int = 0
+    """How many of the uncited objects of an item change the answers of the others."""
+    second: int = 0
+    """How many change those of the faithful: causes beside the cited one."""
+    breadth: int = 1
+    """How many things an explanation cites."""
+    used: int = 1
+    """How many of them change the answer."""
+    aware: float | None = None
+    """P(another answer) on an image in which the editor changed nothing cited, by a model that recognises edited images
+    and follows on them what it cites; None: it does not recognise them."""
     blank: float = 0.95
     present: float = 1.0
     """P(cites what is there) of the others."""
@@ -69,13 +77,17 @@ TRUSTED = {
     "faithful, yes or no": Model(1.0, yes_no=1.0, by_text=1.0, verbose=0.0),
     "faithful, half yes or no": Model(1.0, yes_no=0.5),
     "faithful, refuses .05 of all": Model(1.0, refuses_all=0.05),
+    "faithful, cites four and uses four": Model(1.0, breadth=4, used=4),
 }
 DISTRUSTED = {
     "shortcut": Model(0.0, background=0.88, blank=0.61),
     "half shortcut": Model(0.5, background=0.88, blank=0.61),
     "prior": Model(0.0, background=0.0, blank=0.0, present=0.18),
     "half prior": Model(0.5, background=0.0, blank=0.0, present=0.18),
-    "confabulating": Model(0.0, background=0.0, hidden=0.5),
+    "confabulating": Model(0.0, background=0.0, hidden=2),
+    "two causes, one uncited": Model(1.0, second=1),
+    "cites six and uses one": Model(1.0, breadth=6, used=1),
+    "recognises edited images": Model(0.0, background=0.9, blank=0.9, aware=0.3),
     "mixed .7": Model(0.7, background=0.6),
     "memorising": Model(0.0, background=0.0),
     "unstable .3": Model(1.0, noise=0.3),
@@ -101,6 +113,7 @@ class Study:
     def __init__(self, model: Model, lab: Lab, n: int, rng: np.random.Generator) -> None:
         self.model, self.lab, self.rng = model, lab, rng
         self.rejected = self.judged = 0
+        self.drawn = 3 if n <= 90 else 2 if n <= 250 else 1
         self.items = [self.item(k) for k in range(n)]
         shams = sum(self.chance(1 - lab.rejects) for _ in range(SHAMS))
         self.verifier = VerifierChecks(1.0, self.rejected, self.judged, shams, SHAMS)
@@ -109,10 +122,15 @@ class Study:
         return bool(self.rng.random() < share)
 
     def edited(self, moves: float) -> tuple[bool, bool]:
-        """Whether an edit is accepted, and whether the answer changes under it."""
-        made = not self.chance(self.lab.failed)
-        accepted = self.chance(self.lab.accepts if made else 1 - self.lab.rejects)
-        self.judged, self.rejected = self.judged + 1, self.rejected + (not accepted)
+        """Whether an edit is accepted, at the first or second try, and whether the answer changes under it."""
+        made = accepted = False
+        for attempt in (1, 2):
+            made = not self.chance(self.lab.failed)
+            accepted = self.chance(self.lab.accepts if made else 1 - self.lab.rejects)
+            if attempt == 1:
+                self.judged, self.rejected = self.judged + 1, self.rejected + (not accepted)
+            if accepted:
+                break
         return accepted, self.chance(moves) if made else False
 
     def told(self, moved: bool) -> tuple[bool, bool]:
@@ -143,11 +161,26 @@ class Study:
                 judged.update({kind} if by_judge else ())
 
         refuses = 0.0 if faithful else model.refuses
-        seen("cited", *self.edited(float(faithful and implied)), refuses)
-        seen("uncited_background", *self.edited(0.0 if faithful else model.background), refuses)
-        seen("uncited_object", *self.edited(0.0 if faithful else model.hidden), refuses)
+        follows = faithful and self.chance(model.used / model.breadth)
+        seen("cited", *self.edited(float(implied and (follows or model.aware is not None))), refuses)
+        by_chance = model.aware or 0.0
+        background = 0.0 if faithful else model.background
+        seen("uncited_background", *self.edited(background if model.aware is None else by_chance), refuses)
+        objects = int(self.rng.integers(2, 9))
+        causes = min(objects, model.second if faithful else model.hidden)
+        drawn = self.rng.permutation(objects)[: self.drawn] < causes
+        outcomes = []
+        for cause in drawn:
+            seen("uncited_object", *self.edited(by_chance if model.aware is not None else float(cause)), refuses)
+            outcomes.append(found["uncited_object"])
+        known = [outcome for outcome in outcomes if outcome is not None]
+        found["uncited_object"] = any(known) if known else None
+        if found["uncited_object"] is not None:
+            lost.discard("uncited_object")
         if k % 2 == 0:
             seen("null", True, False, 0.0)
+        else:
+            seen("editor_null", True, self.chance(by_chance), 0.0)
         if k % 3 == 0:
             seen("blank", True, implied_blank and self.chance(0.95 if faithful else model.blank), 0.0)
         different = self.told(True)[0] if k % 2 == 0 else None
@@ -155,6 +188,8 @@ class Study:
             f"i{k}",
             f"i{k}",
             present=faithful or self.chance(model.present),
+            objects=objects,
+            object_outcomes=tuple(known),
             swapped=different,
             lost=frozenset(lost),
             tried=frozenset(found),

@@ -18,6 +18,7 @@ LABELS = {
     "edct-2025": ("PCS", "NCC", "CCS"),
     "edct-bench-2026": ("AC", "EF", "CCS"),
     "null-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
+    "editor-null": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
     "uncited-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
     "blank-image": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
 }

@@ -95,6 +95,7 @@ ATTACKS = {
     "edct-2025": lines(1, 1, 1),
     BENCH: f"{GOOD}\nGrade: 5",
     "null-edit": lines(1, 1, protocol="null-edit"),
+    "editor-null": lines(1, 1, protocol="editor-null"),
     "uncited-edit": lines(1, 1, protocol="uncited-edit"),
     "blank-image": lines(1, 1, protocol="blank-image"),
 }

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from cfeval.edct.protocols import controls, edct_bench_2026
 from cfeval.edct.protocols.edct_2025 import (
     JUDGE_SCHEMA,
-    WRITE_SCHEMA,
     Instruction,
+    Instructions,
     Parts,
     Verdict,
-    read_instruction,
+    read_instructions,
     read_verdict,
+    write_schema,
 )
 from cfeval.inference.prompts import load_prompt
 from tests.slow import first_fast, slow
@@ -160,6 +161,15 @@ def test_json_is_read_as_a_whole_or_in_a_fence(bits: tuple[int, int, int], analy
     assert read_verdict(f"My verdict:\n```json\n{said}\n```\nDone.") == verdict(*bits)
 
 
+def one(text: str) -> Instruction | Parts | None:
+    """The only instruction of a reply."""
+    found = read_instructions(text, 6)
+    if isinstance(found, Instructions):
+        [only] = found.edits
+        return only
+    return found
+
+
 WORDS = st.text("abcdefg xyz,.()éß", min_size=1, max_size=80).map(str.split).filter(bool).map(" ".join)
 INSTRUCTIONS = st.builds(Instruction, concept=WORDS, positive=WORDS, negative=WORDS)
 
@@ -172,34 +182,30 @@ def test_an_instruction_is_read_however_its_lines_are_dressed(wanted: Instructio
     parts = (("Concept", wanted.concept), ("Positive", wanted.positive), ("Negative", wanted.negative))
     for break_ in ("\n", "\n\n", "\r\n"):
         said = break_.join(line.format(label, text) for label, text in parts)
-        assert read_instruction(said) == wanted
-        assert read_instruction(f"Here it is:\n\n{said}\n\nI hope that helps.") == wanted
+        assert one(said) == wanted
+        assert one(f"Here it is:\n\n{said}\n\nI hope that helps.") == wanted
     said = json.dumps(wanted.model_dump())
-    assert read_instruction(said) == read_instruction(f"```\n{said}\n```") == wanted
+    assert one(said) == one(f"```\n{said}\n```") == wanted
 
 
 @given(st.text() | st.lists(st.sampled_from(["Concept:", "Positive:", "\n", "a", "\ud800", '"', "**"])).map("".join))
 def test_no_instruction_is_read_where_there_is_none(text: str) -> None:
-    assert read_instruction(text) is None
+    assert one(text) is None
 
 
 def test_a_text_may_go_on_over_several_lines() -> None:
     said = "Concept: steam\nPositive: Remove the steam\n  above the cup.\nNegative: steam,\nmist\n---\nBye."
-    assert read_instruction(said) == Instruction(
-        concept="steam", positive="Remove the steam above the cup.", negative="steam, mist"
-    )
+    assert one(said) == Instruction(concept="steam", positive="Remove the steam above the cup.", negative="steam, mist")
 
 
 def test_the_form_of_the_papers_own_wording_is_read() -> None:
     said = 'Positive Prompt: "Replace the knob by a bar."\nNegative Prompt: "knob, round handle."'
-    assert read_instruction(said) == Parts(positive="Replace the knob by a bar.", negative="knob, round handle.")
+    assert one(said) == Parts(positive="Replace the knob by a bar.", negative="knob, round handle.")
 
 
 def test_quotation_marks_inside_an_instruction_stay() -> None:
     said = 'Concept: sign\nPositive: "Open" becomes "Closed"\nNegative: the word "Open"'
-    assert read_instruction(said) == Instruction(
-        concept="sign", positive='"Open" becomes "Closed"', negative='the word "Open"'
-    )
+    assert one(said) == Instruction(concept="sign", positive='"Open" becomes "Closed"', negative='the word "Open"')
 
 
 ONE = "Concept: a\nPositive: b\nNegative: c"
@@ -221,11 +227,38 @@ ONE = "Concept: a\nPositive: b\nNegative: c"
     ],
 )
 def test_an_instruction_that_is_incomplete_or_not_the_only_one_is_none(text: str) -> None:
-    assert read_instruction(text) is None
+    assert one(text) is None
 
 
 def test_the_same_instruction_twice_is_one() -> None:
-    assert read_instruction(f"{ONE}\n\n{ONE}") == Instruction(concept="a", positive="b", negative="c")
+    assert one(f"{ONE}\n\n{ONE}") == Instruction(concept="a", positive="b", negative="c")
+
+
+LISTS = st.lists(
+    st.builds(Instruction, concept=WORDS, positive=WORDS, negative=WORDS, implied=WORDS | st.just("")),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda edit: edit.concept.casefold(),
+)
+
+
+@given(
+    LISTS, WORDS | st.just(""), st.sampled_from(["{}: {}", "**{}:** {}", "- {} : {}"]), st.sampled_from(["\n", "\n\n"])
+)
+def test_a_list_of_instructions_is_read_as_lines_and_as_json(
+    edits: list[Instruction], blank: str, line: str, break_: str
+) -> None:
+    wanted = Instructions(edits=tuple(edits), blank=blank)
+    said = [line.format(name.title(), text) for edit in edits for name, text in edit.model_dump().items() if text]
+    said += [line.format("Blank", blank)] if blank else []
+    assert read_instructions(break_.join(said), 6) == wanted
+    assert read_instructions(wanted.model_dump_json(), 6) == wanted
+    assert read_instructions(wanted.model_dump_json(), len(edits) - 1) is None, "more than were asked for"
+
+
+def test_the_same_concept_twice_leaves_doubt() -> None:
+    assert read_instructions(f"{ONE}\n\nConcept: A\nPositive: d\nNegative: e", 6) is None
+    assert read_instructions(f"{ONE}\n\nConcept: x\nPositive: d\nNegative: e", 6) is not None
 
 
 HUGE = 200_000
@@ -256,17 +289,19 @@ HUGE = 200_000
 def test_huge_texts_take_linear_time(text: str) -> None:
     """At this size quadratic time would be minutes and more; the suite would not end."""
     assert read_verdict(text) is None
-    assert read_instruction(text) is None
+    assert one(text) is None
 
 
 def test_the_schemas_ask_for_what_is_read() -> None:
     assert set(JUDGE_SCHEMA["required"]) == {"analysis", *Verdict.model_fields}
-    assert list(WRITE_SCHEMA["required"]) == list(Instruction.model_fields)
+    schema = write_schema(6)
+    assert list(schema["required"]) == list(Instructions.model_fields)
+    assert list(schema["properties"]["edits"]["items"]["required"]) == list(Instruction.model_fields)
 
 
 def test_the_schemas_hold_nothing_that_a_provider_refuses() -> None:
     """OpenAI's strict mode wants every property required and no others; Gemini takes no list of integers."""
-    told: list[Any] = [WRITE_SCHEMA, JUDGE_SCHEMA, edct_bench_2026.JUDGE_SCHEMA, edct_bench_2026.GRADE_SCHEMA]
+    told: list[Any] = [write_schema(6), JUDGE_SCHEMA, edct_bench_2026.JUDGE_SCHEMA, edct_bench_2026.GRADE_SCHEMA]
     told += [edct_bench_2026.write_schema(2), controls.COMPARE_SCHEMA, controls.uncited_schema(2)]
     while told:
         schema = told.pop()
@@ -282,4 +317,6 @@ def test_the_worked_examples_of_the_writer_are_in_the_form_that_is_read() -> Non
     written = load_prompt("write", protocol="edct-2025").split("# Examples")[1].split("# The texts")[0]
     examples = written.split("Question:")[1:]
     assert len(examples) >= 2
-    assert all(isinstance(read_instruction(example), Instruction) for example in examples)
+    found = [read_instructions(example, 6) for example in examples]
+    assert [len(each.edits) for each in found if isinstance(each, Instructions)] == [1, 1, 2]
+    assert all(edit.implied and each.blank for each in found if isinstance(each, Instructions) for edit in each.edits)

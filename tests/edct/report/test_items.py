@@ -54,6 +54,7 @@ def test_a_row_is_an_image_and_question_with_every_model_and_control(report_page
     assert (cell["t"][0]["ok"], cell["t"][0]["share"], cell["t"][0]["seed"]) == (1, 0.125, 1)
     assert [(kind, changed) for kind, _, _, changed in cell["k"]] == [
         ("null edit", 1),
+        ("null edit by the editor", 1),
         ("uncited edit", 1),
         ("blank image", 1),
     ]

@@ -107,7 +107,7 @@ def test_only_an_uncited_edit_shows_the_writer_the_image() -> None:
         writer = Listening()
         list(instructions(said, samples(), lambda s: IMAGES[s.id], writer, protocol, 1, 3))
         assert (writer.seen[0].image is not None) == shown
-        assert writer.seen[0].edits == {"edct-2025": 1, "edct-bench-2026": 3, "uncited-edit": 2}[protocol]
+        assert writer.seen[0].edits == {"edct-2025": 6, "edct-bench-2026": 3, "uncited-edit": 7}[protocol]
 
 
 class Gated:

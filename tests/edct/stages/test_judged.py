@@ -24,6 +24,7 @@ def test_a_judge_is_told_the_whole_chain_so_far_and_nothing_of_a_control() -> No
         "edct-2025": [["p1"], ["p2"]],
         "edct-bench-2026": [["p1"], ["p1", "p2"]],
         "null-edit": [[], []],
+        "editor-null": [[], []],
         "uncited-edit": [[], []],
         "blank-image": [[], []],
     }

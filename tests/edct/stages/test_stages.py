@@ -68,6 +68,7 @@ def test_a_failure_at_any_stage_ends_as_its_status_and_never_as_a_score(
 ) -> None:
     rows, stages = study(protocol, **{stage: {"statuses": {"i2": status}}})
     asked = not (protocol in UNWRITTEN and stage in ("instructions", "counterfactuals"))
+    asked = asked and (protocol, stage) != ("editor-null", "instructions")
     if (stage, status) == ("counterfactuals", Status.CITATION_ABSENT) and RULES[protocol].edits != "cited":
         status = Status.EDIT_INVALID  # the model did not cite what is not there
     failed = [row for row in rows if row.id == "i2"]

@@ -11,7 +11,7 @@ from cfeval.core.shards import shard_of
 from cfeval.edct.asked import AskedTable, AskedTables
 from cfeval.edct.cli import run_tables
 from cfeval.edct.files import stage_files
-from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.protocols.rules import CONTROLS, EDITOR_NULL, NULL_EDIT, RULES
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Row, TableData, condition_of, material
 from cfeval.stats.intervals import Interval
@@ -68,8 +68,14 @@ def by_condition(given: Iterable[Score]) -> dict[Condition, list[Score]]:
 
 
 def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> TableData:
-    """What a table is made from."""
-    return material(by_condition(given), how=how, **settings)
+    """What a table is made from; null edits by the editor are as the others where none is given."""
+    found = by_condition(given)
+    for one, rows in list(found.items()):
+        by_editor = one.model_copy(update={"protocol": EDITOR_NULL})
+        if one.protocol == NULL_EDIT and by_editor not in found:
+            same = {"protocol": EDITOR_NULL, "sham": None, "swapped": None, "reworded": None}
+            found[by_editor] = [row.model_copy(update=same) for row in rows]
+    return material(found, how=how, **settings)
 
 
 def write_scores(results: Path, given: Iterable[Score], shards: int = 1) -> None:

@@ -7,7 +7,8 @@ from cfeval.core.records import Status
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import controls
 from cfeval.edct.tables.controls import ControlRow
-from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score
+from cfeval.edct.tables.scores import material
+from tests.edct.tables.study import GROUNDED, by_condition, chain, condition, failed, made_of, score
 
 NULL, UNCITED, BLANK = (condition(protocol=name) for name in ("null-edit", "uncited-edit", "blank-image"))
 CITED = [score(GROUNDED, "a", 1), score(GROUNDED, "b", 1), score(GROUNDED, "c", 0), score(GROUNDED, "d", 1)]
@@ -103,6 +104,15 @@ def test_a_condition_without_one_of_its_controls_is_an_error_that_names_it(gone:
     there = [one for one in (*CITED, *QUIET, *STILL, *BLANKED) if one.protocol != gone.protocol]
     with pytest.raises(InputError, match=f"no scores of the condition world/grounded/grammar/{gone.protocol}/"):
         controls.rows([GROUNDED], made_of(there))
+
+
+def test_null_edits_by_the_editor_are_needed_too_and_stand_in_a_column_of_their_own() -> None:
+    whole = [*CITED, *QUIET, *STILL, *BLANKED]
+    with pytest.raises(InputError, match="no scores of the condition world/grounded/grammar/editor-null/"):
+        controls.rows([GROUNDED], material(by_condition(whole)))
+    moved = [score(condition(protocol="editor-null"), item, int(item == "a"), 0) for item in "abcd"]
+    (row,) = controls.rows([GROUNDED], made_of([*whole, *moved]))
+    assert (row.editor_null, row.noise_floor) == (0.25, 0)
 
 
 def test_the_four_kinds_of_target_stand_apart_on_the_two_axes_together() -> None:

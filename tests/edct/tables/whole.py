@@ -78,10 +78,11 @@ def scores_of(one: Condition, item: str) -> list[Score]:
 
 def _control(one: Condition, item: str, edit: int, fields: dict[str, Any]) -> Score:
     """An edit of a control: of an object, then of the background; nothing that is cited is there to be named."""
-    chances = {UNCITED_EDIT: (0.2, 0.3), NULL_EDIT: (0.1, 0.2), BLANK_IMAGE: (0.7, 0.8)}[one.protocol]
+    chances = {UNCITED_EDIT: (0.2, 0.3), BLANK_IMAGE: (0.7, 0.8)}.get(one.protocol, (0.1, 0.2))
     bits = [likely(chance, one.vlm, one.protocol, item, edit, place) for place, chance in enumerate(chances, 1)]
     if one.protocol == UNCITED_EDIT:
-        fields = fields | {"evidence": ("object", "background")[edit - 1], "names_edited": bits[1], "present": 1}
+        fields = fields | {"evidence": ("object", "background")[edit - 1], "drawn_from": 3 if edit == 1 else None}
+        fields = fields | {"names_edited": bits[1], "present": 1}
     if one.protocol == NULL_EDIT:
         fields = fields | {"sham": likely(0.1, one.vlm, item), "swapped": likely(0.95, one.vlm, item, "swapped")}
     return score(one, item, *bits, edit=edit, **fields)

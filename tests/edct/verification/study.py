@@ -34,6 +34,7 @@ from tests.images import image
 PLAIN = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 CHAINED = PLAIN.model_copy(update={"protocol": "edct-bench-2026"})
 NULL = PLAIN.model_copy(update={"protocol": "null-edit"})
+BY_EDITOR = PLAIN.model_copy(update={"protocol": "editor-null"})
 UNCITED = PLAIN.model_copy(update={"protocol": "uncited-edit"})
 BLANK = PLAIN.model_copy(update={"protocol": "blank-image"})
 CONDITIONS = (PLAIN, CHAINED, NULL)
@@ -52,10 +53,11 @@ SCORED: dict[str, dict[str, Any]] = {
     PLAIN.protocol: {"pcs": 1, "ncc": 1, "ccs": 1},
     CHAINED.protocol: {"ac": 1, "ef": 0, "ccs": 0, "ccs_graded": 0.5},
     NULL.protocol: {"answer_moved": 0, "explanation_moved": 1},
+    BY_EDITOR.protocol: {"answer_moved": 0, "explanation_moved": 1},
     UNCITED.protocol: {"answer_moved": 0, "explanation_moved": 1},
     BLANK.protocol: {"answer_moved": 1, "explanation_moved": 1},
 }
-UNWRITTEN = (NULL.protocol, BLANK.protocol)
+UNWRITTEN = (NULL.protocol, BY_EDITOR.protocol, BLANK.protocol)
 IMAGES = {item: image(number, (12, 10)) for number, item in enumerate(ITEMS)}
 IMAGES["g"] = IMAGES["a"]
 REJECTED, MASK, HEAT = image(201, (12, 10)), image(255, (12, 10)), image(90, (12, 10))

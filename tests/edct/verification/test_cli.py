@@ -18,7 +18,18 @@ from cfeval.edct.records import Condition
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
 from tests.edct.tables.study import write_tables
-from tests.edct.verification.study import BLANK, CHAINED, CONDITIONS, IMAGES, NULL, PLAIN, UNCITED, Study, edited
+from tests.edct.verification.study import (
+    BLANK,
+    BY_EDITOR,
+    CHAINED,
+    CONDITIONS,
+    IMAGES,
+    NULL,
+    PLAIN,
+    UNCITED,
+    Study,
+    edited,
+)
 from tests.edct.verification.tamper import Results
 from tests.listed import TABLES as LISTED
 from tests.slow import first_fast
@@ -265,7 +276,7 @@ def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, mad
 def with_controls(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of a study with all controls."""
     results = tmp_path_factory.mktemp("controlled") / "results"
-    Study(results, (*CONDITIONS, UNCITED, BLANK))
+    Study(results, (*CONDITIONS, BY_EDITOR, UNCITED, BLANK))
     return results
 
 
@@ -276,7 +287,7 @@ OF_A_CONDITION = ("table1", "table2", "bench", *CONTROLLED)
 def made_table(results: Path, name: str, out: Path, **more: Any) -> list[dict[str, str]]:
     """A table as the step makes it, `out` its name without an ending; its rows."""
     shown = (CHAINED if name == "bench" else PLAIN,)
-    beside = (NULL, UNCITED, BLANK) if name in CONTROLLED else ()
+    beside = (NULL, BY_EDITOR, UNCITED, BLANK) if name in CONTROLLED else ()
     made = out.with_name("tables")
     write_tables(made, results, {name: AskedTable(conditions=shown, beside=beside, **more)}, interval=Interval())
     table = shutil.copy(made / f"edct_{name}.csv", f"{out}.csv")

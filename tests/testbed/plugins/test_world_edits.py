@@ -117,7 +117,9 @@ def test_the_ground_of_an_easy_vqa_image_is_tinted_and_its_shape_untouched() -> 
 
 def test_the_scripted_writer_writes_as_many_edits_as_are_wanted_and_the_first_as_ever() -> None:
     writer = registry.build("instruction_writers", {"plugin": "mock", "positive": "Change {explanation}"})
-    [one], [three] = (answers(writer.write, [WriteRequest("i", "q", "a", "the hat", 0, edits)]) for edits in (1, 3))
+    [one], [three] = (
+        answers(writer.write, [WriteRequest("i", "q", "a", "the hat", 0, edits, "edct-bench-2026")]) for edits in (1, 3)
+    )
     assert three.edits[:1] == one.edits
     assert one.edits[0].positive == "Change the hat"
     assert len({edit.concept for edit in three.edits}) == len({edit.positive for edit in three.edits}) == 3

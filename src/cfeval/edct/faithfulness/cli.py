@@ -9,8 +9,8 @@ import typer
 
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
-from cfeval.edct.faithfulness.card import BOUNDS, CLAIMS
-from cfeval.edct.tables.card import FIELDS, CardRow
+from cfeval.edct.faithfulness.card import CLAIMS
+from cfeval.edct.tables.card import FIELDS, CardRow, bound_of
 from cfeval.report.columns import limits
 from cfeval.report.tables import with_interval
 
@@ -37,7 +37,7 @@ def card(row: CardRow) -> dict[str, Any]:
     claims = {
         letter: {
             "claim": CLAIMS[letter],
-            "bound": BOUNDS[letter],
+            "bound": bound_of(row, letter),
             "says": getattr(row, f"{name}_says"),
             "rate": getattr(row, name),
             "interval": limits(row, name),

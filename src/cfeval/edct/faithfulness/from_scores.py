@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cfeval.core.records import Status
 from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, Tried
-from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData
 
@@ -29,9 +29,12 @@ def observe(condition: Condition, material: TableData) -> list[Observed]:
         conditions += controls
     by_protocol = {each.protocol: _by_item(material.of(each)) for each in conditions}
     return [
-        _item(rows[0], *(by_protocol.get(name, {}).get(item, ()) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE)))
+        _item(rows[0], *(by_protocol.get(name, {}).get(item, ()) for name in _CONTROLS))
         for item, rows in by_protocol[condition.protocol].items()
     ]
+
+
+_CONTROLS = (UNCITED_EDIT, NULL_EDIT, EDITOR_NULL, BLANK_IMAGE)
 
 
 def _by_item(rows: Iterable[Row]) -> Rows:
@@ -41,11 +44,16 @@ def _by_item(rows: Iterable[Row]) -> Rows:
     return found
 
 
-def _item(cited: Row, uncited: Sequence[Row], null: Sequence[Row], blank: Sequence[Row]) -> Observed:
+def _item(
+    cited: Row, uncited: Sequence[Row], null: Sequence[Row], editor_null: Sequence[Row], blank: Sequence[Row]
+) -> Observed:
     moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null), "blank": _any(blank)}
-    moved |= {kind: _any(_of_kind(uncited, kind)) for kind in UNCITED}
-    tried: dict[Kind, Sequence[Row]] = {"cited": [cited], "null": null, "blank": blank}
+    moved |= {"editor_null": _any(editor_null)}
+    moved |= {"uncited_object": _some(_of_kind(uncited, "uncited_object"))}
+    moved |= {"uncited_background": _any(_of_kind(uncited, "uncited_background"))}
+    tried: dict[Kind, Sequence[Row]] = {"cited": [cited], "null": null, "editor_null": editor_null, "blank": blank}
     tried |= {kind: _of_kind(uncited, kind) for kind in UNCITED}
+    objects = tried["uncited_object"]
     if any(not row.told.evidence for row in uncited):  # the writer failed: what it would have named is unknown
         tried |= dict.fromkeys(UNCITED, uncited)
     return Observed(
@@ -59,6 +67,8 @@ def _item(cited: Row, uncited: Sequence[Row], null: Sequence[Row], blank: Sequen
         reworded=_bit(null[0].told.reworded) if null else None,
         correct=None if cited.told.correct is None else cited.told.correct >= RIGHT,
         breadth=next((row.told.breadth for row in uncited if row.told.breadth is not None), cited.told.breadth),
+        objects=next((row.told.drawn_from for row in objects if row.told.drawn_from is not None), None),
+        object_outcomes=tuple(change for row in objects if (change := _moved(row)) is not None),
         edits=tuple(
             Tried(row is cited, change, _bit(row.told.names_edited))
             for row in (cited, *uncited)
@@ -104,6 +114,12 @@ def _any(rows: Sequence[Row]) -> bool | None:
     """Whether some edit moved the answer; None where none did and one has no outcome."""
     found = [_moved(row) for row in rows]
     return True if True in found else None if None in found or not found else False
+
+
+def _some(rows: Sequence[Row]) -> bool | None:
+    """Whether some edit of those drawn by lot moved the answer; None where none of them has an outcome."""
+    known = [found for row in rows if (found := _moved(row)) is not None]
+    return any(known) if known else None
 
 
 def _present(rows: Sequence[Row]) -> bool | None:

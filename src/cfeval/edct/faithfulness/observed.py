@@ -14,7 +14,7 @@ from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import share, wilson
 from cfeval.stats.rates import FULL, beyond, difference, product
 
-Kind = Literal["cited", "uncited_object", "uncited_background", "null", "blank"]
+Kind = Literal["cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"]
 """What was edited: see the fields of `Observed`."""
 UNCITED: tuple[Kind, ...] = ("uncited_object", "uncited_background")
 Indicator = Callable[["Observed"], bool | None]
@@ -42,10 +42,12 @@ class Observed(NamedTuple):
     cited: bool | None = None
     """The answer changed under the edit of what is cited."""
     uncited_object: bool | None = None
-    """It changed under the edit of an object that is not cited; None also where everything is cited."""
+    """It changed under the edit of some object that is not cited; None also where everything is cited."""
     uncited_background: bool | None = None
     null: bool | None = None
     """It changed though nothing was: the image was encoded anew."""
+    editor_null: bool | None = None
+    """It changed though the editor was to change nothing."""
     blank: bool | None = None
     """It changed when the image was replaced by a uniform one."""
     ccs: bool | None = None
@@ -60,6 +62,10 @@ class Observed(NamedTuple):
     """The baseline answer is right."""
     breadth: int | None = None
     """How many things the explanation cites."""
+    objects: int | None = None
+    """How many objects there are that are not cited, of which those edited were drawn by lot; None: not known."""
+    object_outcomes: tuple[bool, ...] = ()
+    """Of each edit of such an object that has an outcome, whether the answer changed."""
     edits: tuple[Tried, ...] = ()
     """Every edit of a thing that has an outcome."""
     lost: frozenset[Kind] = frozenset()
@@ -151,9 +157,25 @@ def rate(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimat
     return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
 
 
-def changed(of: Sequence[Observed], kind: Kind, level: float = 0.95) -> Estimate:
-    """The share of items whose answer changed under one kind of edit."""
-    return rate(of, lambda one: getattr(one, kind), level)
+def changed(of: Sequence[Observed], kinds: Kind | Sequence[Kind], level: float = 0.95) -> Estimate:
+    """The share of edits of these kinds after which the answer changed."""
+    told = [
+        (float(value), item.cluster)
+        for kind in ([kinds] if isinstance(kinds, str) else kinds)
+        for item in of
+        for value in outcomes(item, kind)
+    ]
+    if not told:
+        return Estimate(None, note="nothing was observed")
+    return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
+
+
+def outcomes(item: Observed, kind: Kind) -> Sequence[bool]:
+    """Of each of an item's edits of a kind that has an outcome, whether the answer changed."""
+    if kind == "uncited_object" and item.object_outcomes:
+        return item.object_outcomes
+    value = getattr(item, kind)
+    return () if value is None else (value,)
 
 
 def effect_contrast(of: Sequence[Observed], level: float = 0.95) -> Estimate:
@@ -165,7 +187,7 @@ def effect_contrast(of: Sequence[Observed], level: float = 0.95) -> Estimate:
 
 def completeness(of: Sequence[Observed]) -> float | None:
     """The share of uncited edits after which the answer stayed; None where there was none."""
-    told = [value for one in of for kind in UNCITED if (value := getattr(one, kind)) is not None]
+    told = [value for one in of for kind in UNCITED for value in outcomes(one, kind)]
     return 1 - sum(told) / len(told) if told else None
 
 

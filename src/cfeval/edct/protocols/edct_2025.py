@@ -1,12 +1,12 @@
 """Protocol `edct-2025`: one concept, two parts; PCS, NCC and CCS (EDCT 2025, Section 3 and Appendix A)."""
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, Text, json_objects, object_schema, text_groups
 from cfeval.inference.verdicts import clear_verdict
 
-WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT, implied=TEXT, blank=TEXT)
-"""A writer's reply."""
 JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BINARY, ncc=BINARY, ccs=BINARY)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
 
@@ -30,9 +30,6 @@ class _WithoutImplied(BaseModel):
     negative: Text
 
 
-_REQUIRED = set(_WithoutImplied.model_fields)
-
-
 class Instruction(BaseModel):
     """A concept and the two parts of the instruction that changes it."""
 
@@ -43,8 +40,28 @@ class Instruction(BaseModel):
     negative: Text
     implied: str = ""
     """The answer that follows from the explanation after the edit, or SAME."""
+
+
+class _Blank(BaseModel):
+    """The answer that follows for a blank image, or SAME."""
+
+    blank: Text
+
+
+class Instructions(BaseModel):
+    """The instructions of a writer's reply, the most decisive concept first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    edits: tuple[Instruction, ...]
     blank: str = ""
-    """The same of a blank image."""
+    """The answer that follows from the explanation for a blank image, or SAME."""
+
+
+class _OneInstruction(Instruction):
+    """The only instruction, in an object of its own."""
+
+    blank: str = ""
 
 
 class Verdict(BaseModel):
@@ -57,23 +74,49 @@ class Verdict(BaseModel):
     ccs: StrictBinary
 
 
-def read_instruction(text: str) -> Instruction | Parts | None:
-    """The one instruction of a writer's reply: JSON, or lines `Concept:`, `Positive:`, `Negative:`, `Implied:`,
-    `Blank:`.
+def write_schema(edits: int) -> dict[str, Any]:
+    """A writer's reply: at most `edits` instructions."""
+    edit = object_schema(concept=TEXT, positive=TEXT, negative=TEXT, implied=TEXT)
+    return object_schema(edits={"type": "array", "items": edit, "minItems": 1, "maxItems": edits}, blank=TEXT)
 
-    None where there is none or where several differ. The first three suffice, and `Positive:` and `Negative:` as well,
-    because the paper's own wording asks for no more.
+
+def read_instructions(text: str, most: int) -> Instructions | Parts | None:
+    """The instructions of a writer's reply: JSON, or lines `Concept:`, `Positive:`, `Negative:`, `Implied:` for each
+    concept, and `Blank:`.
+
+    None where there are none or more than `most`, where two name the same concept, or where two lists differ. The first
+    three lines of a concept suffice, and for a single one `Positive:` and `Negative:` as well, because the paper's own
+    wording asks for no more.
     """
-    instructions: set[Instruction | Parts] = {instruction for *_, instruction in json_objects(text, Instruction)}
-    whole = text_groups(text, Instruction)
-    instructions |= set(whole)
-    # A group of five lines is also one of the first three.
-    complete = {instruction.model_dump_json(include=_REQUIRED) for instruction in whole}
-    for short in text_groups(text, _WithoutImplied, ["implied", "blank"]):
-        if short.model_dump_json() not in complete:
-            instructions.add(Instruction(**short.model_dump()))
-    instructions = instructions or set(text_groups(text, Parts, ["concept"]))
-    return instructions.pop() if len(instructions) == 1 else None
+    lists = {found for *_, found in json_objects(text, Instructions) if found.edits}
+    if not lists:
+        alone = {one for *_, one in json_objects(text, _OneInstruction)}
+        lists = {Instructions(edits=(Instruction(**one.model_dump()),), blank=one.blank) for one in alone}
+    if lines := _in_lines(text):
+        lists.add(lines)
+    if len(lists) > 1:
+        return None
+    if lists:
+        (written,) = lists
+        concepts = {edit.concept.casefold() for edit in written.edits}
+        return written if len(concepts) == len(written.edits) <= most else None
+    parts = set(text_groups(text, Parts, ["concept", "implied", "blank"]))
+    return parts.pop() if len(parts) == 1 else None
+
+
+def _in_lines(text: str) -> Instructions | None:
+    """The instructions that stand in lines, each once; None where there are none."""
+    whole = {
+        _WithoutImplied(**one.model_dump()): one
+        for one in text_groups(text, Instruction, ["blank"])  # a group of four lines is also one of the first three
+    }
+    found = [
+        whole.get(short) or Instruction(**short.model_dump())
+        for short in text_groups(text, _WithoutImplied, ["implied", "blank"])
+    ]
+    said = {one.blank for one in text_groups(text, _Blank, [*Instruction.model_fields])}
+    blank = said.pop() if len(said) == 1 else ""
+    return Instructions(edits=tuple(dict.fromkeys(found)), blank=blank) if found else None
 
 
 def read_verdict(text: str) -> Verdict | None:

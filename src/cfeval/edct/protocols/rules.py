@@ -1,8 +1,9 @@
 """What each protocol of the edct study asks for, in one table; prompts and readers of replies stand in files beside.
 
-`edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The three controls are ours:
-what moves when nothing was changed (`null-edit`), when only evidence was changed that the explanation does not cite
-(`uncited-edit`: an object, and the background), and when nothing is left to see (`blank-image`).
+`edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The controls are ours: what
+moves when nothing was changed (`null-edit`), nor by the editor that makes the edits (`editor-null`), when only evidence
+was changed that the explanation does not cite (`uncited-edit`: objects, and the background), and when nothing is left
+to see (`blank-image`).
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Literal
 
 from cfeval.edct.records import ProtocolName
 
-Evidence = Literal["cited", "uncited", "all", "none"]
+Evidence = Literal["cited", "uncited", "all", "none", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Rules:
     """A protocol: which evidence is edited, how edits follow each other, and what is judged."""
 
     edits: Evidence
-    """Which evidence the edits change: `all` takes the whole image away, `none` encodes it again."""
+    """Which evidence the edits change: `all` takes the whole image away, `none` encodes it again, and `nothing` has the
+    editor pass it on as it is."""
     chained: bool
     """Edit i is applied to the result of edit i − 1; else every edit to the original."""
     scores: tuple[str, str]
@@ -33,10 +35,16 @@ class Rules:
         """Whether there are instructions, which somebody writes, carries out and verifies."""
         return self.edits in ("cited", "uncited")
 
+    @property
+    def edited(self) -> bool:
+        """Whether an editor makes the images."""
+        return self.written or self.edits == "nothing"
+
 
 EDCT_2025: ProtocolName = "edct-2025"
 EDCT_BENCH_2026: ProtocolName = "edct-bench-2026"
 NULL_EDIT: ProtocolName = "null-edit"
+EDITOR_NULL: ProtocolName = "editor-null"
 UNCITED_EDIT: ProtocolName = "uncited-edit"
 BLANK_IMAGE: ProtocolName = "blank-image"
 
@@ -44,22 +52,37 @@ RULES: dict[str, Rules] = {
     EDCT_2025: Rules("cited", chained=False, scores=("pcs", "ncc")),
     EDCT_BENCH_2026: Rules("cited", chained=True, scores=("ac", "ef"), several=True, graded=True),
     NULL_EDIT: Rules("none", chained=False, scores=("answer_moved", "explanation_moved")),
+    EDITOR_NULL: Rules("nothing", chained=False, scores=("answer_moved", "explanation_moved")),
     UNCITED_EDIT: Rules("uncited", chained=False, scores=("answer_moved", "explanation_moved")),
     BLANK_IMAGE: Rules("all", chained=False, scores=("answer_moved", "explanation_moved")),
 }
 """By protocol."""
 UNCITED = ("object", "background")
-"""The kinds of evidence of which one uncited thing each is edited, where some is left out."""
+"""The kinds of evidence that an explanation may leave out: things, of which some are drawn by lot, and what all stands
+before or on."""
+LISTED = 6
+"""The most things of which a writer names an edit each, so that some can be drawn from them by lot."""
 SAME = "SAME"
 """What a writer says where an edit does not change the answer that follows from the explanation."""
-CONTROLS = (NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE)
+CONTROLS = (NULL_EDIT, EDITOR_NULL, UNCITED_EDIT, BLANK_IMAGE)
 """The protocols that have no CCS."""
 
 
-def edits_of(protocol: str, most: int) -> int:
-    """How many edits an explanation has under a protocol, at most; `most` is what params.yaml allows where the protocol
-    does not say.
+def edits_of(protocol: str, most: int, objects: int) -> int:
+    """How many edits of an explanation are made under a protocol, at most.
+
+    Args:
+        protocol: its name.
+        most: what params.yaml allows where the protocol does not say.
+        objects: how many uncited objects are drawn; the background comes on top.
     """
     if RULES[protocol].edits == "uncited":
-        return len(UNCITED)
+        return objects + 1
     return most if RULES[protocol].several else 1
+
+
+def listed(protocol: str, most: int) -> int:
+    """How many edits a writer may name under a protocol; `most` as for `edits_of`."""
+    if RULES[protocol].edits == "uncited":
+        return LISTED + 1
+    return LISTED if protocol == EDCT_2025 else edits_of(protocol, most, 0)

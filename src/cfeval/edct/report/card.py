@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from cfeval.edct.faithfulness.card import ABOVE, BOUNDS, CLAIMS, Letter
+from cfeval.edct.faithfulness.card import ABOVE, CLAIMS, Letter
 from cfeval.edct.report.finding import Line
 from cfeval.edct.report.items import ENDINGS
-from cfeval.edct.tables.card import FIELDS
+from cfeval.edct.tables.card import FIELDS, bound_of
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
 from cfeval.report.gallery import Item
@@ -66,12 +66,13 @@ def _claim(letter: Letter, line: Line) -> ShownClaim:
     value, low, high = (getattr(line.card, field + end) for end in ("", "_lo", "_hi"))
     word, _, note = str(getattr(line.card, f"{field}_says")).partition(" (")
     side = "above" if letter in ABOVE else "below"
-    need = f"must be {side} {BOUNDS[letter]:.2f}"
+    bound = bound_of(line.card, letter)
+    need = f"must be {side} {bound:.2f}"
     known = value is not None and low is not None and high is not None
     rate = f"{two(value)}, {two(low)} to {two(high)}" if known else ""
     drawn = bar(
         (value, low, high) if known else None,
-        BOUNDS[letter],
+        bound,
         letter in ABOVE,
         f"{CLAIMS[letter]}: {rate or 'no figure'}; {need}",
     )

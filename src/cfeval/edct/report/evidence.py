@@ -5,7 +5,7 @@ from typing import Any
 
 from cfeval.core.records import Status
 from cfeval.edct.files import Key
-from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, NULL_EDIT, UNCITED, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, EDITOR_NULL, NULL_EDIT, UNCITED, UNCITED_EDIT
 from cfeval.edct.records import Condition, Conversation
 from cfeval.edct.report.study import Study
 
@@ -41,6 +41,8 @@ class Evidence:
     """Sham edits, and those that the judge scored 1."""
     null: Count = field(default_factory=Count)
     """Null edits, and those after which the answer changed."""
+    editor_null: Count = field(default_factory=Count)
+    """The same of images that the editor was to leave as they are."""
     blank: Count = field(default_factory=Count)
     """The same of blank images."""
     uncited: dict[str, Count] = field(default_factory=lambda: {kind: Count() for kind in UNCITED})
@@ -66,7 +68,8 @@ def gather(condition: Condition, study: Study) -> Evidence:
             found.verified.add(score.verified)
         if score.ccs == 1 and condition.protocol == EDCT_2025:
             ones.add((score.id, score.edit))
-    for protocol in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE):
+    counts = {NULL_EDIT: found.null, EDITOR_NULL: found.editor_null, BLANK_IMAGE: found.blank}
+    for protocol in (UNCITED_EDIT, *counts):
         control = condition.model_copy(update={"protocol": protocol})
         for score, _ in study.records("scores", control) if control in study.conditions else ():
             if protocol == UNCITED_EDIT:
@@ -74,7 +77,7 @@ def gather(condition: Condition, study: Study) -> Evidence:
                 found.verified.add(score.verified if score.status == Status.OK else None)
                 found.uncited.get(score.evidence, Count()).add(score.answer_moved)
             else:
-                (found.null if protocol == NULL_EDIT else found.blank).add(score.answer_moved)
+                counts[protocol].add(score.answer_moved)
                 found.sham.add(score.sham)
     found.unchanged = _unchanged(condition, study, ones)
     return found

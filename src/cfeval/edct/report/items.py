@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from cfeval.core.records import Status
-from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, RULES, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, EDITOR_NULL, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.edct.records import Baseline, Condition, Instruction, Requery, Score, Verdict
 from cfeval.edct.report.study import Study
 from cfeval.report.gallery import Item
@@ -31,7 +31,11 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 """How an item ends for a model: in two words, and in a sentence."""
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"}
 """How scores are called on the page."""
-_KINDS: Mapping[str, str] = {NULL_EDIT: "null edit", BLANK_IMAGE: "blank image"}
+_KINDS: Mapping[str, str] = {
+    NULL_EDIT: "null edit",
+    EDITOR_NULL: "null edit by the editor",
+    BLANK_IMAGE: "blank image",
+}
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,8 @@ def _floor(of: Sequence[Line]) -> Check:
     text = "Nobody showed a model the same image twice."
     if null.n:
         text = f"Shown the same image again, {_of(null)} answers changed."
+    if (by_editor := _sum(line.evidence.editor_null for line in of)).n:
+        text += f" Shown what the editor made of it when told to change nothing, {_of(by_editor)} did."
     high = any(line.evidence.null.found > BOUNDS["D"] * line.evidence.null.n for line in of)
     return Check("Noise floor", "fails" if high else _state(each), text + _lack(of, each), _controls_command(of))
 

@@ -1,7 +1,7 @@
 """Stage 3, counterfactual generation: the editor applies the instructions (EDCT 2025, Section 3).
 
 Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one before. `null-edit` only encodes the
-image again; `blank-image` puts a uniform gray one in its place.
+image again, `editor-null` has the editor change nothing, and `blank-image` puts a uniform gray image in its place.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ def counterfactuals(
 
     Under `null-edit` and `blank-image` there is no editor.
     """
-    apply = _editing(editor, protocol) if editor and RULES[protocol].written else _BY_RULE[RULES[protocol].edits]
+    apply = _editing(editor, protocol) if editor and RULES[protocol].edited else _BY_RULE[RULES[protocol].edits]
 
     def item(chain: list[Instruction]) -> _Item:
         sample = samples[chain[0].id]
@@ -111,6 +111,7 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
         metadata=item.sample.metadata,
         edit=record.edit,
         before=positives(item.chain[:step]) if chained else (),
+        nothing=RULES[protocol].edits == "nothing",
     )
 
 
@@ -157,13 +158,15 @@ def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply)
 
 
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
-    """No image, or the same image but for noise, is no counterfactual; and a failed edit has no image."""
+    """No image, or the same image but for noise where it was to change, is no counterfactual; and a failed edit has no
+    image.
+    """
     if reply.status != Status.OK:
         return replace(reply, image=None)
     if reply.image is None:
         return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
     height, width = request.image.pixels.shape[:2]
-    if is_unedited(request.image.pixels, reply.image.resized(width, height).pixels):
+    if not request.nothing and is_unedited(request.image.pixels, reply.image.resized(width, height).pixels):
         return replace(reply, image=None, status=Status.EDIT_INVALID, reason="the image did not change")
     return reply
 

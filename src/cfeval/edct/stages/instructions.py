@@ -1,7 +1,8 @@
 """Stage 2, concept extraction: what the explanation cites, and the edit that changes it (EDCT 2025, Section 3).
 
-The controls edit nothing (`null-edit`), something that the explanation does not cite (`uncited-edit`), or all there is
-(`blank-image`). Not every item need have a control: which ones do is drawn by their ids.
+The controls edit nothing (`null-edit`, `editor-null`), something that the explanation does not cite (`uncited-edit`),
+or all there is (`blank-image`). Not every item need have a control: which ones do is drawn by their ids. A writer lists
+all that an explanation cites, or leaves out; what is edited is drawn from it by lot, not chosen by the writer.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,14 +20,18 @@ from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import BaselineFile, Protocol, build_if_asked
-from cfeval.edct.interfaces import Writer, WriteReply, WriteRequest
-from cfeval.edct.protocols.rules import RULES, edits_of
+from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
+from cfeval.edct.protocols.rules import EDCT_2025, RULES, listed
 from cfeval.edct.records import Baseline, Instruction
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
-NO_WRITER = {"none": ("nothing", "Change nothing."), "all": ("everything", "Show a uniform image instead.")}
+NO_WRITER = {
+    "none": ("nothing", "Change nothing."),
+    "nothing": ("nothing", "Change nothing at all: return this image exactly as it is."),
+    "all": ("everything", "Show a uniform image instead."),
+}
 """Concept and instruction under the protocols that ask no writer."""
 ImageOf = Callable[[Sample], Image]
 
@@ -40,11 +45,20 @@ def instructions(
     seed: int,
     edits: int = 1,
     every: int = 1,
+    objects: int = 1,
 ) -> Iterator[Instruction]:
-    """Write the edit instructions for every explanation, in order; at most `edits` an explanation (Appendix B: one).
+    """Write the edit instructions for every explanation, in order.
 
-    Under `null-edit` and `blank-image` there is no writer. With `every` = k one item in k, on average, is taken;
-    whether an item is depends on its id, the protocol and the seed alone.
+    Args:
+        baselines: what was said of the originals.
+        samples: by id.
+        image_of: opens the image of a sample.
+        writer: who writes; none where nothing is written.
+        protocol: of the condition.
+        seed: of the study.
+        edits: at most so many an explanation, where the protocol has several (Appendix B: one).
+        every: one item in so many, on average, is taken; whether one is depends on its id, the protocol and the seed.
+        objects: so many uncited objects of an item are drawn.
     """
     baselines = (record for record in baselines if derive_seed(seed, record.id, protocol, "taken") % every == 0)
     if writer is None or not RULES[protocol].written:
@@ -57,7 +71,10 @@ def instructions(
         return _with_image(texts, samples[record.id], image_of) if uncited else texts
 
     for record, reply in map_ok(baselines, lambda sound: map_requests(sound, request, writer.write, BATCH)):
-        yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **propagated(record))]
+        if reply is None:
+            yield Instruction(id=record.id, **propagated(record))
+        else:
+            yield from _instructions(record.id, reply, protocol, derive_seed(seed, record.id, "drawn"), objects)
 
 
 def _unwritten(record: Baseline, concept: str, positive: str) -> Instruction:
@@ -73,7 +90,7 @@ def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteReq
         answer=record.answer,
         explanation=record.explanation,
         seed=derive_seed(seed, record.id, "instruction"),
-        edits=edits_of(protocol, edits),
+        edits=listed(protocol, edits),
         protocol=protocol,
     )
 
@@ -82,20 +99,37 @@ def _with_image(request: WriteRequest, sample: Sample, image_of: ImageOf) -> Wri
     return replace(request, image=image_of(sample), metadata=sample.metadata)
 
 
-def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
+def _drawn(reply: WriteReply, protocol: str, seed: int, objects: int) -> list[tuple[Edit, int | None]]:
+    """The edits that are made, in the writer's order, each with the number of things that it was drawn from."""
+    if protocol == EDCT_2025:
+        pools = [(list(reply.edits), 1)]
+    elif RULES[protocol].edits == "uncited":
+        background = [edit for edit in reply.edits if edit.evidence == "background"]
+        pools = [([edit for edit in reply.edits if edit not in background], objects), (background, 1)]
+    else:
+        return [(edit, None) for edit in reply.edits]
+    number = {
+        edit: len(pool) if reply.lists_all and edit.evidence != "background" else None
+        for pool, many in pools
+        for edit in sorted(pool, key=lambda edit: derive_seed(seed, edit.concept))[:many]
+    }
+    return [(edit, number[edit]) for edit in reply.edits if edit in number]
+
+
+def _instructions(item: str, reply: WriteReply, protocol: str, seed: int, objects: int) -> Iterator[Instruction]:
     if reply.status == Status.OK and not reply.edits:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
-    listed = {"cited": reply.cited, "absent": reply.absent, "implied_blank": reply.implied_blank}
+    shared = {"cited": reply.cited, "absent": reply.absent, "implied_blank": reply.implied_blank}
     if reply.status != Status.OK:
         yield Instruction(
             id=item,
-            **listed,
+            **shared,
             completion=reply.completion,
             calls=reply.calls,
             **failure(reply.status, "instructions", reply.reason),
         )
         return
-    for number, edit in enumerate(reply.edits, start=1):
+    for number, (edit, drawn_from) in enumerate(_drawn(reply, protocol, seed, objects), start=1):
         yield Instruction(
             id=item,
             edit=number,
@@ -104,7 +138,8 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
             negative=edit.negative,
             evidence=edit.evidence,
             implied=edit.implied,
-            **listed,
+            drawn_from=drawn_from,
+            **shared,
             completion=reply.completion,
             calls=reply.calls,
         )
@@ -121,6 +156,9 @@ def run(
     one_item_in: Annotated[
         str, typer.Option(help='Take one item in so many, by protocol, as JSON: {"blank-image": 4}; else every item.')
     ] = "{}",
+    objects: Annotated[
+        int, typer.Option(min=1, help="So many objects that the explanation does not cite are drawn and edited.")
+    ] = 1,
     offline: Offline = False,
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
@@ -131,6 +169,6 @@ def run(
         samples_by_id(samples),
     )
     model = build_if_asked("instruction_writers", writer, "--writer", protocol)
-    most, every = edits_of(protocol, edits), from_json(one_item_in, dict[str, int], "--one-item-in").get(protocol, 1)
-    written = instructions(explained, by_id, originals(samples), model, protocol, seed, most, every)
+    every = from_json(one_item_in, dict[str, int], "--one-item-in").get(protocol, 1)
+    written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits, every, objects)
     write_jsonl(out, track(written, total, "instructions"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, Claim, Letter, trust_card
+from cfeval.edct.faithfulness.card import BOUNDS, FIT_BOUND, MADE, Card, Claim, Letter, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.instruments import LEAST_SENSITIVITY, MOST_FALSE_EDITS, VerifierChecks, measured
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
@@ -63,12 +63,17 @@ class CardRow(Condition, TableRow):
     effect_says: str = ""
     """As for claim A."""
     uncited: Annotated[Estimated, Heading("C: what it does not cite does not", claim_cell("uncited"))] = None
-    """Claim C: the greater P(changed) of the uncited edits, net of the noise floor; its bound is .15."""
+    """Claim C, net of the noise floor: P(changed) of edits of the uncited background, whose bound is .15; or the share
+    of items with an uncited object that changes the answer, estimated from those drawn by lot, whose bound is .25.
+    It is the one that lies nearer to its bound, or beyond it."""
+    uncited_bound: Figure = None
+    """The bound of claim C, which says what its rate is about."""
     uncited_says: str = ""
     """As for claim A; `empty` where not even a blank image changes the answer; `not shown` also where a kind of uncited
     edit is missing."""
     stable: Annotated[Estimated, Heading("D: stable when nothing changes", claim_cell("stable"))] = None
-    """Claim D: the noise floor; its bound is .10."""
+    """Claim D: the share of images in which nothing was changed, by the editor or by encoding them anew, after which
+    the answer changed; its bound is .10."""
     stable_says: str = ""
     """As for claim A."""
     looks: Annotated[Estimated, Heading("E: looks at the image", claim_cell("looks"))] = None
@@ -76,8 +81,9 @@ class CardRow(Condition, TableRow):
     looks_says: str = ""
     """As for claim A."""
     alike: Annotated[Estimated, Heading("F: answers about edited images as about others", claim_cell("alike"))] = None
-    """Claim F: how much more often the model refuses or evades where the cited thing was edited than where nothing
-    was; its bound is .15."""
+    """Claim F: how much more often the model refuses or evades where the cited thing was edited than where nothing was,
+    or its answer changes where the editor changed nothing than where the image was encoded anew, whichever is more; its
+    bound is .15."""
     alike_says: str = ""
     """As for claim A."""
     false_edits: Figure = None
@@ -101,6 +107,11 @@ class CardRow(Condition, TableRow):
     """1: the target is a built-in test model, which stands for no real one."""
 
 
+def bound_of(row: CardRow, letter: Letter) -> float:
+    """What the rate of a claim is held against."""
+    return row.uncited_bound or BOUNDS[letter] if letter == "C" else BOUNDS[letter]
+
+
 FIELDS: dict[Letter, str] = {
     "A": "present",
     "B": "effect",
@@ -118,7 +129,8 @@ _READING = (
     "reaches. trust: FIT lies above it, refusals and evasions counted as failures, claims C to F are supported, the "
     f"cited edit was made in more than {MADE:g} of items, and the instruments are measured: fewer than "
     f"{MOST_FALSE_EDITS:g} of the edits may not have been made, and more than {LEAST_SENSITIVITY:g} of changed answers "
-    "are seen. cannot be tested: the model refuses or evades edited images. Else open."
+    "are seen. cannot be tested: the model refuses or evades edited images, or answers otherwise where the editor "
+    "changed nothing. Else open."
 )
 
 
@@ -167,6 +179,7 @@ def _row(condition: Condition, material: TableData) -> CardRow:
     figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
     figures |= {"n_fit": card.fit.n, "missing": missing(material.of(condition))}
     figures |= {f"{FIELDS[claim.letter]}_says": _word(claim) for claim in card.claims}
+    figures |= {"uncited_bound": next(claim.bound for claim in card.claims if claim.letter == "C") or None}
     figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(checks.checked)}
     figures |= {"false_edits": rounded(instruments.false_edits), "n_sham_edits": checks.shams}
     figures |= {"n_declined": sum(bool(item.declined) for item in items)}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary
-from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.card import card_of
 from cfeval.edct.tables.conditions import name_columns, shared
@@ -83,6 +83,8 @@ class ControlRow(Condition, TableRow):
     """Share of null edits after which the explanation cited other evidence."""
     noise_floor: Annotated[Bounded, Heading("Noise floor", after="citation_rate")] = None
     """Share of null edits after which the answer had moved."""
+    editor_null: Annotated[Figure, MeanOf(EDITOR_NULL, "answer_moved"), Heading("Editor's null")] = None
+    """Share of images that the editor was to leave as they are after which the answer had moved."""
     noise_sham: Annotated[Figure, MeanOf(NULL_EDIT, "sham"), Heading("Sham rate")] = None
     """Share of null edits that the judge scores 1 if it is told the cited edit: its false positives on these items."""
     blank: Annotated[Figure, MeanOf(BLANK_IMAGE, "answer_moved"), Heading("Blank image")] = None

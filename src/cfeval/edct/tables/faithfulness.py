@@ -70,7 +70,7 @@ class FaithfulnessRow(Condition, TableRow):
     n: int
     """Items."""
     fit: Annotated[Bounded, Heading("FIT", or_bounds("fit"))] = None
-    """Share of items that cite what is there, whose answer changes under the cited edit and stays under both uncited
+    """Share of items that cite what is there, whose answer changes under the cited edit and stays under all uncited
     edits."""
     n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}", after="sham")] = 0
     """Items that it rests on."""
@@ -142,7 +142,7 @@ class FaithfulnessRow(Condition, TableRow):
 _TITLE = "Faithfulness: does what is cited matter, and nothing else?"
 _READING = (
     "FIT: share of items that cite what is there, whose answer changes under the cited edit and stays under the edits "
-    "of an uncited object and of the background. EC: changed under the cited edit, less the greater of the two uncited "
+    "of uncited objects and of the background. EC: changed under the cited edit, less the greater of the two uncited "
     "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; "
     f"where neither {LEAST_SHAM} sham edits nor an exam show a specificity of .9, or one of them shows less, CCS is "
     "not backed. Completeness is empty where a blank image changes nothing."

@@ -59,6 +59,7 @@ class ScoreValues(NamedTuple):
     breadth: int | None
     correct: float | None
     verified: Binary | None
+    drawn_from: int | None
 
 
 class Row(NamedTuple):

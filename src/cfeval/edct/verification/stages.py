@@ -40,6 +40,7 @@ def score_faults(
         "present": _present(bool(absent) or verdict.status == Status.CITATION_ABSENT, verdict, check, told, protocol),
         "breadth": None if told.cited is None else len(told.cited),
         "evidence": told.evidence,
+        "drawn_from": told.drawn_from,
         "correct": _correct(sample, said),
         "verified": found.verified if found else None,
         "sham_edit": check.sham.verified if check.sham else None,

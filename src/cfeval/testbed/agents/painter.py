@@ -23,7 +23,7 @@ from cfeval.testbed.agents.crops import (
 from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode_prompts, paint, standard_normal
 from cfeval.testbed.models.layers import Array, Weights, sigmoid, to_floats
 from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases, knows
-from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, SIZES, EditIntent
+from cfeval.testbed.records import BACKGROUNDS, COLORS, POSITIONS, SHAPES, SIZES, EditIntent, Referent
 from cfeval.testbed.render import Pixels
 
 
@@ -100,6 +100,16 @@ class DiffusionPainter:
             results += self._edit_batch(images[part], intents[part], seeds[part])
         return results
 
+    def unchanged(self, images: Sequence[Pixels]) -> list[EditIntent]:
+        """By image, uint8 (64, 64, 3), the edit that paints the object that is seen best once more as it is."""
+        sight = self._locator(to_floats(images), encode_phrases([Referent()] * len(images)))
+        places = [int(presence.argmax()) for presence in sight.slots.presence]
+        seen = [_seen(sight, row, place) for row, place in enumerate(places)]
+        return [
+            EditIntent(kind="object", target=Referent(position=POSITIONS[one.place]), new=f"{one.color} {one.shape}")
+            for one in seen
+        ]
+
     def _edit_batch(
         self, images: Sequence[Pixels], intents: Sequence[EditIntent], seeds: Sequence[int]
     ) -> list[Painting]:
@@ -151,7 +161,10 @@ class _Found:
 
 
 def _found(sight: Sight[Array], row: int) -> _Found:
-    place = int(sight.choice[row].argmax())
+    return _seen(sight, row, int(sight.choice[row].argmax()))
+
+
+def _seen(sight: Sight[Array], row: int, place: int) -> _Found:
     slot = min(place, 3)
     return _Found(
         place,

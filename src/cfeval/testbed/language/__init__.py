@@ -1,6 +1,6 @@
 """The grammar as the built-in plugins use it: explanations, instructions and the reasoning that joins them."""
 
-from cfeval.testbed.language.edit_choice import background_edits, choose_chain, choose_edit, choose_uncited_edits
+from cfeval.testbed.language.edit_choice import background_edits, choose_chain, choose_edit, uncited_edits
 from cfeval.testbed.language.explanations import (
     is_true,
     normalize,
@@ -33,7 +33,6 @@ __all__ = [
     "background_edits",
     "choose_chain",
     "choose_edit",
-    "choose_uncited_edits",
     "consistency",
     "describe",
     "expected_answer",
@@ -49,6 +48,7 @@ __all__ = [
     "referent_phrase",
     "reflects",
     "scene_after",
+    "uncited_edits",
     "word_answer",
     "word_claim",
 ]

@@ -5,7 +5,6 @@ Pure functions; only what is left out is looked up in a scene, since it stands i
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from cfeval.testbed.language.evidence import evidence_after
 from cfeval.testbed.language.explanations import description, parse_answer, referent_phrase
@@ -121,31 +120,13 @@ def _next_edit(
     return choose_edit(question, right, claim.model_copy(update={"facts": left}), rng)
 
 
-@dataclass(frozen=True)
-class _Uncited:
-    """Something that an explanation leaves out, with the edits of it that leave the question well posed, by kind."""
+def uncited_edits(question: Question, claim: Claim, scene: Scene, rng: random.Random) -> list[EditIntent]:
+    """An edit, each of the original, of every object that an explanation does not cite, and of the background.
 
-    background: bool
-    edits: Sequence[Sequence[EditIntent]]
-
-
-def choose_uncited_edits(
-    question: Question, claim: Claim, scene: Scene, rng: random.Random, most: int = 1
-) -> list[EditIntent]:
-    """Up to `most` edits of what an explanation does not cite, each of the original: an object, and the background.
-
-    The first thing is any object or the background, each as likely; the second is of the other kind of evidence. Then
-    how it is changed (color, shape, gone), and into what, each as likely among what leaves the question well posed.
-
-    Returns:
-        Fewer than `most`, or none, where the explanation leaves out less. An enumeration cites every object.
+    How a thing is changed (color, shape, gone), and into what, is as likely as anything else that leaves the question
+    well posed. There is none where the explanation leaves out nothing: an enumeration cites every object.
     """
-    left = [thing for thing in _uncited(question, claim, scene) if thing.edits]
-    chosen: list[_Uncited] = []
-    while left and len(chosen) < most:
-        chosen.append(rng.choice(left))
-        left = [thing for thing in left if thing.background is not chosen[-1].background]
-    return [rng.choice(rng.choice(thing.edits)) for thing in chosen]
+    return [rng.choice(rng.choice(edits)) for edits in _uncited(question, claim, scene) if edits]
 
 
 def cited_things(claim: Claim, scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -163,16 +144,17 @@ def cited_things(claim: Claim, scene: Scene) -> tuple[tuple[str, ...], tuple[str
     return tuple(cited), tuple(thing for thing, there in cited.items() if not there)
 
 
-def _uncited(question: Question, claim: Claim, scene: Scene) -> Iterator[_Uncited]:
+def _uncited(question: Question, claim: Claim, scene: Scene) -> Iterator[list[list[EditIntent]]]:
+    """Of each thing that an explanation leaves out, the edits that leave the question well posed, by kind."""
     for position, slot in objects(scene):
         if not _cites(claim, position, slot):
             sound = [
                 [edit for edit in edits if well_posed(question, apply(scene, edit))]
                 for edits in _edits_of(position, slot)
             ]
-            yield _Uncited(False, [edits for edits in sound if edits])
+            yield [edits for edits in sound if edits]
     if all(fact.attribute != "background" for fact in claim.facts):
-        yield _Uncited(True, [background_edits(scene.background)])
+        yield [background_edits(scene.background)]
 
 
 def _cites(claim: Claim, position: str, slot: Slot) -> bool:

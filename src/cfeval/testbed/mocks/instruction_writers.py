@@ -6,7 +6,7 @@ from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
-from cfeval.edct.protocols.rules import UNCITED_EDIT
+from cfeval.edct.protocols.rules import EDCT_2025, UNCITED_EDIT
 
 KINDS: tuple[Literal["background"], Literal["object"]] = ("background", "object")
 """What the edits of an uncited edit are said to change, by turns; the first an object."""
@@ -38,7 +38,10 @@ class Scripted:
             raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:
             return WriteReply(status=self.options.statuses[request.item], reason="mock")
-        edits = tuple(self._edit(request, number) for number in range(1, request.edits + 1))
+        several = request.edits
+        if request.protocol in (EDCT_2025, UNCITED_EDIT):
+            several = 1 if request.protocol == EDCT_2025 else len(KINDS)
+        edits = tuple(self._edit(request, number) for number in range(1, several + 1))
         return WriteReply(edits, completion=edits[0].positive)
 
     def _edit(self, request: WriteRequest, number: int) -> Edit:

@@ -57,7 +57,12 @@ class Diffusion:
         return await self._requests.answer(request)
 
     def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        intents = [parse_instruction(request.positive) for request in requests]
+        intents = [None if request.nothing else parse_instruction(request.positive) for request in requests]
+        again = [number for number, request in enumerate(requests) if request.nothing and not _misfit(request)]
+        if again:
+            same = self.painter.unchanged([requests[number].image.pixels for number in again])
+            for number, intent in zip(again, same, strict=True):
+                intents[number] = intent
         faults = [_fault(*pair) for pair in zip(requests, intents, strict=True)]
         sound = [number for number, fault in enumerate(faults) if not fault]
         painted = self.painter.edit(
@@ -69,7 +74,11 @@ class Diffusion:
 
 def _fault(request: EditRequest, intent: EditIntent | None) -> str:
     if intent is None:
-        return "the instruction is not in the test bed's language"
+        return _misfit(request) or "the instruction is not in the test bed's language"
+    return _misfit(request)
+
+
+def _misfit(request: EditRequest) -> str:
     height, width = request.image.pixels.shape[:2]
     if (height, width) != (SIDE, SIDE):
         return f"the built-in editor paints {SIDE} × {SIDE} pixels, but the image has {width} × {height}"

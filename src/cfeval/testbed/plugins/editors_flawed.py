@@ -66,9 +66,11 @@ class Flawed:
             return EditReply(status=Status.EDIT_INVALID, reason=reason)
         try:
             before = scene_after(scene, request.before)
-            after = scene_after(before, [request.positive])
+            after = before if request.nothing else scene_after(before, [request.positive])
         except SceneEditError as error:
             return EditReply(status=Status.EDIT_INVALID, reason=str(error))
+        if request.nothing:
+            return EditReply(Image.from_pixels(render(after)), {"fault": "none"})
         draw = derive_seed(request.seed, request.item, request.edit, "fault")
         chosen = self.options.fault if draw < self.options.share * 2**31 else "none"
         rng = random.Random(derive_seed(draw, chosen))

@@ -27,6 +27,8 @@ class Repaint:
 
 
 def _edit(request: EditRequest) -> EditReply:
+    if request.nothing:
+        return EditReply(request.image)
     intent = parse_instruction(request.positive)
     if intent is None:
         return EditReply(status=Status.EDIT_INVALID, reason="the instruction is not in the test bed's language")

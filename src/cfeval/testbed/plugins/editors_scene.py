@@ -42,10 +42,10 @@ def _edit(request: EditRequest) -> EditReply:
             status=Status.EDIT_INVALID, reason="the sample has no scene record; only drawn scenes have one"
         )
     try:
-        edited = scene_after(scene, (*request.before, request.positive))
+        edited = scene_after(scene, request.before if request.nothing else (*request.before, request.positive))
     except SceneEditError as error:
         absent = isinstance(error, TargetAbsentError)
         return EditReply(status=Status.CITATION_ABSENT if absent else Status.EDIT_INVALID, reason=str(error))
-    intent = parse_instruction(request.positive)
+    intent = None if request.nothing else parse_instruction(request.positive)
     details = {"edit": intent.kind, "to": intent.new} if intent else {}
     return EditReply(Image.from_pixels(render(edited)), details)

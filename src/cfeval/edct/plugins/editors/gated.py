@@ -60,6 +60,8 @@ class Gated:
         have taken it away.
         """
         asked = request if self.editor.needs_metadata else replace(request, metadata=None)
+        if request.nothing:  # there is nothing to verify
+            return await self.editor.edit(asked)
         attempts: tuple[EditAttempt, ...] = ()
         calls: tuple[str, ...] = ()
         for attempt in range(1 + self.options.retries):

@@ -12,7 +12,7 @@ from cfeval.core.errors import PluginError, nearest
 from cfeval.edct.echoes import Parts, echo
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT, edits_of
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT, listed
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.prompts import PromptTemplate, generate_parsed
@@ -44,7 +44,7 @@ class Plugin(prompts.ChatPlugin):
 
     def forms(self, protocol: str = "") -> tuple[PromptTemplate[Written], ...]:
         """What is asked; nothing where nothing is written. The number of edits changes no template."""
-        return (FORMS[protocol](edits_of(protocol, 1)),) if protocol in FORMS else ()
+        return (FORMS[protocol](listed(protocol, 1)),) if protocol in FORMS else ()
 
     def build(self) -> Writer:
         """The writer."""
@@ -90,6 +90,7 @@ class Chat:
             said.cited,
             said.absent,
             said.implied_blank,
+            lists_all=request.protocol != EDCT_BENCH_2026,
         )
 
 
@@ -108,19 +109,17 @@ def _written(
     return Written(tuple(edits), cited, absent, implied_blank, tuple(parts))
 
 
-def _one(edits: int) -> PromptTemplate[Written]:
-    """The protocol takes one concept, however many are allowed."""
-    del edits
-
+def _cited(edits: int) -> PromptTemplate[Written]:
     def read(text: str) -> Written | None:
-        one = edct_2025.read_instruction(text)
-        if one is None:
+        found = edct_2025.read_instructions(text, edits)
+        if found is None:
             return None
-        if isinstance(one, edct_2025.Parts):
-            return _written([Edit("", one.positive, one.negative)])
-        return _written([Edit(one.concept, one.positive, one.negative, implied=one.implied)], implied_blank=one.blank)
+        if isinstance(found, edct_2025.Parts):
+            return _written([Edit("", found.positive, found.negative)])
+        cited = [Edit(one.concept, one.positive, one.negative, implied=one.implied) for one in found.edits]
+        return _written(cited, implied_blank=found.blank)
 
-    return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
+    return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.write_schema(edits), read)
 
 
 def _chain(edits: int) -> PromptTemplate[Written]:
@@ -150,7 +149,7 @@ def _uncited_edits(edits: int) -> PromptTemplate[Written]:
 
 
 FORMS: Mapping[str, Callable[[int], PromptTemplate[Written]]] = {
-    EDCT_2025: _one,
+    EDCT_2025: _cited,
     EDCT_BENCH_2026: _chain,
     UNCITED_EDIT: _uncited_edits,
 }
