@@ -177,7 +177,7 @@ _PAIR_SECONDS, _PAIR_ROW_SECONDS = 5e-3, 5e-5
 def resources_of_tables(study: Edct) -> JobResources:
     """What the step that makes all tables needs, from how many conditions, items and edits the study has."""
     shown = [conditions_of_table(study, table) + conditions_beside_table(study, table) for table in tables_of(study)]
-    rows = [sum(study.items * edits_of(one.protocol, study.edits) for one in of) for of in shown]
+    rows = [sum(study.items * edits_of(one.protocol, study.edits, study.objects) for one in of) for of in shown]
     rows += [len(study.pair_conditions()) * study.items]
     settings = settings_of(conditions_of_table(study, COMPARISONS))
     pairs = sum(len(compared_pairs(some, study.compared_with, study.all_pairs)) for some in settings)
