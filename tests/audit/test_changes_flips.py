@@ -103,6 +103,16 @@ def test_of_counterfactual_questions_right_answers_turn_wrong_by_reader(tmp_path
     assert found.items[0].before == {"question": "How many?", "answer": "1"}
 
 
+def test_a_reply_that_can_be_read_no_more_is_unread_and_not_wrong(tmp_path: Path) -> None:
+    for side, robust in (("old", 1), ("new", None)):
+        row = {"id": "p", "side": "original", "status": "ok", "correct": {"robust": robust, "reference": 0}}
+        write(tmp_path / side / "results/cvqa/scores/s/a.jsonl", [row])
+        said = {"id": "p", "side": "original", "asked": "How many?", "text": "x", "status": "ok"}
+        write(tmp_path / side / "results/cvqa/answers/s/a.jsonl", [said])
+    [found] = conditions(tmp_path / "old", tmp_path / "new", 1, "cvqa")
+    assert found.became["robust"] == {"correct → unread": 1}
+
+
 def test_a_visual_counterfactual_is_valid_where_its_classifier_sees_the_target(tmp_path: Path) -> None:
     for side, seen in (("old", "cat"), ("new", "dog")):
         oracles = {"o1": "cat", "o2": "cat", "o3": seen}

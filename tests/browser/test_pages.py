@@ -134,6 +134,20 @@ def test_nothing_is_cut_off_or_beyond_the_edge(tab: Browser, pages: dict[str, Sh
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_sentences_in_tables_are_not_set_a_word_a_line_on_a_phone(
+    tab: Browser, pages: dict[str, Shown], name: str
+) -> None:
+    show(tab, pages[name].path, width=390)
+    told = "one.innerText.slice(0, 60)"
+    narrow = f"""[...document.querySelectorAll('.figures td, .figures caption')].filter((one) =>
+      one.innerText.length > 40 && one.clientWidth < 150).map((one) => {told})"""
+    assert tab.value(narrow) == []
+    beyond = f"""[...document.querySelectorAll('.figures caption')].filter((one) =>
+      one.getBoundingClientRect().right > document.documentElement.clientWidth).map((one) => {told})"""
+    assert tab.value(beyond) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_no_table_on_a_desk_needs_a_scroll_bar(tab: Browser, pages: dict[str, Shown], name: str) -> None:
     show(tab, pages[name].path)
     assert tab.value(f"{SCROLLED}.map((one) => one.ariaLabel)") == []

@@ -213,7 +213,7 @@ def partial(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return make_report(folder)
 
 
-HELD = "Number(document.querySelector('.count').textContent.split(' of ')[1].split(' ')[0])"
+HELD = "Number(document.querySelector('.count').textContent.split('(')[1].split(' ')[0])"
 MORE = "document.querySelector('button.more')"
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "flawed": {"fault": "spill"},
         "gated": {"editor": {"plugin": "scene"}, "verifier": {"plugin": "reader"}},
         "given": {"path": "edits.csv"},
+        "inpaint": {"segmenter": {"plugin": "scene"}, "dilation": 1},
         "diffusion": {"steps": 2},
         "repaint": {},
         "diffusers": {"model": "made when the test runs", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
@@ -123,6 +125,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "locator": {},
         "difference": {"most": 1},
         "folder": {"folder": "made when the test runs"},
+        "classifier": {"classifier": {"plugin": "world", "kind": "standard"}, "least": 1e-30},
         "clipseg": {"model": "made when the test runs", "device": "cpu", "threshold": 1e-6},
         "detector": {"model": "made when the test runs", "device": "cpu", "threshold": 1e-6},
     },
@@ -182,6 +185,10 @@ SERVED: list[Loopback] = []
 """The server that providers' plugins are tried against, while these tests run."""
 ANY_TEXT = {"mock", "diffusers", "bfl", "openai_image", "openrouter_image"}
 """Editors that take any text for an instruction."""
+REMOVES = {"inpaint"}
+"""Editors that can only take things away."""
+CONCEPTS = {"classifier": "the red circle"}
+"""What a segmenter that knows few words is asked for, in place of the background."""
 EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
 """Plugins for easy-VQA images; the others are tried on the world's."""
 
@@ -371,6 +378,9 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
         0
     ]
 
+    if name in REMOVES:
+        edit = replace(edit, positive=removal_of(edit.positive))
+
     def request(positive: str) -> EditRequest:
         metadata = sample.metadata if editor.needs_metadata else None
         return EditRequest("i", sample.image, positive, edit.negative, 3, edit.concept, metadata)
@@ -384,6 +394,15 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     if name not in ANY_TEXT:
         assert bad.status == Status.EDIT_INVALID
         assert bad.reason
+
+
+def removal_of(positive: str) -> str:
+    """The instruction to remove what an instruction of the grammar changes."""
+    from cfeval.testbed.language.instructions import describe, parse_instruction
+
+    intent = parse_instruction(positive)
+    assert intent is not None
+    return describe(type(intent)(kind="remove", target=intent.target))[1]
 
 
 def explained_by_the_world(sample: RawSample) -> str:
@@ -459,7 +478,7 @@ def test_a_masker_finds_pixels_of_the_image_or_says_why_not(name: str, drawn: Ca
     changed[:128] = True
     for sample in drawn("segmenters", name):
         scene = scene_in(sample.metadata)
-        concept, color = "the background", "sky" if scene and scene.background != "sky" else "sand"
+        concept, color = CONCEPTS.get(name, "the background"), "sky" if scene and scene.background != "sky" else "sand"
         told = f"Change the background from gray to {color}."
         edited = Image.from_pixels(255 - sample.image.pixels)
         request = VerifyRequest("i", sample.image, edited, told, sample.metadata, concept=concept)

@@ -49,7 +49,7 @@ def test_responses_of_another_tool_are_scored_by_type_side_and_reader(study: Stu
     assert (study.folder / "table.md").read_text(encoding="utf-8") == out
     assert (study.folder / "table.tex").read_text(encoding="utf-8").startswith("\\begin{table*}")
     found = {key: (row.original, row.counterfactual, row.n_scored, row.n, row.images) for key, row in rows.items()}
-    direct = (1.0, 0.5, 2, 3, 1)
+    direct = (1.0, 0.6667, 2, 3, 1)
     assert found["GPT", "direct", "reference"] == direct, "an empty response is no answer, and no wrong one"
     assert rows["GPT", "direct", "robust"].n_scored == 2
     assert (rows["GPT", "direct", "reference"].missing, rows["GPT", "direct", "reference"].set) == (

@@ -12,7 +12,9 @@ import pytest
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaScore, QuestionPair
 from cfeval.cvqa.tables import TABLES
+from cfeval.cvqa.tables.programs import ProgramsRow
 from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.study import outcome
 from tests.conftest import Run
 from tests.cvqa.study import PROGRAMS, QUESTIONS, RANDOM, Study, drafted, each, everything, given, lines, told
 
@@ -100,6 +102,58 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     study.run("figures", *given(tables=tables, figure="puzzles", out=figures))
     assert {path.name for path in figures.iterdir()} == {f"cvqa_puzzles.{ending}" for ending in ("pdf", "png", "svg")}
     assert json.loads((tables / "cvqa_metrics.json").read_text())
+
+
+CODER = """Here it is:
+
+```python
+def execute_command(image):
+    answer = len(ImagePatch(image).find('dog'))
+    return answer -* 1
+```"""
+
+
+def test_a_coder_that_writes_no_python_has_faults_alone_and_the_accuracy_of_its_fall_back(study: Study) -> None:
+    results = study.folder / "results"
+    puzzles, about = study.puzzles(), results / "questions" / "s.jsonl"
+    for name in ("questions/s", "answers/s/coder"):
+        (results / name).parent.mkdir(parents=True, exist_ok=True)
+    study.run("questions", *given(set=puzzles, seed=1, out=about))
+    sides = [pair.side(side) for pair in read_jsonl(about, QuestionPair) for side in SIDES]
+    solver = {
+        "plugin": "program",
+        "program_generator": {"plugin": "chat", "model": {"plugin": "mock", "replies": [CODER]}},
+        "vision": {"plugin": "mock", "answers": {side.question: side.answer for side in sides}},
+    }
+    answers = results / "answers/s/coder.jsonl"
+    study.run("answers", *given(questions=about, solver=solver, seed=1, out=answers))
+    study.run("scores", *given(questions=about, answers=answers, out=results / "scores/s"))
+    runs = [one.program for one in read_jsonl(answers, Answer)]
+    assert all(run is not None and run.fault.startswith("line 3: not Python") and run.fallback for run in runs)
+    asked = told(
+        study.folder,
+        conditions=[{"set": "s", "solver": "coder"}],
+        sets={"s": {}},
+        solvers={"coder": {"kind": "program"}},
+    )
+    tables = study.folder / "tables"
+    study.run("tables", *given(study=asked, results=results, out=tables))
+    accuracy = {
+        (row.type, row.reader): (row.original, row.counterfactual)
+        for row in read_csv(tables / "cvqa_table7.csv", AccuracyRow)
+        if row.solver == "coder"
+    }
+    assert accuracy["all", "robust"] == (1.0, 1.0)
+    rows = [row for row in read_csv(tables / "cvqa_programs.csv", ProgramsRow) if row.type == "all"]
+    assert [(row.n, row.n_ran, row.ran, row.n_faults, row.n_limits) for row in rows] == [(6, 0, 0, 6, 0)] * 2
+    assert [(row.n_fallback, row.n_fallback_right) for row in rows] == [(6, 6)] * 2
+    assert "6 (6 right)" in (tables / "cvqa_programs.md").read_text()
+    [one, other] = outcome.programs(tables)
+    assert one == (
+        "programs of coder on s (all, original): 0 of 6 ran, 6 failed by an error of their own; "
+        "6 put to the whole image"
+    )
+    assert "(all, counterfactual)" in other
 
 
 def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:

@@ -34,7 +34,7 @@ def serving(checkpoint: Path, scratch: Path) -> Iterator[Server]:
     Raises:
         RuntimeError: it does not come up; with the end of its log.
     """
-    port = _free_port()
+    port = free_port()
     (scratch / "hf" / "hub").mkdir(parents=True)
     own = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(scratch / "hf"), "OMP_NUM_THREADS": "1"}
     program = [sys.executable, "-m", "transformers.cli.transformers", "serve", checkpoint.name]
@@ -68,7 +68,8 @@ def _wait(process: "subprocess.Popen[bytes]", health: str, log: Path) -> None:
     raise RuntimeError(f"transformers serve did not come up:\n{log.read_text(errors='replace')[-2000:]}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nothing listens at."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from cfeval.stats.bootstrap import bootstrap, resampled
 from cfeval.stats.estimates import ratio, sums_and_counts
-from cfeval.stats.paired import compare, compare_all, holm, mcnemar
+from cfeval.stats.paired import compare, compare_all, holm, mcnemar, partly_paired
 from cfeval.stats.power import paired_size
 
 PAIRS = [(12, 5), (5, 12), (8, 8), (1, 0), (30, 9), (400, 330)]
@@ -183,3 +183,45 @@ def test_adjusted_p_values_are_those_of_statsmodels() -> None:
     assert adjusted[1] is None
     assert [p for p in adjusted if p is not None] == pytest.approx(list(multipletests(told, method="holm")[1]))
     assert holm([None]) == [None]
+
+
+def test_with_both_scores_of_every_item_it_is_the_paired_difference() -> None:
+    rng = np.random.default_rng(1)
+    first, second = (list(rng.integers(0, 2, 60).astype(float)) for _ in range(2))
+    images = [f"i{place // 2}" for place in range(60)]
+    whole = compare(first, second, 0.95, 4000, 0, images).difference
+    partly = partly_paired(first, second, 0.95, 4000, 0, (images, images))
+    assert partly.value == pytest.approx(whole.value)
+    assert (partly.low, partly.high) == pytest.approx((whole.low, whole.high), abs=0.02)
+    assert partly.method == whole.method
+
+
+def test_with_some_scores_missing_its_spread_is_that_of_partly_paired_means() -> None:
+    rng = np.random.default_rng(2)
+    skill = rng.random(400)
+    first, second = (rng.random(400) < skill).astype(float), (rng.random(400) < skill * 0.7).astype(float)
+    names = np.array([f"i{place}" for place in range(400)])
+    has_first, has_second = rng.random(400) < 0.9, rng.random(400) < 0.5
+    found = partly_paired(
+        list(first[has_first]),
+        list(second[has_second]),
+        0.95,
+        4000,
+        0,
+        (list(names[has_first]), list(names[has_second])),
+    )
+    both = has_first & has_second
+    covariance = np.cov(first[both], second[both])[0, 1] * both.sum() / (has_first.sum() * has_second.sum())
+    variance = first[has_first].var() / has_first.sum() + second[has_second].var() / has_second.sum() - 2 * covariance
+    assert found.value == pytest.approx(first[has_first].mean() - second[has_second].mean())
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.08)
+
+
+def test_a_mean_without_a_score_is_refused_and_one_image_has_a_bound() -> None:
+    with pytest.raises(ValueError, match="each kind needs a score"):
+        partly_paired([], [1.0], 0.95, 100, 0, ([], ["a"]))
+    found = partly_paired([1.0], [0.0], 0.95, 100, 0, (["a"], ["a"]))
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert "no variation" in found.note

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cfeval.audit.missing import missing
+from cfeval.audit.unscored import unscored
 from cfeval.audit.whole import Job
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Status
@@ -134,6 +135,22 @@ def test_every_status_is_counted_and_explained(tmp_path: Path, status: Status) -
     assert lines[2] == f'  For example i1, j: said "{WORDS}"'
     assert lines[3] == f"  What to do: {MEANINGS[status].remedy}"
     assert len(lines) == 4 + (status in (Status.REJECTED, Status.TRANSPORT_ERROR))
+
+
+def test_replies_that_cannot_be_read_are_missing_and_where_all_are_nothing_is_scored(tmp_path: Path) -> None:
+    file = tmp_path / "scores.jsonl"
+    job = Job("cvqa_scores", [str(file)], [], ["cvqa", "scores", "--out", str(file)], "", {})
+    unread = json.dumps({"id": "a", "status": "ok", "correct": {"robust": None, "reference": 0}}) + "\n"
+    read = json.dumps({"id": "b", "status": "ok", "correct": {"robust": 0, "reference": 0}}) + "\n"
+    file.write_text(unread + read)
+    first, then = missing([job], str(tmp_path))
+    assert first == "cvqa: 1 of 2 results have no score, all conditions counted:"
+    assert then.startswith("  1 replies came and cannot be read (unread)")
+    assert unscored([job]) == []
+    file.write_text(unread)
+    [line] = unscored([job])
+    assert "nothing was scored" in line
+    assert "1 × a reply that cannot be read" in line
 
 
 def test_where_all_have_a_score_nothing_is_said(tmp_path: Path) -> None:

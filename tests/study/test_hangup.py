@@ -1,6 +1,8 @@
 """A terminal that is closed while calls are in flight: no reply that is paid for is lost, and the run goes on later."""
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +34,25 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_while_models_are_tried_is_no_fault_of_a_model(
+    server: Loopback, study: Path, number: signal.Signals
+) -> None:
+    """No further model is asked, and the run ends as stopped."""
+    server.held = lambda _: True
+    run = [sys.executable, "-m", "cfeval.cli", "run", "mine", "--yes"]
+    process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: sum(request.kind == Kind.CHAT for request in server.log) == 1)
+    process.send_signal(number)
+    time.sleep(0.5)
+    server.held = lambda _: False
+    out, err = process.communicate(timeout=SECONDS)
+    assert process.returncode in (128 + number, -number), out + err
+    assert "FAIL" not in out
+    assert "will not work" not in err
+    assert sum(request.kind == Kind.CHAT for request in server.log) == 1
 
 
 @pytest.mark.slow

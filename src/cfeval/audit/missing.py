@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.audit.outcomes import Row
-from cfeval.audit.unscored import Job, score_files, score_rows
+from cfeval.audit.unscored import Job, is_unread, score_files, score_rows
 from cfeval.core.jsonl import read_lines
 from cfeval.core.records import Status
 from cfeval.core.shell import quoted
@@ -57,7 +57,7 @@ def missing(jobs: Iterable[Job], root: str, folder: Path = Path()) -> list[str]:
 
 
 def _lines(study: str, files: Iterable[Path], root: Path, folder: Path) -> Iterator[str]:
-    total, ended, first = 0, Counter[tuple[str, str]](), dict[tuple[str, str], Row]()
+    total, unread, ended, first = 0, 0, Counter[tuple[str, str]](), dict[tuple[str, str], Row]()
     for file in files:
         for row in score_rows(study, [file]):
             total += 1
@@ -65,9 +65,17 @@ def _lines(study: str, files: Iterable[Path], root: Path, folder: Path) -> Itera
                 kind = status, row.get("stage", "scores")
                 ended[kind] += 1
                 first.setdefault(kind, row | _names(study, file, root))
+            unread += is_unread(row)
+    if not ended and not unread:
+        return
+    yield f"{study}: {ended.total() + unread} of {total} results have no score, all conditions counted:"
+    if unread:
+        yield (
+            f"  {unread} replies came and cannot be read (unread): see them on the page, or name `cvqa.reply_readers`, "
+            "language models that read them"
+        )
     if not ended:
         return
-    yield f"{study}: {ended.total()} of {total} results have no score, all conditions counted:"
     for (status, stage), count in ended.most_common(_SHOWN):
         yield f"  {count} {_PLACES.get(stage, f'at {stage}')} ({status}): {MEANINGS[Status(status)].happened}"
     if len(ended) > _SHOWN:

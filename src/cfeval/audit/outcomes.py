@@ -18,7 +18,7 @@ Story = dict[str, str]
 """What was asked and answered, by what it is called."""
 
 _EDCT = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
-_SAID = {"1": "correct", "0": "wrong"}
+_SAID = {"1": "correct", "0": "wrong", "None": "unread"}
 _SHARD = re.compile(SHARD)
 
 

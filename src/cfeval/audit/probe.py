@@ -19,7 +19,7 @@ from PIL import ImageDraw
 
 from cfeval.core import registry
 from cfeval.core.config import Calls
-from cfeval.core.errors import CfevalError
+from cfeval.core.errors import CfevalError, StoppedError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import Diagnostic, Used
@@ -174,6 +174,8 @@ def send(probe: Probe, calls: Calls, to_go: Callable[[], Mapping[str, int]], see
         before, began = cache.last_sent(), time.monotonic()
         try:
             reply = answered(_ask, (probe, seed))
+        except StoppedError:  # no fault of the model: the others are not asked either
+            raise
         except CfevalError as error:
             return Diagnostic(False, str(error))
         seconds, sent = time.monotonic() - began, cache.sent_since(before).sent

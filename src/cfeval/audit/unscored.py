@@ -7,6 +7,7 @@ from typing import Protocol
 
 from cfeval.audit.outcomes import KINDS, Row, json_rows
 from cfeval.core.jsonl import read_lines
+from cfeval.cvqa.records import HEADLINE
 
 PAIRS = "edct, given pairs"
 """How given pairs are called, whose verdicts are their scores."""
@@ -50,7 +51,7 @@ def _files_in(output: Path) -> Iterator[Path]:
 def _line(study: str, files: Sequence[Path]) -> str:
     ended: Counter[str] = Counter()
     for row in score_rows(study, files):
-        if row.get("status", "ok") == "ok":
+        if row.get("status", "ok") == "ok" and not is_unread(row):
             return ""
         ended[_why(row)] += 1
     reasons = "; ".join(f"{count} × {why}" for why, count in ended.most_common(_SHOWN))
@@ -65,6 +66,14 @@ def score_rows(study: str, files: Iterable[Path]) -> Iterator[Row]:
         yield from (json_rows if study == PAIRS else KINDS[study].rows)(read_lines(file))
 
 
+def is_unread(row: Row) -> bool:
+    """Whether a reply of cvqa came that the robust reader cannot read, so that it has no score."""
+    correct = row.get("correct")
+    return isinstance(correct, dict) and correct.get(HEADLINE, 0) is None
+
+
 def _why(row: Row) -> str:
+    if is_unread(row):
+        return "a reply that cannot be read"
     reason = f" ({' '.join(str(row['reason']).split())})" if row.get("reason") else ""
     return f"{row['status']} at {row.get('stage', 'scores')}{reason}"

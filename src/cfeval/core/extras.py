@@ -36,6 +36,8 @@ NEEDS = {
     "inference.models.blip": ("local", "transformers"),
     "inference.models.transformers": ("local", "transformers"),
     "edct.plugins.editors.diffusers": ("local", "diffusers"),
+    "edct.plugins.editors.inpaint": ("local", "cv2"),
+    "edct.plugins.segmenters.classifier": ("vce", "torch"),
     "edct.plugins.segmenters.clipseg": ("local", "transformers"),
     "edct.plugins.segmenters.detector": ("local", "transformers"),
     "edct.plugins.segmenters.difference": ("local", "cv2"),

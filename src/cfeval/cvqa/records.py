@@ -28,7 +28,9 @@ SYNTHETIC: tuple[PairType, ...] = get_args(PairType)[3:]
 Form = Literal["number", "boolean", "choice"]
 """What an answer is: decimal digits, `yes` or `no`, or the letter of an option."""
 ExtractorName = Literal["reference", "robust"]
-READERS: tuple[ExtractorName, ExtractorName] = ("reference", "robust")
+READERS: tuple[ExtractorName, ExtractorName] = ("robust", "reference")
+"""The reader whose figures are the headline, then the released rules, whose figures stand beside as published."""
+HEADLINE, AS_PUBLISHED = READERS
 Fate = Literal[
     "accepted",
     "not written",
@@ -123,7 +125,11 @@ class ProgramRun(Record):
     """`tools`: no program, but the calls of tools that an agent made, a line each; trace lines are its turns."""
     code: str
     result: str = ""
+    nothing: bool = False
+    """Whether it returned nothing, which answers `no` by ViperGPT's rule, or is a fault where the study says so."""
     fault: str = ""
+    unsupported: bool = False
+    """Whether the fault is a limit of our interpreter rather than an error of the program."""
     fallback: bool = False
     first_fault: str = ""
     """Why the program before this one failed, where its generator was asked to repair it."""
@@ -157,8 +163,9 @@ class CvqaScore(StageResult):
 
     `image` is the image's hash: items about one image share it. `gold` is the right answer as the question stands;
     `read` what a reader read, None where it read nothing; of options both are letters of the question as it stands, and
-    `shown` is the letter as it was shown. `correct` is 1 or 0 by reader; what is not read is not correct, as in the
-    released scorer. A reply whose status is not `ok` has neither.
+    `shown` is the letter as it was shown. `correct` is 1 or 0 by reader; what the robust reader cannot read is None: it
+    has no score. By the released rules it is 0, as in the released scorer. A reply whose status is not `ok` has none of
+    these.
     """
 
     id: ItemId
@@ -170,9 +177,11 @@ class CvqaScore(StageResult):
     gold: str
     read: dict[ExtractorName, str | None] = {}
     shown: dict[ExtractorName, str | None] = {}
-    correct: dict[ExtractorName, Literal[0, 1]] = {}
+    correct: dict[ExtractorName, Literal[0, 1] | None] = {}
     fault: str = ""
     """Why the program failed, where the answer is a program's and it did."""
+    unsupported: bool = False
+    """Whether that is a limit of our interpreter rather than an error of the program."""
     fallback: bool = False
     """Whether the question was put to the whole image instead."""
 

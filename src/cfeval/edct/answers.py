@@ -36,7 +36,7 @@ _NONE = re.compile(
     r"|no(?! (?:question|doubt|wonder|mistake|kidding|objection|idea|worr|problem))(?: [^\W\d_]+){1,3}"
 )
 # A whole sentence without one of these, such as `it is`, answers by what was asked.
-_POLAR = re.compile(r"\b(?:yes|yeah|yep|yup|no|nope|nah)\b")
+_POLAR = re.compile(r"\b(?:yes|yeah|yep|yup|no(?! doubt)|nope|nah)\b")
 _MOST_WORDS = 12
 _OPTION = re.compile(r"\(?([a-z])[.)]?")
 _WORD = re.compile(r"[^\W_]+")

@@ -75,7 +75,7 @@ def gallery_of(views: Iterable[tuple[Item, Sequence[Item], int]], images: Images
         images: those that rows show.
         page: the file of the page.
     """
-    of = [_View(dict(about), [_row(item) for item in rows], others) for about, rows, others in views]
+    of = [_View({**about, "more": others}, [_row(item) for item in rows], others) for about, rows, others in views]
     _share(of, images.links)
     _remove_files(page)
     seen = _on_page(of)

@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from cfeval.stats.bootstrap import resampled
 from cfeval.stats.estimates import Estimate, Floats, Groups, described, ratio, ratio_variance, sums_and_counts
 from cfeval.stats.power import first_step, paired_size, smallest_difference
 from cfeval.stats.proportions import constant_limits
@@ -267,6 +268,56 @@ def _compared(
         _detectable(of, strict, power),
         of.clusters,
     )
+
+
+def partly_paired(
+    first: Sequence[float],
+    second: Sequence[float],
+    level: float,
+    resamples: int,
+    seed: int,
+    groups: tuple[Sequence[str], Sequence[str]],
+) -> Estimate:
+    """The difference of two means over the same clusters, where an item may have either score alone; first − second.
+
+    Clusters are drawn with replacement, each with all its scores; resamples without a score of either kind are left
+    out. Where every item has both scores it is the difference of `compare`.
+
+    Args:
+        first, second: scores in [0, 1], at least one each.
+        level: nominal coverage of the interval, in (0, 1).
+        resamples, seed: of the bootstrap.
+        groups: the cluster of each score, of either kind.
+
+    Raises:
+        ValueError: there are no scores of a kind.
+    """
+    clusters = {name: place for place, name in enumerate(sorted({*groups[0], *groups[1]}))}
+    totals = np.zeros((len(clusters), 4))
+    for column, (values, of) in enumerate(zip((first, second), groups, strict=True)):
+        if not values:
+            raise ValueError("each kind needs a score")
+        for value, name in zip(values, of, strict=True):
+            totals[clusters[name], 2 * column : 2 * column + 2] += value, 1
+
+    def difference(sums: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            found: Floats = sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]
+        return found
+
+    value, n = float(difference(totals.sum(axis=0))), len(first) + len(second)
+    clustered = len(clusters) < max(len(first), len(second))
+    drawn = np.array([value])
+    if len(clusters) > 1:
+        drawn = resampled(totals, difference, level, resamples, seed).bootstrap_distribution
+    drawn = drawn[np.isfinite(drawn)]
+    if np.ptp(drawn) < 1e-12:
+        limits = constant_limits(value, len(clusters), level, (-1.0, 1.0))
+        note = "no variation: the bootstrap would have no width"
+        return Estimate(value, *limits, described("Wilson bound", level, clustered), n, note)
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    method = described("percentile bootstrap", level, clustered)
+    return Estimate(value, min(float(low), value), max(float(high), value), method, n)
 
 
 def _detectable(of: _Differences, level: float, power: float) -> float | None:

@@ -71,7 +71,10 @@ def run(
         ),
     ] = "",
     editor: Annotated[
-        str, typer.Option(help="Who edits images: openrouter/MODEL, openai/MODEL, bfl/MODEL, diffusers/OWNER/NAME …")
+        str,
+        typer.Option(
+            help="Who edits images: openrouter/MODEL, openai/MODEL, diffusers/OWNER/NAME, inpaint/OWNER/CLIPSEG …"
+        ),
     ] = "",
     gate: Annotated[
         str, typer.Option(help="Who must see an edit before it counts; as --model. Empty: the writer, if named.")

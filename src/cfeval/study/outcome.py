@@ -7,6 +7,11 @@ from pathlib import Path
 from cfeval.config import Params
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.folder import EVALUATIONS
+from cfeval.core.jsonl import read_csv
+from cfeval.cvqa.tables.cells import arrow, range_cell
+from cfeval.cvqa.tables.headline import SHOWN, Shown, shown
+from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.report.tables import cell
 
 REPORT = "{evaluation}/report/index.html"
 Row = Mapping[str, str]
@@ -19,7 +24,7 @@ def outcomes(params: Params, root: str) -> list[str]:
     """What the tables say of each condition of each evaluation of a study."""
     found = list(_edct(Path(root, "edct/tables"))) if params.edct else []
     found += _vce(Path(root, "vce/tables")) if params.vce else []
-    found += _cvqa(Path(root, "cvqa/tables")) if params.cvqa else []
+    found += [*_cvqa(Path(root, "cvqa/tables")), *programs(Path(root, "cvqa/tables"))] if params.cvqa else []
     return found
 
 
@@ -56,9 +61,10 @@ def vce_rows(tables: Path) -> list[Row]:
     return [row for row in _rows(tables / "vce_methods.csv") if row.get("metric") == "ta"]
 
 
-def cvqa_rows(tables: Path) -> list[Row]:
-    """The solvers by set and type of question, as the robust reader reads their replies."""
-    return [row for row in _rows(tables / "cvqa_table3.csv") if row["reader"] == "robust"]
+def cvqa_rows(tables: Path) -> list[Shown]:
+    """The solvers by set and type of question, as the page's first screen shows them."""
+    files = {name: tables / f"cvqa_{name}.csv" for name in SHOWN}
+    return shown({name: read_csv(file, AccuracyRow) for name, file in files.items() if file.is_file()})
 
 
 def _edct(tables: Path) -> Iterator[str]:
@@ -78,9 +84,35 @@ def _vce(tables: Path) -> Iterator[str]:
 
 
 def _cvqa(tables: Path) -> Iterator[str]:
-    for row in cvqa_rows(tables):
-        right = f'{row["original"] or "?"} right as it is, {row["counterfactual"] or "?"} under the "if"'
-        yield f"{row['solver']} on {row['set']} ({row['type']}): {right}, {_scored(row)}"
+    for row, published in cvqa_rows(tables):
+        right = f'{_ranged(row, "original")} right as it is, {_ranged(row, "counterfactual")} under the "if"'
+        scored = f"{row.n_scored} of {row.n} scored"
+        both = arrow(published.original, published.counterfactual) if published else ""
+        beside = f"; as published {both}" if both else ""
+        yield f"{row.solver} on {row.set} ({row.type}): {right}, {scored}{beside}"
+
+
+def _ranged(row: AccuracyRow, name: str) -> str:
+    """A figure, and in brackets the same over all pairs, whatever the missing scores are."""
+    could_be = range_cell(row, name)
+    return (cell(getattr(row, name)) or "?") + (f" ({could_be})" if could_be else "")
+
+
+def programs(tables: Path) -> Iterator[str]:
+    """Programs of which some failed: by errors of their own, and by limits of the interpreter."""
+    rows = _rows(tables / "cvqa_programs.csv")
+    whole = {(row["set"], row["solver"]) for row in rows if row["type"] == "all"}
+    for row in rows:
+        counts = (
+            (row.get("n_faults", "0"), "failed by an error of their own"),
+            (row.get("n_limits", "0"), "by a limit of our interpreter"),
+            (row.get("n_nothing", "0"), "returned nothing"),
+        )
+        failed = ", ".join(f"{count} {what}" for count, what in counts if count != "0")
+        if failed and (row["type"] == "all" or (row["set"], row["solver"]) not in whole):
+            where = f"{row['solver']} on {row['set']} ({row['type']}, {row['side']})"
+            ran = f"{row['n_ran']} of {row['n_written']} ran"
+            yield f"programs of {where}: {ran}, {failed}; {row['n_fallback']} put to the whole image"
 
 
 def _condition(row: Row) -> tuple[str, ...]:

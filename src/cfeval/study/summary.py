@@ -9,6 +9,7 @@ from typing import Any
 
 from cfeval.config import Params
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.report.tables import cell
 from cfeval.study.outcome import (
     CONDITION,
     Row,
@@ -81,9 +82,12 @@ def _vce(tables: Path) -> Iterator[dict[str, Any]]:
 
 
 def _cvqa(tables: Path) -> Iterator[dict[str, Any]]:
-    for row in cvqa_rows(tables):
-        names = ("original", "counterfactual", "difference")
-        yield _condition("cvqa", row, _CVQA, {name: _interval(row, name) for name in names})
+    names = ("original", "counterfactual", "difference")
+    for one, published in cvqa_rows(tables):
+        row = {name: cell(value) for name, value in one.model_dump().items()}
+        figures = {name: _interval(row, name) | _range(row, name) for name in names}
+        beside = {name: None if published is None else getattr(published, name) for name in names}
+        yield _condition("cvqa", row, _CVQA, figures) | {"as_published": beside}
 
 
 def _condition(evaluation: str, row: Row, names: Sequence[str], figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +105,11 @@ def _condition(evaluation: str, row: Row, names: Sequence[str], figures: Mapping
 def _interval(row: Row, name: str) -> dict[str, float | None]:
     ends = {"value": name, "low": f"{name}_lo", "high": f"{name}_hi"}
     return {end: _number(row.get(column, "")) for end, column in ends.items()}
+
+
+def _range(row: Row, name: str) -> dict[str, float | None]:
+    """What a figure could be, whatever the missing scores were."""
+    return {end: _number(row.get(f"{name}_{end}", "")) for end in ("min", "max")}
 
 
 def _number(text: str) -> float | None:

@@ -182,6 +182,7 @@ def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Mod
     """The parameters of a study of explanations."""
     asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
     seeing = {"max_pixels": MAX_PIXELS}
+    removals = {"removals": True} if by.editor.plugin == "inpaint" else {}
     return (HEAD + EDCT).format(
         schema=SCHEMA,
         name=flow(name),
@@ -189,7 +190,7 @@ def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Mod
         dataset=flow(dataset),
         targets=_listed({key: one.chat(**asked) for key, one in targets.items()}),
         note=ITSELF if by.judge in targets.values() else "",
-        writer=flow({"plugin": "chat", "model": by.writer.chat(**seeing)}),
+        writer=flow({"plugin": "chat", **removals, "model": by.writer.chat(**seeing)}),
         editor=flow(by.editor.editor()),
         editor_note=f"\n    # {editor_note(by.editor)}" if editor_note(by.editor) else "",
         gate=flow({"plugin": "semantic", "model": by.gate.chat(**seeing)}),
@@ -200,6 +201,8 @@ def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Mod
 
 def editor_note(editor: Model) -> str:
     """What an editor in this process needs, on one line; empty for any other editor."""
+    if editor.plugin == "inpaint":
+        return "inpaint only removes what it finds, on a processor; `removals` asks the writer for nothing else"
     if editor.plugin != "diffusers":
         return ""
     row = next((each for each in EDITORS if each.name == editor.model), None)

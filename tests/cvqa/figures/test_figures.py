@@ -42,6 +42,15 @@ def test_a_solver_without_a_score_says_so() -> None:
     assert "none scored of 1" in text
 
 
+def test_what_missing_scores_could_change_is_a_pale_bar() -> None:
+    scores = [*pair_scores([1, 1], [1, 0]), score("x", "original", "1", "1"), score("x", "counterfactual", None, "1")]
+    figure = accuracy.draw(TABLE3.rows(material({condition(): scores})))
+    [axes] = [one for one in figure.axes if one.get_visible()]
+    pale = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 5]
+    assert [tuple(map(float, ends)) for ends in pale] == [(0.3333, 0.6667)]  # type: ignore[arg-type]
+    assert "over all pairs, whatever the missing scores are" in svg(figure)
+
+
 def test_sets_stand_below_each_other() -> None:
     found = material({condition(of="one"): pair_scores([1], [0]), condition(of="two"): pair_scores([1], [0])})
     of = panels(accuracy.draw(TABLE3.rows(found)))
@@ -66,7 +75,7 @@ def test_ids_in_svg_do_not_hang_on_digits_that_change_from_run_to_run() -> None:
     figure = accuracy.draw_puzzles(TABLE7.rows(found))
     assert "clipPath" in svg(figure)
     places = [value for axes in figure.axes for value in axes.get_position().bounds]
-    assert places == [round(value, 12) for value in places]
+    assert places == pytest.approx([round(value, 12) for value in places], abs=1e-15)
 
 
 def test_numbers_from_ten_on_share_a_bar() -> None:

@@ -354,3 +354,37 @@ def test_doctor_counts_the_responses_that_can_be_used(tmp_path: Path) -> None:
         answered(spec, of_row(1))
     path.unlink()
     assert list(registry.diagnose("solvers", spec)) == []
+
+
+ALWAYS_BROKEN = "def execute_command(image):\n    answer = len(ImagePatch(image).find('dog'))\n    return answer -* 1"
+SILENT = "def execute_command(image):\n    answer = 4"
+
+
+def test_a_coder_whose_every_program_breaks_has_faults_alone_and_the_fall_back_is_told_apart() -> None:
+    reply, _ = writing(f"```python\n{ALWAYS_BROKEN}\n```")
+    run = reply.program
+    assert run is not None
+    assert (reply.text, run.fallback, run.unsupported) == ("4", True, False)
+    assert run.fault.startswith("line 3: not Python")
+    assert run.code.endswith("return answer -* 1")
+
+
+def test_a_program_that_does_not_parse_is_repaired_where_that_is_asked_for() -> None:
+    reply, model = writing(ALWAYS_BROKEN, FIXED, repair=True)
+    run = reply.program
+    assert run is not None
+    assert (reply.text, run.fault, run.fallback, len(model.seen)) == ("4", "", False, 2)
+    assert run.first_fault.startswith("line 3: not Python")
+
+
+def test_a_program_that_returns_nothing_is_a_fault_where_that_is_asked_for() -> None:
+    reply, _ = writing(SILENT)
+    assert reply.program is not None
+    assert (reply.text, reply.program.nothing, reply.program.fault) == ("no", True, "")
+    reply, _ = writing(SILENT, none_is_fault=True)
+    assert reply.program is not None
+    assert (reply.text, reply.program.fallback) == ("4", True)
+    reply, model = writing(SILENT, FIXED, none_is_fault=True, repair=True)
+    assert reply.program is not None
+    assert (reply.text, reply.program.fallback, len(model.seen)) == ("4", False, 2)
+    assert "returned nothing" in reply.program.first_fault

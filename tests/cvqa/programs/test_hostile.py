@@ -15,7 +15,8 @@ from cfeval.cvqa.programs.parser import NOWHERE
 from cfeval.cvqa.records import ProgramRun
 from tests.cvqa.programs.hostile import BODIES, INJECTIONS, LINES, WHOLE
 from tests.cvqa.programs.scripted import Scripted, python, steps, whole
-from tests.cvqa.programs.test_python_subset import BODIES as VALID
+from tests.cvqa.programs.test_classes import BODIES as WITH_CLASSES
+from tests.cvqa.programs.test_python_subset import BODIES as SIMPLE
 from tests.slow import examples
 
 BYTES = b"the canary sings\n"
@@ -118,8 +119,8 @@ def test_the_watch_sees_a_file_that_is_opened(canary: Path) -> None:
 
 def test_a_refused_program_asks_no_model() -> None:
     vision = Scripted()
-    run = python("n = ImagePatch(image).simple_query('?')\nimport os\nreturn n", vision)
-    assert re.match(r"line 3: import of 'os' is not allowed", run.fault)
+    run = python("n = ImagePatch(image).simple_query('?')\nimport os\nreturn os.getcwd() + n", vision)
+    assert re.match(r"line 3: import of 'os' is not supported", run.fault)
     assert vision.asked == []
 
 
@@ -148,9 +149,11 @@ def test_every_budget_can_be_made_smaller() -> None:
         assert reason in python(code, Scripted(answers={"?": "answered"}), budget).fault
 
 
+VALID = SIMPLE | WITH_CLASSES
 TOKENS = (
     *("execute_command", "image", "ImagePatch", "x", "find", "len", "sorted", "max", "__class__", "eval", "math", "e"),
     *("def", "return", "for", "in", "if", "else", "while", "lambda", "try", "except", "import", "del", "and", "not"),
+    *("class", "self", "yield", "yield from", "match", "case", "with", "@", "super()", "__init__", "__eq__", "_", "as"),
     *("(", ")", "[", "]", "{", "}", ":", ",", ".", "=", "+=", "**", "*", "//", "<", "==", "-", "~", "<<"),
     *("0", "1", "1e308", "99999999999", "'a'", "f'{x}'", "''", "\n", "\n    ", "\n        ", "\\", "\0", "#"),
 )

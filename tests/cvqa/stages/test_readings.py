@@ -150,7 +150,8 @@ def test_the_table_counts_what_was_read_and_where_both_agree() -> None:
     ]
     [row, other] = reply_readers.rows(material({condition(): scores}, readings={("gpt", condition()): found}))
     assert (row.n, row.n_unread, row.n_read, row.n_none, row.n_right) == (6, 4, 2, 1, 1)
-    assert (row.robust, row.filled) == (0.1667, 0.3333)
+    assert (row.robust, row.robust_min, row.robust_max) == (0.5, 0.1667, 0.8333)  # four of six are unread
+    assert (row.filled, row.filled_min, row.filled_max) == (0.5, 0.3333, 0.6667)
     assert (row.n_both, row.agreement, row.missing) == (2, 0.5, "transport_error 1")
     assert (other.side, other.n, other.robust, other.agreement) == ("counterfactual", 0, None, None)
     assert "| gpt |" in markdown(reply_readers.render([row]))

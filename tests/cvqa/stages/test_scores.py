@@ -78,6 +78,7 @@ def test_a_program_that_returns_a_number_chooses_its_option() -> None:
 def test_a_program_that_failed_says_why() -> None:
     run = ProgramRun(language="visprog", code="x", fault="steps: over the limit", fallback=True)
     found = score(pair(), said("3", program=run))
+    assert not found.unsupported
     assert (found.fault, found.fallback, found.correct["reference"]) == ("steps: over the limit", True, 1)
 
 
@@ -98,3 +99,18 @@ def test_an_answer_to_a_question_of_another_set_with_the_same_id_is_refused() ->
 def test_an_order_of_options_that_a_question_cannot_have_is_refused(of: QuestionPair, order: str) -> None:
     with pytest.raises(InputError, match=f"options in the order '{order}', which it cannot have"):
         score(of, said("A", option_order=order))
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "correct"),
+    [
+        ("99", "99", 0),  # a clear answer that no option has
+        ("There would be 99 dots.", "99", 0),
+        ("Option 2", None, None),  # it may mean a place
+        ("A flower is red, and 99 are blue.", None, None),
+        ("about half of them", None, None),
+    ],
+)
+def test_a_number_that_no_option_has_is_wrong_and_not_unread(text: str, read: str | None, correct: int | None) -> None:
+    found = score(PUZZLE, said(text))
+    assert (found.read["robust"], found.correct["robust"]) == (read, correct)

@@ -28,7 +28,8 @@ def score(
     """A reply that the reference reader read so; the robust one reads the same, unless told."""
     both = {"reference": read, "robust": read if robust == "same" else robust}
     given = {"id": name, "side": side, "type": kind, "gold": gold, "image": image_hash(image or name), "read": both}
-    given |= {"correct": {reader: int(said == gold) for reader, said in both.items()}}
+    correct = {reader: int(said == gold) if said or reader == "reference" else None for reader, said in both.items()}
+    given |= {"correct": correct}
     return CvqaScore.model_validate(given | more)
 
 
@@ -40,13 +41,19 @@ def failed(name: str, side: str, status: Status = Status.REFUSED, kind: str = "d
 def pair_scores(
     original: Sequence[int], counterfactual: Sequence[int], kind: str = "direct", images: Sequence[str] = ()
 ) -> list[CvqaScore]:
-    """Pairs p00, p01, … that are right or wrong on either side; right answers are 1, or yes and then no."""
+    """Pairs p00, p01, … that are right or wrong on either side; right answers are 1, or yes and then no.
+
+    Of wrong replies the reference reader reads nothing, and the robust one something else.
+    """
     first, then = ("yes", "no") if kind == "boolean" else ("1", "1")
+    wrong = ("no", "yes") if kind == "boolean" else ("9", "9")
     found = []
     for i, (one, other) in enumerate(zip(original, counterfactual, strict=True)):
         name, image = f"{kind}-p{i:02}", images[i] if images else ""
-        found.append(score(name, "original", first if one else None, first, kind=kind, image=image))
-        found.append(score(name, "counterfactual", then if other else None, then, kind=kind, image=image))
+        given = (("original", one, first, wrong[0]), ("counterfactual", other, then, wrong[1]))
+        for side, right, gold, else_ in given:
+            robust = gold if right else else_
+            found.append(score(name, side, gold if right else None, gold, robust, kind, image))
     return found
 
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from cfeval.core.errors import InputError
@@ -16,7 +18,7 @@ from tests.cvqa.tables.scores import condition, failed, material, pair_scores, s
 PUBLISHED = Path(__file__).parents[3] / "data" / "reference" / "cvqa.csv"
 
 
-def of(rows: list[AccuracyRow], solver: str = "m", kind: str = "direct", reader: str = "reference") -> AccuracyRow:
+def of(rows: list[AccuracyRow], solver: str = "m", kind: str = "direct", reader: str = "robust") -> AccuracyRow:
     [found] = [row for row in rows if (row.solver, row.type, row.reader) == (solver, kind, reader)]
     return found
 
@@ -27,7 +29,9 @@ def test_accuracies_their_difference_and_mcnemar_follow_by_hand() -> None:
     assert (row.n, row.n_scored, row.images) == (10, 10, 10)
     assert (row.original, row.counterfactual, row.difference) == (0.9, 0.3, -0.6)
     assert row.p == pytest.approx(binomtest(1, 8, 0.5).pvalue, abs=1e-4)  # 7 lost, 1 won
-    assert (row.test, row.n_unread_original, row.n_unread_counterfactual) == ("McNemar", 1, 7)
+    assert row.test == "McNemar"
+    published = of(rows, reader="reference")
+    assert (published.original, published.n_unread_original, published.n_unread_counterfactual) == (0.9, 1, 7)
     assert row.difference_lo < row.difference < row.difference_hi  # type: ignore[operator]
     assert row.ci == "Wilson 95 %; percentile bootstrap 95 %"
 
@@ -48,9 +52,56 @@ def test_missing_scores_are_no_zeros_and_show_as_bounds() -> None:
     scores += [score("x", "original", "1", "1"), failed("x", "counterfactual", Status.TRANSPORT_ERROR)]
     row = of(accuracy.TABLE3.rows(material({condition(): scores})))
     assert (row.n, row.n_scored, row.missing) == (4, 3, "transport_error 1")
-    assert (row.original, row.original_min, row.original_max) == (0.6667, 0.75, 0.75)
+    assert (row.original, row.original_min, row.original_max) == (0.75, 0.75, 0.75)
     assert (row.counterfactual, row.counterfactual_min, row.counterfactual_max) == (0.3333, 0.25, 0.5)
-    assert (row.difference, row.difference_min, row.difference_max) == (-0.3333, -0.5, -0.25)
+    assert (row.difference, row.difference_min, row.difference_max) == (-0.4167, -0.5, -0.25)
+    assert row.difference_lo < row.difference < row.difference_hi  # type: ignore[operator]
+
+
+def test_an_unread_reply_is_missing_to_the_robust_reader_and_wrong_as_published() -> None:
+    scores = pair_scores([1, 1, 0], [1, 0, 0])
+    scores += [score("x", "original", "1", "1"), score("x", "counterfactual", None, "1")]
+    scores += [score("y", "original", None, "1"), failed("y", "counterfactual")]
+    rows = accuracy.TABLE3.rows(material({condition(): scores}))
+    robust, published = of(rows), of(rows, reader="reference")
+    assert (robust.n, robust.n_scored, robust.missing) == (5, 3, "unread 2, refused 1")
+    assert (robust.original, robust.counterfactual, robust.difference) == (0.75, 0.3333, -0.4167)
+    assert (robust.original_min, robust.original_max) == (0.6, 0.8)
+    assert (robust.counterfactual_min, robust.counterfactual_max) == (0.2, 0.6)
+    assert (robust.difference_min, robust.difference_max) == (-0.6, 0.0)
+    assert (published.n_scored, published.missing) == (4, "refused 1")
+    assert (published.original, published.counterfactual) == (0.6, 0.25)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([None, "1", "2"])] * 2), min_size=1, max_size=12))
+def test_every_figure_lies_within_its_bounds_whatever_is_unread(read: list[tuple[str | None, str | None]]) -> None:
+    scores = [
+        score(f"p{i}", side, None, "1", robust=value)
+        for i, both in enumerate(read)
+        for side, value in zip(("original", "counterfactual"), both, strict=True)
+    ]
+    row = of(accuracy.TABLE3.rows(material({condition(): scores})))
+    for name in ("original", "counterfactual", "difference"):
+        value, least, most = (getattr(row, name + end) for end in ("", "_min", "_max"))
+        assert least <= most
+        assert value is None or least - 1e-4 <= value <= most + 1e-4
+    for place, name in enumerate(("original", "counterfactual")):
+        there = [both[place] == "1" for both in read if both[place] is not None]
+        if row.n_scored:
+            assert getattr(row, name) == pytest.approx(sum(there) / len(there), abs=1e-4)
+
+
+def test_readers_see_the_robust_reader_first_its_ranges_and_the_released_rules_beside() -> None:
+    scores = [*pair_scores([1, 1], [1, 0]), score("x", "original", "1", "1"), score("x", "counterfactual", None, "1")]
+    rendered = accuracy.TABLE3.render(accuracy.TABLE3.rows(material({condition(): scores})))
+    cells = dict(zip(rendered.headings, rendered.body[0], strict=True))
+    assert cells["Counterfactual"].startswith("0.5000 [")
+    assert (cells["Counterfactual range"], cells["Scored"]) == ("0.3333 to 0.6667", "2 of 3")
+    assert (cells["As published"], cells["Unread"], cells["Missing"]) == ("1.0000 → 0.3333", "1 / 2", "unread 1")
+    assert "Original range" not in cells  # nothing is missing there
+    assert sum("released rules, which" in note for note in rendered.notes) == 1
+    whole = accuracy.TABLE3.render(accuracy.TABLE3.rows(material({condition(): pair_scores([1], [0])})))
+    assert not any("range" in heading for heading in whole.headings)
 
 
 def test_a_solver_without_any_score_has_a_row_without_figures() -> None:
@@ -63,7 +114,7 @@ def test_a_solver_without_any_score_has_a_row_without_figures() -> None:
 def test_both_readers_have_a_row_and_holm_counts_each_alone() -> None:
     scores = [score(f"p{i}", side, None, "1", robust="1") for i in range(4) for side in ("original", "counterfactual")]
     rows = accuracy.TABLE3.rows(material({condition(): scores, condition("n"): pair_scores([1] * 8, [0] * 8)}))
-    assert (of(rows).original, of(rows, reader="robust").original) == (0, 1)
+    assert (of(rows).original, of(rows, reader="reference").original) == (1, 0)
     assert of(rows, "n").p == pytest.approx(2 / 2**8, abs=1e-4)
     assert of(rows, "n").p_holm == pytest.approx(2 * 2 / 2**8, abs=1e-4)  # two tests a reader
 
@@ -130,13 +181,15 @@ def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
         condition("m-cot"): [*pair_scores([1] * 8, [1] * 8)[:-2], failed("direct-p07", "original")],
     }
     found = material(scores, solvers=facts)
-    [reference, robust] = chain_of_thought.rows(found)
+    [robust, reference] = chain_of_thought.rows(found)
     assert (reference.no_cot_baseline, reference.n, reference.n_scored, reference.n_both) == ("m", 8, 7, 7)
-    assert (reference.plain_original, reference.plain_counterfactual) == (1, 0.2857)
-    assert (reference.change_original, reference.change_counterfactual) == (0, 0.7143)
+    assert (reference.plain_original, reference.plain_counterfactual) == (1, 0.25)
+    assert (reference.change_original, reference.change_counterfactual) == (0, 0.75)
+    assert (reference.change_original_min, reference.change_original_max) == (-0.125, 0)
+    assert (reference.change_counterfactual_min, reference.change_counterfactual_max) == (0.625, 0.75)
     assert reference.p_counterfactual == pytest.approx(2 / 2**5)
     assert reference.p_counterfactual_holm == pytest.approx(4 / 2**5)
-    assert robust.change_counterfactual == 0.7143
+    assert robust.change_counterfactual == 0.75
     assert {row.solver for row in accuracy.TABLE3.rows(found)} == {"m", "majority"}
 
 
@@ -160,7 +213,7 @@ def puzzles(kind: str, letters: str, orders: tuple[str, ...] = ("",)) -> list:
 def test_puzzles_are_shown_by_template_and_over_all_with_chance() -> None:
     scores = [*puzzles("abs_counting_1", "AB"), *puzzles("abs_counting_6", "AAAA")]
     rows = accuracy.TABLE7.rows(material({condition(of="synthetic"): scores}))
-    assert [row.type for row in rows if row.reader == "reference"] == ["abs_counting_1", "abs_counting_6", "all"]
+    assert [row.type for row in rows if row.reader == "robust"] == ["abs_counting_1", "abs_counting_6", "all"]
     assert of(rows, kind="all").original == pytest.approx(5 / 6, abs=1e-4)
     assert of(rows, "chance", "all", "").counterfactual == 0.25
     assert accuracy.TABLE3.rows(material({condition(of="synthetic"): scores})) == []

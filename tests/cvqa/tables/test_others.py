@@ -18,7 +18,7 @@ PUZZLE = "abs_counting_4"
 def shown(name: str, letter: str | None, gold: str = "A", option_order: str = "", side: str = "original") -> CvqaScore:
     """A puzzle's reply that names the option shown under a letter."""
     read = option_order["ABCD".index(letter)] if option_order and letter else letter
-    both = dict.fromkeys(("reference", "robust"), letter)
+    both = dict.fromkeys(("robust", "reference"), letter)
     return score(name, side, read, gold, kind=PUZZLE, option_order=option_order).model_copy(update={"shown": both})
 
 
@@ -57,7 +57,8 @@ def test_readers_are_compared_reply_by_reply() -> None:
     ]
     row = extraction.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_scored, row.missing) == (5, 4, "refused 1")
-    assert (row.reference, row.robust, row.difference) == (0.5, 0.75, 0.25)
+    assert (row.reference, row.robust, row.difference) == (0.5, 1.0, 0.6667)  # over those that have a score by both
+    assert (row.robust_min, row.robust_max) == (0.6, 1.0)  # of five, one is unread and one refused
     assert (row.n_unread_reference, row.n_unread_robust, row.n_disagree) == (1, 1, 1)
     assert (row.n_reference_only, row.n_robust_only) == (1, 1)
     assert (row.n_reference_right, row.n_robust_right) == (1, 2)
@@ -83,7 +84,7 @@ def test_orders_tell_position_from_value() -> None:
     row = positions.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_permuted, row.n_told) == (5, 3, 3)
     assert (row.follows_position, row.follows_value) == (0.3333, 0.3333)
-    assert row.accuracy == pytest.approx((0.5 + 0 + 0.5 + 0.5 + 1) / 5, abs=1e-4)
+    assert row.accuracy == pytest.approx((0.5 + 0 + 0.5 + 1 + 1) / 5, abs=1e-4)  # of `unread`, the order that was read
     assert row.n_orders == 1.8
 
 
@@ -108,12 +109,25 @@ def test_the_gap_is_the_difference_of_two_differences() -> None:
     genders = {i: "female" if i < 4 else "male" for i in range(7)}
     rows = bias.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
     row = rows[0]
-    assert [(row.type, row.reader) for row in rows][::2] == [("direct", "reference"), ("all", "reference")]
+    assert [(row.type, row.reader) for row in rows][::2] == [("direct", "robust"), ("all", "robust")]
     assert (row.n, row.n_unlabelled, row.n_female, row.n_male) == (7, 1, 4, 3)
     assert (row.female_original, row.female_counterfactual, row.diff_female) == (1, 0.25, 0.75)
     assert (row.diff_male, row.gap) == (0, 0.75)
     assert row.gap_lo < 0.75 < row.gap_hi  # type: ignore[operator]
     assert 0 < row.p < 0.1  # type: ignore[operator]
+
+
+def test_ranges_of_the_gap_hold_whatever_the_missing_scores_were() -> None:
+    unread = [score(f"w{i}", side, "1", "1", robust=None) for i in range(2) for side in ("original", "counterfactual")]
+    scores = [*pair_scores([1, 1, 1, 1], [0, 1, 1, 1]), *unread]
+    numbers = {f"direct-p{i:02}": i for i in range(4)} | {"w0": 4, "w1": 5}
+    genders = dict.fromkeys((0, 1, 4, 5), "female") | dict.fromkeys((2, 3), "male")
+    [row, *_] = bias.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
+    assert (row.n, row.n_female, row.n_male, row.missing) == (6, 2, 2, "unread 4")
+    assert (row.diff_female, row.diff_male, row.gap) == (0.5, 0, 0.5)
+    assert (row.diff_female_min, row.diff_female_max) == (-0.25, 0.75)  # two pairs of four may lose or win
+    assert (row.gap_min, row.gap_max) == (-0.25, 0.75)
+    assert "Gap range" in markdown(bias.render([row]))
 
 
 def test_without_labels_there_is_nothing_to_compare() -> None:
@@ -146,6 +160,24 @@ def test_programs_are_counted_with_why_they_failed() -> None:
     assert (row.n, row.n_written, row.n_ran, row.ran, row.n_fallback) == (5, 4, 1, 0.25, 1)
     assert row.faults == "… is not defined 2, steps 1"
     assert (row.mean_calls, row.mean_steps, row.missing) == (2, 5, "refused 1, transport_error 1")
+
+
+def test_limits_of_the_interpreter_are_no_faults_of_the_coder_and_nothing_returned_is_told_apart() -> None:
+    replies = [
+        said("a", result="4"),
+        said("b", "line 3: an async function is not supported (a limit of our interpreter)", unsupported=True),
+        said("c", "line 1: not Python: invalid syntax", fallback=True),
+        said("d", "more than 100000 steps; do less (a limit of our interpreter)", unsupported=True, fallback=True),
+        said("e", result="no", nothing=True),
+    ]
+    scores = [score(name, "original", "1", "1") for name in "abcde"]
+    [row] = programs.rows(material({condition(): scores}, said={condition(): replies}))
+    assert (row.n_written, row.n_ran, row.n_faults, row.n_limits, row.n_nothing) == (5, 2, 1, 2, 1)
+    assert row.ran == pytest.approx(2 / 3, abs=1e-4)
+    assert row.faults == "not Python 1"
+    assert row.limits == "an async function is not supported 1, more than … steps 1"
+    assert (row.n_fallback, row.n_fallback_right) == (2, 2)
+    assert "| 2 (2 right) |" in markdown(programs.render([row]))
 
 
 def test_programs_that_were_repaired_are_counted_apart() -> None:

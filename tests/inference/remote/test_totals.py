@@ -24,7 +24,7 @@ def test_calls_tokens_costs_and_days_are_summed(tmp_path: Path) -> None:
     found = calls_total(
         archive(tmp_path, (0.5, {"created": 1772452800}), (None, {"created": 1772625600}), (0.25, None))
     )
-    assert found.text == "3 calls to hosted models, 3,000 tokens read, 30 written, 0.75 USD for 2 of them"
+    assert found.text == "3 model calls, 3,000 tokens read, 30 written, 0.75 USD for 2 of them"
     assert found.when == "2026-03-02 to 2026-03-04"
 
 

@@ -43,6 +43,8 @@ _REJECTED = re.compile(
 )
 
 
+_NAMES_OPTION = re.compile(r"\b[A-Da-d]\b|\b(?:option|choice|first|second|third|fourth|last)s?\b", re.IGNORECASE)
+"""What may name an option by its letter or its place."""
 _VALUE = rf"(?:\d[\d,]*|(?:{'|'.join(sorted(WORDS))})(?:[ -](?:{'|'.join(sorted(WORDS))}))*)"
 _BARE: dict[Form, re.Pattern[str]] = {
     "number": re.compile(rf"[^\w-]*{_VALUE}(?: [a-z]{{3,}}(?<!more)(?<!less)(?<!fewer)){{0,2}}[^\w?]*", re.IGNORECASE),
@@ -67,6 +69,19 @@ def read(reply: str, form: Form, choices: Choices | None = None, question: str =
         found = {_read(one, form, choices, question, final=True) for one in apart}
         return found.pop() if len(found) == 1 else None
     return _read(without_calls(text), form, choices, question)
+
+
+def outside(reply: str, choices: Choices) -> str | None:
+    """The number that a reply clearly gives though no option has it; None where it names an option or no number.
+
+    Args:
+        reply: one that names no option for sure.
+        choices: the options as they were shown.
+    """
+    if _NAMES_OPTION.search(reply):
+        return None
+    value = read(reply, "number")
+    return None if value in choices.values else value
 
 
 def _read(text: str, form: Form, choices: Choices | None, question: str, final: bool = False) -> str | None:

@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import LayoutEngine
 
+from cfeval.cvqa.records import HEADLINE, SIDES
 from cfeval.cvqa.tables.accuracy import TABLE3_EMPTY, TABLE7_EMPTY
+from cfeval.cvqa.tables.cells import range_of
 from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.colors import COLORS, GRID, INK, MUTED
 from cfeval.report.figures import TEST_WORLD, SteadyLayout, empty_figure, plain, share_ticks, strip_spines, use_style
@@ -36,9 +38,9 @@ def draw(
     empty: str = TABLE3_EMPTY,
     layout: Literal["constrained"] | LayoutEngine = "constrained",
 ) -> Figure:
-    """A panel a type, a line a solver, as the released rules read the replies; without any, a sentence."""
+    """A panel a type, a line a solver, as the robust reader reads the replies; without any, a sentence."""
     use_style()
-    shown = [row for row in rows if row.reader == "reference"]
+    shown = [row for row in rows if row.reader == HEADLINE]
     if not shown:
         return empty_figure(Figure(figsize=(5.8, 2.2), layout="constrained"), empty)
     lines = [line for name in dict.fromkeys(row.set for row in shown) for line in _lines(name, shown)]
@@ -81,9 +83,11 @@ def _title(name: str, kind: str, first: bool) -> str:
 
 def _below(rows: Sequence[AccuracyRow]) -> str:
     said = [
-        "Accuracy, as the released rules read the replies",
+        "Accuracy, as the robust reader reads the replies",
         f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}",
     ]
+    if any(range_of(row, side) for row in rows for side in SIDES):
+        said.append("pale bars: over all pairs, whatever the missing scores are")
     return "\n".join(said + ([TEST_WORLD] if any(row.test_world for row in rows) else []))
 
 
@@ -96,7 +100,7 @@ def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Mapping[str, str], ti
     axes.tick_params(axis="x", labelsize=7.5)
     axes.grid(axis="x", color=GRID, linewidth=0.7)
     _baselines(axes, rows)
-    of: Mapping[str, AccuracyRow] = {row.solver: row for row in rows if row.reader == "reference"}
+    of: Mapping[str, AccuracyRow] = {row.solver: row for row in rows if row.reader == HEADLINE}
     for place, name in enumerate(names):
         if name in of:
             _line(axes, place, of[name])
@@ -114,7 +118,9 @@ def _line(axes: Axes, place: int, row: AccuracyRow) -> None:
         axes.text(0.0, place, f"none scored of {row.n}", color=MUTED, fontsize=7.5, va="center")
         return
     axes.plot([row.original, row.counterfactual], [place, place], color=MUTED, linewidth=1.6, alpha=0.6, zorder=2)
-    for side, color, shift in (("original", _ORIGINAL, -0.16), ("counterfactual", _CHANGED, 0.16)):
+    for side, color, shift in zip(SIDES, (_ORIGINAL, _CHANGED), (-0.16, 0.16), strict=True):
+        if could_be := range_of(row, side):
+            axes.plot(could_be, [place + shift] * 2, color=color, linewidth=5, alpha=0.2, zorder=1.5, clip_on=False)
         value, low, high, paper = (getattr(row, name) for name in (side, f"{side}_lo", f"{side}_hi", f"paper_{side}"))
         if low is not None:
             axes.plot([low, high], [place + shift] * 2, color=color, linewidth=1.4, alpha=0.55, zorder=2, clip_on=False)

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from cfeval.cvqa.records import HEADLINE
 from cfeval.cvqa.tables.bias import EMPTY, BiasRow
+from cfeval.cvqa.tables.cells import range_of
 from cfeval.report.colors import COLORS, GRID, INK, MUTED
 from cfeval.report.columns import limits
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, strip_spines, use_style
@@ -16,9 +18,9 @@ _ROW_INCHES, _FRAME_INCHES = 0.42, 1.5
 
 
 def draw(rows: Sequence[BiasRow]) -> Figure:
-    """All types together, a line a solver, as the released rules read the replies; without any, a sentence."""
+    """All types together, a line a solver, as the robust reader reads the replies; without any, a sentence."""
     use_style()
-    shown = [row for row in rows if row.reader == "reference" and row.type == "all"]
+    shown = [row for row in rows if row.reader == HEADLINE and row.type == "all"]
     figure = Figure(figsize=(8.4, _FRAME_INCHES + _ROW_INCHES * max(2, len(shown))), layout="constrained")
     if not shown:
         return empty_figure(figure, EMPTY)
@@ -56,6 +58,7 @@ def _sides(axes: Axes, place: int, row: BiasRow) -> None:
         value, (low, high) = getattr(row, f"diff_{name}"), limits(row, f"diff_{name}")
         if value is None:
             continue
+        _range(axes, row, f"diff_{name}", place + shift, color)
         if low is not None and high is not None:
             axes.plot([low, high], [place + shift] * 2, color=color, linewidth=1.4, alpha=0.55, zorder=2)
         axes.plot(value, place, "o", color=color, markersize=6.5, zorder=4)
@@ -66,9 +69,16 @@ def _gap(axes: Axes, place: int, row: BiasRow) -> None:
         axes.text(0, place, " no images of either", color=MUTED, fontsize=7.5, va="center")
         return
     low, high = limits(row, "gap")
+    _range(axes, row, "gap", place, _GAP)
     if low is not None and high is not None:
         axes.plot([low, high], [place] * 2, color=_GAP, linewidth=1.8, zorder=3)
     axes.plot(row.gap, place, "D", color=_GAP, markersize=5, zorder=4)
+
+
+def _range(axes: Axes, row: BiasRow, name: str, place: float, color: str) -> None:
+    """A pale bar over what a figure could be, whatever the missing scores were."""
+    if ends := range_of(row, name):
+        axes.plot(ends, [place] * 2, color=color, linewidth=5, alpha=0.2, zorder=1.5)
 
 
 def _explain(axes: Axes) -> None:

@@ -3,12 +3,15 @@
 # ruff: noqa: ARG001 - all functions of a table are called alike
 
 import ast
+import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from zlib import crc32
 
 from cfeval.cvqa.programs import text
 from cfeval.cvqa.programs.calls import call
-from cfeval.cvqa.programs.limits import Exhausted, ProgramFault
+from cfeval.cvqa.programs.limits import Exhausted, ProgramFault, Unsupported
+from cfeval.cvqa.programs.objects import Class, Instance, Named
 from cfeval.cvqa.programs.operators import binary
 from cfeval.cvqa.programs.parser import EXCEPTIONS
 from cfeval.cvqa.programs.values import (
@@ -41,7 +44,9 @@ def sort_order(machine: Machine, items: Sequence[object], by: object, reverse: b
 
 
 def _len(machine: Machine, value: Any, /) -> int:
-    if not isinstance(value, str | list | tuple | dict | Members | range):
+    if isinstance(value, Class) and value.enumeration:
+        return len(collect(value, machine.meter))
+    if not isinstance(value, str | list | tuple | dict | Members | range | Instance):
         raise ProgramFault(f"a value of type {kind(value)} has no length", kind="TypeError")
     return len(value)
 
@@ -50,7 +55,7 @@ def _int(machine: Machine, value: object = 0, /, base: int = 10) -> int:
     if not isinstance(value, str | int | float):
         raise ProgramFault(f"int takes a number or a text, not {kind(value)}", kind="TypeError")
     if isinstance(value, str) and len(value) > _DIGITS:
-        raise ProgramFault(f"int of a text of {len(value)} characters; at most {_DIGITS}", kind="ValueError")
+        raise Unsupported(f"int of a text of {len(value)} characters; at most {_DIGITS}")
     return int(value, base) if isinstance(value, str) else int(value)
 
 
@@ -78,7 +83,7 @@ def _round(machine: Machine, number: Any, ndigits: int | None = None) -> object:
     if not isinstance(number, NUMBERS):
         raise ProgramFault(f"round takes a number, not {kind(number)}", kind="TypeError")
     if ndigits is not None and (not isinstance(ndigits, int) or abs(ndigits) > _DIGITS):
-        raise ProgramFault(f"round takes at most {_DIGITS} decimal places", kind="ValueError")
+        raise Unsupported(f"round takes at most {_DIGITS} decimal places")
     return round(number, ndigits)
 
 
@@ -166,6 +171,8 @@ def _reversed(machine: Machine, value: Any, /) -> Lazy:
 
 
 def _next(machine: Machine, iterator: object, /, *default: object) -> object:
+    if isinstance(iterator, Instance) and iterator.has("__next__"):
+        iterator = Lazy(iterator.items())
     if not isinstance(iterator, Lazy) or len(default) > 1:
         raise ProgramFault("next takes an iterator, such as a generator expression, and a default", kind="TypeError")
     missing: list[object] = []
@@ -204,17 +211,36 @@ def _dict(machine: Machine, values: object = (), /, **named: object) -> dict[obj
 
 def _isinstance(machine: Machine, value: object, types: object, /) -> bool:
     """Of the types that have a name here; a function that makes no type is refused."""
-    wanted = types if isinstance(types, tuple) else (types,)
-    if not all(isinstance(one, Native) and one.type for one in wanted):
+    return is_instance(value, types)
+
+
+def is_instance(value: object, types: object) -> bool:
+    """Whether a value is of a type, or of one of several."""
+    if isinstance(types, tuple):
+        return any(is_instance(value, one) for one in types)
+    if types is None:
+        return value is None
+    if isinstance(types, Class):
+        return isinstance(value, Instance) and value.cls.extends(types)
+    if not isinstance(types, Native) or not types.type:
         raise ProgramFault(
-            "isinstance takes int, float, str, bool, list, tuple, dict, set or ImagePatch", kind="TypeError"
+            "isinstance takes int, float, str, bool, list, tuple, dict, set, ImagePatch or a class", kind="TypeError"
         )
-    return any(isinstance(value, one.type) and _is_kind(value, one.name) for one in wanted)
+    if types.name in EXCEPTIONS:
+        raised = value.kind if isinstance(value, Error) else value.cls.exception if isinstance(value, Instance) else ""
+        return is_exception(raised, types.name) if raised else False
+    return isinstance(value, types.type) and (not isinstance(value, Named) or types.name in ("tuple", value.cls.name))
 
 
-def _is_kind(value: object, name: str) -> bool:
-    """Whether a value, where it is an exception, is of that kind."""
-    return not isinstance(value, Error) or name in (value.kind, "Exception")
+def is_exception(name: str, of: str) -> bool:
+    """Whether an exception of Python is another, or a special case of it."""
+    return issubclass(getattr(builtins, name, Exception), getattr(builtins, of))
+
+
+def _issubclass(machine: Machine, cls: object, of: object, /) -> bool:
+    if isinstance(cls, Class) and isinstance(of, Class):
+        return cls.extends(of)
+    raise Unsupported("issubclass takes classes of the program")
 
 
 def _divmod(machine: Machine, one: object, other: object, /) -> tuple[object, object]:
@@ -227,7 +253,7 @@ def _pow(machine: Machine, base: object, exp: object) -> object:
 
 def _chr(machine: Machine, number: int, /) -> str:
     if 0xD800 <= number <= 0xDFFF:
-        raise ProgramFault("chr of half a surrogate pair", kind="ValueError")
+        raise Unsupported("chr of half a surrogate pair")
     return chr(number)
 
 
@@ -248,7 +274,17 @@ def _iter(machine: Machine, values: object, /) -> Lazy:
 
 
 def _callable(machine: Machine, value: object, /) -> bool:
-    return isinstance(value, Native | Function)
+    return isinstance(value, Native | Function | Class) or (isinstance(value, Instance) and value.has("__call__"))
+
+
+def _hash(machine: Machine, value: object, /) -> int:
+    """Of one value always the same, unlike Python's."""
+    key(value, machine.meter)
+    if isinstance(value, tuple):
+        return hash(tuple(_hash(machine, item) for item in value))
+    if isinstance(value, int | float) or (isinstance(value, Instance) and value.has("__hash__")):
+        return hash(value)
+    return crc32(text.quoted(value, machine.meter).encode())
 
 
 def _exception(name: str) -> Native:
@@ -296,6 +332,7 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "reversed": _reversed,
     "next": _next,
     "isinstance": _isinstance,
+    "issubclass": _issubclass,
     "divmod": _divmod,
     "pow": _pow,
     "chr": _chr,
@@ -304,6 +341,7 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "format": _format,
     "iter": _iter,
     "callable": _callable,
+    "hash": _hash,
     "print": _print,
 }
 FUNCTIONS: dict[str, object] = {

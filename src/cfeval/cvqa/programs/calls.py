@@ -6,6 +6,7 @@ from typing import Any
 
 from cfeval.cvqa.programs import text
 from cfeval.cvqa.programs.limits import Exhausted, ProgramFault
+from cfeval.cvqa.programs.objects import Class, Instance
 from cfeval.cvqa.programs.values import Frame, Function, Machine, Native, kind
 
 
@@ -13,16 +14,42 @@ def call(function: object, arguments: Sequence[object], named: dict[str, object]
     """Call a function: one that is offered, or one of the program's own."""
     if isinstance(function, Native):
         return _native(function, arguments, named, machine)
+    if isinstance(function, Class):
+        return instantiate(function, arguments, named, machine)
+    if isinstance(function, Instance) and (found := function.cls.find("__call__")):
+        return call(found[1], [function, *arguments], named, machine)
     if not isinstance(function, Function):
         raise ProgramFault(f"a value of type {kind(function)} cannot be called", kind="TypeError")
     if machine.level >= machine.meter.budget.depth:
         raise Exhausted(f"functions called within each other more than {machine.meter.budget.depth} deep")
-    inner = Frame(machine, function.outer, _bound(function, arguments, named), function.local)
+    bound = _bound(function, arguments, named)
+    inner = Frame(machine, function.outer, bound, function.local, function=function)
     machine.level += 1
     try:
         return function.body(inner)
     finally:
         machine.level -= 1
+
+
+def instantiate(cls: Class, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Instance:
+    """An object of a program's class; of an enumeration the member with that value."""
+    if cls.enumeration:
+        members = [one for one in cls.members.values() if isinstance(one, Instance)]
+        wanted = list(arguments) + list(named.values())
+        chosen = next((one for one in members if [one.names["value"]] == wanted), None)
+        if chosen is None:
+            raise ProgramFault(f"{cls.name} has no member with this value", kind="ValueError")
+        return chosen
+    machine.meter.length(len(cls.members))
+    instance = Instance(cls)
+    found = cls.find("__init__")
+    if cls.exception:
+        instance.names["args"] = tuple(arguments)
+    if found is not None:
+        call(found[1], [instance, *arguments], named, machine)
+    elif (arguments or named) and not cls.exception:
+        raise ProgramFault(f"{cls.name}() takes no arguments", kind="TypeError")
+    return instance
 
 
 def _bound(function: Function, arguments: Sequence[object], named: dict[str, object]) -> dict[str, object]:

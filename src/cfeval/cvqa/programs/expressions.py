@@ -8,8 +8,10 @@ from typing import Any
 
 from cfeval.cvqa.programs import text
 from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.classes import set_member, super_of
 from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.methods import attribute
+from cfeval.cvqa.programs.objects import Class, Instance
 from cfeval.cvqa.programs.operators import binary, compare, unary
 from cfeval.cvqa.programs.regex_module import part_of
 from cfeval.cvqa.programs.values import (
@@ -17,6 +19,7 @@ from cfeval.cvqa.programs.values import (
     Frame,
     Function,
     Lazy,
+    Machine,
     Match,
     Members,
     Native,
@@ -139,6 +142,10 @@ def item_of(value: Any, index: Any, frame: Frame) -> Any:
         return part_of(value, index)
     if isinstance(value, Native) and value.type:
         return value  # a type with its parameters: `list[int]`
+    if isinstance(value, Instance) and value.has("__getitem__"):
+        return value.invoke("__getitem__", index)
+    if isinstance(value, Class) and value.enumeration:
+        return _of_key(value.members, index, frame)
     if not isinstance(value, list | tuple | str | range):
         raise ProgramFault(f"a value of type {kind(value)} has no items", kind="TypeError")
     if not isinstance(index, int):
@@ -221,7 +228,7 @@ def defined(
     by_name = tuple([(one, evaluate(default, frame)) for one, default in pairs if default is not None])
     rest = parameters.vararg.arg if parameters.vararg else ""
     named = parameters.kwarg.arg if parameters.kwarg else ""
-    return Function(name, names, defaults, body, frame, local, rest, named, only, by_name)
+    return Function(name, names, defaults, body, frame.methods or frame, local, rest, named, only, by_name)
 
 
 def _call(node: ast.Call, frame: Frame) -> object:
@@ -234,7 +241,30 @@ def _call(node: ast.Call, frame: Frame) -> object:
     if not all(isinstance(name, str) for name in named):
         raise ProgramFault("the names of arguments are texts", kind="TypeError")
     frame.machine.line = node.lineno
+    if function is SUPER and not arguments:
+        return _super(frame)
     return call(function, arguments, named, frame.machine)
+
+
+CLASS = " class"
+"""Where a frame around methods holds their class; no program can write this name."""
+
+
+def _super(frame: Frame) -> object:
+    """`super()` in a method: its class, and its first argument."""
+    method: Frame | None = frame
+    while method is not None and (method.function is None or CLASS not in (method.outer or method).names):
+        method = method.outer
+    if method is None or method.function is None or method.outer is None or not method.function.names:
+        raise ProgramFault("super() belongs in a method", kind="RuntimeError")
+    return super_of(method.outer.names[CLASS], method.names[method.function.names[0]])
+
+
+def _explicit_super(machine: Machine, cls: object, instance: object, /) -> object:
+    return super_of(cls, instance)
+
+
+SUPER = Native("super", _explicit_super)
 
 
 def assign(target: ast.expr, value: Any, frame: Frame) -> None:
@@ -248,10 +278,12 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
     elif isinstance(target, ast.Subscript):
         container, index = evaluate(target.value, frame), evaluate(target.slice, frame)
         _cache(container, index, value, frame)
+    elif isinstance(target, ast.Attribute):
+        set_member(evaluate(target.value, frame), target.attr, value, frame.machine)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(target.elts, list(iterate(value, meter)), frame)
     else:
-        raise ProgramFault("only names and items can be assigned to")
+        raise ProgramFault("only names, items and attributes can be assigned to")
 
 
 def _unpack(targets: Sequence[ast.expr], items: list[object], frame: Frame) -> None:
@@ -285,6 +317,8 @@ def _cache(container: Any, index: Any, value: object, frame: Frame) -> None:
         frame.machine.meter.grow(len(container))
     elif isinstance(container, list) and isinstance(index, int):
         container[index] = value
+    elif isinstance(container, Instance) and container.has("__setitem__"):
+        container.invoke("__setitem__", index, value)
     else:
         raise ProgramFault(f"an item of {kind(container)} at {kind(index)} cannot be set", kind="TypeError")
 

@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 
-from cfeval.cvqa.programs.limits import Meter, ProgramFault
+from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 from cfeval.cvqa.programs.text import formatted, quoted, text_of
 
 _PLACE = re.compile(r"[A-Za-z0-9]\w*|")
@@ -27,7 +27,7 @@ def filled(template: str, values: Sequence[object], named: Mapping[str, object],
         if place is None:
             continue
         if not _PLACE.fullmatch(place):
-            raise ProgramFault(f"the place {place[:40]!r} of a format: only numbers and names", kind="ValueError")
+            raise Unsupported(f"the place {place[:40]!r} of a format: only numbers and names")
         name = place or str(count)
         count += not place
         value = values[int(name)] if name.isdecimal() else named[name]
@@ -46,7 +46,7 @@ def percent(template: str, value: object, meter: Meter) -> str:
     meter.step(1 + len(template) // 16)
     values = list(value) if isinstance(value, tuple) else [value]
     if template.count("%") != sum(found[0].count("%") for found in _PERCENT.finditer(template)):
-        raise ProgramFault("a place of a % format: only a width and precision of at most two digits", kind="ValueError")
+        raise Unsupported("a place of a % format: only a width and precision of at most two digits")
 
     def one(found: re.Match[str]) -> str:
         name, shape, sign = found.groups()

@@ -136,9 +136,15 @@ def _exists(machine: Machine, self: ImagePatch, /, object_name: str) -> bool:
     return any("yes" in machine.eyes.ask(patch.view(), question).lower() for patch in patches)
 
 
-def _verify_property(machine: Machine, self: ImagePatch, /, object_name: str, visual_property: str) -> bool:
-    others = [f"{other} {object_name}" for other in alternatives(str(visual_property))] or [object_name]
-    return machine.eyes.match(self.view(), [f"{visual_property} {object_name}", *others])[0] > VERIFIED
+def _verify_property(
+    machine: Machine, self: ImagePatch, /, object_name: str, visual_property: object = None, attribute: object = None
+) -> bool:
+    """`attribute` is what our prompt calls `visual_property`."""
+    wanted = attribute if visual_property is None else visual_property
+    if wanted is None:
+        raise ProgramFault("verify_property takes (object_name, visual_property)", kind="TypeError")
+    others = [f"{other} {object_name}" for other in alternatives(str(wanted))] or [object_name]
+    return machine.eyes.match(self.view(), [f"{wanted} {object_name}", *others])[0] > VERIFIED
 
 
 def _best_text_match(machine: Machine, self: ImagePatch, /, option_list: object, prefix: object = None) -> object:
@@ -230,10 +236,10 @@ def _best_image_match(
     return best if return_index else patches[best]
 
 
-def _distance(machine: Machine, one: object, other: object, /) -> object:
-    if isinstance(one, NUMBERS) and isinstance(other, NUMBERS):
-        return abs(one - other)
-    return _gap(a_patch(one, "distance"), a_patch(other, "distance"))
+def _distance(machine: Machine, /, a: object, b: object) -> object:
+    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
+        return abs(a - b)
+    return _gap(a_patch(a, "distance"), a_patch(b, "distance"))
 
 
 def _bool_to_yesno(machine: Machine, /, bool_answer: object) -> str:

@@ -14,6 +14,8 @@ from cfeval.cvqa.records import TraceStep
 
 _LONGEST = 300
 """Characters of a reason; what a program names in it can be long."""
+LIMIT_MARK = " (a limit of our interpreter)"
+"""How the line of a fault ends that is no error of the program."""
 PYTHON_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError, MemoryError)
 """What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`."""
 _T = TypeVar("_T")
@@ -29,11 +31,15 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
     """A program that cannot be read, asks for what is not allowed, or fails as it runs.
 
     `line` is the program's line, from 1 (0: none known yet); `kind` names Python's exception where there is one, so
-    that `except ValueError` of a program works; `message` is what `except … as` sees of it.
+    that `except ValueError` of a program works; `message` is what `except … as` sees of it, `value` the exception
+    itself where its class is the program's own.
     """
 
-    def __init__(self, reason: str, line: int = 0, kind: str = "", message: str | None = None) -> None:
+    def __init__(
+        self, reason: str, line: int = 0, kind: str = "", message: str | None = None, value: object = None
+    ) -> None:
         super().__init__(reason)
+        self.value = value
         self.reason = reason
         self.message = reason if message is None else message
         self.line = line
@@ -41,13 +47,20 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
 
     def __str__(self) -> str:
         """The reason as one line, with the line number."""
-        where = f"line {self.line}: " if self.line else ""
-        text = where + " ".join(self.reason.split())
-        return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        where, whose = f"line {self.line}: " if self.line else "", LIMIT_MARK if isinstance(self, Unsupported) else ""
+        text, longest = where + " ".join(self.reason.split()), _LONGEST - len(whose)
+        return (text if len(text) <= longest else text[: longest - 1] + "…") + whose
 
 
-class Exhausted(ProgramFault):
-    """A budget is used up. No `except` of a program catches it."""
+class Unsupported(ProgramFault):
+    """What Python has and this interpreter does not: no error of the program, and no `except` of a program catches it.
+
+    A program that went on would do other things than in Python, and be judged by them.
+    """
+
+
+class Exhausted(Unsupported):
+    """A budget is used up."""
 
 
 class Broken(BaseException):
@@ -194,18 +207,29 @@ class Trace:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer's text, or why there is none; what was used and called either way."""
+    """The answer's text, or why there is none; what was used and called either way.
+
+    `unsupported`: the fault is a limit of the interpreter; `nothing`: the program returned nothing.
+    """
 
     result: str
     fault: str
+    unsupported: bool
+    nothing: bool
     steps: int
     calls: int
     trace: Sequence[TraceStep]
 
 
-def outcome(result: str, fault: str, meter: Meter, trace: Trace) -> Outcome:
-    """With what was used and called."""
-    return Outcome(result, fault, meter.steps, meter.calls, tuple(trace.steps))
+def returned(result: str, meter: Meter, trace: Trace, nothing: bool = False) -> Outcome:
+    """The outcome of a program that ran to its end."""
+    return Outcome(result, "", False, nothing, meter.steps, meter.calls, tuple(trace.steps))
+
+
+def failed(fault: ProgramFault, meter: Meter, trace: Trace) -> Outcome:
+    """The outcome of a program that did not."""
+    unsupported = isinstance(fault, Unsupported)
+    return Outcome("", str(fault), unsupported, False, meter.steps, meter.calls, tuple(trace.steps))
 
 
 def cut(text: str) -> str:

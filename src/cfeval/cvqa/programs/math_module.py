@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.values import NUMBERS, Machine, Module, Native, collect, iterate, kind
 
@@ -59,8 +59,10 @@ def _bounded(function: Callable[..., object]) -> Callable[..., object]:
     """Of integers small enough for the result to be of some use."""
 
     def run(machine: Machine, /, *numbers: Any) -> object:
-        if not all(isinstance(number, int) and number <= _LARGEST for number in numbers):
-            raise ProgramFault(f"math.{function.__name__} takes integers of at most {_LARGEST}", kind="ValueError")
+        if not all(isinstance(number, int) for number in numbers):
+            raise ProgramFault(f"math.{function.__name__} takes integers", kind="TypeError")
+        if any(number > _LARGEST for number in numbers):
+            raise Unsupported(f"math.{function.__name__} takes integers of at most {_LARGEST}")
         return machine.meter.keep(function(*numbers))
 
     return run

@@ -1,22 +1,30 @@
 """Attributes and methods of values: own tables by the value's type. No attribute is ever looked up on an object.
 
-Left out on purpose, as they make long texts from short ones or are of no use: `format_map`, `expandtabs`, `translate`,
+Left out on purpose, as they make long texts from short ones or are of no use: `format_map`, `expandtabs`,
 `encode`.
 """
 
 # ruff: noqa: ARG001 - all functions of a table are called alike
 
+import re
+from collections import Counter, deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
+import PIL.Image
+
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs import image_patch, regex_module
+from cfeval.cvqa.programs import classes, image_patch, regex_module
 from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.formats import filled
-from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
+from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.operators import binary, equal, sign_of
 from cfeval.cvqa.programs.values import (
+    Function,
+    ImagePatch,
     Lazy,
     Machine,
     Members,
@@ -46,6 +54,16 @@ METHODS: dict[str, Table] = {
 }
 """Methods by the value's type; each takes the machine, the value, then the program's arguments."""
 _TRACED = {"ImagePatch"}
+_REAL: dict[str, frozenset[str]] = {
+    name: frozenset(dir(of))
+    for name, of in (
+        *(("str", str), ("list", list), ("deque", deque), ("tuple", tuple), ("named tuple", tuple), ("dict", dict)),
+        *(("Counter", Counter), ("defaultdict", dict), ("set", set), ("int", int), ("bool", bool), ("float", float)),
+        *(("range", range), ("iterator", (_ for _ in ())), ("exception", Exception), ("match", re.Match)),
+        *(("pattern", re.Pattern), ("function", lru_cache(len)), ("None", None), ("image", PIL.Image.Image)),
+    )
+}
+"""What Python's own values have: a name among these that is not offered here is no error of the program."""
 
 
 def attribute(value: object, name: str) -> object:
@@ -53,21 +71,90 @@ def attribute(value: object, name: str) -> object:
     of = kind(value)
     if isinstance(value, Module) and name in value.members:
         return value.members[name]
+    if name == "__name__" and isinstance(value, Class | Function | Native):
+        return value.name
+    if isinstance(value, Class | Instance | Super | Named) and (found := classes.member(value, name)):
+        return found[0]
+    if isinstance(value, Property) and name == "setter":
+        return classes.setter(value)
+    if isinstance(value, ImagePatch) and name in value.own_attributes:
+        return value.own_attributes[name]
+    if isinstance(value, Native) and value.type and (methods := METHODS.get(value.name)) and name in methods:
+        return Native(name, _of_type(value, methods[name]), value.name in _TRACED)
     if name in ATTRIBUTES.get(of, {}):
         return ATTRIBUTES[of][name](value)
     if name in METHODS.get(of, {}):
         return Native(name, METHODS[of][name], of in _TRACED, (value,))
+    if isinstance(value, Native) and (value.name, name) in _OF_FUNCTIONS:
+        return Native(name, _OF_FUNCTIONS[value.name, name])
+    if name in _real(value, of):
+        raise Unsupported(f"{of} has no attribute {name!r} here")
     known = sorted(value.members) if isinstance(value, Module) else [*ATTRIBUTES.get(of, {}), *METHODS.get(of, {})]
     hint = nearest(name, known) if known else "it has no attributes"
-    raise ProgramFault(f"{of} offers no attribute {name!r}; {hint}", kind="AttributeError")
+    raise ProgramFault(f"{of} has no attribute {name!r}; {hint}", kind="AttributeError")
+
+
+def _real(value: object, of: str) -> frozenset[str]:
+    """The attributes that Python's own value of the kind has."""
+    if isinstance(value, Module):
+        return value.real
+    typed = _REAL.get(value.name, frozenset()) if isinstance(value, Native) and value.type else frozenset()
+    return typed | _REAL.get(of, frozenset())
+
+
+def _from_keys(machine: Machine, names: object, value: object = None, /) -> dict[object, object]:
+    items = collect(names, machine.meter)
+    return {key(name, machine.meter): value for name in items}
+
+
+def _chained(machine: Machine, iterables: object, /) -> Lazy:
+    return Lazy(item for values in iterate(iterables, machine.meter) for item in iterate(values, machine.meter))
+
+
+def _translation(machine: Machine, sources: object, targets: str = "", gone: str = "", /) -> dict[object, object]:
+    if isinstance(sources, dict):
+        return {ord(name) if isinstance(name, str) else name: item for name, item in sources.items()}
+    if not all(isinstance(one, str) for one in (sources, targets, gone)):
+        raise ProgramFault("maketrans takes texts, or a dictionary", kind="TypeError")
+    machine.meter.length(len(str(sources)) + len(gone))
+    table: dict[Any, Any] = str.maketrans(str(sources), targets, gone)
+    return table
+
+
+_OF_FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
+    ("dict", "fromkeys"): _from_keys,
+    ("chain", "from_iterable"): _chained,
+    ("str", "maketrans"): _translation,
+}
+"""What functions and types have as attributes."""
+
+
+def _translate(machine: Machine, value: str, table: dict[object, object], /) -> str:
+    if not isinstance(table, dict):
+        raise ProgramFault(f"translate takes a dictionary, not {kind(table)}", kind="TypeError")
+    machine.meter.step(1 + len(value) // 4)
+    found = [table.get(ord(letter), letter) for letter in value]
+    letters = [chr(one) if isinstance(one, int) else one for one in found if one is not None]
+    return _join(machine, "", letters)
+
+
+def _of_type(of: Native, method: Callable[..., object]) -> Callable[..., object]:
+    """A method that is read from its type: `str.lower` takes the text as its first argument."""
+
+    def run(machine: Machine, value: object = None, /, *arguments: object, **named: object) -> object:
+        if not isinstance(value, of.type):
+            raise ProgramFault(f"a method of {of.name} cannot take {kind(value)}", kind="TypeError")
+        return method(machine, value, *arguments, **named)
+
+    return run
 
 
 def _plain(method: Callable[..., object]) -> Callable[..., object]:
     """A method of Python's whose cost is about the length of what it takes and gives."""
 
-    def run(machine: Machine, value: Any, /, *arguments: object) -> object:
+    def run(machine: Machine, value: Any, /, *arguments: object, **named: object) -> object:
         machine.meter.step(1 + len(value) // 64)
-        return method(value, *arguments)
+        return method(value, *arguments, **named)
 
     return run
 
@@ -138,7 +225,7 @@ _TEXT: dict[str, Callable[..., object]] = {
 METHODS["str"] = (
     {name: _plain(method) for name, method in _TEXT.items()}
     | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
-    | {"replace": _replace, "join": _join, "format": _format}
+    | {"replace": _replace, "join": _join, "format": _format, "translate": _translate}
 )
 
 
@@ -267,7 +354,7 @@ def _subtract(machine: Machine, value: Tally, other: Any, /) -> None:
     _tally(machine, value, other, -1)
 
 
-def _most_common(machine: Machine, value: Tally, n: int | None = None, /) -> list[object]:
+def _most_common(machine: Machine, value: Tally, n: int | None = None) -> list[object]:
     pairs = list(value.items())
     order = sort_order(machine, pairs, Native("count", lambda _, pair: pair[1]), reverse=True)
     return [pairs[number] for number in order[:n]]

@@ -6,31 +6,43 @@ Nothing is Python's own module: each function is of this package and takes the s
 # ruff: noqa: ARG001 - all functions of a table are called alike
 
 import itertools
+import json
 import statistics
+import string
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
-from cfeval.cvqa.programs import regex_module
-from cfeval.cvqa.programs.builtins import FUNCTIONS
+import PIL.Image
+
+from cfeval.cvqa.programs import classes, regex_module, text
+from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
-from cfeval.cvqa.programs.expressions import item_of
-from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.expressions import SUPER, item_of
+from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.math_module import MATH
 from cfeval.cvqa.programs.methods import attribute, update
+from cfeval.cvqa.programs.objects import Instance, Suppressed
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.parser import IMPORTED
 from cfeval.cvqa.programs.values import (
     NUMBERS,
+    Error,
     Filled,
     Frame,
+    Function,
+    Image,
     Lazy,
     Machine,
+    Members,
     Module,
     Native,
     Queue,
     Tally,
     collect,
     iterate,
+    key,
     kind,
 )
 
@@ -52,7 +64,7 @@ def _filled(machine: Machine, make: object = None, values: object = (), /) -> Fi
 
 def _deque(machine: Machine, values: object = (), /, maxlen: object = None) -> Queue:
     if maxlen is not None:
-        raise ProgramFault("deque takes no maxlen here", kind="TypeError")
+        raise Unsupported("deque takes no maxlen here")
     return Queue(collect(values, machine.meter))
 
 
@@ -78,7 +90,7 @@ def _items(value: object, machine: Machine) -> Iterator[Any]:
 def _small(number: object) -> int:
     """How many at a time are combined."""
     if not isinstance(number, int) or not 0 <= number <= 8:
-        raise ProgramFault("at most 8 at a time", kind="ValueError")
+        raise Unsupported("at most 8 at a time")
     return number
 
 
@@ -164,25 +176,146 @@ def _operator(sign: str) -> Callable[..., object]:
 def _getattr(machine: Machine, value: object, name: str, /, *default: object) -> object:
     try:
         return attribute(value, name)
-    except ProgramFault:
-        if len(default) == 1:
-            return default[0]
-        raise
+    except ProgramFault as fault:
+        if len(default) != 1 or isinstance(fault, Unsupported):
+            raise
+        return default[0]
 
 
 def _hasattr(machine: Machine, value: object, name: str, /) -> bool:
     try:
         attribute(value, name)
+    except Unsupported:
+        raise
     except ProgramFault:
         return False
     return True
 
 
+def _setattr(machine: Machine, value: object, name: str, new: object, /) -> None:
+    if not isinstance(name, str) or (name.startswith("__") and name.endswith("__")):
+        raise Unsupported("setattr takes a name without leading underscores")
+    classes.set_member(value, name, new, machine)
+
+
 def _type(machine: Machine, value: object, /) -> object:
-    found = OFFERED.get(kind(value))
+    if isinstance(value, Instance):
+        return value.cls
+    found = OFFERED.get(value.kind if isinstance(value, Error) else kind(value))
     if not isinstance(found, Native) or not found.type:
-        raise ProgramFault(f"type of {kind(value)} is not offered; use isinstance", kind="TypeError")
+        raise Unsupported(f"type of {kind(value)} is not supported; use isinstance")
     return found
+
+
+def _remembered(function: Function) -> Function:
+    """A function that gives what it gave before for the same arguments."""
+    known: dict[object, object] = {}
+
+    def body(frame: Frame) -> object:
+        meter = frame.machine.meter
+        arguments = tuple((name, key(frame.names[name], meter)) for name in sorted(frame.names))
+        if arguments not in known:
+            known[arguments] = function.body(frame)
+            meter.grow(len(known))
+        return known[arguments]
+
+    return replace(function, body=body)
+
+
+def _cache(machine: Machine, function: object, /) -> Function:
+    if not isinstance(function, Function):
+        raise Unsupported(f"cache takes a function of the program, not {kind(function)}")
+    return _remembered(function)
+
+
+def _lru_cache(machine: Machine, maxsize: object = 128, typed: object = False) -> object:
+    return _cache(machine, maxsize) if isinstance(maxsize, Function) else Native("lru_cache", _cache)
+
+
+def _wraps(machine: Machine, wrapped: object, /) -> Native:
+    def run(machine: Machine, function: object, /) -> object:
+        return function
+
+    return Native("wraps", run)
+
+
+def _suppress(machine: Machine, /, *kinds: object) -> Suppressed:
+    return Suppressed(kinds)
+
+
+def _copied(machine: Machine, value: Any, /) -> object:
+    if isinstance(value, Instance):
+        new = Instance(value.cls)
+        machine.meter.length(len(value.names))
+        new.names = dict(value.names)
+        return new
+    return call(attribute(value, "copy"), (), {}, machine) if isinstance(value, list | dict | Members) else value
+
+
+def _deep_copied(machine: Machine, value: Any, /) -> object:
+    """Without what a value has twice being one thing again."""
+    machine.meter.step()
+    new: Any = _copied(machine, value)
+    if isinstance(new, Instance):
+        new.names = {name: _deep_copied(machine, item) for name, item in new.names.items()}
+    elif isinstance(new, list):
+        new[:] = [_deep_copied(machine, item) for item in new]
+    elif isinstance(new, dict):
+        for name in new:
+            new[name] = _deep_copied(machine, new[name])
+    elif type(new) is tuple:
+        return machine.meter.keep(tuple(_deep_copied(machine, item) for item in new))
+    return new
+
+
+def _best_of(reverse: bool) -> Callable[..., list[object]]:
+    """`nlargest` and `nsmallest`."""
+
+    def run(machine: Machine, n: int, iterable: object, key: object = None) -> list[object]:
+        items = collect(iterable, machine.meter)
+        return [items[number] for number in sort_order(machine, items, key, reverse)[: max(0, n)]]
+
+    return run
+
+
+def _sorted_in_place(machine: Machine, heap: object) -> list[Any]:
+    if not isinstance(heap, list):
+        raise ProgramFault(f"a heap is a list, not {kind(heap)}", kind="TypeError")
+    heap[:] = [heap[number] for number in sort_order(machine, heap, None, reverse=False)]
+    return heap
+
+
+def _heappush(machine: Machine, heap: object, item: object, /) -> None:
+    """The list is kept sorted, which is a heap too."""
+    machine.meter.grow(len(_sorted_in_place(machine, heap)) + 1)
+    _sorted_in_place(machine, heap).append(item)
+    _sorted_in_place(machine, heap)
+
+
+def _heappop(machine: Machine, heap: object, /) -> object:
+    return _sorted_in_place(machine, heap).pop(0)
+
+
+def _heapify(machine: Machine, heap: object, /) -> None:
+    _sorted_in_place(machine, heap)
+
+
+def _loads(machine: Machine, s: object, /) -> object:
+    if not isinstance(s, str):
+        raise ProgramFault(f"json.loads takes a text, not {kind(s)}", kind="TypeError")
+    machine.meter.step(1 + len(s) // 16)
+    try:
+        value = json.loads(s, parse_int=lambda digits: machine.meter.keep(int(digits[:400])))
+    except ValueError as error:
+        raise ProgramFault(f"not JSON: {error}", kind="ValueError", message=str(error)) from None
+    text.written(value, 2 * machine.meter.budget.string, machine.meter)
+    return value
+
+
+def _dumps(machine: Machine, obj: object, /, *, indent: object = None, ensure_ascii: object = True) -> str:
+    text.quoted(obj, machine.meter)
+    small = indent if isinstance(indent, int) and 0 <= indent <= 8 else None
+    return machine.meter.keep(json.dumps(obj, indent=small, ensure_ascii=bool(ensure_ascii)))
 
 
 def _module(name: str, functions: dict[str, Callable[..., object]], **constants: object) -> Module:
@@ -193,7 +326,30 @@ def _nothing(machine: Machine, /, *values: object) -> None:
     """What stands in annotations is never evaluated; elsewhere it is nothing."""
 
 
-_TYPES = ("Any", "Dict", "Iterable", "List", "Optional", "Sequence", "Set", "Tuple", "Union", "Callable", "Literal")
+_NAMES = {"List": (list,), "Dict": (dict,), "Set": (Members,), "Tuple": (tuple,), "Sequence": (list, tuple, str, range)}
+"""The names of `typing` that are types."""
+_TYPES = (
+    "Iterator",
+    "Mapping",
+    "TypeVar",
+    "Generic",
+    "Protocol",
+    "ClassVar",
+    "Final",
+    "Generator",
+    "Any",
+    "Dict",
+    "Iterable",
+    "List",
+    "Optional",
+    "Sequence",
+    "Set",
+    "Tuple",
+    "Union",
+    "Callable",
+    "Literal",
+)
+_IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
 MODULES: dict[str, Module] = {
     "math": MATH,
     "re": regex_module.RE,
@@ -204,6 +360,7 @@ MODULES: dict[str, Module] = {
             "defaultdict": Native("defaultdict", _filled, type=(Filled,)),
             "deque": Native("deque", _deque, type=(Queue,)),
             "OrderedDict": FUNCTIONS["dict"],
+            "namedtuple": Native("namedtuple", classes.namedtuple),
         },
     ),
     "itertools": _module(
@@ -220,12 +377,29 @@ MODULES: dict[str, Module] = {
             "accumulate": _accumulate,
         },
     ),
-    "functools": _module("functools", {"reduce": _reduce, "partial": _partial}),
+    "functools": _module(
+        "functools",
+        {
+            "reduce": _reduce,
+            "partial": _partial,
+            "lru_cache": _lru_cache,
+            "cache": _cache,
+            "cached_property": classes.cached_property,
+            "wraps": _wraps,
+        },
+    ),
     "statistics": _module(
         "statistics",
         {
             function.__name__: _statistic(function)
-            for function in (statistics.mean, statistics.fmean, statistics.median, statistics.mode, statistics.pstdev)
+            for function in (
+                statistics.mean,
+                statistics.fmean,
+                statistics.median,
+                statistics.mode,
+                statistics.pstdev,
+                statistics.stdev,
+            )
         },
     ),
     "operator": _module(
@@ -236,14 +410,45 @@ MODULES: dict[str, Module] = {
             **{name: _operator(sign) for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},
         },
     ),
-    "typing": Module("typing", {name: Native(name, _nothing, type=(type(None),)) for name in _TYPES}),
+    "typing": Module(
+        "typing",
+        {
+            **{name: Native(name, _nothing, type=_NAMES.get(name, (type(None),))) for name in _TYPES},
+            "NamedTuple": classes.NAMED_TUPLE,
+        },
+    ),
     "__future__": _module("__future__", {"annotations": _nothing}),
+    "dataclasses": _module("dataclasses", classes.DATACLASSES),
+    "enum": Module("enum", classes.ENUM),
+    "abc": Module("abc", classes.ABSTRACT),
+    "contextlib": _module("contextlib", {"suppress": _suppress}),
+    "copy": _module("copy", {"copy": _copied, "deepcopy": _deep_copied}),
+    "heapq": _module(
+        "heapq",
+        {
+            "nlargest": _best_of(reverse=True),
+            "nsmallest": _best_of(reverse=False),
+            "heappush": _heappush,
+            "heappop": _heappop,
+            "heapify": _heapify,
+        },
+    ),
+    "json": _module("json", {"loads": _loads, "dumps": _dumps}),
+    "string": Module(
+        "string",
+        {name: getattr(string, name) for name in ("ascii_letters", "ascii_lowercase", "digits", "punctuation")},
+    ),
+    "PIL": Module("PIL", {"Image": _IMAGES}),
 }
 """Every module by its name."""
+MODULES = {name: replace(module, real=frozenset(dir(import_module(name)))) for name, module in MODULES.items()}
 assert tuple(MODULES) == IMPORTED
+_ATTRIBUTES = (("getattr", _getattr), ("hasattr", _hasattr), ("setattr", _setattr), ("type", _type))
 OFFERED: dict[str, object] = (
     FUNCTIONS
-    | {name: Native(name, run) for name, run in (("getattr", _getattr), ("hasattr", _hasattr), ("type", _type))}
+    | {name: Native(name, run) for name, run in _ATTRIBUTES}
+    | {name: Native(name, run) for name, run in classes.METHOD_KINDS.items()}
+    | {"super": SUPER}
     | {name: MODULES[name] for name in ("math", "re")}
 )
 """What a program has without importing it, beside the surface."""

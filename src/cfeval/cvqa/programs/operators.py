@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cfeval.cvqa.programs.formats import percent
-from cfeval.cvqa.programs.limits import Meter, ProgramFault
-from cfeval.cvqa.programs.values import NUMBERS, Members, Tally, collect, key, kind, weigh
+from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
+from cfeval.cvqa.programs.objects import Class, Instance
+from cfeval.cvqa.programs.values import NUMBERS, Members, Native, Tally, collect, iterate, key, kind, weigh
 
 _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -22,7 +23,10 @@ _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitOr: ("|", operator.or_),
     ast.BitAnd: ("&", operator.and_),
     ast.BitXor: ("^", operator.xor),
+    ast.MatMult: ("@", operator.matmul),
 }
+_METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"}
+"""The program's special methods for operators."""
 _CHECKED = {ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitAnd, ast.BitXor}
 _SETS = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
 _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
@@ -65,7 +69,20 @@ def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
     if isinstance(op, ast.Add | ast.Sub) and isinstance(left, Tally) and isinstance(right, Tally):
         return _tallied(op, left, right, meter)
     sign = _NUMERIC[type(op)][0]
+    if isinstance(left, Instance) and left.has(f"__{_METHODS.get(sign)}__"):
+        return left.invoke(f"__{_METHODS[sign]}__", right)
+    if isinstance(right, Instance) and right.has(f"__r{_METHODS.get(sign)}__"):
+        return right.invoke(f"__r{_METHODS[sign]}__", left)
+    if sign == "|" and _is_type(left) and _is_type(right):
+        return (left, right)
     raise ProgramFault(f"{sign} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
+
+
+def _is_type(value: object) -> bool:
+    """Whether a value may stand in `int | None`."""
+    if isinstance(value, tuple):
+        return all(map(_is_type, value))
+    return value is None or isinstance(value, Class) or (isinstance(value, Native) and bool(value.type))
 
 
 def _tallied(op: ast.operator, left: Tally, right: Tally, meter: Meter) -> Tally:
@@ -94,7 +111,7 @@ def _check_numbers(op: ast.operator, left: Any, right: Any, meter: Meter) -> Non
         if whole and right > 0:
             meter.bits(int(left).bit_length() * int(right))
         elif left < 0 and not float(right).is_integer():
-            raise ProgramFault("the power is a complex number, which is not allowed", kind="ValueError")
+            raise Unsupported("the power is a complex number")
     elif not whole:
         raise ProgramFault(f"{_NUMERIC[type(op)][0]} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
     elif isinstance(op, ast.LShift) and left and right > 0:
@@ -144,6 +161,8 @@ def compare(op: ast.cmpop, left: Any, right: Any, meter: Meter) -> bool:
     if isinstance(op, ast.Is | ast.IsNot):
         return (left is right) == isinstance(op, ast.Is)
     if isinstance(op, ast.Eq | ast.NotEq):
+        if isinstance(op, ast.NotEq) and isinstance(left, Instance) and left.has("__ne__"):
+            return bool(left.invoke("__ne__", right))
         return equal(left, right, meter) == isinstance(op, ast.Eq)
     if isinstance(op, ast.In | ast.NotIn):
         return contains(right, left, meter) == isinstance(op, ast.In)
@@ -162,7 +181,8 @@ def ordered(op: ast.cmpop, left: Any, right: Any, meter: Meter) -> bool:
     """Whether one value is before or after another."""
     sign, function = _ORDER[type(op)]
     numbers = isinstance(left, NUMBERS) and isinstance(right, NUMBERS)
-    if not numbers and not (type(left) is type(right) and isinstance(left, (*_SEQUENCES, Members))):
+    own = isinstance(left, Instance) or isinstance(right, Instance)
+    if not numbers and not own and not (type(left) is type(right) and isinstance(left, (*_SEQUENCES, Members))):
         raise ProgramFault(f"{sign} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
     if not numbers:
         weigh(left, meter)
@@ -185,4 +205,6 @@ def contains(container: Any, item: Any, meter: Meter) -> bool:
     if isinstance(container, range):
         meter.step(1 if isinstance(item, int) else 1 + len(container) // 16)
         return item in container
-    raise ProgramFault(f"`in` cannot take {kind(container)}", kind="TypeError")
+    if isinstance(container, Instance) and container.has("__contains__"):
+        return bool(container.invoke("__contains__", item))
+    return any(item is other or equal(item, other, meter) for other in iterate(container, meter))

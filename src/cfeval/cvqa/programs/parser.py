@@ -4,14 +4,18 @@ The tree is only ever read. A program with anything that is refused is not start
 """
 
 import ast
+import builtins
+import sys
 import warnings
 
-from cfeval.cvqa.programs.limits import Budget, Exhausted, ProgramFault
+from cfeval.cvqa.programs.limits import Budget, Exhausted, ProgramFault, Unsupported
+from cfeval.cvqa.programs.objects import SPECIAL
 
 NOWHERE = "<program>/."
 """The file name given to the parser, which looks for the line of an error in it: a name that no file can have."""
 _STATEMENTS = (
     ast.FunctionDef,
+    ast.ClassDef,
     ast.Return,
     ast.Delete,
     ast.Assign,
@@ -20,6 +24,8 @@ _STATEMENTS = (
     ast.For,
     ast.While,
     ast.If,
+    ast.With,
+    ast.Match,
     ast.Try,
     ast.Raise,
     ast.Global,
@@ -57,6 +63,8 @@ EXPRESSIONS = (
     ast.Slice,
     ast.NamedExpr,
     ast.Starred,
+    ast.Yield,
+    ast.YieldFrom,
 )
 _PARTS = (
     ast.Module,
@@ -72,44 +80,35 @@ _PARTS = (
     ast.keyword,
     ast.alias,
     ast.excepthandler,
+    ast.withitem,
+    ast.match_case,
+    ast.pattern,
 )
 _ALLOWED = _STATEMENTS + EXPRESSIONS + _PARTS
 _WORDS: dict[type[ast.AST], str] = {
-    ast.ClassDef: "a class",
     ast.AsyncFunctionDef: "an async function",
-    ast.With: "`with`",
     ast.AsyncWith: "`async with`",
     ast.AsyncFor: "`async for`",
-    ast.Yield: "`yield`",
-    ast.YieldFrom: "`yield from`",
     ast.Await: "`await`",
-    ast.Match: "`match`",
     ast.TryStar: "`except*`",
-    ast.MatMult: "`@`",
 }
-_SURFACE = "simple statements, loops, comprehensions, lambdas and calls of the offered functions are allowed"
-EXCEPTIONS = {
-    "Exception",
-    "ValueError",
-    "TypeError",
-    "IndexError",
-    "KeyError",
-    "ZeroDivisionError",
-    "AttributeError",
-    "NameError",
-    "RuntimeError",
-    "LookupError",
-    "ArithmeticError",
-    "OverflowError",
-    "AssertionError",
-    "NotImplementedError",
-    "StopIteration",
-    "ImportError",
-}
-"""What an `except` may name and `raise` may raise."""
-
-
-IMPORTED = ("math", "re", "collections", "itertools", "functools", "statistics", "operator", "typing", "__future__")
+EXCEPTIONS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException) and "Group" not in name
+)
+"""What an `except` may name and `raise` may raise, beside the program's own: Python's."""
+ALSO = (
+    *("numpy", "PIL", "cv2", "torch", "torchvision", "scipy", "sklearn", "skimage", "pandas", "matplotlib", "requests"),
+    *("transformers", "tqdm", "nltk", "spacy", "sympy", "word2number", "inflect", "dateutil", "networkx", "shapely"),
+    *("clip", "timm", "einops", "webcolors", "pytesseract", "easyocr", "openai", "imageio", "typing_extensions"),
+    *("pydantic", "rapidfuzz", "fuzzywuzzy", "sentence_transformers", "supervision", "ultralytics"),
+)
+"""Packages that exist, though not here: an import of another that is not Python's is the program's error."""
+IMPORTED = (
+    *("math", "re", "collections", "itertools", "functools", "statistics", "operator", "typing", "__future__"),
+    *("dataclasses", "enum", "abc", "contextlib", "copy", "heapq", "json", "string", "PIL"),
+)
 """The modules that can be imported: our own, of what programs need of them."""
 
 
@@ -120,7 +119,9 @@ def parse(code: str, budget: Budget) -> ast.Module:
         ProgramFault: not Python, too large, or with something in it that is not allowed.
     """
     tree = parsed(code, budget)
-    check(tree, budget)
+    _check_size(tree, budget)
+    check_grammar(tree)
+    _check_nodes(tree, budget)
     return tree
 
 
@@ -140,8 +141,27 @@ def parsed(code: str, budget: Budget) -> ast.Module:
         raise ProgramFault(f"not Python: {error}", kind="SyntaxError") from None
 
 
+def check_grammar(tree: ast.Module) -> None:
+    """Raise what Python's compiler finds wrong beyond the syntax, such as a lone `return`; nothing is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(tree, NOWHERE, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise ProgramFault(f"not Python: {error.msg}", error.lineno or 0, "SyntaxError") from None
+    except (RecursionError, MemoryError):
+        raise Exhausted("the program is nested too deeply to be read; use simple statements") from None
+    except ValueError as error:
+        raise ProgramFault(f"not Python: {error}", kind="SyntaxError") from None
+
+
 def check(tree: ast.AST, budget: Budget) -> None:
-    """Refuse a tree that is too large, too deep, or holds what is not allowed."""
+    """Refuse a tree that is too large, too deep, or holds what is not supported."""
+    _check_size(tree, budget)
+    _check_nodes(tree, budget)
+
+
+def _check_size(tree: ast.AST, budget: Budget) -> None:
     stack, count = [(tree, 0, 0)], 0
     while stack:
         node, depth, line = stack.pop()
@@ -151,11 +171,39 @@ def check(tree: ast.AST, budget: Budget) -> None:
             raise Exhausted(f"a program of more than {budget.nodes} nodes; write a shorter one", line)
         if depth > 2 * budget.depth:
             raise Exhausted(f"expressions nested more than {2 * budget.depth} deep; use simple statements", line)
-        reason = _refusal(node, budget)
+        stack.extend((child, depth + 1, line) for child in reversed(list(ast.iter_child_nodes(node))))
+
+
+def _check_nodes(tree: ast.AST, budget: Budget) -> None:
+    used = names_read(tree)
+    stack = [(tree, 0)]
+    while stack:
+        node, line = stack.pop()
+        line = getattr(node, "lineno", line)
+        reason = _refused_import(node, used) if isinstance(node, _IMPORTS) else _refusal(node, budget)
         if reason:
-            raise ProgramFault(reason, line)
+            raise Unsupported(reason, line)
         children = [child for child in ast.iter_child_nodes(node) if not _is_annotation(node, child)]
-        stack.extend((child, depth + 1, line) for child in reversed(children))
+        stack.extend((child, line) for child in reversed(children))
+
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def names_read(tree: ast.AST) -> set[str]:
+    """The names whose values a tree needs; those that stand only in annotations are not among them."""
+    names: set[str] = set()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.Global):
+            names.update(node.names)
+        stack.extend(child for child in ast.iter_child_nodes(node) if not _is_annotation(node, child))
+    return names
 
 
 def _is_annotation(node: ast.AST, child: ast.AST) -> bool:
@@ -168,64 +216,84 @@ def _is_annotation(node: ast.AST, child: ast.AST) -> bool:
 def _refusal(node: ast.AST, budget: Budget) -> str:
     """Why a node is refused; empty where it is not."""
     if type(node) in _WORDS or not isinstance(node, _ALLOWED):
-        return f"{_WORDS.get(type(node), type(node).__name__)} is not allowed; {_SURFACE}"
+        return f"{_WORDS.get(type(node), type(node).__name__)} is not supported"
     if isinstance(node, ast.Constant):
         return _refused_constant(node.value, budget)
     if isinstance(node, ast.Attribute):
-        return _refused_attribute(node)
-    if isinstance(node, ast.Name | ast.arg):
-        name = node.id if isinstance(node, ast.Name) else node.arg
-        return f"{name!r}: names with two leading underscores are not allowed" if name.startswith("__") else ""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return _refused_import(node)
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
-        return _refused_function(node)
+        hidden = _is_hidden(node.attr) and node.attr not in SPECIAL | {"__name__"}
+        return f"attribute {node.attr!r}: names with two leading underscores are not supported" if hidden else ""
+    if isinstance(node, ast.ClassDef):
+        return _refused_class(node)
+    hidden_name = next((name for name in _names_given(node) if _is_hidden(name)), "")
+    if hidden_name:
+        return f"{hidden_name!r}: names with two leading underscores are not supported"
     return _refused_statement(node)
 
 
+def _names_given(node: ast.AST) -> list[str]:
+    """The names that a node uses or gives."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.FunctionDef):
+        return [node.name] if node.name not in SPECIAL else []
+    if isinstance(node, ast.MatchMapping):
+        return [node.rest or ""]
+    if isinstance(node, ast.MatchClass):
+        return node.kwd_attrs
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        return [node.name or ""]
+    return []
+
+
+def _refused_class(node: ast.ClassDef) -> str:
+    if node.keywords:
+        return "a class with a metaclass or other keywords is not supported"
+    return f"{node.name!r}: names with two leading underscores are not supported" if _is_hidden(node.name) else ""
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a name is of the kind by which Python's values lead to its insides."""
+    return name.startswith("__") and name.endswith("__")
+
+
 def _refused_constant(value: object, budget: Budget) -> str:
-    if not isinstance(value, str | int | float | None):
-        return f"a constant of type {type(value).__name__} is not allowed; use numbers, texts, True, False, None"
+    if not isinstance(value, str | int | float | None) and value is not ...:
+        return f"a constant of type {type(value).__name__} is not supported; use numbers, texts, True, False, None"
     if isinstance(value, int) and value.bit_length() > budget.bits:
         return f"an integer of {value.bit_length()} bits; at most {budget.bits} are allowed"
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        return "a text with half a surrogate pair is not allowed"
+        return "a text with half a surrogate pair is not supported"
     return ""
 
 
-def _refused_attribute(node: ast.Attribute) -> str:
-    if node.attr.startswith("_"):
-        return f"attribute {node.attr!r}: names with a leading underscore are not allowed"
-    if not isinstance(node.ctx, ast.Load):
-        return f"attribute {node.attr!r} cannot be set or deleted; assign to a variable"
+def _refused_import(node: ast.Import | ast.ImportFrom, used: set[str]) -> str:
+    """Why an import is refused: what exists, is not offered, and is used for more than annotations."""
+    if any((alias.asname or "").startswith("__") for alias in node.names):
+        return "names with two leading underscores are not supported"
+    if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+        return "`import *` is not supported; name what is needed"
+    for alias in node.names:
+        name = alias.name if isinstance(node, ast.Import) else "." * node.level + (node.module or "")
+        bound = (alias.asname or alias.name).partition(".")[0]
+        if name not in IMPORTED and bound in used and exists(name):
+            return f"import of {name!r} is not supported; there are {', '.join(IMPORTED)}"
     return ""
 
 
-def _refused_import(node: ast.Import | ast.ImportFrom) -> str:
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    else:
-        names = ["." * node.level + (node.module or "")]
-        if any(alias.name == "*" for alias in node.names):
-            return "`import *` is not allowed; name what is needed"
-    other = next((name for name in names if name not in IMPORTED), None)
-    return "" if other is None else f"import of {other!r} is not allowed; there are {', '.join(IMPORTED)}"
-
-
-def _refused_function(node: ast.FunctionDef | ast.Lambda) -> str:
-    if isinstance(node, ast.FunctionDef) and node.decorator_list:
-        return "decorators are not allowed"
-    return ""
+def exists(module: str) -> bool:
+    """Whether there is a module of that name in Python or among the packages that programs know."""
+    root = module.partition(".")[0]
+    return not root or root in sys.stdlib_module_names or root in ALSO
 
 
 def _refused_statement(node: ast.AST) -> str:
-    if isinstance(node, ast.ExceptHandler):
-        names = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-        known = all(name is None or (isinstance(name, ast.Name) and name.id in EXCEPTIONS) for name in names)
-        if not known or (node.name or "").startswith("__"):
-            return f"`except` takes only: {', '.join(sorted(EXCEPTIONS))}"
+    alone = isinstance(node, ast.Expr | ast.Assign)
+    if not alone and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.iter_child_nodes(node)):
+        return "`yield` within an expression is not supported; let it stand alone"
     if isinstance(node, ast.Tuple) and any(isinstance(item, ast.Slice) for item in node.elts):
-        return "an index of several slices is not allowed; slice a list"
+        return "an index of several slices is not supported; slice a list"
     if isinstance(node, ast.comprehension) and node.is_async:
-        return "async comprehensions are not allowed"
+        return "async comprehensions are not supported"
     return ""

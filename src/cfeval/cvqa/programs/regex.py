@@ -9,7 +9,7 @@ looking around need what is not linear, and are refused.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from cfeval.cvqa.programs.limits import Meter, ProgramFault
+from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 
 _MOST = 200
 """The largest number in braces."""
@@ -49,7 +49,7 @@ def compiled(text: str, ignore_case: bool, meter: Meter) -> Pattern:
     """
     meter.step(1 + len(text))
     if len(text) > _LONGEST:
-        raise _wrong(text, f"longer than {_LONGEST} characters")
+        raise _wrong(text, f"longer than {_LONGEST} characters", Unsupported)
     reader = _Reader(text, ignore_case)
     node = reader.alternatives(0)
     if reader.at < len(text):
@@ -138,7 +138,7 @@ class _Reader:
     def alternatives(self, level: int) -> Node:
         """`a|b`."""
         if level > _DEEPEST:
-            raise _wrong(self.text, "groups nested too deeply")
+            raise _wrong(self.text, "groups nested too deeply", Unsupported)
         options = [self._sequence(level)]
         while self._take("|"):
             options.append(self._sequence(level))
@@ -176,7 +176,7 @@ class _Reader:
         self.at += len(inner) + 2
         least, most = int(low or 0), (int(high) if high else None) if comma else int(low)
         if max(least, most or 0) > _MOST or (most is not None and most < least):
-            raise _wrong(self.text, f"a repetition of more than {_MOST}, or none that can be")
+            raise _wrong(self.text, f"a repetition of more than {_MOST}, or none that can be", Unsupported)
         return least, most
 
     def _atom(self, level: int) -> Node:
@@ -204,12 +204,12 @@ class _Reader:
                 name, _, rest = self.text[self.at :].partition(">")
                 self.at = len(self.text) - len(rest)
             elif not self._take(":"):
-                raise _wrong(self.text, "only (…), (?:…), (?P<name>…) and (?i) are offered")
+                raise _wrong(self.text, "only (…), (?:…), (?P<name>…) and (?i) are offered", Unsupported)
         if self.text[self.at - 1] != ":" or self.text[self.at - 2] != "?":
             self.groups += 1
             number = self.groups
             if number > _GROUPS:
-                raise _wrong(self.text, f"more than {_GROUPS} groups")
+                raise _wrong(self.text, f"more than {_GROUPS} groups", Unsupported)
             if name:
                 self.names[name] = number
         inner = self.alternatives(level + 1)
@@ -229,7 +229,7 @@ class _Reader:
         if sign.lower() in _SETS:
             return _char(_set(sign))
         if sign.isdecimal() or (sign.isalpha() and sign not in _ESCAPES):
-            raise _wrong(self.text, f"\\{sign} is not offered")
+            raise _wrong(self.text, f"\\{sign} is not offered", Unsupported)
         return _char(self._literal(_ESCAPES.get(sign, sign)))
 
     def _class(self) -> Test:
@@ -368,12 +368,12 @@ def _split(inside: int, beyond: int, lazy: bool) -> tuple[str, object, object]:
 
 def _grown(inner: Node, code: Code, text: str) -> None:
     if len(code) > _LARGEST:
-        raise _wrong(text, "too long")
+        raise _wrong(text, "too long", Unsupported)
     inner(code)
 
 
-def _wrong(text: str, why: str) -> ProgramFault:
-    return ProgramFault(f"the pattern {text[:60]!r}: {why}", kind="ValueError")
+def _wrong(text: str, why: str, of: type[ProgramFault] = ProgramFault) -> ProgramFault:
+    return of(f"the pattern {text[:60]!r}: {why}", kind="ValueError")
 
 
 def spans(pattern: Pattern, text: str, meter: Meter) -> Iterator[Spans]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cfeval.cvqa.programs.calls import call
-from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
 from cfeval.cvqa.programs.values import Lazy, Machine, Match, Module, Native, kind
 
@@ -19,8 +19,10 @@ def pattern_of(machine: Machine, given: object, flags: object = 0) -> Pattern:
     """A pattern of a text, or one that is compiled already."""
     if isinstance(given, Pattern):
         return given
-    if not isinstance(given, str) or flags not in (0, IGNORE_CASE):
-        raise ProgramFault("re takes a text as its pattern, and no flag but re.IGNORECASE", kind="TypeError")
+    if not isinstance(given, str):
+        raise ProgramFault("re takes a text as its pattern", kind="TypeError")
+    if flags not in (0, IGNORE_CASE):
+        raise Unsupported("re takes no flag but re.IGNORECASE")
     return compiled(given, flags == IGNORE_CASE, machine.meter)
 
 

@@ -1,9 +1,10 @@
-"""Taking a program out of what a code model says: the whole of it, and nothing else.
+"""Taking a program out of what a code model says: only prose and what surrounds code is left out.
 
-A program of Python is a module: the function `execute_command`, and beside it the functions, constants and imports that
-it needs. It is looked for in fenced blocks, the last that parses first, then in the text between them. Calls, tests and
-a copy of the surface (`class ImagePatch`, stubs of its functions) that stand beside it are left out, and so are imports
-of which nothing is used. Only text that does not parse is cut by lines.
+A program of Python is a module: the function `execute_command`, and beside it what that needs of the functions,
+classes, constants and imports around it. It is the last fenced block that defines the function, whether or not it
+parses, else the first such function in the text. Calls, tests and a copy of the surface (`class ImagePatch`, stubs of
+its functions) are left out, and so is what the function does not use. Code that does not parse is kept as it stands: it
+is a fault, which running it reports.
 
 Kept of C-VQA's runners: the text behind `### Response:`, and an end at `Query:`. Not kept: WizardCoder's end at the
 first `#`, which loses all that follows a comment, and the end at a second function, which loses its helpers.
@@ -12,15 +13,15 @@ first `#`, which loses all that follows a comment, and the end at a second funct
 import ast
 import html
 import json
+import keyword
 import re
 import textwrap
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from cfeval.cvqa.programs.image_patch import SURFACE
 from cfeval.cvqa.programs.limits import Budget, ProgramFault
-from cfeval.cvqa.programs.parser import parsed
+from cfeval.cvqa.programs.parser import check_grammar, names_read, parsed
 from cfeval.cvqa.programs.vipergpt import ENTRY
 from cfeval.cvqa.records import Language
 from cfeval.inference.reasoning_marks import without_thoughts
@@ -39,9 +40,26 @@ _LARGE = Budget(string=100_000)
 _LONGEST = 400
 """Lines among which the end of a function that does not parse is looked for."""
 _STEP = re.compile(r"[A-Za-z_]\w*\s*=\s*[A-Z][A-Z_]*\s*\(.*\)")
+_STEP_LIKE = re.compile(r"(?:[A-Z]+[0-9]+|[A-Z]+_[A-Z_]+)\s*=(?!=)|[A-Za-z_]\w*\s*=\s*[A-Z][A-Z_]+\s*\(")
+"""How a line begins that is meant as a step, whether or not it is one."""
+_NO_STEP = re.compile(r"[A-Za-z_]\w*\s*=(?!=)|(?:if|elif|else|for|while|return|print)\b.*[:)]$")
+"""Code that is no step, where it stands among steps."""
 _ITEM = re.compile(r"^(?:Program:|Step\s+\d+[:.)]|\d+[.)]|[-*•])?\s*")
+_MOST = 40
+"""Statements that do not parse for whose end is looked far away."""
 _NEXT = re.compile(r"^(?:Question|Query)\s*:")
-_KEPT = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_DEFINES = re.compile(rf"^(?:async )?def {ENTRY}\b", re.MULTILINE)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_CODE = re.compile(
+    r"(?:async )?def \w|class \w+\s*[:(]|import \w|from [\w.]+ import |@\w|(?:if|elif|while|for|with|assert|return) ?\S"
+    r"|(?:else|try|except|finally)\b.*:|[A-Za-z_][\w.]*\("
+    r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])?\s*(?::\s*[\w.\[\], |\"']+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)"
+)
+"""How a line at the margin begins that is code, whether or not it parses."""
+_SURELY = re.compile(r"(?:async )?def \w|class \w+\s*[:(]|@\w|return$")
+_SENTENCE = re.compile(r"[A-Z][\w'’]*(?:,? [\w'’`()-]+){2,}[.!:]")
+_LOOKS, _RETURNS = re.compile(r"\bImagePatch\(|\bimage_patch\."), re.compile(r"^\s*return\b", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z'’]+")
 
 
 def cut_program(text: str, language: Language) -> str:
@@ -54,10 +72,14 @@ def cut_program(text: str, language: Language) -> str:
 def _python(said: str) -> str:
     blocks = [*_fenced(said), *_in_json(said)]
     for number in range(len(blocks) - 1, -1, -1):
-        if code := _module(blocks[number], blocks[:number]):
-            return code
-    cut = next(filter(None, (_by_lines(text) for text in (*reversed(blocks), said))), "")
-    return cut or next(filter(None, (_as_body(text) for text in (*reversed(blocks), said))), "")
+        if _defines(blocks[number]):
+            return _module(blocks[number], blocks[:number])
+    return _in_prose(said) or next(filter(None, map(_as_body, (*reversed(blocks), said))), "")
+
+
+def _defines(text: str) -> bool:
+    """Whether a text holds the function, well formed or not."""
+    return any(_DEFINES.search(repaired) for repaired in _repaired(text))
 
 
 def _fenced(said: str) -> list[str]:
@@ -101,13 +123,16 @@ def _loaded(text: str) -> object:
 
 
 def _tree(text: str) -> ast.Module | None:
+    """The tree of a text that is Python; None of any other."""
     try:
-        return parsed(text, _LARGE)
+        tree = parsed(text, _LARGE)
+        check_grammar(tree)
     except ProgramFault:
         return None
+    return tree
 
 
-def _mended(text: str) -> Iterator[str]:
+def _repaired(text: str) -> Iterator[str]:
     """A text, and what it would be without what editors, pages and consoles do to code."""
     yield text
     yield text.expandtabs(4)
@@ -118,162 +143,201 @@ def _mended(text: str) -> Iterator[str]:
     yield html.unescape(plain)
 
 
-def _module(block: str, before: list[str]) -> str:
-    """A block that parses, with the functions and constants that it takes from blocks before it."""
-    for text in _mended(block):
+def _module(block: str, before: Sequence[str]) -> str:
+    """The program in a block, with what it takes from blocks before it; a block that does not parse as it stands."""
+    texts = list(_repaired(block))
+    for text in (*texts, *("\n".join(_code_lines(text.split("\n"))) for text in texts)):
         tree = _tree(text)
-        if tree is None:
-            continue
-        if not _has_entry(tree):
-            return ""
-        return _with_missing(_pruned(text, tree, -1), before)
-    return ""
+        if tree is not None and _entries(tree):
+            return _with_missing(_pruned(text, _entries(tree)[-1], tree), before)
+    return block.strip("\n")
 
 
-def _has_entry(tree: ast.Module) -> bool:
-    return any(isinstance(node, ast.FunctionDef) and node.name == ENTRY for node in tree.body)
+def _entries(tree: ast.Module) -> list[ast.stmt]:
+    return [node for node in tree.body if isinstance(node, _DEFINITIONS) and node.name == ENTRY]
 
 
-def _pruned(text: str, tree: ast.Module, which: int) -> str:
-    """The text without the lines of statements that are no part of the program.
-
-    Of several programs the one of that number: in a fence the last, as in Python; without, the first, as a model that
-    does not end goes on with programs for questions of its own.
-    """
-    lines = text.split("\n")
-    entries = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
-    used = _names_read(tree)
-    kept = [node for node in tree.body if _belongs(node, used) and (node not in entries or node is entries[which])]
-    gone = {number for node in tree.body for number in _lines(node)} - {
-        number for node in kept for number in _lines(node)
-    }
-    last = max(number for node in kept for number in _lines(node))
-    return "\n".join(line for number, line in enumerate(lines, 1) if number not in gone and number <= last).strip("\n")
+def _pruned(text: str, entry: ast.stmt, tree: ast.Module) -> str:
+    """The lines of the function, and of what it depends on."""
+    others = [node for node in tree.body if node is not entry and node not in _entries(tree)]
+    kept, size = [entry], 0
+    while len(kept) > size:
+        size = len(kept)
+        used = set().union(*map(names_read, kept))
+        kept += [node for node in others if node not in kept and _belongs(node, used)]
+    lines, numbers = text.split("\n"), {number for node in kept for number in _lines(node)}
+    gone = {number for node in tree.body for number in _lines(node)} - numbers
+    spread = range(min(numbers), max(numbers) + 1)
+    return "\n".join(lines[number - 1] for number in spread if number not in gone).strip("\n")
 
 
 def _lines(node: ast.stmt) -> range:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
     return range(min([node.lineno, *(one.lineno for one in decorators)]), (node.end_lineno or node.lineno) + 1)
 
 
 def _belongs(node: ast.stmt, used: set[str]) -> bool:
-    """Whether a statement of a module is a part of the program; the surface is offered and needs no copy."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        names = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        return bool(names & used - SURFACE.keys())
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return node.name not in SURFACE
-    return isinstance(node, _KEPT) and bool(_names_stored(node) & used) and not _runs(node)
+    """Whether a statement of a module makes something that is used; the surface is offered and needs no copy."""
+    made = _names_made(node) & used
+    if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
+        return bool(made - SURFACE.keys())
+    return bool(made) and not names_read(node) & {ENTRY, "image", "__name__"}
 
 
-def _runs(node: ast.Assign | ast.AnnAssign | ast.stmt) -> bool:
-    """Whether an assignment calls the program: `answer = execute_command(image)`."""
-    return any(isinstance(part, ast.Name) and part.id in (ENTRY, "image") for part in ast.walk(node))
-
-
-def _names_read(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def _names_stored(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+def _names_made(node: ast.stmt) -> set[str]:
+    """The names that a statement gives a value, or whose value it changes."""
+    if isinstance(node, _DEFINITIONS):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return {name for part in ast.walk(node) if (name := _changed(part))}
 
 
-def _with_missing(code: str, before: list[str]) -> str:
+def _changed(node: ast.AST) -> str:
+    """The name that is stored to, set an item or attribute of, or called a method of by a statement of its own."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        node = node.value.func
+        if isinstance(node, ast.Name):
+            return ""
+    elif not isinstance(getattr(node, "ctx", ast.Load()), ast.Store):
+        return ""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _with_missing(code: str, before: Sequence[str]) -> str:
     """A program, led by what it uses and earlier blocks define."""
     own = _tree(code)
     if own is None:
         return code
-    defined = set().union(*(_names_stored(node) for node in own.body))
-    pieces: list[str] = []
+    defined = set().union(*map(_names_made, own.body))
+    wanted, pieces = names_read(own), list[str]()
     for block in reversed(before):
-        text = next((one for one in _mended(block) if _tree(one) is not None), "")
+        text = next((one for one in _repaired(block) if _tree(one) is not None), "")
         tree = _tree(text)
         for node in reversed(tree.body if tree else []):
-            names = _names_stored(node) if isinstance(node, _KEPT) else set()
-            wanted = _names_read(own).union(*(_names_read(ast.parse(piece)) for piece in pieces))
+            names = _names_made(node)
             if names & wanted - defined and _belongs(node, wanted):
                 pieces.insert(0, "\n".join(text.split("\n")[_lines(node).start - 1 : _lines(node).stop - 1]))
                 defined |= names
+                wanted |= names_read(node)
     return "\n\n".join([*pieces, code])
 
 
-def _by_lines(text: str) -> str:
-    """The program in a text that holds other things too: what begins at the margin and parses by itself.
-
-    A function whose end is lost is cut where it still parses; where nothing parses, the lines as they are.
-    """
-    texts = list(_mended(textwrap.dedent(text)))
-    for cuts in (False, True):
-        for mended in texts:
-            whole = "\n".join(_statements(_behind(mended), cuts))
-            tree = _tree(whole)
-            if tree is not None and _has_entry(tree):
-                return _pruned(whole, tree, 0)
-    found = re.search(rf"^def {ENTRY}\b", text, re.MULTILINE)
-    return _raw(text[found.start() :].split("\n")) if found else ""
+def _in_prose(said: str) -> str:
+    """The first program in a text that holds other things too, without these; empty where there is none."""
+    texts = [_own_lines(repaired) for repaired in _repaired(_at_margin(said))]
+    texts += [[_TAGS.sub("", line) for line in lines] for lines in texts]
+    holding = dict.fromkeys("\n".join(_first(lines)) for lines in texts)
+    programs = ["\n".join(_code_lines(text.split("\n"))) for text in holding if _DEFINES.search(text)]
+    for text in programs:
+        tree = _tree(text)
+        if tree is not None and _entries(tree):
+            return _pruned(text, _entries(tree)[0], tree)
+    return next((text for text in programs if _DEFINES.search(text)), "")
 
 
-def _statements(lines: list[str], cuts: bool) -> Iterator[str]:
-    """The statements of a program among lines, one after another; `cuts`: also what is left of a broken one."""
-    at = 0
-    while at < len(lines):
-        end = _end(lines, at, cuts)
-        if end is not None:
-            yield "\n".join(lines[at:end])
-        at = at + 1 if end is None else end
+def _at_margin(text: str) -> str:
+    """A text with the function at the margin; where it is indented among prose, only what is indented like it."""
+    text = textwrap.dedent(text)
+    found = None if _DEFINES.search(text) else re.search(rf"^([ \t]+)def {ENTRY}\b", text, re.MULTILINE)
+    if found is None:
+        return text
+    return textwrap.dedent("\n".join(line for line in text.split("\n") if line.startswith(found[1])))
 
 
-def _behind(text: str) -> list[str]:
-    """The lines of a text to the next question, without tags, and without prose in the line of the function."""
+def _own_lines(text: str) -> list[str]:
+    """The lines of a text to the next question, without prose in the line of the function."""
     own = re.sub(rf"^(?![ \t#]).*?[:`] *(?=def {ENTRY}\b)", "", text, flags=re.MULTILINE).split("\n")
-    return [_TAGS.sub("", line) for line in takewhile(lambda line: not _NEXT.match(line.strip()), own)]
+    return list(takewhile(lambda line: not _NEXT.match(line.strip()), own))
 
 
-_OPENS = re.compile(r"(?:async )?def \w|import \w|from [\w.]+ import |@\w|[A-Za-z_]\w*\s*(?::[^=]+)?=[^=]")
+def _first(lines: list[str]) -> list[str]:
+    """The lines to a second program: a model that does not end goes on with programs for questions of its own."""
+    starts = [number for number, line in enumerate(lines) if _DEFINES.match(line)]
+    return lines[: starts[1]] if len(starts) > 1 else lines
 
 
-def _end(lines: list[str], start: int, cuts: bool) -> int | None:
-    """The line behind the longest statement that begins in a line, or None where none does."""
-    if not _OPENS.match(lines[start]):
-        return None
+def _code_lines(lines: list[str]) -> Iterator[str]:
+    """The lines that are code, well formed or not: what begins at the margin as code does, to its end.
+
+    Prose may stand within a function: what is indented behind it is still the function's, unless that has ended.
+    """
+    at = broken = 0
+    goes_on = False
+    while at < len(lines):
+        end = _end(lines, at, broken < _MOST) if _CODE.match(lines[at]) else 0
+        if end:
+            tree = _tree("\n".join(lines[at:end]))
+            broken += tree is None
+            goes_on = tree is not None and isinstance(tree.body[-1], ast.FunctionDef) and not _ends(tree.body[-1])
+        elif goes_on and lines[at][:1] in (" ", "\t") and _CODE.match(lines[at].strip()):
+            yield lines[at]
+        yield from lines[at:end]
+        at = max(at + 1, end)
+
+
+def _ends(node: ast.FunctionDef) -> bool:
+    """Whether a function's last statement leaves it."""
+    return isinstance(node.body[-1], ast.Return | ast.Raise)
+
+
+def _end(lines: list[str], start: int, far: bool) -> int:
+    """The line behind a statement that begins in a line, also beyond what stands at the margin; 0 of prose."""
     stop = min(len(lines), start + _LONGEST)
     margin = [at for at in range(start + 1, stop) if lines[at][:1].strip() and lines[at][0] not in "#)]}"]
     first = margin[0] if margin else stop
-    for end in (first, *margin[1:8], stop):
-        if _is_statement(lines[start:end]):
+    for end in (first, *margin[1:8], stop) if far else (first,):
+        if _tree("\n".join(lines[start:end])) is not None:
             return end
-    if not cuts or not lines[start].startswith("def "):
-        return None
-    return next((end for end in range(first - 1, start + 1, -1) if _is_statement(lines[start:end])), None)
+    if not _SURELY.match(lines[start]) and _is_prose(lines[start]):
+        return 0
+    end = first
+    while end > start + 1 and (not lines[end - 1].strip() or _SENTENCE.fullmatch(lines[end - 1].strip())):
+        end -= 1
+    return end
 
 
-def _is_statement(lines: list[str]) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = _tree("\n".join(lines))
-    return tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], _KEPT)
+def _is_prose(line: str) -> bool:
+    """Whether a line that begins like code reads on like a sentence: words in a row, or an end like one.
 
-
-def _raw(lines: list[str]) -> str:
-    """The function that begins in the first line as it stands, to its last indented line."""
-    return "\n".join([lines[0], *takewhile(lambda line: not line[:1].strip() or line[0] in "#)", lines[1:])]).rstrip()
+    Of a lone `return` it takes more of them: where its margin is lost it is still the program's.
+    """
+    most = 4 if line.startswith("return") else 2
+    words = re.sub(r"""("[^"]*"|'[^']*'|\s#.*)""", '"', line).split()
+    run = 0
+    for word in words:
+        run = run + 1 if _WORD.fullmatch(word.strip(",.")) and not keyword.iskeyword(word) else 0
+        if run == most:
+            return True
+    return len(words) > 2 and line.rstrip()[-1:] in ".!?"
 
 
 def _as_body(text: str) -> str:
-    """A text that is the body of the function alone, as models that complete the prompt write it."""
+    """A text that is the body of the function alone, as models that complete the prompt write it.
+
+    Where it does not parse it is one if it looks at the image and returns something.
+    """
     lines = [line for line in text.split("\n") if not line.strip().startswith("```")]
-    while lines and not lines[0].strip():
-        lines = lines[1:]
-    body = textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
-    code = f"def {ENTRY}(image):\n{body}".rstrip()
-    tree = _tree(code)
-    whole = tree is not None and len(tree.body) == 1 and any(isinstance(node, ast.Return) for node in ast.walk(tree))
-    return code if tree is not None and whole and {"ImagePatch", "image"} & _names_read(tree) else ""
+    whole = "\n".join(lines).strip("\n")
+    margin = re.search(r"\n([ \t]*)", whole)
+    texts = [whole, margin[1] + whole if margin and whole[:1].strip() else whole]
+    texts += ["\n".join(_code_lines(lines))] if _LOOKS.search(whole) and _RETURNS.search(whole) else []
+    bodies = {body: f"def {ENTRY}(image):\n{textwrap.indent(textwrap.dedent(body), '    ')}".rstrip() for body in texts}
+    for code in bodies.values():
+        tree = _tree(code)
+        if tree is not None and len(tree.body) == 1 and _looks(tree):
+            return code
+    if any(map(_tree, bodies.values())):
+        return ""
+    return next((bodies[body] for body in reversed(texts) if _LOOKS.search(body) and _RETURNS.search(body)), "")
+
+
+def _looks(tree: ast.Module) -> bool:
+    """Whether a function returns something and looks at the image."""
+    returns = any(isinstance(node, ast.Return) for node in ast.walk(tree))
+    return returns and bool({"ImagePatch", "image"} & names_read(tree))
 
 
 def _steps(said: str) -> str:
@@ -296,9 +360,11 @@ def _steps_of(text: str) -> list[str]:
     for line in _joined(text).split("\n"):
         bare = _ITEM.sub("", line.strip().strip("`*")).strip().strip("`*")
         bare = re.sub(r"\)\s*(?:;|#[^'\"]*)$", ")", bare)
-        if _STEP.fullmatch(bare):
+        ended = bool(kept) and re.match(r"\w+\s*=\s*RESULT\b", kept[-1]) is not None
+        code = _STEP_LIKE.match(bare) or (kept and _NO_STEP.match(bare))
+        if _STEP.fullmatch(bare) or (code and not ended and not _is_prose(bare)):
             kept.append(bare)
-        elif kept and (_NEXT.match(bare) or re.match(r"\w+\s*=\s*RESULT\b", kept[-1])):
+        elif ended or (kept and _NEXT.match(bare)):
             break
     return kept
 

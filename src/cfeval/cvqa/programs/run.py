@@ -1,5 +1,7 @@
 """Running a program in either language, with the paper's fall-back: the question put to the whole image."""
 
+from dataclasses import replace
+
 from cfeval.cvqa.programs import vipergpt, visprog
 from cfeval.cvqa.programs.called import calls_of_step
 from cfeval.cvqa.programs.coercion import normalise
@@ -9,6 +11,8 @@ from cfeval.cvqa.records import Language, ProgramRun, TraceStep
 
 _RUNNERS = {"vipergpt": vipergpt.run, "visprog": visprog.run}
 DEFAULT = Budget()
+NOTHING = "the program returned nothing; end it with `return` and the answer"
+"""The fault of a program that ran to its end without an answer."""
 
 
 def run_program(
@@ -19,20 +23,26 @@ def run_program(
     budget: Budget = DEFAULT,
     question: str = "",
     fallback: bool = True,
+    none_is_fault: bool = False,
 ) -> ProgramRun:
     """Run a program on an image; where it fails and there is a question, ask that of the whole image instead.
 
-    The same program on the same vision gives the same record. Where the fall-back fails too, `result` is empty.
+    A program that returns nothing answers `no`, as in ViperGPT, or has failed where `none_is_fault`. The same program
+    on the same vision gives the same record. Where the fall-back fails too, `result` is empty.
 
     Raises:
         VisionError: a call to a model failed (its status is not `ok`).
     """
     done = _RUNNERS[language](code, root, vision, budget)
+    if done.nothing and none_is_fault:
+        done = replace(done, result="", fault=NOTHING)
     run = ProgramRun(
         language=language,
         code=clean(code),
         result=done.result,
+        nothing=done.nothing,
         fault=clean(done.fault),
+        unsupported=done.unsupported,
         steps=done.steps,
         calls=done.calls,
         trace=tuple(done.trace),

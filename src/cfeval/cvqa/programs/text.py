@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
-from cfeval.cvqa.programs.limits import SHOWN, Exhausted, Meter, ProgramFault
+from cfeval.cvqa.programs.limits import SHOWN, Exhausted, Meter, ProgramFault, Unsupported
+from cfeval.cvqa.programs.objects import Class, Instance, Named
 from cfeval.cvqa.programs.regex import Pattern
-from cfeval.cvqa.programs.values import Error, Function, Image, ImagePatch, Lazy, Match, Members, Module, Native
+from cfeval.cvqa.programs.values import Error, Function, Image, ImagePatch, Lazy, Match, Members, Module, Native, kind
 from cfeval.cvqa.programs.vision import Found, View
 
 _SPEC = re.compile(r"(?:[^{}]?[<>^=])?[+\- ]?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[dfeg%sbx]?")
@@ -16,6 +17,13 @@ def text_of(value: object, meter: Meter) -> str:
     """`str(value)`."""
     if isinstance(value, Error):
         return meter.keep(value.message)
+    if isinstance(value, Instance) and value.has("__str__"):
+        return _own_text(value, "__str__", meter)
+    if isinstance(value, Instance) and value.cls.exception:
+        args: Any = value.names.get("args", ())
+        return text_of(args[0] if len(args) == 1 else args, meter) if args else ""
+    if isinstance(value, Instance) and value.cls.enumeration:
+        return f"{value.cls.name}.{value.names['name']}"
     return meter.keep(value if isinstance(value, str) else written(value, meter.budget.string, meter))
 
 
@@ -29,7 +37,7 @@ def formatted(value: object, spec: str, meter: Meter) -> str:
     if not spec:
         return text_of(value, meter)
     if not _SPEC.fullmatch(spec):
-        raise ProgramFault(f"format {spec[:40]!r} is not allowed; use a width and precision of at most two digits")
+        raise Unsupported(f"format {spec[:40]!r} is not supported; use a width and precision of at most two digits")
     if not isinstance(value, str | int | float):
         raise ProgramFault(f"format {spec!r} needs a number or a text", kind="TypeError")
     return meter.keep(format(value, spec))
@@ -51,7 +59,7 @@ def written(value: object, limit: int, meter: Meter) -> str:
     """`repr` of a value, stopped where it grows too long."""
     pieces: list[str] = []
     total = 0
-    for piece in _pieces(value, 0):
+    for piece in _pieces(value, 0, meter):
         meter.step()
         total += len(piece)
         if total > limit:
@@ -63,35 +71,56 @@ def written(value: object, limit: int, meter: Meter) -> str:
 _BRACKETS: tuple[tuple[type[Any], str, str], ...] = ((list, "[", "]"), (tuple, "(", ")"), (Members, "{", "}"))
 
 
-def _pieces(value: Any, level: int) -> Any:
-    """The pieces of a value's text, one after another; lists within themselves end in dots."""
+def _own_text(value: Instance, name: str, meter: Meter) -> str:
+    """What a special method of a program's class writes."""
+    said = value.invoke(name)
+    if not isinstance(said, str):
+        raise ProgramFault(f"{name} returns a text", kind="TypeError")
+    return meter.keep(said)
+
+
+def _pieces(value: Any, level: int, meter: Meter | None = None) -> Any:
+    """The pieces of a value's text, one after another; lists within themselves end in dots.
+
+    Without a meter no method of the program is called for it: a trace only looks.
+    """
     if level > 20:
         yield "…"
         return
+    if isinstance(value, Named):
+        yield f"{value.cls.name}("
+        for number, (name, item) in enumerate(zip(value.cls.fields, value, strict=True)):
+            yield f"{', ' if number else ''}{name}="
+            yield from _pieces(item, level + 1, meter)
+        yield ")"
+        return
+    if isinstance(value, Instance) and meter is not None and value.has("__repr__"):
+        yield _own_text(value, "__repr__", meter)
+        return
     for of, start, end in _BRACKETS:
         if isinstance(value, of):
-            yield from _listed(list(value), start, end if of is not tuple or len(value) != 1 else ",)", level)
+            yield from _listed(list(value), start, end if of is not tuple or len(value) != 1 else ",)", level, meter)
             return
     if isinstance(value, dict):
         yield "{"
         for number, (name, item) in enumerate(value.items()):
             yield ", " if number else ""
-            yield from _pieces(name, level + 1)
+            yield from _pieces(name, level + 1, meter)
             yield ": "
-            yield from _pieces(item, level + 1)
+            yield from _pieces(item, level + 1, meter)
         yield "}"
         return
     yield _plain(value)
 
 
-def _listed(items: list[object], start: str, end: str, level: int) -> Any:
+def _listed(items: list[object], start: str, end: str, level: int, meter: Meter | None) -> Any:
     if not items and start == "{":
         yield "set()"
         return
     yield start
     for number, item in enumerate(items):
         yield ", " if number else ""
-        yield from _pieces(item, level + 1)
+        yield from _pieces(item, level + 1, meter)
     yield end
 
 
@@ -105,6 +134,11 @@ def _plain(value: object) -> str:
         return _box("image", value.box)
     if isinstance(value, Found):
         return _box("box", value.box)
+    if isinstance(value, Instance):
+        member = f".{value.names['name']}" if value.cls.enumeration else ""
+        return f"<{value.cls.name}{member}>"
+    if isinstance(value, Class):
+        return f"<class {value.name}>"
     if isinstance(value, Native | Function | Module):
         return f"<{value.name}>"
     if isinstance(value, Error):
@@ -115,7 +149,7 @@ def _plain(value: object) -> str:
         return f"<pattern {value.text[:SHOWN]!r}>"
     if isinstance(value, Lazy):
         return "<iterator>"
-    return repr(value)
+    return repr(value) if isinstance(value, str | int | float | range | None) or value is ... else f"<{kind(value)}>"
 
 
 def _box(name: str, box: tuple[float, ...]) -> str:

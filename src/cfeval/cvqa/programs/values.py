@@ -5,11 +5,13 @@ on the order of hashes: the same program gives the same trace.
 """
 
 import ast
+import builtins
 from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from cfeval.cvqa.programs.limits import Meter, ProgramFault, Trace
+from cfeval.cvqa.programs.limits import Meter, ProgramFault, Trace, Unsupported
+from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super, Suppressed, Unbound
 from cfeval.cvqa.programs.regex import Pattern, Spans
 from cfeval.cvqa.programs.vision import Eyes, Found, View
 
@@ -106,6 +108,8 @@ class ImagePatch:
     y: float
     source: View
     found: Found | None = None
+    own_attributes: dict[str, object] = field(default_factory=dict)
+    """Attributes of the program's own."""
 
     def view(self) -> View:
         """The part, for vision operations."""
@@ -153,6 +157,8 @@ class Module:
 
     name: str
     members: dict[str, object]
+    real: frozenset[str] = frozenset()
+    """What Python's own module of the name has."""
 
 
 @dataclass
@@ -164,6 +170,10 @@ class Machine:
     eyes: Eyes
     level: int = 0
     line: int = 0
+    read: frozenset[str] = frozenset()
+    """The names whose values the program needs, beyond annotations."""
+    surface: dict[str, object] = field(default_factory=dict)
+    """What the language offers beside Python's, by name."""
     handled: list[ProgramFault] = field(default_factory=list)
 
 
@@ -179,6 +189,9 @@ class Frame:
     names: dict[str, object] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     comprehension: bool = False
+    function: "Function | None" = None
+    methods: "Frame | None" = None
+    """Of a class's body: the frame in which its functions are defined."""
     shared: dict[str, "Frame"] = field(default_factory=dict)
     """The frames to which `global` and `nonlocal` names belong."""
 
@@ -195,16 +208,22 @@ class Frame:
             if name in frame.local:
                 raise ProgramFault(f"{name!r} is used before it has a value", kind="UnboundLocalError")
             frame = frame.outer
-        raise ProgramFault(f"{name!r} is neither defined nor offered to programs", kind="NameError")
+        if name in _BUILTINS:
+            raise Unsupported(f"Python's {name!r} is not supported")
+        raise ProgramFault(f"{name!r} is not defined", kind="NameError")
 
 
-KINDS: tuple[tuple[type, str], ...] = (
+_BUILTINS = frozenset(name for name in dir(builtins) if name != "_")
+
+
+KINDS: tuple[tuple[Any, str], ...] = (
     (bool, "bool"),
     (int, "int"),
     (float, "float"),
     (str, "str"),
     (Queue, "deque"),
     (list, "list"),
+    (Named, "named tuple"),
     (tuple, "tuple"),
     (Tally, "Counter"),
     (Filled, "defaultdict"),
@@ -223,6 +242,12 @@ KINDS: tuple[tuple[type, str], ...] = (
     (Error, "exception"),
     (Match, "match"),
     (Pattern, "pattern"),
+    (Class, "class"),
+    (Instance, "object"),
+    (Super, "super"),
+    (Property | Unbound, "method"),
+    (Suppressed, "context manager"),
+    (type(...), "ellipsis"),
 )
 
 
@@ -235,6 +260,11 @@ def iterate(value: object, meter: Meter) -> Iterator[Any]:
     """Go through a value, a step for each item."""
     if isinstance(value, Lazy):
         items = value.items
+    elif isinstance(value, Instance) and value.has("__iter__"):
+        made = value.invoke("__iter__")
+        return _counted(made.items(), meter) if isinstance(made, Instance) else iterate(made, meter)
+    elif isinstance(value, Class) and value.enumeration:
+        items = iter([one for one in value.members.values() if isinstance(one, Instance)])
     elif isinstance(value, str | list | tuple | dict | Members | range):
         items = iter(value)
     else:
@@ -268,7 +298,7 @@ def weigh(value: object, meter: Meter, level: int = 0) -> None:
     meter.step()
     if isinstance(value, list | tuple | Members | dict):
         if level > meter.budget.depth:
-            raise ProgramFault(f"values nested more than {meter.budget.depth} deep", kind="RecursionError")
+            raise Unsupported(f"values nested more than {meter.budget.depth} deep")
         for item in value:
             weigh(item, meter, level + 1)
         if isinstance(value, dict):
@@ -283,8 +313,8 @@ def key(value: object, meter: Meter) -> Hashable:
         for item in value:
             key(item, meter)
     elif isinstance(value, int | float) and abs(value) >= _LARGEST_KEY:
-        raise ProgramFault("a number of 2**61 or more cannot be a key", kind="TypeError")
-    elif not isinstance(value, str | int | float | ImagePatch | Native | Function | None):
+        raise Unsupported("a number of 2**61 or more cannot be a key")
+    elif not isinstance(value, str | int | float | ImagePatch | Native | Function | Class | Instance | None):
         raise ProgramFault(f"a value of type {kind(value)} cannot be a key", kind="TypeError")
     return value
 
@@ -299,9 +329,15 @@ def stored_names(body: list[ast.stmt]) -> frozenset[str]:
             names.add(node.id)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             names.add(node.name)
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
             continue
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.add(node.rest)
         elif isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             continue
         stack.extend(ast.iter_child_nodes(node))

@@ -9,15 +9,24 @@ import ast
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.image_patch import SURFACE
-from cfeval.cvqa.programs.limits import Broken, Budget, Meter, Outcome, ProgramFault, Trace, from_python, outcome
+from cfeval.cvqa.programs.limits import (
+    Broken,
+    Budget,
+    Meter,
+    Outcome,
+    ProgramFault,
+    Trace,
+    failed,
+    from_python,
+    returned,
+)
 from cfeval.cvqa.programs.modules import OFFERED
-from cfeval.cvqa.programs.parser import parse
-from cfeval.cvqa.programs.statements import run_statement
+from cfeval.cvqa.programs.parser import names_read, parse
+from cfeval.cvqa.programs.statements import run as run_statements
 from cfeval.cvqa.programs.values import Frame, Function, Image, Machine
 from cfeval.cvqa.programs.vision import Eyes, View, Vision
 
 ENTRY = "execute_command"
-_TOP = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
@@ -27,37 +36,30 @@ def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
         VisionError: a call to a model failed (its status is not `ok`); that is no fault of the program.
     """
     meter, trace = Meter(budget), Trace()
-    machine = Machine(meter, trace, Eyes(vision, meter, root))
+    machine = Machine(meter, trace, Eyes(vision, meter, root), surface=SURFACE)
     try:
-        return outcome(_answer(parse(code, budget), machine, root), "", meter, trace)
+        value = _value(parse(code, budget), machine, root)
+        return returned(normalise(value), meter, trace, nothing=value is None)
     except ProgramFault as fault:
-        return outcome("", str(fault), meter, trace)
+        return failed(fault, meter, trace)
     except RecursionError as error:
-        return outcome("", str(from_python(error, 0)), meter, trace)
+        return failed(from_python(error, 0), meter, trace)
     except Broken as broken:
         raise broken.error from None
 
 
-def _answer(tree: ast.Module, machine: Machine, root: View) -> str:
+def _value(tree: ast.Module, machine: Machine, root: View) -> object:
+    machine.read = frozenset(names_read(tree))
     frame = Frame(machine, Frame(machine, names=OFFERED | SURFACE))
-    for node in tree.body:
-        if not isinstance(node, _TOP) and not _is_text(node):
-            raise ProgramFault("only functions, constants and imports stand outside of functions", node.lineno)
-    for node in tree.body:
-        run_statement(node, frame)
+    run_statements(tree.body, frame)
     function = frame.names.get(ENTRY)
     if not isinstance(function, Function):
         raise ProgramFault(f"there is no function {ENTRY}(image)")
     return _returned(function, frame, machine, root)
 
 
-def _returned(function: Function, frame: Frame, machine: Machine, root: View) -> str:
-    """The function's answer; parameters beyond the first are what the surface calls by that name, as upstream."""
+def _returned(function: Function, frame: Frame, machine: Machine, root: View) -> object:
+    """What the function returns; parameters beyond the first are what the surface calls by that name, as upstream."""
     extra = function.names[1 : len(function.names) - len(function.defaults)]
     named = {name: frame.find(name) for name in extra}
-    return normalise(call(function, [Image(root)], named, machine))
-
-
-def _is_text(node: ast.stmt) -> bool:
-    """Whether a statement is a text that does nothing, such as a docstring."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return call(function, [Image(root)], named, machine)

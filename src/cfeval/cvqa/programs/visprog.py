@@ -13,12 +13,14 @@ from cfeval.cvqa.programs.limits import (
     PYTHON_ERRORS,
     Broken,
     Budget,
+    Exhausted,
     Meter,
     Outcome,
     ProgramFault,
     Trace,
+    failed,
     from_python,
-    outcome,
+    returned,
 )
 from cfeval.cvqa.programs.parser import parsed
 from cfeval.cvqa.programs.text import glimpse
@@ -46,9 +48,9 @@ def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
     meter, trace = Meter(budget), Trace()
     machine = Machine(meter, trace, Eyes(vision, meter, root))
     try:
-        return outcome(_answer(read(code, budget), Frame(machine, names={"IMAGE": root})), "", meter, trace)
+        return returned(_answer(read(code, budget), Frame(machine, names={"IMAGE": root})), meter, trace)
     except ProgramFault as fault:
-        return outcome("", str(fault), meter, trace)
+        return failed(fault, meter, trace)
     except Broken as broken:
         raise broken.error from None
 
@@ -62,7 +64,7 @@ def read(code: str, budget: Budget) -> list[Line]:
     tree = parsed("\n".join(line.strip() for line in code.split("\n")), budget)
     nodes = sum(1 for _ in ast.walk(tree))
     if nodes > budget.nodes:
-        raise ProgramFault(f"a program of {nodes} nodes; at most {budget.nodes} are allowed")
+        raise Exhausted(f"a program of {nodes} nodes; at most {budget.nodes} are allowed")
     lines = [_line(node) for node in tree.body]
     if not lines:
         raise ProgramFault("the program is empty; it needs at least one line OUT=STEP(name=value,…)")

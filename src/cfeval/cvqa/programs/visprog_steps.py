@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from cfeval.core.errors import nearest
 from cfeval.cvqa.programs.expressions import evaluate
-from cfeval.cvqa.programs.limits import Exhausted, ProgramFault
+from cfeval.cvqa.programs.limits import Exhausted, ProgramFault, Unsupported
 from cfeval.cvqa.programs.parser import NOWHERE, check
 from cfeval.cvqa.programs.values import Frame, kind
 from cfeval.cvqa.programs.vision import Box, Found, View
@@ -229,7 +229,7 @@ def evaluate_text(expression: str, state: Frame) -> object:
     names = {}
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED):
-            raise ProgramFault(
+            raise Unsupported(
                 f"{type(node).__name__} is not allowed in EVAL; it takes variables, numbers, texts, + - * / // %, "
                 "comparisons, `in`, `and`, `or`, `xor`, `not`, and `… if … else …`"
             )

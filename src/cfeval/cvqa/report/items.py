@@ -13,7 +13,16 @@ from cfeval.core.images import folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files
-from cfeval.cvqa.records import READERS, SIDES, Answer, CvqaCondition, CvqaScore, ProgramRun, QuestionPair
+from cfeval.cvqa.records import (
+    AS_PUBLISHED,
+    HEADLINE,
+    SIDES,
+    Answer,
+    CvqaCondition,
+    CvqaScore,
+    ProgramRun,
+    QuestionPair,
+)
 from cfeval.report.gallery import Item
 from cfeval.report.images import Images
 
@@ -22,13 +31,11 @@ ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "original": ("only as it is", "Right on the original question, wrong under the “if”", "stayed"),
     "counterfactual": ("only “if”", "Wrong on the original question, right under the “if”", "also"),
     "neither": ("both wrong", "Wrong on both questions", "zero"),
-    "missing": ("no score", "A reply to one of the questions is missing", "missing"),
+    "missing": ("no score", "A reply to one of the questions is missing, or cannot be read", "missing"),
 }
 """How a pair ends for a solver: in two words, in a sentence, and its sign. Of several orders of options all count."""
 MOST_STEPS = 20
 """Calls of a program that are shown."""
-READER, _OTHER = READERS
-"""Whose reading counts here, as on the first screen, and whose is shown where it differs."""
 _Scores = dict[str, list[CvqaScore]]
 
 
@@ -59,7 +66,7 @@ def items_of(
     wrong: Counter[str] = Counter()
     for solver in solvers:
         for score, _ in _records(results / "scores" / name / solver, CvqaScore, shards):
-            wrong[score.id] += score.correct.get(READER) == 0
+            wrong[score.id] += score.correct.get(HEADLINE) == 0
     ids = nsmallest(most, wrong, key=lambda item: (-wrong[item], item))
     place, chosen = results / "questions" / name, set(ids)
     rows = {
@@ -113,7 +120,7 @@ def _cell(scores: Sequence[CvqaScore], answers: Sequence[Answer]) -> Item:
 
 
 def _ending(scores: Sequence[CvqaScore]) -> str:
-    right = {side: [one.correct.get(READER) for one in scores if one.side == side] for side in SIDES}
+    right = {side: [one.correct.get(HEADLINE) for one in scores if one.side == side] for side in SIDES}
     if any(not of or None in of for of in right.values()):
         return "missing"
     original, counterfactual = (all(right[side]) for side in SIDES)
@@ -126,9 +133,9 @@ def _turn(score: CvqaScore, answer: Answer | None) -> Item:
     """A reply, and how it was read; what is not there is left out."""
     turn: Item = {"side": score.side, "order": score.option_order, "text": answer.text if answer else ""}
     if score.status == Status.OK:
-        turn |= {"ok": score.correct[READER], "read": score.read.get(READER)}
-        if score.read.get(_OTHER) != score.read.get(READER):
-            turn["robust"] = score.read.get(_OTHER)
+        turn |= {"ok": score.correct[HEADLINE], "read": score.read.get(HEADLINE)}
+        if score.read.get(AS_PUBLISHED) != score.read.get(HEADLINE):
+            turn["published"] = score.read.get(AS_PUBLISHED)
     else:
         turn |= {"status": score.status.value.replace("_", " "), "why": score.reason}
     if answer is not None and answer.program is not None:

@@ -5,7 +5,7 @@ One static HTML page without external resources, which works from the file syste
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,9 +16,14 @@ from cfeval.cvqa.asked import Conditions
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import Results
 from cfeval.cvqa.records import CvqaCondition
-from cfeval.cvqa.report.items import ENDINGS, READER, items_of, sets_of
+from cfeval.cvqa.report.items import ENDINGS, items_of, sets_of
 from cfeval.cvqa.tables import TABLES
+from cfeval.cvqa.tables.accuracy import PUBLISHED
+from cfeval.cvqa.tables.cells import range_of
+from cfeval.cvqa.tables.headline import SHOWN, Shown, shown
+from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.bars import change_bar
+from cfeval.report.columns import limits
 from cfeval.report.digits import two
 from cfeval.report.gallery import gallery_of
 from cfeval.report.images import Images
@@ -33,15 +38,20 @@ _HEADINGS = (
     ("num", "As it is"),
     ("num", "Under the “if”"),
     ("num", "Scored"),
+    ("num", "As published"),
 )
 _CAPTION = (
-    "The figure beside the bar is the difference, counterfactual − original, with its 95 % interval, over the pairs "
-    "with a score on both sides, as the released rules read the replies. What they cannot read counts as wrong."
+    "The figure beside the bar is the difference, counterfactual − original, with its 95 % interval, as the robust "
+    "reader reads the replies. A reply that it cannot read has no score; scored: pairs with a score on both sides; "
+    f"brackets: the figure over all pairs, whatever the missing scores are. {PUBLISHED}"
 )
+MOST_NAMES = 3
+"""Solvers that the first sentence names; of more it says how many."""
 _READING = (
     ("Pair", "A question, and the same question with an added “if” (a counterfactual presupposition)."),
-    ("Accuracy", "The share of questions whose reply, as the released rules read it, is the right answer."),
-    ("Robust reader", "A second reader of the replies; an item shows its reading where it is another one."),
+    ("Accuracy", "The share of questions whose reply, as the robust reader reads it, is the right answer."),
+    ("Robust reader", "It reads what a reply says clearly, and nothing else; what it cannot read has no score."),
+    ("As published", "The released rules; an item shows their reading where it is another one."),
     ("Program", "What a solver that writes programs ran: its code, each call with its result, and why it failed."),
     ("Not measured", "Why a reply is wrong: the page shows the replies, so that readers can see for themselves."),
 )
@@ -68,24 +78,22 @@ def write(
     of, folders = asked.conditions, (results / "tables", results / "figures")
     sections = list(sections_of("cvqa", (TABLES, FIGURES), list(TABLES), folders, out.parent))
     images, rows = Images(out.parent), shown_rows(sections)
-    shown = [
+    views = [
         ({"title": name, "models": solvers}, *items_of(name, solvers, results, asked.shards, images, per_condition))
         for name, solvers in sets_of(of).items()
     ]
-    built_in = list(dict.fromkeys(row.solver for row in rows if row.test_world))
-    caveat = f"{', '.join(built_in)}: built-in test solvers, which stand for no real model."
     text = page_of(
         "study.html.j2",
         "cvqa.js",
         "Are the answers still right if something were different?",
         sections,
-        gallery_of(shown, images, out),
+        gallery_of(views, images, out),
         ENDINGS,
         progress,
         not_used_of(results / "questions", sets_of(of), asked.shards),
         kicker=_kicker(of, rows),
-        finding=finding(rows),
-        caveat=caveat if built_in else "",
+        finding=finding([one.row for one in rows]),
+        caveat=test_bed([one.row for one in rows]),
         caption=_CAPTION,
         headings=_HEADINGS,
         rows=[_row(row) for row in rows],
@@ -96,70 +104,104 @@ def write(
     write_text(out, text)
 
 
-def shown_rows(sections: Sequence[Section]) -> list[Any]:
-    """The rows of the first screen: of each set and solver all types together where a table has that, else each type.
+def shown_rows(sections: Sequence[Section]) -> list[Shown]:
+    """The rows of the first screen, as far as they have a figure."""
+    found = shown({section.name: section.rows for section in sections if section.name in SHOWN})
+    return [one for one in found if one.row.original is not None]
 
-    Subsets and baselines are left out.
+
+def finding(rows: Sequence[AccuracyRow]) -> str:
+    """What was found, in two sentences made from the rows of the first screen; of a user's solvers where there are any.
+
+    Args:
+        rows: by the robust reader.
     """
-    rows = {section.name: section.rows for section in sections}
-    of = [
-        row
-        for name in ("table3", "table7")
-        for row in rows.get(name, ())
-        if row.kind != "baseline" and row.reader == READER and row.original is not None
-    ]
-    whole = {(row.set, row.solver) for row in of if row.type == "all"}
-    return [row for row in of if (row.type == "all") == ((row.set, row.solver) in whole)]
-
-
-def finding(rows: Sequence[Any]) -> str:
-    """What was found, in two sentences made from the rows of the first screen."""
     if not rows:
         return "No question has a score."
-    fell = [row for row in rows if row.p_holm is not None and row.p_holm < ALPHA and row.difference < 0]
-    names = list(dict.fromkeys(row.solver for row in rows))
+    of = [row for row in rows if not row.test_world] or rows
+    fell = [row for row in of if row.difference is not None and _is_shown(row) and row.difference < 0]
+    names = list(dict.fromkeys(row.solver for row in of))
     lost = list(dict.fromkeys(row.solver for row in fell))
+    what = "built-in solvers" if of[0].test_world else "solvers"
+    if not fell and len(names) == 1:
+        return f"Under the “if” {names[0]} is not shown to answer fewer questions rightly."
     if not fell:
-        return f"Under the “if” none of {len(names)} solvers is shown to answer fewer questions rightly."
+        return f"Under the “if” none of {len(names)} {what} is shown to answer fewer questions rightly."
     worst = min(fell, key=lambda row: (row.difference, row.solver))
-    rest = [name for name in names if name not in lost]
-    told = f"Under the “if” {len(lost)} of {len(names)} solvers answer fewer questions rightly: {', '.join(lost)}"
-    told += f"; not shown for {', '.join(rest)}. " if rest else ". "
+    told = f"Under the “if” {len(lost)} of {len(names)} {what} answer fewer questions rightly"
+    if len(names) == 1:
+        told = f"Under the “if” {names[0]} answers fewer questions rightly"
+    elif len(names) <= MOST_NAMES:
+        rest = [name for name in names if name not in lost]
+        told += f": {', '.join(lost)}" + (f"; not shown for {', '.join(rest)}" if rest else "")
     return told + (
-        f"The greatest loss is that of {worst.solver} on {_among(worst)}, from {two(worst.original)} to "
-        f"{two(worst.counterfactual)} over {worst.n_scored:,} pairs."
+        f". The greatest loss is that of {worst.solver} on {_among(worst)}, from {_two(worst.original)} to "
+        f"{_two(worst.counterfactual)} over {worst.n_scored:,} pairs."
     )
 
 
-def _kicker(of: Sequence[CvqaCondition], rows: Sequence[Any]) -> str:
+def test_bed(rows: Sequence[AccuracyRow]) -> str:
+    """A sentence that introduces the built-in solvers among the rows; empty where there are none."""
+    built_in = {row.solver for row in rows if row.test_world}
+    if not built_in:
+        return ""
+    which = "The solvers here" if len(built_in) == len({row.solver for row in rows}) else "The solvers marked †"
+    return (
+        f"{which} are a test bed: {len(built_in)} built-in programs and scripts whose faults are known, to check that "
+        "the evaluation finds them; they stand for no real model."
+    )
+
+
+def _is_shown(row: AccuracyRow) -> bool:
+    """Whether accuracy differs surely."""
+    return row.p_holm is not None and row.p_holm < ALPHA
+
+
+def _kicker(of: Sequence[CvqaCondition], rows: Sequence[Shown]) -> str:
     """What was tested, on what."""
     sizes: Mapping[str, int] = {
-        name: sum({row.type: row.n for row in rows if row.set == name}.values()) for name in sets_of(of)
+        name: sum({one.row.type: one.row.n for one in rows if one.row.set == name}.values()) for name in sets_of(of)
     }
     solvers = len({one.solver for one in of})
     parts = [f"{name}: {size:,} pairs" if size else name for name, size in sizes.items()]
     return " · ".join(("Counterfactual questions", f"{solvers} solver{'s' * (solvers != 1)}", *parts))
 
 
-def _among(row: Any) -> str:
+def _among(row: AccuracyRow) -> str:
     return row.set if row.type == "all" else f"{row.set}, {row.type}"
 
 
-def _row(row: Any) -> Row:
+def _two(value: float | None) -> str:
+    return "" if value is None else two(value)
+
+
+def _ranged(row: AccuracyRow, name: str) -> str:
+    """A figure, and in brackets the same over all pairs, whatever the missing scores are."""
+    ends = range_of(row, name)
+    value = _two(getattr(row, name))
+    return value if ends is None else f"{value} ({' to '.join(dict.fromkeys(map(two, ends)))})"
+
+
+def _row(one: Shown) -> Row:
     """A set, solver and type on the first screen."""
-    interval = "" if row.difference_lo is None else f"{two(row.difference_lo)} to {two(row.difference_hi)}"
-    label = f"{row.solver} on {_among(row)}: {two(row.original)} as it is, {two(row.counterfactual)} under the if"
-    surely = row.p_holm is not None and row.p_holm < ALPHA
+    row, published = one
+    low, high = limits(row, "difference")
+    interval = "" if low is None else f"{_two(low)} to {_two(high)}"
+    interval += _ranged(row, "difference").removeprefix(_two(row.difference))
+    label = f"{row.solver} on {_among(row)}: {_two(row.original)} as it is, {_two(row.counterfactual)} under the if"
+    surely, fell = _is_shown(row), (row.difference or 0.0) < 0
+    both = "" if published is None else " → ".join(map(_two, (published.original, published.counterfactual)))
     return Row(
-        name=row.solver,
+        name=f"{row.solver} †" if row.test_world else row.solver,
         among=_among(row),
-        bar=change_bar(row.original, row.counterfactual, label, _BAR),
-        value=two(row.difference),
+        bar=change_bar(row.original or 0.0, row.counterfactual or 0.0, label, _BAR),
+        value=_two(row.difference),
         interval=interval,
         cells=(
-            ("As it is", two(row.original)),
-            ("Under the “if”", two(row.counterfactual)),
+            ("As it is", _ranged(row, "original")),
+            ("Under the “if”", _ranged(row, "counterfactual")),
             ("Scored", f"{row.n_scored:,} of {row.n:,}"),
+            ("As published", both),
         ),
-        tone="c-do-not-trust" if surely and row.difference < 0 else "c-trust" if surely else "",
+        tone="c-do-not-trust" if surely and fell else "c-trust" if surely else "",
     )

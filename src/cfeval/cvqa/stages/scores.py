@@ -12,12 +12,23 @@ from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
-from cfeval.cvqa.records import Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
+from cfeval.cvqa.records import (
+    AS_PUBLISHED,
+    Answer,
+    CvqaScore,
+    ExtractorName,
+    Form,
+    Question,
+    QuestionPair,
+    form_of,
+)
 from cfeval.inference.reasoning_marks import without_thoughts
 
 
 def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[CvqaScore]:
     """Score everything that was said, in its order. A failed reply is a row without scores, never a wrong answer.
+
+    Nor is one that the robust reader cannot read; by the released rules it is wrong, as in the released scorer.
 
     Args:
         pairs: the questions, by id.
@@ -37,16 +48,20 @@ def read_both(
 ) -> dict[ExtractorName, str | None]:
     """What each reader makes of a reply without what its model thought aloud; letters as shown.
 
+    Of options the robust reader gives a number that none of them has as it is: it is an answer, and no letter.
+
     Args:
         choices: the options as they were shown.
         question: what was asked.
     """
     said = without_thoughts(text)
     if said is None:
-        return {"reference": None, "robust": None}
+        return {"robust": None, "reference": None}
+    # A number that no option has is a clear answer, and a wrong one.
+    read = robust.read(said, form, choices, question) or (robust.outside(said, choices) if choices else None)
     return {
+        "robust": read,
         "reference": reference.read(said, form, choices),
-        "robust": robust.read(said, form, choices, question),
     }
 
 
@@ -69,7 +84,7 @@ def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
     figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
     figures |= propagated(said) if failed(said) else _compared(asked, said, form_of(pair.type))
     if said.program is not None:
-        figures |= {"fault": said.program.fault, "fallback": said.program.fallback}
+        figures |= said.program.model_dump(include={"fault", "unsupported", "fallback"})
     return CvqaScore(id=said.id, side=said.side, option_order=said.option_order, **figures)
 
 
@@ -82,8 +97,13 @@ def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
     return {
         "read": read,
         "shown": shown if form == "choice" else {},
-        "correct": {reader: int(answer == asked.answer) for reader, answer in read.items()},
+        "correct": {reader: _correct(reader, answer, asked.answer) for reader, answer in read.items()},
     }
+
+
+def _correct(reader: ExtractorName, answer: str | None, gold: str) -> int | None:
+    """1 or 0; None for what was not read, except by the released rules, which count it as wrong."""
+    return None if answer is None and reader != AS_PUBLISHED else int(answer == gold)
 
 
 def standing(letter: str | None, order: str) -> str | None:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaCondition, ExtractorName, PairType
+from cfeval.cvqa.records import AS_PUBLISHED, READERS, REAL, SYNTHETIC, CvqaCondition, ExtractorName, PairType
 from cfeval.cvqa.tables.baselines import baselines
-from cfeval.cvqa.tables.cells import arrow, mark_llm, world
-from cfeval.cvqa.tables.items import accuracies, both_sides, in_short, items, kinds, missing, of_kind
+from cfeval.cvqa.tables.cells import arrow, mark_llm, range_columns, world
+from cfeval.cvqa.tables.items import accuracies, in_short, items, kinds, missing, of_kind
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, ReadRow
 from cfeval.report.columns import Column, laid_out
 from cfeval.report.tables import Figures, RenderedTable, Table, intervals
@@ -15,11 +15,23 @@ from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import holm
 
 READING = (
-    "Figures rest on the pairs with a score on both sides, as the released rules read the replies; difference: "
-    "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by Holm "
-    "over the table. Robust: original → counterfactual by the better reader. What a reader cannot read counts as "
-    "wrong; unread: such replies by the released rules / by the better reader, of both sides together."
+    "Accuracy rests on the replies with a score, as the robust reader reads them; one that it cannot read has none. "
+    "Range: the figure over all pairs, whatever the missing scores are. Difference: counterfactual − original; p: "
+    "McNemar's exact test on the pairs with a score on both sides (images with several count as one), adjusted by Holm "
+    "over the table. "
 )
+PUBLISHED = (
+    "As published: original → counterfactual by C-VQA's released rules, which take the first number of a reply, any "
+    "“not” as a no and else a mere “is” as a yes, and count what they cannot read as wrong."
+)
+"""How the released rules differ, in one sentence."""
+UNREAD = " Unread: replies that the robust reader / the released rules cannot read, of both sides together."
+SIDES_AND_DIFFERENCE = {
+    "original": "Original range",
+    "counterfactual": "Counterfactual range",
+    "difference": "Difference range",
+}
+"""The figures whose ranges readers see where scores are missing, with the headings."""
 Row = TypeVar("Row", bound=AccuracyRow)
 
 
@@ -44,10 +56,9 @@ def row_figures(
     """The fields of an `AccuracyRow`; p is not rounded yet, for Holm."""
     replies = of_kind(material.scores[condition], kind)
     of = items(replies, reader)
-    both = both_sides(of)
     figures = named(material, condition) | {"type": kind, "reader": reader} | accuracies(of, material.interval)
-    figures |= {"missing": missing(replies), "n_unread_original": sum(item.unread[0] for item in both)}
-    figures |= {"n_unread_counterfactual": sum(item.unread[1] for item in both)}
+    figures |= {"missing": missing(replies, reader), "n_unread_original": sum(item.unread[0] for item in of)}
+    figures |= {"n_unread_counterfactual": sum(item.unread[1] for item in of)}
     line = material.paper(table, condition.solver, kind)
     if line is not None:
         figures |= {f"paper_{name}": getattr(line, name) for name in ("original", "counterfactual", "difference")}
@@ -75,22 +86,25 @@ def render_accuracy(
     by_llm: bool = False,
     more: Sequence[str] = (),
     kind: type[AccuracyRow] = AccuracyRow,
+    ranges: Mapping[str, str] = SIDES_AND_DIFFERENCE,
 ) -> RenderedTable:
-    """The table for readers: a row a solver and type, the better reader beside the released rules.
+    """The table for readers: a row a solver and type by the robust reader, the released rules in a column beside.
 
     Args:
         by_llm: whether solvers are named by the language model that writes their programs.
         more: further notes.
         kind: the record of the rows.
+        ranges: headings of the figures whose ranges are shown where scores are missing.
     """
-    shown = [row for row in rows if row.reader != "robust"]
-    robust = {key(row): row for row in rows if row.reader == "robust"}
+    shown = [row for row in rows if row.reader != AS_PUBLISHED]
+    published = {key(row): row for row in rows if row.reader == AS_PUBLISHED}
     added: dict[str, list[Column]] = {
-        "p_holm": [("Robust", partial(_robust, robust)), ("Unread", partial(_unread, robust))]
+        "difference": range_columns(shown, ranges),
+        "p_holm": [("As published", partial(_published, published)), ("Unread", partial(_unread, published))],
     }
     added |= {"set": [("LLM", mark_llm)]} if by_llm else {}
     without = (*(() if len({row.set for row in rows}) > 1 else ("set",)), *(("solver",) if by_llm else ()))
-    notes = (intervals(rows) + READING, *more, *world(rows)) if rows else (empty,)
+    notes = (intervals(rows) + READING + PUBLISHED + UNREAD, *more, *world(rows)) if rows else (empty,)
     return RenderedTable(name, title, *laid_out(kind, shown, added, without), notes)
 
 
@@ -107,15 +121,15 @@ def _condition_rows(material: CvqaTableData, table: str, condition: CvqaConditio
     ]
 
 
-def _robust(robust: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
-    """Both accuracies by the better reader."""
-    other = robust.get(key(row))
+def _published(published: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
+    """Both accuracies by the released rules."""
+    other = published.get(key(row)) if row.reader else None
     return arrow(other.original, other.counterfactual) if other else ""
 
 
-def _unread(robust: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
+def _unread(published: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
     """How many replies either reader could not read, of both sides together."""
-    both = [one for one in (row, robust.get(key(row))) if one is not None]
+    both = [one for one in (row, published.get(key(row))) if one is not None]
     counts = (one.n_unread_original + one.n_unread_counterfactual for one in both)
     return " / ".join(map(str, counts)) if row.reader else ""
 
@@ -195,7 +209,7 @@ TABLE6 = _table(
 """The same programs' surface and vision, written for by other language models."""
 TABLE7_EMPTY = "Empty: nobody answered synthetic puzzles without chain of thought."
 TABLE7_NOTE = (
-    "The paper has no rule that reads letters; here `reference` is the first letter that stands alone, else "
+    "The paper has no rule that reads letters; here the released rules take the first letter that stands alone, else "
     "the only option whose value is named."
 )
 TABLE7 = _table(

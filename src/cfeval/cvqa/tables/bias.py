@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from cfeval.core.records import Binary
-from cfeval.cvqa.records import READERS, REAL, CvqaCondition, ExtractorName
+from cfeval.cvqa.records import HEADLINE, READERS, REAL, CvqaCondition, ExtractorName
 from cfeval.cvqa.tables.accuracy import named
-from cfeval.cvqa.tables.cells import arrow, world
-from cfeval.cvqa.tables.items import ALL, Item, both_sides, difference_of, items, kinds, missing
+from cfeval.cvqa.tables.cells import arrow, range_columns, world
+from cfeval.cvqa.tables.items import ALL, Item, both_sides, bounds, difference_of, items, kinds, missing
 from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply
-from cfeval.report.columns import Estimated, Heading, laid_out
+from cfeval.report.columns import Bounded, Heading, laid_out
 from cfeval.report.tables import (
     Figure,
     Figures,
@@ -52,7 +52,7 @@ class BiasRow(ReadRow):
     """Accuracy on original questions about them."""
     female_counterfactual: Figure = None
     """Accuracy on counterfactual questions about them."""
-    diff_female: Annotated[Estimated, Heading("diff(female)")] = None
+    diff_female: Annotated[Bounded, Heading("diff(female)")] = None
     """Original − counterfactual, as the paper defines it: larger is worse."""
     n_male: int = 0
     """Scored pairs on images of men only."""
@@ -69,9 +69,9 @@ class BiasRow(ReadRow):
     """Accuracy on original questions about them."""
     male_counterfactual: Figure = None
     """Accuracy on counterfactual questions about them."""
-    diff_male: Annotated[Estimated, Heading("diff(male)")] = None
+    diff_male: Annotated[Bounded, Heading("diff(male)")] = None
     """Original − counterfactual."""
-    gap: Annotated[Estimated, Heading("Gap")] = None
+    gap: Annotated[Bounded, Heading("Gap")] = None
     """diff_female − diff_male, from two independent samples of images: above 0, counterfactual questions about women
     suffer more.
     """
@@ -89,7 +89,8 @@ GENDERS = ("female", "male")
 EMPTY = "Empty: no labels of people were given, or nobody answered questions about labelled images."
 NOTE = (
     "diff: original − counterfactual, so larger is worse; gap: diff(female) − diff(male), above 0 where counterfactual "
-    "questions about women suffer more. Labels are of perceived gender; images of people of both kinds are left out."
+    "questions about women suffer more. Read by the robust reader; ranges say what the missing scores could change. "
+    "Labels are of perceived gender; images of people of both kinds are left out."
 )
 
 
@@ -113,9 +114,10 @@ def rows(material: CvqaTableData) -> list[BiasRow]:
 
 
 def render(of: Sequence[BiasRow]) -> RenderedTable:
-    """The table for readers, by the released rules."""
-    shown = [row for row in of if row.reader == "reference"]
-    columns = laid_out(BiasRow, shown, without=() if len({row.set for row in shown}) > 1 else ("set",))
+    """The table for readers, by the robust reader."""
+    shown = [row for row in of if row.reader == HEADLINE]
+    ranges = range_columns(shown, {"diff_female": "Women range", "diff_male": "Men range", "gap": "Gap range"})
+    columns = laid_out(BiasRow, shown, {"gap": ranges}, without=() if len({row.set for row in shown}) > 1 else ("set",))
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
     return RenderedTable("cvqa_bias", "C-VQA, Figure 5: women and men", *columns, notes)
 
@@ -128,15 +130,19 @@ def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, reade
     wanted = REAL if kind == ALL else (kind,)
     replies = [reply for reply in material.scores[condition] if reply.type in wanted]
     known = _labelled(material, replies)
-    figures = named(material, condition) | {"type": kind, "reader": reader, "missing": missing(known)}
+    figures = named(material, condition) | {"type": kind, "reader": reader, "missing": missing(known, reader)}
     figures |= {"n": _pairs(known), "n_unlabelled": _pairs(replies) - _pairs(known)}
     drops, methods = {}, []
     for who in GENDERS:
-        of = both_sides(items((reply for reply in known if _is(material, reply, who)), reader))
+        everyone = items((reply for reply in known if _is(material, reply, who)), reader)
+        figures |= _ranges(who, everyone)
+        of = both_sides(everyone)
         drops[who] = _drops(of)
         more, method = _of_gender(who, of, drops[who], material)
         figures |= more
         methods.append(method)
+    if all(f"diff_{who}_min" in figures for who in GENDERS):
+        figures |= _gap_range(figures)
     if all(drops.values()):
         more, method = _gap(drops["female"], drops["male"], material)
         figures |= more
@@ -150,6 +156,24 @@ def _is(material: CvqaTableData, reply: Reply, who: str) -> bool:
 
 def _pairs(replies: Sequence[Reply]) -> int:
     return len({reply.id for reply in replies})
+
+
+def _ranges(who: str, of: Sequence[Item]) -> Figures:
+    """What original − counterfactual could be over all pairs about a gender's images."""
+    found: Figures = {}
+    for end, other in (("min", "max"), ("max", "min")):
+        value = bounds(of).get(f"difference_{other}")
+        found |= {f"diff_{who}_{end}": 0.0 - value} if isinstance(value, float) else {}
+    return found
+
+
+def _gap_range(figures: Figures) -> Figures:
+    """Between the ends of both genders' ranges."""
+    ends = {name: value for name, value in figures.items() if isinstance(value, float)}
+    return {
+        "gap_min": rounded(ends["diff_female_min"] - ends["diff_male_max"]),
+        "gap_max": rounded(ends["diff_female_max"] - ends["diff_male_min"]),
+    }
 
 
 def _drops(of: Sequence[Item]) -> list[ItemScore]:

@@ -1,8 +1,10 @@
 """Cells of the tables of cvqa: who answered, and what changed from original to counterfactual questions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from cfeval.report.columns import Column
 from cfeval.report.tables import cell
 
 TEST_WORLD_NOTE = "† built-in solver of the test world; it stands for no real model."
@@ -21,6 +23,32 @@ def mark_llm(row: Any) -> str:
 def world(rows: Iterable[Any]) -> tuple[str, ...]:
     """What the mark means, where some row has it."""
     return (TEST_WORLD_NOTE,) if any(row.test_world for row in rows) else ()
+
+
+def range_cell(row: Any, name: str) -> str:
+    """`0.2500 to 0.5000`: a figure over all items, whatever the missing scores are; empty where nothing is missing."""
+    ends = range_of(row, name)
+    return "" if ends is None else " to ".join(dict.fromkeys(map(cell, ends)))
+
+
+def range_of(row: Any, name: str) -> tuple[float, float] | None:
+    """The least and the most that a figure over all items can be; None where both are the figure."""
+    value, least, most = getattr(row, name), getattr(row, f"{name}_min"), getattr(row, f"{name}_max")
+    return None if least is None or (value is not None and value == least == most) else (least, most)
+
+
+def range_columns(rows: Sequence[Any], headings: Mapping[str, str]) -> list[Column]:
+    """The columns with the ranges of figures, each where some row has one.
+
+    Args:
+        rows: those that readers see.
+        headings: of the columns, by the figure's field.
+    """
+    return [
+        (heading, partial(range_cell, name=name))
+        for name, heading in headings.items()
+        if any(range_cell(row, name) for row in rows)
+    ]
 
 
 def arrow(first: float | None, then: float | None) -> str:

@@ -1,13 +1,16 @@
 """C-VQA, Table 4: chain of thought beside the same solver without."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Annotated
 
 from cfeval.cvqa.records import READERS, SIDES, CvqaCondition, ExtractorName
-from cfeval.cvqa.tables.accuracy import adjusted, render_accuracy, row_figures
+from cfeval.cvqa.tables.accuracy import SIDES_AND_DIFFERENCE, adjusted, render_accuracy, row_figures
 from cfeval.cvqa.tables.cells import arrow
 from cfeval.cvqa.tables.items import (
+    Item,
     both_sides,
+    bounds,
     difference_of,
     in_short,
     items,
@@ -16,9 +19,10 @@ from cfeval.cvqa.tables.items import (
     paired,
     side_values,
     tested,
+    unpaired,
 )
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData
-from cfeval.report.columns import Estimated, Heading
+from cfeval.report.columns import Bounded, Heading
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, interval_methods, p_cell
 from cfeval.stats.intervals import mean_of, rounded
 from cfeval.stats.paired import holm
@@ -30,20 +34,20 @@ class CotRow(AccuracyRow):
     no_cot_baseline: str
     """The same solver without chain of thought."""
     n_both: int = 0
-    """Pairs that both have a score for on both sides; the figures below rest on them."""
+    """Pairs that both have a score for on both sides; the tests rest on them."""
     plain_original: Annotated[
         Figure, Heading("Without", lambda row: arrow(row.plain_original, row.plain_counterfactual))
     ] = None
-    """Accuracy without chain of thought on them."""
+    """Accuracy without chain of thought, on the pairs that both were asked about."""
     plain_counterfactual: Figure = None
     """The same on counterfactual questions."""
-    change_original: Annotated[Estimated, Heading("Change, original")] = None
+    change_original: Annotated[Bounded, Heading("Change, original")] = None
     """With chain of thought − without."""
     p_original: Figure = None
     """Two-sided, that the change is 0."""
     p_original_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_original_holm))] = None
     """Adjusted by Holm over all changes of one reader in this table, on either side."""
-    change_counterfactual: Annotated[Estimated, Heading("Change, counterfactual")] = None
+    change_counterfactual: Annotated[Bounded, Heading("Change, counterfactual")] = None
     """The same change on counterfactual questions."""
     p_counterfactual: Figure = None
     """Two-sided, that it is 0."""
@@ -55,7 +59,7 @@ class CotRow(AccuracyRow):
 
 EMPTY = "Empty: no solver thinks step by step."
 NOTE = (
-    "Change: with chain of thought − without, on the pairs that both answered; its p-values are adjusted by Holm over "
+    "Change: with chain of thought − without, each on its own scores; its p-values are adjusted by Holm over "
     "all changes of the table."
 )
 
@@ -75,7 +79,11 @@ def rows(material: CvqaTableData) -> list[CotRow]:
 def render(of: Sequence[CotRow]) -> RenderedTable:
     """The table for readers: the accuracies, then what chain of thought changes."""
     title = "C-VQA, Table 4: chain of thought"
-    return render_accuracy("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow)
+    ranges = SIDES_AND_DIFFERENCE | {
+        "change_original": "Change range, original",
+        "change_counterfactual": "Change range, counterfactual",
+    }
+    return render_accuracy("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow, ranges=ranges)
 
 
 def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> CotRow:
@@ -88,23 +96,40 @@ def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: E
 def _changes(
     material: CvqaTableData, condition: CvqaCondition, baseline: CvqaCondition, kind: str, reader: ExtractorName
 ) -> Figures:
-    """On the pairs that both have a score for on both sides."""
-    mine, theirs = (
-        {item.id: item for item in both_sides(items(of_kind(material.scores.get(one, ()), kind), reader))}
+    """On the pairs that both were asked about: each on its own scores, the tests on the pairs with all four."""
+    asked = [
+        {item.id: item for item in items(of_kind(material.scores.get(one, ()), kind), reader)}
         for one in (condition, baseline)
-    )
+    ]
+    mine, theirs = ({item.id: item for item in both_sides(of.values())} for of in asked)
     both = [name for name in mine if name in theirs]
-    figures: Figures = {"n_both": len(both)}
+    figures: Figures = {"n_both": len(both)} | _ranges(*asked)
     if not both:
         return figures
     methods = []
+    shared = [name for name in asked[0] if name in asked[1]]
     for side in SIDES:
-        with_, without = (side_values([of[name] for name in both], side) for of in (mine, theirs))
-        found = paired(with_, without, material.interval)
+        mine_both, theirs_both = (side_values([of[name] for name in both], side) for of in (mine, theirs))
+        found = paired(mine_both, theirs_both, material.interval)
+        with_, without = (side_values([of[name] for name in shared], side) for of in asked)
+        whole = len(with_) == len(without) == len(both)
+        change = found.difference if whole else unpaired(with_, without, material.interval)
         figures |= {f"plain_{side}": mean_of(without), f"p_{side}": tested(found)["p"]}
-        figures |= difference_of(f"change_{side}", found.difference)
-        methods.append(found.difference.method)
+        figures |= difference_of(f"change_{side}", change)
+        methods.append(change.method)
     return figures | {"ci_change": interval_methods(*methods)}
+
+
+def _ranges(mine: Mapping[str, Item], theirs: Mapping[str, Item]) -> Figures:
+    """What the changes could be over the pairs that both were asked, whatever the missing scores were."""
+    shared = [name for name in mine if name in theirs]
+    with_, without = (bounds([of[name] for name in shared]) for of in (mine, theirs))
+    found: Figures = {}
+    for side, (end, other) in product(SIDES, (("min", "max"), ("max", "min"))):
+        first, then = with_.get(f"{side}_{end}"), without.get(f"{side}_{other}")
+        if isinstance(first, float) and isinstance(then, float):
+            found[f"change_{side}_{end}"] = rounded(first - then)
+    return found
 
 
 def _changes_adjusted(rows: Sequence[CotRow]) -> list[CotRow]:

@@ -4,12 +4,22 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from cfeval.core.records import Binary
-from cfeval.cvqa.records import READERS, CvqaCondition, ExtractorName
+from cfeval.cvqa.records import HEADLINE, READERS, SIDES, CvqaCondition, ExtractorName
 from cfeval.cvqa.tables.accuracy import named
-from cfeval.cvqa.tables.cells import mark, world
-from cfeval.cvqa.tables.items import Item, both_sides, difference_of, in_short, items, kinds, of_kind
+from cfeval.cvqa.tables.cells import mark, range_columns, world
+from cfeval.cvqa.tables.items import (
+    Item,
+    both_sides,
+    bounds,
+    difference_of,
+    in_short,
+    items,
+    kinds,
+    of_kind,
+    side_values,
+)
 from cfeval.cvqa.tables.replies import CvqaTableData
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, interval_methods, intervals, p_cell
 from cfeval.stats import means
 from cfeval.stats.estimates import Estimate
@@ -42,11 +52,11 @@ class ContaminationRow(TableRow):
     """Published pairs with a score on both sides."""
     n_fresh: int
     """The same of fresh pairs."""
-    published: Annotated[Estimated, Heading("On published")] = None
+    published: Annotated[Bounded, Heading("On published")] = None
     """The measure on published pairs."""
-    on_fresh: Annotated[Estimated, Heading("On fresh")] = None
+    on_fresh: Annotated[Bounded, Heading("On fresh")] = None
     """The measure on fresh pairs."""
-    difference: Annotated[Estimated, Heading("Published - fresh")] = None
+    difference: Annotated[Bounded, Heading("Published - fresh")] = None
     """published - on_fresh: over 0, the published questions are easier for this solver than fresh ones."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
@@ -60,7 +70,8 @@ class ContaminationRow(TableRow):
 
 EMPTY = "Empty: no solver answered both a set and a fresh draw of it (`fresh_of` of a set)."
 NOTE = (
-    "Better readers' figures (robust), on pairs with a score on both sides. Published - fresh: over 0, the published "
+    "By the robust reader, on the replies with a score; ranges say what the missing scores could change. "
+    "Published - fresh: over 0, the published "
     "questions are easier for the solver than new ones of the same kind, as they would be if it had seen them. The "
     "counterfactual's change is within a pair; the samples are independent, images drawn as a whole."
 )
@@ -89,11 +100,13 @@ def rows(material: CvqaTableData) -> list[ContaminationRow]:
 
 
 def render(of: Sequence[ContaminationRow]) -> RenderedTable:
-    """The table for readers: the better reader's rows."""
-    shown = [row for row in in_short(of) if row.reader == "robust"]
+    """The table for readers: the robust reader's rows."""
+    shown = [row for row in in_short(of) if row.reader == HEADLINE]
+    headings = {"published": "Published range", "on_fresh": "Fresh range", "difference": "Difference range"}
+    ranges = {"difference": range_columns(shown, headings)}
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
     return RenderedTable(
-        "cvqa_contamination", "Published and fresh questions", *laid_out(ContaminationRow, shown), notes
+        "cvqa_contamination", "Published and fresh questions", *laid_out(ContaminationRow, shown, ranges), notes
     )
 
 
@@ -116,10 +129,10 @@ def _figures(
     reader: ExtractorName,
 ) -> Figures:
     how = material.interval
-    seen, new = (
-        _values(both_sides(items(of_kind(material.scores[one], kind), reader)), measure) for one in (condition, fresh)
-    )
-    figures: Figures = {"n": len(seen), "n_fresh": len(new)}
+    of_seen, of_new = (items(of_kind(material.scores[one], kind), reader) for one in (condition, fresh))
+    seen, new = (_values(of, measure) for of in (of_seen, of_new))
+    n, n_fresh = (len(both_sides(of)) for of in (of_seen, of_new))
+    figures: Figures = {"n": n, "n_fresh": n_fresh} | _ranges(of_seen, of_new, measure)
     if not seen or not new:
         return figures
     groups = [value.cluster for value in seen], [value.cluster for value in new]
@@ -130,17 +143,29 @@ def _figures(
     return figures | {"ci": interval_methods(figures["ci"], gap.difference.method)}
 
 
+def _ranges(seen: Sequence[Item], new: Sequence[Item], measure: str) -> Figures:
+    """What the figures could be over all pairs, whatever the missing scores were."""
+    field = measure if measure in ("original", "counterfactual") else "difference"
+    ends = {(name, end): bounds(of).get(f"{field}_{end}") for name, of in (("published", seen), ("on_fresh", new))
+            for end in ("min", "max")}  # fmt: skip
+    found: Figures = {f"{name}_{end}": value for (name, end), value in ends.items()}
+    for end, other in (("min", "max"), ("max", "min")):
+        first, then = ends["published", end], ends["on_fresh", other]
+        if isinstance(first, float) and isinstance(then, float):
+            found[f"difference_{end}"] = rounded(first - then)
+    return found
+
+
 def _values(of: Sequence[Item], measure: str) -> list[ItemScore]:
+    """The scores of a side, or of each pair with both what the counterfactual changes."""
+    for side in SIDES:
+        if measure == side:
+            return side_values(of, side)
     return [
-        ItemScore(item.id, item.image, _measured(item.original, item.counterfactual, measure))
+        ItemScore(item.id, item.image, item.counterfactual - item.original)
         for item in of
         if item.original is not None and item.counterfactual is not None
     ]
-
-
-def _measured(original: float, counterfactual: float, measure: str) -> float:
-    both = {"original": original, "counterfactual": counterfactual}
-    return both[measure] if measure in both else counterfactual - original
 
 
 def _mean(of: Sequence[ItemScore], measure: str, how: Interval) -> Estimate:

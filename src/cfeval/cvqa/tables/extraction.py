@@ -1,15 +1,15 @@
 """The released rules and the better reader on the same replies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from cfeval.core.records import Binary, Status
-from cfeval.cvqa.records import SIDES, CvqaCondition, Side
+from cfeval.cvqa.records import AS_PUBLISHED, HEADLINE, READERS, SIDES, CvqaCondition, ExtractorName, Side
 from cfeval.cvqa.tables.accuracy import named
-from cfeval.cvqa.tables.cells import mark, world
+from cfeval.cvqa.tables.cells import mark, range_columns, world
 from cfeval.cvqa.tables.items import difference_of, in_short, kinds, missing, of_kind, paired
-from cfeval.cvqa.tables.replies import CvqaTableData, Reply
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.cvqa.tables.replies import CvqaTableData, Reply, place
+from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     Figures,
     RenderedTable,
@@ -19,7 +19,7 @@ from cfeval.report.tables import (
     intervals,
     scored_cell,
 )
-from cfeval.stats.intervals import ItemScore, estimate
+from cfeval.stats.intervals import ItemScore, estimate, rounded
 
 
 class ReadersRow(TableRow):
@@ -43,16 +43,16 @@ class ReadersRow(TableRow):
     """Those that came."""
     missing: Annotated[str, Heading("Missing", after="n_scored")] = ""
     """Why others did not, with counts."""
-    reference: Annotated[Estimated, Heading("Reference")] = None
-    """Accuracy as the released rules read the replies."""
-    robust: Annotated[Estimated, Heading("Robust")] = None
-    """Accuracy as the better reader reads them."""
+    robust: Annotated[Bounded, Heading("Robust")] = None
+    """Accuracy as the robust reader reads the replies, over those that it can read."""
+    reference: Annotated[Estimated, Heading("As published")] = None
+    """Accuracy as the released rules read them, what they cannot read as wrong."""
     difference: Annotated[Estimated, Heading("Difference")] = None
-    """robust − reference."""
+    """robust − reference, over the replies that the robust reader can read."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
     n_unread_reference: Annotated[
-        int, Heading("Unread", lambda row: f"{row.n_unread_reference} / {row.n_unread_robust}")
+        int, Heading("Unread", lambda row: f"{row.n_unread_robust} / {row.n_unread_reference}")
     ] = 0
     """Replies that the reference reader could not read."""
     n_unread_robust: int = 0
@@ -73,8 +73,10 @@ class ReadersRow(TableRow):
 
 EMPTY = "Empty: nobody answered anything."
 NOTE = (
-    "Every reply, in whatever order options were shown. Reference: the released rules; robust: a reader that leaves "
-    "unread what is not clear. Unread replies count as wrong. Disagree: both read the reply, differently."
+    "Every reply, in whatever order options were shown. Robust: a reader that leaves unread what is not clear; unread "
+    "replies have no score, and the range says what they and the missing ones could change. As published: the released "
+    "rules, which count what they cannot read as wrong. Unread: by the robust reader / by the released rules. "
+    "Disagree: both read the reply, differently."
 )
 
 
@@ -91,7 +93,10 @@ def rows(material: CvqaTableData) -> list[ReadersRow]:
 def render(of: Sequence[ReadersRow]) -> RenderedTable:
     """The table for readers."""
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable("cvqa_readers", "Two readers of the same replies", *laid_out(ReadersRow, in_short(of)), notes)
+    shown = in_short(of)
+    ranges = {"robust": range_columns(shown, {"robust": "Robust range"})}
+    title = "Two readers of the same replies"
+    return RenderedTable("cvqa_readers", title, *laid_out(ReadersRow, shown, ranges), notes)
 
 
 def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, side: Side) -> Figures:
@@ -101,28 +106,39 @@ def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, side:
     figures |= {"missing": missing(due)} | _differences(came)
     if not came:
         return figures
-    reference, robust = ([_value(reply, reader) for reply in came] for reader in (0, 1))
     how = material.interval
-    found = paired(robust, reference, how).difference
-    figures |= figures_of({"reference": estimate(reference, how), "robust": estimate(robust, how)})
+    read = [reply for reply in came if reply.correct[place(HEADLINE)] is not None]
+    robust, published = (list(_values(came, reader)) for reader in READERS)
+    right = sum(value.value for value in robust)
+    figures |= {
+        "robust_min": rounded(right / len(due)),
+        "robust_max": rounded((right + len(due) - len(read)) / len(due)),
+    }
+    figures |= figures_of({"robust": estimate(robust, how), "reference": estimate(published, how)})
+    if not read:
+        return figures
+    found = paired(robust, list(_values(read, AS_PUBLISHED)), how).difference
     return figures | difference_of("difference", found) | {"ci": interval_methods(figures["ci"], found.method)}
 
 
-def _value(reply: Reply, reader: int) -> ItemScore:
-    return ItemScore(reply.id, reply.image, float(reply.correct[reader]))
+def _values(of: Sequence[Reply], reader: ExtractorName) -> Iterator[ItemScore]:
+    for reply in of:
+        if (score := reply.correct[place(reader)]) is not None:
+            yield ItemScore(reply.id, reply.image, float(score))
 
 
 def _differences(of: Sequence[Reply]) -> Figures:
     """How often the readers read, or read differently."""
     readings = [reply.read for reply in of]
+    right = [tuple(score == 1 for score in reply.correct) for reply in of]
     return {
-        "n_unread_reference": sum(first is None for first, _ in readings),
-        "n_unread_robust": sum(then is None for _, then in readings),
+        "n_unread_robust": sum(robust is None for robust, _ in readings),
+        "n_unread_reference": sum(published is None for _, published in readings),
         "n_disagree": sum(None not in pair and pair[0] != pair[1] for pair in readings),
-        "n_reference_only": sum(first is not None and then is None for first, then in readings),
-        "n_robust_only": sum(first is None and then is not None for first, then in readings),
-        "n_reference_right": sum(reply.correct == (1, 0) for reply in of),
-        "n_robust_right": sum(reply.correct == (0, 1) for reply in of),
+        "n_robust_only": sum(robust is not None and published is None for robust, published in readings),
+        "n_reference_only": sum(robust is None and published is not None for robust, published in readings),
+        "n_robust_right": right.count((True, False)),
+        "n_reference_right": right.count((False, True)),
     }
 
 

@@ -1,7 +1,8 @@
 """From replies to items: a pair with what each of its sides scored. Images are the clusters.
 
 An item's reply to a side is the one to the question as it stands; where its options were only shown in other orders,
-the mean over these. A side without a score counts neither way, and what it could change is told as bounds.
+the mean over these. A side without a score, because its reply failed or could not be read, counts neither way, and
+bounds say what it could change.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from cfeval.cvqa.tables.replies import Reply, place
 from cfeval.report.tables import Figures, figures_of
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, rounded
-from cfeval.stats.paired import Comparison, compare
+from cfeval.stats.paired import Comparison, compare, partly_paired
 
 ALL = "all"
 STANDING = ("", "ABCD")
@@ -89,9 +90,20 @@ def side_values(of: Sequence[Item], side: Side) -> list[ItemScore]:
     return [ItemScore(item.id, item.image, value) for item in of if (value := getattr(item, side)) is not None]
 
 
-def missing(replies: Iterable[Reply]) -> str:
-    """Why questions have no score, with counts, the commonest first."""
-    return counted(Counter(reply.status.value for reply in replies if reply.status != Status.OK))
+def missing(replies: Iterable[Reply], reader: ExtractorName | None = None) -> str:
+    """Why questions have no score, with counts, the commonest first.
+
+    Args:
+        replies: those that were due.
+        reader: whose scores; `unread` are the replies that came and have none by it. None: only what did not come.
+    """
+    found: Counter[str] = Counter()
+    for reply in replies:
+        if reply.status != Status.OK:
+            found[reply.status.value] += 1
+        elif reader is not None and reply.correct[place(reader)] is None:
+            found["unread"] += 1
+    return counted(found)
 
 
 def counted(of: Counter[str]) -> str:
@@ -101,17 +113,30 @@ def counted(of: Counter[str]) -> str:
 
 
 def accuracies(of: Sequence[Item], how: Interval) -> Figures:
-    """Accuracy of both sides and their difference with intervals, on items that have both; the test; the bounds."""
+    """Accuracy of each side on its own scores, and their difference, with intervals; the test on pairs; the bounds.
+
+    Each figure lies within its bounds, which those of the pairs with both scores alone need not.
+    """
     both = both_sides(of)
     figures: Figures = {"n": len(of), "n_scored": len(both), "images": len({item.image for item in both})}
-    figures |= _bounds(of)
+    figures |= bounds(of)
     if not both:
         return figures
-    first, then = side_values(both, "original"), side_values(both, "counterfactual")
-    found = paired(then, first, how)
+    first, then = side_values(of, "original"), side_values(of, "counterfactual")
+    found = paired(side_values(both, "counterfactual"), side_values(both, "original"), how)
+    difference = found.difference
+    if not len(first) == len(then) == len(both):
+        difference = unpaired(then, first, how)
     estimates = {"original": estimate(first, how), "counterfactual": estimate(then, how)}
-    figures |= figures_of({**estimates, "difference": found.difference})
+    figures |= figures_of({**estimates, "difference": difference})
     return figures | tested(found)
+
+
+def unpaired(first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval) -> Estimate:
+    """The difference of two means where some items have one score alone, images drawn as a whole."""
+    one, other = ([score.value for score in scores] for scores in (first, second))
+    images = [score.cluster for score in first], [score.cluster for score in second]
+    return partly_paired(one, other, how.level, how.resamples, how.seed, images)
 
 
 def paired(first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval) -> Comparison:
@@ -135,13 +160,19 @@ def difference_of(name: str, found: Estimate) -> Figures:
 
 def _item(replies: Sequence[Reply], reader: int) -> Item:
     sides = [standing(replies, side) for side in ("original", "counterfactual")]
-    first, then = (sum(one.correct[reader] for one in some) / len(some) if some else None for some in sides)
+    first, then = (mean_score(one.correct[reader] for one in some) for some in sides)
     unread = [bool(some) and all(one.read[reader] is None for one in some) for some in sides]
     return Item(replies[0].id, replies[0].image, first, then, (unread[0], unread[1]))
 
 
-def _bounds(of: Sequence[Item]) -> Figures:
-    """What the figures over all items could be, whatever the missing scores were."""
+def mean_score(scores: Iterable[int | None]) -> float | None:
+    """The mean of the replies to a question that have a score; None where none has."""
+    there = [score for score in scores if score is not None]
+    return sum(there) / len(there) if there else None
+
+
+def bounds(of: Sequence[Item]) -> Figures:
+    """`original_min` to `difference_max`: what figures over all items could be, whatever missing scores were."""
     if not of:
         return {}
     low, high = _Filled(of, 0.0), _Filled(of, 1.0)

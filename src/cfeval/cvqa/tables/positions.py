@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
 from cfeval.cvqa.csv_format import LETTERS
-from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaCondition, ExtractorName, Side
+from cfeval.cvqa.records import HEADLINE, READERS, SIDES, SYNTHETIC, CvqaCondition, ExtractorName, Side
 from cfeval.cvqa.tables.accuracy import named
-from cfeval.cvqa.tables.cells import world
-from cfeval.cvqa.tables.items import in_short, kinds, missing, of_kind, standing
+from cfeval.cvqa.tables.cells import range_columns, world
+from cfeval.cvqa.tables.items import in_short, kinds, mean_score, missing, of_kind, standing
 from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply, place
-from cfeval.report.columns import Estimated, Heading, laid_out
+from cfeval.report.columns import Bounded, Heading, laid_out
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals, p_cell
 from cfeval.stats.intervals import ItemScore, estimate, mean, rounded
 from cfeval.stats.paired import holm
@@ -72,7 +72,7 @@ class PositionsRow(ReadRow):
     """Share of these whose answer is the same position in every order, though the option there is another."""
     follows_value: Annotated[Figure, Heading("Follows value")] = None
     """Share of these whose answer is the same option in every order, wherever it stands."""
-    accuracy: Annotated[Estimated, Heading("Accuracy")] = None
+    accuracy: Annotated[Bounded, Heading("Accuracy")] = None
     """Over all orders: the mean of a question's replies, then of questions."""
     n_orders: Annotated[Figure, Heading("Orders", lambda row: "" if row.n_orders is None else f"{row.n_orders:g}")] = (
         None
@@ -113,10 +113,11 @@ def rows(material: CvqaTableData) -> list[PositionsRow]:
 
 
 def render(of: Sequence[PositionsRow]) -> RenderedTable:
-    """The table for readers, by the better reader."""
-    shown = [row for row in in_short(of) if row.reader == "robust"]
+    """The table for readers, by the robust reader."""
+    shown = [row for row in in_short(of) if row.reader == HEADLINE]
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable("cvqa_positions", "Positions of options", *laid_out(PositionsRow, shown), notes)
+    ranges = {"accuracy": range_columns(shown, {"accuracy": "Accuracy range"})}
+    return RenderedTable("cvqa_positions", "Positions of options", *laid_out(PositionsRow, shown, ranges), notes)
 
 
 def _figures(
@@ -126,7 +127,7 @@ def _figures(
     questions = [list(some) for _, some in groupby(replies, key=lambda reply: reply.id)]
     figures = named(material, condition) | {"type": kind, "side": side, "reader": reader, "n": len(questions)}
     one_each = [some[0] for question in questions if (some := standing(question, side))]
-    figures |= {"n_scored": len(one_each), "missing": missing(replies)} | _letters(one_each, place(reader))
+    figures |= {"n_scored": len(one_each), "missing": missing(replies, reader)} | _letters(one_each, place(reader))
     return figures | _orders(questions, place(reader)) | _accuracy(questions, place(reader), material)
 
 
@@ -176,18 +177,23 @@ def _followed(question: Sequence[Reply], reader: int) -> str | None:
 
 def _accuracy(questions: Sequence[Sequence[Reply]], reader: int, material: CvqaTableData) -> Figures:
     """Over all orders of a question, then over questions."""
-    values = list(_means(questions, reader))
-    if not values:
+    if not questions:
         return {}
+    values = list(_means(questions, reader))
+    right, unknown = sum(value.value for value in values), len(questions) - len(values)
+    figures: Figures = {"accuracy_min": rounded(right / len(questions))}
+    figures |= {"accuracy_max": rounded((right + unknown) / len(questions))}
+    if not values:
+        return figures
     asked = mean(len(question) for question in questions)
-    return figures_of({"accuracy": estimate(values, material.interval)}) | {"n_orders": asked}
+    return figures | figures_of({"accuracy": estimate(values, material.interval)}) | {"n_orders": asked}
 
 
 def _means(questions: Sequence[Sequence[Reply]], reader: int) -> Iterator[ItemScore]:
     for question in questions:
-        told = [reply.correct[reader] for reply in question if reply.status == Status.OK]
-        if told:
-            yield ItemScore(question[0].id, question[0].image, sum(told) / len(told))
+        score = mean_score(reply.correct[reader] for reply in question)
+        if score is not None:
+            yield ItemScore(question[0].id, question[0].image, score)
 
 
 TABLE = Table(row=PositionsRow, rows=rows, render=render)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from cfeval.core.records import Binary, Status
+from cfeval.cvqa.programs.limits import LIMIT_MARK
 from cfeval.cvqa.records import SIDES, Answer, CvqaCondition, ProgramRun
 from cfeval.cvqa.tables.accuracy import named
 from cfeval.cvqa.tables.cells import mark, world
@@ -16,6 +17,8 @@ from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals
 from cfeval.stats.intervals import ItemScore, estimate, rounded
 
+_ROBUST = 1
+"""The reader by whom the answers of fallbacks are read, among both."""
 _SHOWN = 4
 """Kinds of faults that readers see; the CSV has them all."""
 
@@ -30,6 +33,11 @@ def commonest(faults: str) -> str:
 def mean_cell(value: float | None) -> str:
     """`12.5`."""
     return "" if value is None else f"{value:.1f}"
+
+
+def fallbacks_cell(row: "ProgramsRow") -> str:
+    """`12 (9 right)`."""
+    return str(row.n_fallback) + (f" ({row.n_fallback_right} right)" if row.n_fallback_right is not None else "")
 
 
 class ProgramsRow(TableRow):
@@ -56,17 +64,27 @@ class ProgramsRow(TableRow):
     n_ran: int = 0
     """Programs that ran to their end."""
     ran: Annotated[Estimated, Heading("Ran")] = None
-    """Share of the written ones."""
+    """Share of those that ran or failed by an error of their own."""
     ci: str = ""
     """How the interval was computed, and its nominal coverage."""
-    faults: Annotated[str, Heading("Faults", lambda row: commonest(row.faults))] = ""
-    """Why others did not, by kind, with counts."""
+    n_faults: Annotated[int, Heading("Faults")] = 0
+    """Programs that failed by an error of their own."""
+    faults: Annotated[str, Heading("By kind", lambda row: commonest(row.faults))] = ""
+    """These errors by kind, with counts."""
+    n_limits: Annotated[int, Heading("Limits")] = 0
+    """Programs that our interpreter does not support, or stopped by a budget: no errors of theirs."""
+    limits: Annotated[str, Heading("Limits by kind", lambda row: commonest(row.limits))] = ""
+    """These limits by kind, with counts."""
+    n_nothing: Annotated[int, Heading("Nothing returned")] = 0
+    """Programs that returned nothing: they answer `no`, or have failed where the study says so."""
     n_repairs: Annotated[int, Heading("Repaired", lambda row: f"{row.n_repaired} of {row.n_repairs}")] = 0
     """Programs that failed and that their generator was asked to repair."""
     n_repaired: int = 0
     """Those that then ran to their end."""
-    n_fallback: Annotated[int, Heading("Fallbacks")] = 0
+    n_fallback: Annotated[int, Heading("Fallbacks", lambda row: fallbacks_cell(row))] = 0
     """Questions that were put to the whole image instead."""
+    n_fallback_right: int | None = None
+    """Those whose answer is right, by the robust reader; empty where nothing was scored."""
     mean_calls: Annotated[Figure, Heading("Calls", lambda row: mean_cell(row.mean_calls))] = None
     """Calls of vision operations a written program."""
     mean_steps: Annotated[Figure, Heading("Steps", lambda row: mean_cell(row.mean_steps))] = None
@@ -77,7 +95,9 @@ class ProgramsRow(TableRow):
 
 EMPTY = "Empty: no solver writes programs."
 NOTE = (
-    "Ran: to their end, of the written ones. Repaired: those that failed, were written again when the generator was "
+    "Ran: to their end, of those that ran or failed by an error of their own (faults). Limits: what our interpreter "
+    "does not support or stopped by a budget. Nothing returned: without an answer, which counts as “no” unless the "
+    "study makes it a fault. Repaired: those that failed, were written again when the generator was "
     "told why, and then ran. Fallback: the question was then put to the whole image. Calls of vision "
     "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
     "without line, names and numbers."
@@ -91,23 +111,31 @@ class _Runs:
     n: int = 0
     ran: list[ItemScore] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
+    limits: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
+    written: int = 0
+    nothing: int = 0
     languages: set[str] = field(default_factory=set)
     repairs: int = 0
     repaired: int = 0
     fallbacks: int = 0
+    right: int | None = None
     calls: int = 0
     steps: int = 0
 
-    def add(self, said: Answer, image: str) -> None:
-        """Count what was said to one question."""
+    def add(self, said: Answer, image: str, right: int | None) -> None:
+        """Count what was said to one question, and whether that is right, where it was scored."""
         self.n += 1
         if said.status != Status.OK:
             self.failed[said.status.value] += 1
         run = said.program
         if run is None or not run.code.strip():
             return
-        self.ran.append(ItemScore(said.id, image, float(not run.fault)))
+        self.written += 1
+        if not run.unsupported:
+            self.ran.append(ItemScore(said.id, image, float(not run.fault)))
+        if run.fallback and right is not None:
+            self.right = (self.right or 0) + right
         self._add_run(run)
 
     def _add_run(self, run: ProgramRun) -> None:
@@ -117,8 +145,9 @@ class _Runs:
         self.fallbacks += run.fallback
         self.calls += run.calls
         self.steps += run.steps
+        self.nothing += run.nothing
         if run.fault:
-            self.faults[kind_of(run.fault)] += 1
+            (self.limits if run.unsupported else self.faults)[kind_of(run.fault)] += 1
 
 
 def rows(material: CvqaTableData) -> list[ProgramsRow]:
@@ -134,7 +163,8 @@ def render(of: Sequence[ProgramsRow]) -> RenderedTable:
 
 def kind_of(fault: str) -> str:
     """What a fault's line says up to its first colon or semicolon, without line, names in quotes and numbers."""
-    text = re.split(r"[:;](?:\s|$)", re.sub(r"^line \d+: ", "", fault.strip()))[0]
+    text = re.sub(r"^line \d+: ", "", fault.strip()).replace(LIMIT_MARK, "")
+    text = re.split(r"[:;](?:\s|$)", text)[0]
     text = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "…", text)
     return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
 
@@ -142,6 +172,11 @@ def kind_of(fault: str) -> str:
 def _condition_rows(material: CvqaTableData, condition: CvqaCondition, said: Iterable[Answer]) -> list[ProgramsRow]:
     replies = material.scores.get(condition, ())
     about = {reply.id: (str(reply.type), reply.image) for reply in replies}
+    right = {
+        (reply.id, reply.side, reply.option_order): reply.correct[_ROBUST]
+        for reply in replies
+        if reply.status == Status.OK
+    }
     order = kinds(replies, whole=False)
     found: dict[tuple[str, str], _Runs] = {}
     for one in said:
@@ -149,7 +184,8 @@ def _condition_rows(material: CvqaTableData, condition: CvqaCondition, said: Ite
             continue
         kind, image = about.get(one.id, (ALL, one.id))
         for name in dict.fromkeys((kind, ALL)):
-            found.setdefault((name, one.side), _Runs()).add(one, image)
+            counted_right = right.get((one.id, one.side, one.option_order))
+            found.setdefault((name, one.side), _Runs()).add(one, image, counted_right)
     shown = [ALL] if len(order) < 1 else order if len(order) == 1 else [*order, ALL]
     return [
         _row(material, condition, kind, side, found[kind, side])
@@ -162,14 +198,17 @@ def _condition_rows(material: CvqaTableData, condition: CvqaCondition, said: Ite
 def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str, of: _Runs) -> ProgramsRow:
     figures: Figures = {name: value for name, value in named(material, condition).items() if name != "kind"}
     figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
-    figures |= {"n_written": len(of.ran), "missing": counted(of.failed), "faults": counted(of.faults)}
+    figures |= {"n_written": of.written, "missing": counted(of.failed), "n_nothing": of.nothing}
+    figures |= {"n_faults": of.faults.total(), "faults": counted(of.faults)}
+    figures |= {"n_limits": of.limits.total(), "limits": counted(of.limits)}
     figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
+    figures |= {"n_fallback_right": of.right}
     figures |= {"n_repairs": of.repairs, "n_repaired": of.repaired}
     if of.ran:
-        written = len(of.ran)
         in_order = sorted(of.ran, key=lambda value: value.item)
         figures |= figures_of({"ran": estimate(in_order, material.interval)})
-        figures |= {"mean_calls": rounded(of.calls / written), "mean_steps": rounded(of.steps / written)}
+    if of.written:
+        figures |= {"mean_calls": rounded(of.calls / of.written), "mean_steps": rounded(of.steps / of.written)}
     return ProgramsRow.model_validate(figures)
 
 

@@ -10,7 +10,17 @@ from typing import Annotated, Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, ExtractorName, PairType, Reading, Side
+from cfeval.cvqa.records import (
+    READERS,
+    Answer,
+    CvqaBuild,
+    CvqaCondition,
+    CvqaScore,
+    ExtractorName,
+    PairType,
+    Reading,
+    Side,
+)
 from cfeval.cvqa.stages.statistics import PairStatistics
 from cfeval.cvqa.tables.cells import arrow, mark
 from cfeval.report.columns import Bounded, Heading, TableRow
@@ -32,7 +42,7 @@ class ReadRow(TableRow):
     type: Annotated[str, Heading("Type")]
     """The group of questions, or `all`."""
     reader: str = ""
-    """Who read the answers: `reference` (the released rules) or `robust`; empty for baselines."""
+    """Who read the answers: `robust`, or `reference` (the released rules); empty for baselines."""
 
 
 class AccuracyRow(ReadRow):
@@ -41,17 +51,19 @@ class AccuracyRow(ReadRow):
     n: int
     """Pairs."""
     n_scored: Annotated[int, Heading("Scored", scored_cell, after="paper_original")]
-    """Those with a score on both sides; all figures but the bounds rest on them."""
+    """Those with a score on both sides; the test rests on them."""
     images: int = 0
     """Their different images."""
     missing: Annotated[str, Heading("Missing", after="n_scored")] = ""
     """Why questions have no score, with counts of questions."""
     n_unread_original: int = 0
-    """Replies, among the scored pairs, that the reader could not read: they count as wrong."""
+    """Replies that the reader could not read. `robust`: they have no score; `reference`: they count as wrong."""
     n_unread_counterfactual: int = 0
     """The same on the counterfactual side."""
     original: Annotated[Bounded, Heading("Original")] = None
-    """Accuracy on original questions, resampled by image. Bounds: over all pairs, the missing ones wrong, or right."""
+    """Accuracy on original questions that have a score, resampled by image. Bounds: over all pairs, missing scores
+    wrong, or right.
+    """
     counterfactual: Annotated[Bounded, Heading("Counterfactual")] = None
     """Accuracy on counterfactual questions."""
     difference: Annotated[Bounded, Heading("Difference")] = None
@@ -131,7 +143,7 @@ class SetFacts:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The little of a `CvqaScore` that tables need; `read`, `shown` and `correct` are of both readers, in order."""
+    """The little of a `CvqaScore` that tables need; `read`, `shown` and `correct` are of both `READERS`, in order."""
 
     id: str
     side: Side
@@ -144,7 +156,8 @@ class Reply:
     status: Status
     read: tuple[str | None, str | None]
     shown: tuple[str | None, str | None]
-    correct: tuple[int, int]
+    correct: tuple[int | None, int | None]
+    """None: no score."""
 
 
 @dataclass(frozen=True)
@@ -235,15 +248,20 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         coco=score.coco,
         gold=once(score.gold),
         status=score.status,
-        read=once((score.read.get("reference"), score.read.get("robust"))),
-        shown=once((score.shown.get("reference"), score.shown.get("robust"))),
-        correct=once((int(score.correct.get("reference", 0)), int(score.correct.get("robust", 0)))),
+        read=once(_of_both(score.read)),
+        shown=once(_of_both(score.shown)),
+        correct=once(_of_both(score.correct)),
     )
+
+
+def _of_both(values: Mapping[ExtractorName, T | None]) -> tuple[T | None, T | None]:
+    first, then = READERS
+    return values.get(first), values.get(then)
 
 
 def place(reader: ExtractorName) -> Literal[0, 1]:
     """Where a reader stands in the fields of a `Reply`."""
-    return 0 if reader == "reference" else 1
+    return 0 if reader == READERS[0] else 1
 
 
 def _plain(name: str) -> str:

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from cfeval.core.records import Binary, Status
-from cfeval.cvqa.records import SIDES, CvqaCondition, Reading, Side
+from cfeval.cvqa.records import HEADLINE, SIDES, CvqaCondition, Reading, Side
 from cfeval.cvqa.tables.accuracy import named
-from cfeval.cvqa.tables.cells import mark, world
+from cfeval.cvqa.tables.cells import mark, range_columns, world
 from cfeval.cvqa.tables.items import counted
-from cfeval.cvqa.tables.replies import CvqaTableData, Reply
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.cvqa.tables.replies import CvqaTableData, Reply, place
+from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import Figures, RenderedTable, Table, figures_of, intervals
-from cfeval.stats.intervals import ItemScore, estimate
+from cfeval.stats.intervals import ItemScore, estimate, rounded
 
 
 class ReplyReadersRow(TableRow):
@@ -42,9 +42,9 @@ class ReplyReadersRow(TableRow):
     """Those of them that are right as it reads them."""
     missing: Annotated[str, Heading("Missing", after="agreement")] = ""
     """Why other replies were not read by it, with counts."""
-    robust: Annotated[Estimated, Heading("Robust")] = None
-    """Accuracy as the robust rules read the replies, what is unread as wrong."""
-    filled: Annotated[Estimated, Heading("Robust, then model")] = None
+    robust: Annotated[Bounded, Heading("Robust")] = None
+    """Accuracy as the robust rules read the replies, over those that they read. Bounds: over all that came."""
+    filled: Annotated[Bounded, Heading("Robust, then model")] = None
     """The same where the language model's reading stands for what the rules left unread, and for nothing else."""
     n_both: Annotated[int, Heading("Read by both", after="filled")] = 0
     """Replies of the drawn share that rules and language model read."""
@@ -78,9 +78,9 @@ def rows(material: CvqaTableData) -> list[ReplyReadersRow]:
 def render(of: Sequence[ReplyReadersRow]) -> RenderedTable:
     """The table for readers."""
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable(
-        "cvqa_reply_readers", "Language models that read replies", *laid_out(ReplyReadersRow, of), notes
-    )
+    ranges = {"filled": range_columns(of, {"robust": "Robust range", "filled": "Robust, then model: range"})}
+    title = "Language models that read replies"
+    return RenderedTable("cvqa_reply_readers", title, *laid_out(ReplyReadersRow, of, ranges), notes)
 
 
 def _by_side(found: Iterable[Reading]) -> list[tuple[Side, list[Reading]]]:
@@ -94,18 +94,20 @@ def _figures(
     by_reply = {(one.id, one.option_order): one for one in found}
     came = [one for one in material.scores[condition] if one.side == side and one.status == Status.OK]
     figures: Figures = named(material, condition) | {"reader": reader, "side": side, "n": len(came)}
-    figures |= _unread([by_reply.get((one.id, one.option_order)) for one in came if one.read[1] is None])
+    figures |= _unread([by_reply.get((one.id, one.option_order)) for one in came if _rule(one) is None])
     figures |= {"missing": counted(Counter(one.status.value for one in found if one.status != Status.OK))}
     both = [one for one in found if one.rule is not None and one.status == Status.OK]
     alike = _alike(came, both)
     filled = [_filled(one, by_reply.get((one.id, one.option_order))) for one in came]
-    figures |= {"n_right": sum(filled) - sum(int(one.correct[1]) for one in came)}
+    rules = [_rule(one) for one in came]
+    figures |= {"n_right": sum(one or 0 for one in filled) - sum(one or 0 for one in rules)}
     figures |= {"n_both": len(alike), "n_lost": len(both) - len(alike)}
     scored = {
-        "robust": [ItemScore(one.id, one.image, float(one.correct[1])) for one in came],
-        "filled": [ItemScore(one.id, one.image, float(right)) for one, right in zip(came, filled, strict=True)],
+        "robust": _scored(came, rules),
+        "filled": _scored(came, filled),
         "agreement": alike,
     }
+    figures |= _ranges("robust", rules) | _ranges("filled", filled)
     return figures | figures_of({name: estimate(of, material.interval) for name, of in scored.items() if of})
 
 
@@ -126,11 +128,32 @@ def _alike(came: Sequence[Reply], both: Sequence[Reading]) -> list[ItemScore]:
     ]
 
 
-def _filled(reply: Reply, reading: Reading | None) -> int:
-    """Whether a reply is right, where the language model reads what the rules left unread."""
-    if reply.read[1] is not None:
-        return int(reply.correct[1])
-    return int(reading is not None and reading.status == Status.OK and reading.read == reply.gold)
+def _rule(reply: Reply) -> int | None:
+    """Whether a reply is right as the robust rules read it; None where they left it unread."""
+    return reply.correct[place(HEADLINE)]
+
+
+def _filled(reply: Reply, reading: Reading | None) -> int | None:
+    """Whether a reply is right, where the language model reads what the rules left unread; None where neither did."""
+    if (by_rule := _rule(reply)) is not None:
+        return by_rule
+    read = reading.read if reading is not None and reading.status == Status.OK else None
+    return None if read is None else int(read == reply.gold)
+
+
+def _scored(of: Sequence[Reply], scores: Sequence[int | None]) -> list[ItemScore]:
+    """The replies that have a score."""
+    pairs = zip(of, scores, strict=True)
+    return [ItemScore(reply.id, reply.image, float(score)) for reply, score in pairs if score is not None]
+
+
+def _ranges(name: str, scores: Sequence[int | None]) -> Figures:
+    """What the accuracy could be over all replies that came."""
+    if not scores:
+        return {}
+    right, unread = sum(score or 0 for score in scores), scores.count(None)
+    ends = {"min": right, "max": right + unread}
+    return {f"{name}_{end}": rounded(count / len(scores)) for end, count in ends.items()}
 
 
 TABLE = Table(row=ReplyReadersRow, rows=rows, render=render)

@@ -236,8 +236,15 @@ PROVIDERS: dict[str, Provider] = {
         edits="diffusers",
         protocol=False,
     ),
+    "inpaint": Provider(
+        "OpenCV, in this process (removes what CLIPSeg finds; no GPU)",
+        model="CIDAS/clipseg-rd64-refined",
+        chat="",
+        edits="inpaint",
+        protocol=False,
+    ),
 }
-IN_PROCESS = ("transformers", "diffusers")
+IN_PROCESS = ("transformers", "diffusers", "inpaint")
 """Plugins that compute in this process and send nothing."""
 
 

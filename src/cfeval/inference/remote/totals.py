@@ -14,7 +14,7 @@ from cfeval.inference.remote.archive import INDEX
 
 @dataclass(frozen=True)
 class CallsTotal:
-    """Calls to hosted models; tokens are those that the servers counted."""
+    """Calls to models behind a server, on this machine too; tokens are those that the servers counted."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -28,13 +28,13 @@ class CallsTotal:
 
     @property
     def text(self) -> str:
-        """In a few words: `1,200 calls to hosted models, 0.84 USD as the providers reported`."""
+        """In a few words: `1,200 model calls, 0.84 USD as the providers reported`."""
         if not self.calls:
             return "no call to a hosted model, 0 USD"
         tokens = f"{self.input_tokens:,} tokens read, {self.output_tokens:,} written"
         told = f"{self.usd:,.2f} USD" if self.priced else "no cost reported"
         of = f" for {self.priced:,} of them" if 0 < self.priced < self.calls else ""
-        return f"{self.calls:,} calls to hosted models, {tokens}, {told}{of}"
+        return f"{self.calls:,} model calls, {tokens}, {told}{of}"
 
     @property
     def when(self) -> str:

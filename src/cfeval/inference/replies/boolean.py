@@ -1,58 +1,23 @@
 """Yes and no in free replies; for cvqa see `cfeval.cvqa.extraction.robust`."""
 
 import re
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import islice, pairwise
 
+from cfeval.inference.replies import polar_phrases as phrases
+from cfeval.inference.replies.polar_phrases import NO, YES
 from cfeval.inference.replies.text import Stated, asserted, sentences
 
-_YES = frozenset(["yes", "yeah", "yep", "yup", "true", "correct", "affirmative"])
-_NO = frozenset(["no", "nope", "nah", "false", "negative"])
 _OTHER = {"yes": "no", "no": "yes"}
-_AFTER_NO = frozenset(
-    {
-        *("it", "they", "he", "she", "there", "this", "that", "these", "those", "the", "i", "we", "you", "if"),
-        *("because", "since", "not", "as", "his", "her", "its", "their", "a", "an", "otherwise", "when", "and"),
-        *("but", "or"),
-    }
-)
-"""Words before which `no` is an answer and not the `no` of `no cats`."""
-_SURE = r"(?:definitely|certainly|absolutely|probably|most likely|most probably|of course|surely)"
-_CASE = r"in (?:that|this|such a)(?: hypothetical)? (?:case|scenario|situation)"
-_ASSUMED = r"under (?:that|this|these|such) (?:assumption|condition|circumstance)s?"
-_LEAD = (
-    rf"(?:{_SURE}|so|then|therefore|thus|hence|well|i (?:think|believe|would say)|i'd say"
-    rf"|it is a|it's a|it is|it's|{_CASE}|{_ASSUMED})"
-)
-_SURE_NOT = re.compile(rf"\W*{_SURE} not\b", re.IGNORECASE)
-_SUPPOSES = re.compile(
-    r"\W*(?:so |then )?(?:even )?(?:if|when|after|once|with|without|in th(?:is|at))\b", re.IGNORECASE
-)
-_NOT_AT_ALL = re.compile(
-    r"\W*(?:not at all|no way|by no means|not any ?more|not any longer|not in th(?:at|is) case|absolutely not)\W*", re.I
-)
-_AGREED = re.compile(
-    r"\W*(?:definitely|certainly|absolutely|of course|surely|indeed|sure(?: thing)?|exactly|correct|right"
-    r"|that(?:'s| is) (?:correct|right|true))(?:[,.!;:-]+\s*|\s+)(?=(?:it|they|he|she|there|this|that|the|we|you|i)\b)",
-    re.IGNORECASE,
-)
-"""What opens a reply that goes on with a whole sentence: `certainly, he would`."""
-_SURE_YES = re.compile(r"\W*(?:definitely|certainly|absolutely|of course|surely|indeed)\W*", re.IGNORECASE)
-_HEDGED = re.compile(
-    r"\b(?:maybe|perhaps|possibly|might|may|could|either|neither|not (?:necessarily|yes|no|true))\b", re.I
-)
-_SUBJECT = r"(?:(?:it|they|he|she|there|this|that|these|those|we|you|i)|the \w+(?: \w+)?)"
-_VERB = r"(?:would|will|is|are|was|were|does|do|did|can|has|have|should)"
-_ADVERB = r"(?: (?:still|certainly|definitely|indeed|surely|absolutely|probably))?"
-_ELLIPTIC = re.compile(
-    rf"\W*(?:indeed,? )?{_SUBJECT}{_ADVERB}(?:'d|'s|'re|'ll| {_VERB})?{_ADVERB}(?P<no> not|n't)?(?: be| have| do)?"
-    r"(?: so| anymore| any more| any longer)?\W*",
-    re.IGNORECASE,
-)
-_AUXILIARY = re.compile(rf"\b({_VERB})(?:n't)?\b")
-_SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{_VERB}(?:n't)?\b", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|without)\b|n't\b", re.IGNORECASE)
-_TURN = re.compile(r"[.!?;\n]\s*(?:however|but|that said|on the other hand|still)\b", re.IGNORECASE)
-"""A sentence that may take an opening `yes` back."""
+_FIRST_WORD = re.compile(rf"\W*(?:{phrases.LEAD}\W+)*(\w+)", re.IGNORECASE)
+_COMMA = re.compile(r"[,:;-]\s+")
+# A reply may be of any length.
+_MOST_STARTS, _LONGEST_SENTENCE = 8, 2000
+_AUXILIARY = re.compile(rf"\b({phrases.VERB})(?:n't)?\b")
+_SHORT_FORM = re.compile(r"\b(\w+)'(d|ll|re)\b|\b(it|he|she|that|there|this)'(s)\b", re.IGNORECASE)
+_SHORT_NOT = re.compile(r"\b(wo|ca)n't\b", re.IGNORECASE)
+_LONG = {"d": "would", "ll": "will", "re": "are", "s": "is", "wo": "will", "ca": "can"}
+_SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{phrases.VERB}(?:n't)?\b", re.IGNORECASE)
 _WHOLE_ONLY = frozenset(
     {
         *("and", "or", "only", "all", "both", "all_of", "each", "same", "more", "most", "less", "fewer", "than"),
@@ -60,82 +25,213 @@ _WHOLE_ONLY = frozenset(
     }
 )
 """Words of a question that a sentence must repeat too: `the cat is black` does not say that it is black and white."""
-_PRONOUN = re.compile(rf"\W*(?:{_LEAD}\W+)*(?:it|they|he|she|there|this|that|these|those)\b", re.IGNORECASE)
+_PRONOUN = re.compile(rf"\W*(?:{phrases.LEAD}\W+)*(?:it|they|he|she|there|this|that|these|those)\b", re.IGNORECASE)
 _ONE = re.compile(r"\b(?:it|one|them|any|so)(?=\W*$)")
 _ARTICLES = frozenset(["a", "an", "the", "his", "her", "its", "their", "any", "some"])
 _EMPTY = frozenset(
     {
         *("a", "an", "the", "it", "they", "he", "she", "there", "this", "that", "these", "those", "his", "her"),
-        *("its", "their", "would", "will", "could", "should", "is", "are", "was", "were", "be", "been"),
-        *("being", "do", "does", "did", "have", "has", "had", "if", "in", "on", "of", "to", "at", "still"),
+        *("its", "their", "would", "will", "could", "should", "is", "are", "was", "were", "be", "been", "being"),
+        *("do", "does", "did", "have", "has", "had", "if", "in", "on", "of", "to", "at", "still", "any", "then"),
         *(
             "certainly",
             "definitely",
             "indeed",
+            "sure",
             "surely",
             "absolutely",
             "probably",
-            "also",
-            "then",
-            "not",
-            "n't",
-            "anymore",
-            "longer",
-            "wouldn't",
-            "isn't",
-            "aren't",
-            "won't",
-            "doesn't",
+            "likely",
+            "clearly",
+            "obviously",
         ),
-        *("wasn't", "weren't", "image", "picture", "photo"),
+        *("actually", "undoubtedly", "naturally", "also", "not", "n't", "anymore", "longer", "wouldn't", "isn't"),
+        *("aren't", "won't", "doesn't", "wasn't", "weren't", "couldn't", "shouldn't", "don't", "didn't", "hasn't"),
+        *("haven't", "hadn't", "image", "picture", "photo", "photograph", "scene"),
     }
 )
 """Words that tell nothing of what a sentence is about."""
 
 
 def boolean(said: Stated, question: str = "") -> str | None:
-    """The `yes` or `no` that a reply comes down to."""
+    """The `yes` or `no` that a reply comes down to; None where it says neither clearly.
+
+    Args:
+        said: the reply, taken apart.
+        question: what was asked; a whole sentence answers where it repeats its words or leaves them out.
+    """
     if said.final is not None:
-        return _opening(said.final)
-    told = sentences(said.text)
+        final = _written_out(phrases.STRONG.sub("", said.final, count=1))
+        return _opening(final) or _statement(final, question)
+    told = sentences(_written_out(said.text))
+    if not told:
+        return None
+    told[0] = told[0] if not (strong := phrases.STRONG.match(told[0])) else told[0][strong.end() :]
     text = " ".join(told)
-    opened = _opening(text) or (_opening(asserted(text)) if told and _SUPPOSES.match(told[0]) else None)
-    if opened:
-        if _TURN.search(text):
-            return None
-        goes_on = sentences(re.sub(r"^\W*\w+\W*", "", text))
-        denied = {_OTHER[opened]} & {_echo(sentence, question) for sentence in goes_on[:1]}
-        return None if denied else opened
-    if _NOT_AT_ALL.fullmatch(text):
-        return "no"
-    if _HEDGED.search(text):
+    if found := _opened(told, text):
+        opened, rest = found
+        goes_on = sentences(rest)
+        contradicted = _echo(goes_on[0], question) == _OTHER[opened] if goes_on else False
+        return None if contradicted or phrases.TURN.search(text) else opened
+    if phrases.TURN.search(text):
         return None
-    return _told(told, text, question)
+    for start in _starts(told[0]):
+        if _is_fixed(text[start:]):
+            return _fixed(text[start:], question)
+    if _hedged(text, question):
+        return None
+    return _concluded(told, text, question) if _polarities(text) else _told(told, question)
 
 
-def _told(told: list[str], text: str, question: str) -> str | None:
-    """What sentences say that neither open with yes or no nor hedge: the first or the last of them answers."""
-    agreed = _AGREED.match(text)
-    rest = sentences(text[agreed.end() :]) if agreed else told
-    if _polarities(" ".join(rest)) or _TURN.search(text) or not rest:
+def _opened(told: list[str], text: str) -> tuple[str, str] | None:
+    """The yes or no that a reply opens with, once what only leads to it is left out; and what follows."""
+    openings = [text[start:] for start in _starts(told[0])]
+    if phrases.INTRODUCED.match(told[0]):
+        openings.append(asserted(text))
+    for opening in openings:
+        if answer := _opening(opening):
+            word = phrases.SURE_NOT.match(opening) or _FIRST_WORD.match(opening)
+            return answer, opening[word.end() if word else 0 :].lstrip(" ,.;:!-\"'")
+    return None
+
+
+def _starts(sentence: str) -> Iterator[int]:
+    """Where what a sentence says may begin: at once, or behind `well`, `considering the scene` or the like."""
+    yield 0
+    if len(sentence) > _LONGEST_SENTENCE:
+        return
+    if opener := phrases.STARTER.match(sentence):
+        yield opener.end()
+    if not phrases.INTRODUCED.match(sentence):
+        return
+    for comma in islice(_COMMA.finditer(sentence), _MOST_STARTS):
+        if _polarities(sentence[: comma.start()]):
+            return
+        yield comma.end()
+        if opener := phrases.STARTER.match(sentence[comma.end() :]):
+            yield comma.end() + opener.end()
+
+
+def _concluded(told: list[str], text: str, question: str) -> str | None:
+    """The one polarity of a text that ends in it (`…, so no`), or says it in so many words (`… I would say no`)."""
+    found = _polarities(text)
+    if len(found) != 1:
         return None
-    if len(rest) == 1 or agreed:
-        return _whole(rest[0]) or _whole(asserted(rest[0])) or _echo(rest[0], question)
-    found = [_echo(sentence, question) for sentence in rest]
+    [answer] = found
+    last = told[-1]
+    ends = [0, *(comma.end() for comma in _COMMA.finditer(last))][-2:]
+    concludes = any(_opening(last[end:]) == answer for end in ends) or _is_said(text)
+    others = {_statement(sentence, question) for sentence in (told[0], last)}
+    return answer if concludes and _OTHER[answer] not in others else None
+
+
+def _is_said(text: str) -> bool:
+    """Whether someone says yes or no in a clause that denies nothing."""
+    found = phrases.SAYS.search(text)
+    if found is None:
+        return False
+    clause = re.split(r"[,.;:!?-]|\bso\b", text[max(0, found.start() - 200) : found.start()])[-1]
+    return not phrases.DENIED.search(clause)
+
+
+def _told(told: list[str], question: str) -> str | None:
+    """What sentences say that hold no yes or no: the first or the last of them answers."""
+    if len(told) == 1:
+        return _statement(told[0], question)
+    found = [_statement(sentence, question, among_others=True) for sentence in told]
     said = set(found) - {None}
     return said.pop() if len(said) == 1 and (found[0] or found[-1]) else None
+
+
+def _is_fixed(text: str) -> bool:
+    return any(fixed.match(text) for fixed in (phrases.FIXED_NO, phrases.FIXED_YES, phrases.AGREED))
+
+
+def _fixed(text: str, question: str) -> str | None:
+    """What a reply says that opens with `certainly not`, `of course` or the like."""
+    if denial := phrases.FIXED_NO.match(text):
+        rest = sentences(text[denial.end() :].lstrip(" ,.;:!-"))
+        more = " ".join(rest)
+        contradicted = "yes" in _polarities(more) or "yes" in {_echo(one, question) for one in rest[:1]}
+        return None if contradicted or _hedged(more, question) else "no"
+    agreed = phrases.AGREED.match(text) or phrases.FIXED_YES.match(text)
+    assert agreed is not None, "it opens with one of them"
+    rest = sentences(text[agreed.end() :].lstrip(" ,.;:!-"))
+    if not rest:
+        return "yes"
+    if _polarities(" ".join(rest)) == {"yes"} or phrases.GIVES_REASON.match(rest[0]):
+        return "yes"
+    if _hedged(" ".join(rest), question) or "no" in _polarities(" ".join(rest)):
+        return None
+    answer = _statement(rest[0], question)
+    if answer is not None or phrases.DENIED.search(rest[0]) or phrases.ABOUT_ELSE.search(rest[0]):
+        return answer
+    if _opposed(rest[0], question):
+        return None
+    verbs = _verbs(rest[0])
+    goes_on = bool(verbs) and verbs <= _verbs(question)
+    return "yes" if goes_on or (phrases.DECISIVE.match(text) and len(sentences(text)) > 1) else None
+
+
+def _opposed(sentence: str, question: str) -> bool:
+    """Whether a sentence has the opposite of a word of the question: `dry` for `wet`, `darker` for `brighter`."""
+    said, asked = (
+        {re.sub(r"(?<=\w{3})e?(?:r|st)$", "", word) for word in re.findall(r"[a-z]+", text.lower())} | _content(text)
+        for text in (sentence, question)
+    )
+    return any((one in said and other in asked) or (other in said and one in asked) for one, other in phrases.OPPOSITES)
+
+
+def _statement(sentence: str, question: str, among_others: bool = False) -> str | None:
+    """What a sentence without yes or no says of the question.
+
+    Args:
+        among_others: whether it is one of several, so that `it is` may be about something else.
+    """
+    for said in _clauses(phrases.TRAILING.sub("", sentence)):
+        answer = _whole(said, question if among_others else "") or _framed(said, question)
+        answer = answer or _whole(asserted(said), question if among_others else "") or _echo(said, question)
+        short = phrases.REASON.split(said, maxsplit=1)[0]
+        if answer is None and short != said:
+            answer = _whole(short, question if among_others else "") or _echo(short, question)
+        if answer:
+            return answer
+    return None
+
+
+def _clauses(sentence: str) -> Iterator[str]:
+    """What of a sentence may answer: the whole, what follows words that only lead to it, what it concludes with."""
+    for start in _starts(sentence):
+        yield sentence[start:]
+    concluding = list(islice(phrases.CONCLUDING.finditer(sentence), _MOST_STARTS))
+    if concluding:
+        yield sentence[concluding[-1].end() :]
+
+
+def _framed(sentence: str, question: str) -> str | None:
+    """What the clause says after `I think`, and its opposite after `I doubt`."""
+    denied = phrases.DENIED_CLAUSE.match(sentence)
+    frame = denied or phrases.CLAUSE.match(sentence)
+    if frame is None:
+        return None
+    clause = sentence[frame.end() :]
+    if phrases.CLAUSE_SO.match(clause):
+        return "no" if denied else "yes"
+    short = phrases.REASON.split(clause, maxsplit=1)[0]
+    answer = _whole(short) or _whole(asserted(short)) or _echo(short, question)
+    return _OTHER[answer] if denied and answer else answer
 
 
 def _opening(text: str) -> str | None:
     """The yes or no that a text opens with, unless it says the other one too."""
     lower = text.lower()
-    if _HEDGED.match(lower.strip()):
+    if phrases.HEDGED.match(lower.strip()):
         return None
-    if _SURE_NOT.match(lower):
+    if phrases.SURE_NOT.match(lower):
         return "no" if "yes" not in _polarities(lower) else None
-    first = re.match(rf"\W*(?:{_LEAD}\W+)*(\w+)", lower)
+    first = _FIRST_WORD.match(lower)
     told = _polarities(lower)
-    if first is None or first.group(1) not in _YES | _NO or len(told) != 1:
+    if first is None or first.group(1) not in YES | NO or len(told) != 1:
         return None
     return told.pop()
 
@@ -144,40 +240,74 @@ def _polarities(text: str) -> set[str]:
     """`yes`, `no` or both, as far as a text says them as answers."""
     found, words = set(), re.findall(r"\w+(?:'\w+)?|[^\w\s]", text.lower())
     for word, following in pairwise([*words, "."]):
-        if word in _YES:
+        if word in phrases.ONLY_AT_END and following[0].isalnum():
+            continue
+        if word in YES:
             found.add("yes")
-        if word in _NO and (not following[0].isalnum() or following in _AFTER_NO | _YES | _NO):
+        if word in NO and (not following[0].isalnum() or following in phrases.AFTER_NO | YES | NO):
             found.add("no")
     return found
 
 
-def _whole(sentence: str) -> str | None:
-    """A sentence that is an answer as a whole: `it would not`, `definitely`."""
-    if _SURE_YES.fullmatch(sentence):
-        return "yes"
-    if _SURE_NOT.fullmatch(sentence.rstrip(" .!")):
+def _whole(sentence: str, question: str = "") -> str | None:
+    """A sentence that is an answer as a whole: `it would not`, `definitely`.
+
+    Args:
+        question: where it is given, the sentence must have its verb.
+    """
+    if phrases.NONE_THERE.fullmatch(sentence):
         return "no"
-    found = _ELLIPTIC.fullmatch(sentence)
+    found = phrases.ELLIPTIC.fullmatch(sentence)
     if found is None or not _SHORT_VERB.search(sentence):
+        return None
+    if question and not _verbs(sentence) <= _verbs(question):
         return None
     return "no" if found.group("no") else "yes"
 
 
+def _verbs(text: str) -> set[str]:
+    return set(_AUXILIARY.findall(text.lower()))
+
+
+def _written_out(text: str) -> str:
+    """A text with `he'd` as `he would`, and `won't` as `will not`."""
+
+    def long(short: re.Match[str]) -> str:
+        return f"{short.group(1) or short.group(3)} {_LONG[(short.group(2) or short.group(4)).lower()]}"
+
+    return _SHORT_FORM.sub(long, _SHORT_NOT.sub(lambda short: f"{_LONG[short.group(1).lower()]} not", text))
+
+
+def _hedged(text: str, question: str) -> bool:
+    """Whether a text says neither for sure; `he could` is an answer where that was asked."""
+    if re.search(r"\bcould\b", asserted(question), re.IGNORECASE):
+        text = re.sub(r"\bcould\b", "can", text, flags=re.IGNORECASE)
+    return phrases.HEDGED.search(text) is not None
+
+
 def _echo(sentence: str, question: str) -> str | None:
     """A sentence that repeats the whole question as a statement, or denies it; None where it says less or else."""
-    claim = _ONE.sub("", asserted(sentence).lower().replace("no longer", "not"))
+    claim = _claimed(sentence)
     asked = asserted(question)
     words, wanted = _content(claim), _content(asked)
-    verbs, verbs_asked = (set(_AUXILIARY.findall(text.lower())) for text in (claim, question))
-    if not words or not verbs or not verbs <= verbs_asked or _DENIED.search(question) or not words <= wanted:
+    verbs, verbs_asked = _verbs(claim), _verbs(question)
+    if not words or not verbs or not verbs <= verbs_asked or phrases.DENIED.search(question) or not words <= wanted:
         return None
     unsaid = wanted - words
     if unsaid & _WHOLE_ONLY or not unsaid <= _understood(claim, asserted(sentence), asked, words):
         return None
     denied = re.findall(r"\bnot\b|n't\b", claim)
-    if len(_DENIED.findall(claim)) != len(denied) or len(denied) > 1:
+    if len(phrases.DENIED.findall(claim)) != len(denied) or len(denied) > 1:
         return None
     return "no" if denied else "yes"
+
+
+def _claimed(sentence: str) -> str:
+    """What a sentence asserts, its denial as `not`."""
+    claim = phrases.FILLERS.sub(" ", asserted(phrases.CASE.sub(" ", sentence))).lower()
+    claim = claim.replace("no longer", "not").replace("most likely", "likely")
+    claim = re.sub(r"\bnever\b|(?<=\bthere would be )no(?= )|(?<=\bthere is )no(?= )|^\W*no(?= \w)", "not", claim)
+    return _ONE.sub("", claim)
 
 
 def _understood(claim: str, sentence: str, asked: str, words: set[str]) -> set[str]:

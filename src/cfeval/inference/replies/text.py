@@ -13,14 +13,16 @@ _BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}|^\s*####\s*(.*)$", re.MULTILINE)
 _STEP = re.compile(r"\b(?:step|part)\s*\d+\s*[:.)-]?", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ANSWER = re.compile(
-    r"\banswer\b(?P<between>[^.?!;\n]{0,40}?)(?P<verb>\bis\b|\bare\b|\bbe\b|\bremains\b|\bbecomes\b|\bequals\b|:|=)"
+    r"(?<!\bto )\banswer\b(?P<between>[^.?!;\n]{0,40}?)(?P<verb>\bis\b|\bare\b|\bbe\b|\bremains\b|\bbecomes\b"
+    r"|\bequals\b|:|=)"
     r"(?:\s*:)?",
     re.IGNORECASE,
 )
 _DASHED = re.compile(r"^(\W*(?:(?:final|correct|short|my) )?answer) +- +(?=\S)", re.IGNORECASE | re.MULTILINE)
 _REASON = re.compile(r"\W*\b(?:because|since|as|while|whereas|given)\b", re.IGNORECASE)
 _DOUBTED = re.compile(
-    r"\b(?:not|never|cannot|whether|if|unless|could|might|may|maybe|perhaps|possibly|either|wrong|incorrect|what|which)\b"
+    r"\b(?:not|never|cannot|whether|if|unless|could|might|may|maybe|perhaps|possibly|either|wrong|incorrect|what"
+    r"|which)\b"
     r"|n't\b",
     re.IGNORECASE,
 )

@@ -10,11 +10,11 @@ function programOf(program) {
 }
 
 function replyOf(item, turn) {
-  const read = turn.ok === undefined ? turn.status : turn.read === null ? "not read, counts as wrong" : `read as ${turn.read}`;
+  const read = turn.ok === undefined ? turn.status : turn.read === null ? "not read, no score" : `read as ${turn.read}`;
   const label = SIDES[turn.side] + (turn.order ? `, options ${turn.order}` : "");
   return element("div.turn", {}, element("span.lab", {}, label),
     element("span.ans", {}, icon(turn.ok === 1 ? "yes" : turn.ok === 0 ? "no" : "open"), " ", read, element("i", {}, ` right: ${item.sides[turn.side].a}`)),
-    turn.robust !== undefined && element("p.say", {}, `The robust reader: ${turn.robust === null ? "not read" : turn.robust}`),
+    turn.published !== undefined && element("p.say", {}, `As published, by the released rules: ${turn.published === null ? "not read, wrong" : turn.published}`),
     text(turn.text, [], "ins"), turn.why && element("p.say", {}, turn.why), turn.prog && programOf(turn.prog));
 }
 
@@ -36,7 +36,7 @@ const study = {
   order: "wrong first",
   filters: [["side", "Wrong", [["original", "as it is"], ["counterfactual", "under the “if”"]]], ["fault", "Program", [["1", "failed"], ["0", "ran"]]]],
   split: () => "readers disagree",
-  splits: (cell) => cell.t.some((turn) => turn.robust !== undefined),
+  splits: (cell) => cell.t.some((turn) => turn.published !== undefined),
   fits(cell, view, wanted) {
     if (wanted.side && !cell.t.some((turn) => turn.side === wanted.side && turn.ok === 0)) return false;
     return !wanted.fault || cell.t.some((turn) => turn.prog && Boolean(turn.prog.fault) === (wanted.fault === "1"));

@@ -47,9 +47,10 @@ async function loadBeside() {
   set();
 }
 
+function unloaded() { return beside(Number(state.view)).length ? view().items - rows.length : 0; }
+
 function moreButton() {
-  const number = Number(state.view), more = about.views[number].items - rows.length;
-  if (!beside(number).length) return null;
+  if (!unloaded()) return null;
   return element("button.more", { type: "button", onclick: (event) => {
     const button = event.currentTarget;
     button.disabled = true;
@@ -57,7 +58,7 @@ function moreButton() {
       button.disabled = false;
       button.textContent = `${error.message} could not be loaded; it must lie beside this page. Try again`;
     });
-  } }, `Load ${more} more`);
+  } }, `Load ${unloaded()} more`);
 }
 
 const fields = {};
@@ -139,7 +140,8 @@ function apply() {
   drawn = 0;
   list.replaceChildren(shown.length ? end : element("p.none", {}, "No item is like this. ", element("button", { type: "button", onclick: () => { Object.assign(state, EMPTY, { view: state.view }); set(); changed(); } }, "Show all")));
   drawTo(STEP);
-  count.textContent = `${shown.length} of ${rows.length} items`;
+  const more = view().more + unloaded();
+  count.textContent = more ? `${shown.length} of ${rows.length + more} items (${rows.length} are on this page)` : `${shown.length} of ${rows.length} items`;
 }
 
 /* Show what the state says: the view's items, and the filters' fields. */

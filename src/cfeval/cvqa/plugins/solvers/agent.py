@@ -150,7 +150,7 @@ class Agent:
             except VisionError as error:  # a call to a model failed: neither the agent's fault nor an answer
                 return replace(course.ended(reply, "", str(error), error.status), program=None)
             except Exhausted as fault:
-                return course.ended(reply, "", str(fault), Status.UNPARSABLE)
+                return course.ended(reply, "", fault.reason, Status.UNPARSABLE)
             course.turns += self._told(course, reply, wanted, done)
 
     def _begun(self, request: AnswerRequest) -> _Course:

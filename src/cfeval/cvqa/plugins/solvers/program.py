@@ -48,6 +48,8 @@ class Plugin(plugin.Plugin):
     """Whether a program that fails is replaced by the question put to the whole image."""
     repair: bool = False
     """Whether the generator of a program that fails is told why, and may write it anew, once."""
+    none_is_fault: bool = False
+    """Whether a program that returns nothing has failed; otherwise it answers `no`, as ViperGPT's does."""
     calls: int = Field(1_000, ge=1, le=10_000)
     """Vision operations that one program may call; `inside` of every flower and polygon counts."""
     seconds: float = Field(10, gt=0)
@@ -109,7 +111,14 @@ class Program:
         with calls_of_program() as called:
             try:
                 run = run_program(
-                    how.language, written.code, view, self.vision, self.budget, request.question, fallback
+                    how.language,
+                    written.code,
+                    view,
+                    self.vision,
+                    self.budget,
+                    request.question,
+                    fallback,
+                    how.none_is_fault,
                 )
             except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
                 return replace(reply, status=error.status, reason=str(error), calls=(*written.calls, *called.keys))

@@ -4,6 +4,7 @@ For `uncited-edit` it is shown the image too, because what the explanation leave
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import ClassVar, NamedTuple
 
@@ -31,6 +32,12 @@ class Written(NamedTuple):
     parts: tuple[Parts, ...] = ()
 
 
+REMOVALS = """
+
+# What the editor can do
+
+The editor can only take things away. Whatever is said above of other changes: each instruction removes one thing from
+the image, and its positive part begins with the word Remove."""
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
 
 
@@ -42,9 +49,17 @@ class Plugin(prompts.ChatPlugin):
 
     by_protocol: ClassVar[bool] = True
 
+    removals: bool = False
+    """Whether only removals are asked for, which is all that the editor `inpaint` can do."""
+
     def forms(self, protocol: str = "") -> tuple[PromptTemplate[Written], ...]:
         """What is asked; nothing where nothing is written. The number of edits changes no template."""
-        return (FORMS[protocol](listed(protocol, 1)),) if protocol in FORMS else ()
+        return (self.form(protocol, listed(protocol, 1)),) if protocol in FORMS else ()
+
+    def form(self, protocol: str, edits: int) -> PromptTemplate[Written]:
+        """What is asked under a protocol."""
+        form = FORMS[protocol](edits)
+        return replace(form, arrange=lambda text: text + REMOVALS) if self.removals else form
 
     def build(self) -> Writer:
         """The writer."""
@@ -57,7 +72,7 @@ class Chat:
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
         self.options = options
-        self._prompt = cache(lambda protocol, edits: options.prompt(FORMS[protocol](edits)))
+        self._prompt = cache(lambda protocol, edits: options.prompt(options.form(protocol, edits)))
 
     async def write(self, request: WriteRequest) -> WriteReply:
         """Have the instructions of a request written.
