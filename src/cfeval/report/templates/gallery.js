@@ -47,6 +47,7 @@ async function loadBeside() {
   set();
 }
 
+/* Items of the view that are beside the page. */
 function unloaded() { return beside(Number(state.view)).length ? view().items - rows.length : 0; }
 
 function moreButton() {
