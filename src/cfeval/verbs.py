@@ -74,7 +74,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "run": "cfeval.study.run:run",
         "report": "cfeval.study.report:run",
         "schema": "cfeval.study.schema:run",
-        "check": "cfeval.audit.components:run",
+        "check": "cfeval.audit.check:run",
         "diff": "cfeval.audit.diff:run",
         "doctor": "cfeval.audit.doctor:run",
         "estimate": "cfeval.audit.estimate:run",

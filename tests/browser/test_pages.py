@@ -166,7 +166,7 @@ def test_no_table_of_the_default_study_needs_one_either(tab: Browser, tmp_path: 
     assert tab.value(f"{SCROLLED}.map((one) => one.ariaLabel)") == []
 
 
-@pytest.mark.parametrize("name", ["edct", "vce", "cvqa"])
+@pytest.mark.parametrize("name", ["edct", "cvqa"])
 def test_the_first_number_is_on_the_first_screen(tab: Browser, pages: dict[str, Shown], name: str) -> None:
     show(tab, pages[name].path)
     first = tab.value(
@@ -218,3 +218,17 @@ def test_in_print_pages_hold_every_table_and_opened_texts_whole(tab: Browser, pa
     assert {tuple(map(round, map(float, box.split()[2:]))) for box in re.findall(rb"/MediaBox \[([^\]]*)\]", pdf)} == {
         (595, 842)
     }
+
+
+@pytest.mark.parametrize(("width", "most"), [(1440, 900), (390, 1800)])
+def test_the_answer_and_four_examples_of_it_are_on_the_first_screens_of_vce(
+    tab: Browser, pages: dict[str, Shown], width: int, most: int
+) -> None:
+    show(tab, pages["vce"].path, width=width)
+    assert tab.value("document.querySelector('.finding').getBoundingClientRect().bottom") < 900
+    tops = tab.value("[...document.querySelectorAll('.shots img')].map((one) => one.getBoundingClientRect().top)")
+    assert len(tops) == 12
+    assert tops[0] < 900
+    assert max(tops) < most
+    tab.value("document.querySelector('.shots a').click()")
+    tab.until("document.querySelector('.row.open')")

@@ -143,6 +143,9 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "efficientnet_lite": {"variant": 1, "temperature": 0.9, "device": "cpu"},
         "guided_diffusion": {**noisy_classifiers.FLAGS, "path": "made when the test runs"},
         "transformers": {"model": "made when the test runs", "device": "cpu"},
+        "torchscript": {"path": "made when the test runs", "classes": "names", "size": 96, "device": "cpu"},
+        "python": {"factory": "tests.tiny.classifiers:network", "classes": "names", "size": 96, "device": "cpu"},
+        "linear_probe": {"path": "made when the test runs", "device": "cpu"},
     },
     "image_sets": {
         "folder": {"path": "made when the test runs"},
@@ -170,6 +173,12 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("classifiers", "guided_diffusion"): lambda: {"path": noisy_classifiers.write(FOLDER[0] / "noisy.pt")},
     ("classifiers", "transformers"): lambda: {"model": str(image_classifiers.resnet(FOLDER[0] / "resnet"))},
     ("classifiers", "state_dict"): lambda: {"path": classifiers.write_weights(FOLDER[0] / "weights.pt", "module.")},
+    ("classifiers", "torchscript"): lambda: {
+        "path": classifiers.write_script(FOLDER[0] / "script.pt"),
+        "classes": classifiers.write_names(FOLDER[0]),
+    },
+    ("classifiers", "python"): lambda: {"classes": classifiers.write_names(FOLDER[0])},
+    ("classifiers", "linear_probe"): lambda: {"path": str(classifiers.write_colors(FOLDER[0] / "colors"))},
     ("image_sets", "folder"): lambda: {"path": str(classifiers.write_images(FOLDER[0] / "own", {"ant": 4, "bee": 4}))},
     ("image_sets", "imagenet"): lambda: {
         "path": str(classifiers.write_images(FOLDER[0] / "val", {"n02130308": 4, "n02128385": 4}))

@@ -55,7 +55,7 @@ def test_what_it_writes_passes_the_check(cfeval: Run, place: Path, monkeypatch: 
     monkeypatch.chdir(place / "my study")
     status, out, err = cfeval("check")
     assert status == 0, err
-    assert "edct has 4 conditions" in out
+    assert "edct has 5 conditions" in out
 
 
 def test_the_other_evaluations_have_studies_too(cfeval: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

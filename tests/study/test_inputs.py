@@ -117,8 +117,8 @@ def test_a_classifier_that_does_not_know_the_folders_is_told_at_init(cfeval: Run
     animals(place, "cat", "puma")
     status, _, err = cfeval("init", "v", "--study", "vce", "--images", "animals")
     assert (status, err.count("\n")) == (2, 1)
-    assert "has no class 'cat'; one of its classes that fit is 'tabby', 'tiger cat'" in err
-    assert "--model timm/ARCHITECTURE@WEIGHTS" in err
+    assert "the classifier has no class 'cat'; 'tabby', 'tiger cat'" in err
+    assert "may be meant: name it by --class cat=CLASS, or your own outputs by --classes FILE" in err
     assert not (place / "v").exists()
     (place / "animals/classes.csv").write_text("folder,class\ncat,tabby\npuma,cougar\n")
     assert cfeval("init", "v", "--study", "vce", "--images", "animals")[0] == 0
@@ -133,7 +133,7 @@ def weights(path: Path, classes: int = 2) -> str:
     from safetensors.torch import save_file
 
     save_file(timm.create_model("test_resnet", num_classes=classes).state_dict(), path)
-    return f"timm/test_resnet@{path.name}"
+    return f"timm:test_resnet@{path.name}"
 
 
 def test_own_weights_are_named_by_the_folders_and_loaded_at_init(cfeval: Run, place: Path) -> None:
@@ -157,13 +157,13 @@ def test_own_weights_are_named_by_the_folders_and_loaded_at_init(cfeval: Run, pl
     ("model", "says"),
     [
         (
-            "timm/test_resnet@three.safetensors",
-            "three.safetensors do not fit timm's test_resnet with 2 classes",
+            "timm:test_resnet@three.safetensors",
+            "'three' has 3 outputs, and animals has 2 folders of classes; name all outputs, in their order",
         ),
-        ("timm/test_resnet@none.safetensors", "no file none.safetensors"),
-        ("timm/test_resnt@three.safetensors", "timm has no classifier 'test_resnt'; did you mean 'test_resnet'?"),
-        ("timm/test_resnet@", "write a classifier as timm/MODEL, torchvision/MODEL"),
-        ("keras/x", "write a classifier as timm/MODEL, torchvision/MODEL"),
+        ("timm:test_resnet@none.safetensors", "no file none.safetensors"),
+        ("timm:test_resnt@three.safetensors", "timm has no classifier 'test_resnt'; did you mean 'test_resnet'?"),
+        ("timm:test_resnet@", "write timm:ARCHITECTURE@FILE"),
+        ("keras/x", "no such plugin as 'keras'"),
     ],
 )
 def test_weights_that_do_not_fit_make_no_study(cfeval: Run, place: Path, model: str, says: str) -> None:
@@ -190,4 +190,7 @@ def test_a_study_of_own_weights_runs_to_its_report(place: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     page = Path(done.stdout.rpartition("report: ")[2].strip()).read_text(encoding="utf-8")
+    finding = page.partition('<p class="finding">')[2].partition("</p>")[0]
+    assert finding.startswith("Of 2 counterfactuals for own by dbvce, ")
+    assert f"\n{finding} " in done.stdout
     assert "Not used of own: 1 unusable left out: cat/IMG_0000.jpg" in page

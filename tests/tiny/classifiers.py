@@ -55,3 +55,26 @@ def write_images(folder: Path, counts: Mapping[str, int], size: tuple[int, int] 
             pixels = np.random.default_rng([row, number]).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
             PIL.Image.fromarray(pixels).save(folder / name / f"{number:02d}.png")
     return folder
+
+
+def write_script(path: Path) -> str:
+    """The architecture as a file of TorchScript."""
+    import warnings
+
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.trace(network(), images()).save(path)  # type: ignore[no-untyped-call]
+    return str(path)
+
+
+def write_colors(folder: Path, count: int = 6, size: int = 64) -> Path:
+    """A folder of reddish and one of bluish images, `red` and `blue`; no two are the same."""
+    for row, (name, shift) in enumerate((("blue", (-60, 0, 60)), ("red", (60, 0, -60)))):
+        (folder / name).mkdir(parents=True)
+        for number in range(count):
+            coarse = np.random.default_rng([row, number]).integers(70, 180, (4, 4, 3)) + np.array(shift)
+            pixels = coarse.clip(0, 255).astype(np.uint8).repeat(size // 4, 0).repeat(size // 4, 1)
+            PIL.Image.fromarray(pixels).save(folder / name / f"{number:02d}.png")
+    return folder

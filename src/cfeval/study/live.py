@@ -210,7 +210,7 @@ def _vce(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
     from cfeval.vce import asked, figures
 
     names = list(figures.FIGURES)
-    return _complete_alone(asked.asked_tables(study, shards), asked.conditions_of(study, shards), left, names)
+    return _complete_alone(asked.asked_tables(study, shards), asked.asked_report(study, shards), left, names)
 
 
 def _cvqa(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:

@@ -12,6 +12,7 @@ from cfeval.cvqa.tables.cells import arrow, range_cell
 from cfeval.cvqa.tables.headline import SHOWN, Shown, shown
 from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.tables import cell
+from cfeval.vce.tables.answer import AnswerRow, sentences
 
 REPORT = "{evaluation}/report/index.html"
 Row = Mapping[str, str]
@@ -78,6 +79,9 @@ def _edct(tables: Path) -> Iterator[str]:
 
 
 def _vce(tables: Path) -> Iterator[str]:
+    file = tables / "vce_answer.csv"
+    if file.is_file() and (answer := sentences(read_csv(file, AnswerRow))):
+        yield " ".join(answer)
     for row in vce_rows(tables):
         share = f"{row['mean'] or '?'} taken for the target class"
         yield f"{row['classifier']} by {row['method']}: {share}, {_scored(row)}"

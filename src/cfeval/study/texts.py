@@ -45,7 +45,7 @@ vce:
     own: {image_set}
   denoisers:  # a filter that needs no weights; a diffusion model makes better images: {{plugin: diffusers, …}}
     spectral: {{plugin: spectral, image_size: 224}}
-  classifiers:  # to be explained; weights come from timm unless `weights` names a file
+  classifiers:
 {classifiers}
 {oracles}  methods:
     dbvce: {{preset: dbvce, projection: none, respacing: "50", start: 0.2, scales: [0.3], stochastic: false}}
@@ -60,7 +60,7 @@ vce:
     unguided: {{preset: unguided, respacing: "50", start: 0.2, stochastic: false}}
   groups:  # of each class, the one that it is changed to; `others` may name further ones
 {groups}
-  perceptual_metrics:
+{conditions}  perceptual_metrics:
     st_lpips: {{plugin: st_lpips}}
   roles:  # which method fills which table; Table 4 compares methods with and without the cone of a `robust` classifier
     base: dbvce  # Tables 2 and 3, and the hypotheses
@@ -159,7 +159,7 @@ IN_GIT = ("tables", "tables.made.json", "figures", "figures.made.json")
 def flow(content: Any) -> str:
     """Parameters on one line, as people write YAML."""
     if isinstance(content, Mapping):
-        return "{" + ", ".join(f"{key}: {flow(value)}" for key, value in content.items()) + "}"
+        return "{" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in content.items()) + "}"
     if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _WORDS:
         return content
     return json.dumps(content, ensure_ascii=False)
@@ -212,18 +212,38 @@ def editor_note(editor: Model) -> str:
 
 
 def vce_params(
-    name: str, image_set: Mapping[str, Any], classifiers: Mapping[str, Any], classes: Sequence[str], items: int
+    name: str,
+    image_set: Mapping[str, Any],
+    explained: Mapping[str, Any],
+    oracles: Mapping[str, Any],
+    classes: Sequence[str],
+    items: int,
 ) -> str:
-    """The parameters of a study of a classifier: each class is changed to the next one."""
+    """The parameters of a study of classifiers: each class is changed to the next one.
+
+    Args:
+        name: the study's.
+        image_set: the images.
+        explained: the classifiers to be explained; several are each other's oracles.
+        oracles: classifiers that are only asked.
+        classes: of the images.
+        items: images of each class.
+    """
     groups = [{"source": one, "ideal": other} for one, other in zip(classes, (*classes[1:], classes[0]), strict=True)]
+    asked = [*(explained if len(explained) > 1 else ()), *oracles]
+    methods = ["dbvce", "no-x0", "unguided"]
+    condition = {"image_set": ["own"], "denoiser": ["spectral"], "classifier": list(explained), "method": methods}
     return (HEAD + VCE).format(
         schema=SCHEMA,
         name=flow(name),
         items=items,
         image_set=flow(image_set),
-        classifiers=_listed(classifiers),
-        oracles=f"  oracles: {flow(list(classifiers))}  # of the others' images\n" if len(classifiers) > 1 else "",
+        classifiers=_listed({**explained, **oracles}),
+        oracles=f"  oracles: {flow(asked)}  # asked about every counterfactual of another\n" if asked else "",
         groups="\n".join(f"    - {flow(group)}" for group in groups),
+        conditions=f"  conditions:  # whom to explain, and by which methods\n    - {flow(condition)}\n"
+        if oracles
+        else "",
     )
 
 

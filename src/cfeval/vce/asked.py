@@ -14,6 +14,8 @@ from cfeval.vce.config import FAMILIES, Roles, Vce
 from cfeval.vce.passes import passes_of
 from cfeval.vce.records import VceCondition
 
+_TEST_BED = "world"
+"""The plugin of the test bed's classifiers, which stand for no real model."""
 Plugins = list[tuple[str, Spec]]
 """Plugins, each with its family."""
 
@@ -30,27 +32,39 @@ class Conditions(Told):
     shards: int = 1
 
 
-class AskedTables(Conditions):
-    """What all tables of a study are made of.
+class AskedReport(Conditions):
+    """What the page of a study is made of.
 
     Attributes:
         roles: what each method and classifier is.
-        cost: passes of networks by method.
+        built_in: the classifiers of the test bed; conditions of others come first.
     """
 
     roles: Roles = Roles()
+    built_in: tuple[str, ...] = ()
+
+
+class AskedTables(AskedReport):
+    """What all tables of a study are made of.
+
+    Attributes:
+        cost: passes of networks by method.
+    """
+
     cost: dict[str, dict[str, float]] = {}
 
 
-def conditions_of(study: Vce, shards: int) -> Conditions:
-    """All conditions of a study."""
-    return Conditions(conditions=study.all_conditions(), shards=shards)
+def asked_report(study: Vce, shards: int) -> AskedReport:
+    """What the page of a study is made of."""
+    built_in = tuple(name for name, spec in study.classifiers.items() if spec.plugin == _TEST_BED)
+    conditions = sorted(study.all_conditions(), key=lambda condition: condition.classifier in built_in)
+    return AskedReport(conditions=tuple(conditions), shards=shards, roles=study.roles, built_in=built_in)
 
 
 def asked_tables(study: Vce, shards: int) -> AskedTables:
     """What all tables of a study are made of."""
     cost = {name: passes_of(method) for name, method in study.methods.items()}
-    return AskedTables(conditions=study.all_conditions(), shards=shards, roles=study.roles, cost=cost)
+    return AskedTables(**dict(asked_report(study, shards)), cost=cost)
 
 
 def robust_of(study: Vce, condition: VceCondition) -> str:

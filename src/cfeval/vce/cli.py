@@ -54,6 +54,7 @@ def _made_from(asked: AskedTables, results: Path) -> GroupMaterial:
         published=read_csv(carried(REFERENCE), PublishedCell),
         others=read_csv(carried(OTHERS), PublishedFigure),
         cost=asked.cost,
+        built_in=asked.built_in,
     )
 
 

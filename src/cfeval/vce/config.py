@@ -1,6 +1,6 @@
 """The section `vce`: whose counterfactuals are made, how, of which images, what is measured, what stands for what."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, Literal
 
@@ -111,6 +111,13 @@ class Roles(Section):
     def is_oracle(self, name: str) -> bool:
         """Whether a classifier can tell whether a counterfactual is valid."""
         return name not in (*self.random, *self.flawed, *self.not_oracles)
+
+    def witnesses(self, classifier: str, oracles: Iterable[str]) -> list[str]:
+        """The oracles that had no part in a classifier's counterfactuals: not itself, and no robust one, whose gradient
+        the cone follows; robust ones where there are no others.
+        """
+        others = [name for name in oracles if name != classifier and self.is_oracle(name)]
+        return [name for name in others if name not in self.robust] or others
 
     def of_method(self, name: str) -> str:
         """What a method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`, or nothing."""

@@ -15,8 +15,10 @@ from cfeval.core.images import Image
 from cfeval.core.index import Grouped, RecordIndex
 from cfeval.core.records import Status
 from cfeval.core.shards import atomic_records_with_images, whole_or_shards_of_all
-from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
+from cfeval.vce.contact_sheet import ContactSheet, Pixels, Shot, Strip, contact_sheet
 from cfeval.vce.files import AllImages, image_in
+from cfeval.vce.metrics.proximity import is_destroyed
+from cfeval.vce.predictions import from_bytes
 from cfeval.vce.records import ClassName, SheetRecord, SourceImage, VceCounterfactual, VceScore
 
 GroupNames = tuple[ClassName, ClassName]
@@ -57,7 +59,7 @@ def sheet_of(
         Strip(
             original := open_source(sources[name]).pixels,
             _before(sources[name], [lane.scores.get(records[name].id) for _, lane, records in rows if name in records]),
-            tuple(_shot(lane, records.get(name), original.shape) for _, lane, records in rows),
+            tuple(_shot(lane, records.get(name), original) for _, lane, records in rows),
         )
         for name in ids[:most]
     )
@@ -82,13 +84,13 @@ def _before(source: SourceImage, scores: Sequence[VceScore | None]) -> tuple[str
     return source.label, *(f"seen as {name}" for name in sorted(said))
 
 
-def _shot(lane: ContactRow, record: VceCounterfactual | None, shape: tuple[int, ...]) -> Shot:
+def _shot(lane: ContactRow, record: VceCounterfactual | None, original: Pixels) -> Shot:
     if record is None:
         return Shot(None, ("not asked for",))
     if record.status != Status.OK or record.image is None:
         return Shot(None, (record.status.value.replace("_", " "),))
     pixels = lane.open(record).pixels
-    if pixels.shape != shape:
+    if pixels.shape != original.shape:
         return Shot(None, (f"{pixels.shape[1]} × {pixels.shape[0]} pixels",))
     score = lane.scores.get(record.id)
     if score is None:
@@ -99,7 +101,12 @@ def _shot(lane: ContactRow, record: VceCounterfactual | None, shape: tuple[int, 
     lines += [f"p(target) {score.p_target:.2f}"] if score.p_target is not None else []
     agreed = sum(said == record.target for said in score.oracles.values())
     lines += [f"oracles: {agreed} of {len(score.oracles)}"] if score.oracles else []
-    return Shot(pixels, tuple(lines), "right" if score.predicted == record.target else "wrong")
+    if score.predicted != record.target:
+        return Shot(pixels, tuple(lines), "wrong")
+    before, after = (from_bytes(image.transpose(2, 0, 1))[None] for image in (original, pixels))
+    if not agreed and is_destroyed(before, after)[0]:
+        return Shot(pixels, (*lines, "image destroyed"))
+    return Shot(pixels, tuple(lines), "right")
 
 
 def _subtitle(lanes: Sequence[ContactRow], of: Sequence[Sequence[VceCounterfactual]], images: int) -> str:

@@ -15,6 +15,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Image
 from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
 from cfeval.vce.metrics.proximity import wrapped_uint8
+from cfeval.vce.models.finite import check_outputs, name_of
 
 Images = npt.NDArray[np.float32]
 """(N, 3, H, W) in [−1, 1]; samples of a diffusion model may go a little beyond."""
@@ -125,19 +126,24 @@ def stacked(images: Sequence[npt.NDArray[T]], names: Sequence[str]) -> npt.NDArr
     return np.stack(images)
 
 
-def probabilities(classifier: Classifier, images: Images, prepared: bool) -> Probabilities:
+def probabilities(classifier: Classifier, images: Images, prepared: bool, who: str = "") -> Probabilities:
     """Softmax of a classifier's logits, (N, classes).
 
     Args:
         classifier: which.
         images: (N, 3, H, W) in [−1, 1].
         prepared: see `Classifier.logits`.
+        who: what errors call it; empty: its own name.
+
+    Raises:
+        PluginError: logits that are not finite.
     """
     import torch
 
     with torch.no_grad():
-        logits = classifier.logits(torch.from_numpy(images).to(classifier.device), prepared=prepared)
-        found: Probabilities = logits.double().softmax(dim=1).cpu().numpy()
+        logits = classifier.logits(torch.from_numpy(images).to(classifier.device), prepared=prepared).double()
+        check_outputs(logits.cpu().numpy(), who or f"classifier '{name_of(classifier)}'")
+        found: Probabilities = logits.softmax(dim=1).cpu().numpy()
     return found
 
 
@@ -164,18 +170,28 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     return f"{len(names)} classes ({', '.join(names[:most])}{', …' if len(names) > most else ''})"
 
 
-def perceptual(measure: PerceptualDistance, first: Images, second: Images) -> Floats:
-    """A perceptual distance of each pair of images, (N,)."""
+def perceptual(measure: PerceptualDistance, first: Images, second: Images, name: str) -> Floats:
+    """A perceptual distance of each pair of images, (N,), by the name of its figures.
+
+    Raises:
+        PluginError: a distance that is not finite.
+    """
     import torch
 
     with torch.no_grad():
         found: Floats = measure.distance(torch.from_numpy(first), torch.from_numpy(second)).double().cpu().numpy()
+    check_outputs(found, f"the distance '{name}'")
     return found
 
 
-def embedded(extractor: FeatureExtractor, images: Bytes) -> Floats:
-    """The features of images, (N, width)."""
+def embedded(extractor: FeatureExtractor, images: Bytes, name: str) -> Floats:
+    """The features of images, (N, width), by the name of their figures.
+
+    Raises:
+        PluginError: features that are not finite.
+    """
     import torch
 
     found: Floats = extractor.features(torch.from_numpy(images)).cpu().numpy()
+    check_outputs(found, f"the features of '{name}'")
     return found

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cfeval.vce.metrics.proximity import (
     batch_lp_distance,
     diversity,
     embedding_similarity,
+    is_destroyed,
     lp_distance,
     repeat_pairs,
     stretched,
@@ -74,3 +77,13 @@ def test_diversity_counts_each_image_once() -> None:
     assert repeat_pairs(3) == [(0, 1), (0, 2), (1, 2)]
     assert diversity([[0.3], [0.1, 0.2, 0.3]]) == pytest.approx(0.25)
     assert diversity([[0.0, 0.0, 0.0]]) == 0
+
+
+@given(seed=st.integers(0, 1000), strength=st.sampled_from([0.02, 0.1, 0.5, 0.8, 1.2, 2.0, 4.0]))
+def test_noise_destroys_an_image_when_it_is_as_strong_as_the_image(seed: int, strength: float) -> None:
+    random = np.random.default_rng(seed)
+    image = random.choice([-0.8, 0.8], (1, 3, 8, 8)).repeat(4, 2).repeat(4, 3)
+    made = image + strength * image.std() * random.normal(size=image.shape)
+    assert is_destroyed(image, made)[0] == (strength > 1)
+    assert not is_destroyed(image, image)[0]
+    assert is_destroyed(image, np.broadcast_to(image.mean(axis=(2, 3), keepdims=True), image.shape))[0]

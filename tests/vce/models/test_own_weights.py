@@ -10,7 +10,7 @@ import torch
 from cfeval.core import registry
 from cfeval.core.errors import InputError, PluginError
 from cfeval.vce.models.classifier import IMAGENET_MEAN, IMAGENET_STD
-from tests.tiny.classifiers import ARCHITECTURE, NAMES, images, network, write_weights
+from tests.tiny.classifiers import ARCHITECTURE, NAMES, images, network, write_script, write_weights
 
 
 def build(path: object, **options: Any) -> Any:
@@ -87,7 +87,7 @@ def test_weights_that_do_not_fit_are_one_line_with_a_few_names(tmp_path: Path) -
         build(path, architecture="resnet18")
     assert str(said.value).count("\n") == 0
     assert len(str(said.value)) < 500
-    with pytest.raises(PluginError, match=r"classifier.1.weight is 3×512×1×1 and should be 1000×512×1×1"):
+    with pytest.raises(PluginError, match=r"squeezenet1_1 in w.pt has 3 outputs, and 1000 classes are named"):
         build(path, num_classes=None)
     state = network().state_dict()
     del state["classifier.1.bias"]
@@ -125,3 +125,64 @@ def test_timms_architectures_take_weights_too(tmp_path: Path) -> None:
     torch.save({"state_dict": {f"module.{k}": v for k, v in made.state_dict().items()}}, tmp_path / "w.pt")
     classifier = build(tmp_path / "w.pt", library="timm", architecture="test_resnet")
     assert torch.allclose(classifier.logits(images(), prepared=False), made(images()), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("content", "taken", "others"),
+    [
+        (lambda raw, ema: {"state_dict": raw, "state_dict_ema": ema}, "state_dict", ["state_dict_ema"]),
+        (lambda raw, ema: {"model_ema": ema, "model": raw, "epoch": 3}, "model", ["model_ema"]),
+        (lambda raw, ema: {"ema": {"module": ema}, "net": raw}, "net", ["ema.module"]),
+        (lambda raw, ema: before("online_model.", raw) | before("ema_model.", ema), "ema_model", ["online_model"]),
+        (
+            lambda raw, ema: {"state_dict": before("net.", raw) | before("ema.", ema)},
+            "state_dict.net",
+            ["state_dict.ema"],
+        ),
+    ],
+)
+def test_of_several_sets_of_weights_each_can_be_had_and_which_is_told(
+    tmp_path: Path, content: Any, taken: str, others: list[str]
+) -> None:
+    raw, ema = network(3).state_dict(), network(4).state_dict()
+    torch.save(content(raw, ema), tmp_path / "w.pt")
+    found = build(tmp_path / "w.pt")
+    [note] = found.notes
+    assert f"took '{taken}', not '{others[0]}'" in note
+    given = images()
+    for name in (taken, *others):
+        of_ema = "ema" in name
+        said = build(tmp_path / "w.pt", weights=name).logits(given, prepared=False)
+        assert torch.allclose(said, network(4 if of_ema else 3)(given), atol=1e-5), name
+    default = found.logits(given, prepared=False)
+    assert torch.allclose(default, build(tmp_path / "w.pt", weights=taken).logits(given, prepared=False))
+    with pytest.raises(InputError, match=r"no weights 'both' in it; it holds"):
+        build(tmp_path / "w.pt", weights="both")
+
+
+def before(prefix: str, state: dict[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}{name}": tensor for name, tensor in state.items()}
+
+
+def test_one_set_of_weights_is_no_news(tmp_path: Path) -> None:
+    state = network().state_dict()
+    optimizer = {"state": {0: {"exp_avg": torch.zeros(3)}}}
+    torch.save({"optimizer": optimizer, "weird": {"x": torch.zeros(2)}, "state_dict": state}, tmp_path / "w.pt")
+    found = build(tmp_path / "w.pt")
+    assert found.notes == ()
+    assert torch.allclose(found.logits(images(), prepared=False), network()(images()), atol=1e-5)
+
+
+def test_a_single_output_is_the_second_of_two_classes(tmp_path: Path) -> None:
+    one = network(classes=1)
+    torch.save(one.state_dict(), tmp_path / "w.pt")
+    names = tmp_path / "two.txt"
+    names.write_text("healthy\nill\n")
+    found = build(tmp_path / "w.pt", num_classes=None, classes=str(names))
+    ill = found.logits(images(), prepared=False).softmax(1)[:, found.classes.index("ill")]
+    assert torch.allclose(ill, one(images()).sigmoid()[:, 0], atol=1e-6)
+
+
+def test_torchscript_for_weights_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="it is TorchScript: a network with its weights, which torchscript:FILE"):
+        build(write_script(tmp_path / "w.pt"))

@@ -1,4 +1,4 @@
-"""Record files and a table of a made-up vce study, as the pipeline lays them out."""
+"""Record files and tables of a made-up vce study, as the pipeline lays them out."""
 
 from pathlib import Path
 
@@ -7,8 +7,11 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.report.tables import write_table
-from cfeval.vce.asked import Conditions
+from cfeval.vce.asked import AskedReport
+from cfeval.vce.config import Roles
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
+from cfeval.vce.tables import answer
+from cfeval.vce.tables.group_scores import group_material
 from cfeval.vce.tables.hypotheses import TABLE, HypothesisRow
 from tests.conftest import Run
 from tests.edct.report.study import HOSTILE
@@ -20,6 +23,7 @@ CONDITIONS = [
     for method in ("base", "no-cone")
     for name in CLASSIFIERS
 ]
+ROLES = Roles(base="base", no_cone="no-cone")
 SOURCES = 6
 SEEN = {  # by source image: what the classifier says, and what each of three oracles does
     0: ("fox", ("fox", "fox", "cat")),
@@ -55,23 +59,28 @@ PARTS = [
         ("H3", "cone", 0.55, "undecided"),
     )
 ]
+PARTS.append(PARTS[0].model_copy(update={"hypothesis": "H4", "effect": None, "n_scored": 0, "verdict": "undecided"}))
+"""The last one has no data."""
 
 
 def write_study(folder: Path, shards: int = 1) -> None:
-    """Write images, counterfactuals, scores, and the table of hypotheses."""
+    """Write images, counterfactuals, scores, and the tables of answers and hypotheses."""
     _write(folder / "images/photos.jsonl", [_source(number) for number in range(SOURCES)], shards)
     for one in CONDITIONS:
         names = Path(one.image_set, one.denoiser, one.classifier, f"{one.method}.jsonl")
         _write(folder / "counterfactuals" / names, [_made(number) for number in range(SOURCES)], shards)
         _write(folder / "scores" / names, [_score(number) for number in range(SOURCES)], shards)
     write_table(folder / "tables/vce_hypotheses", HypothesisRow, PARTS, TABLE.render(PARTS))
+    scores = {one: [_score(number) for number in range(SOURCES)] for one in CONDITIONS}
+    rows = answer.rows(group_material([], scores, roles=ROLES))
+    write_table(folder / "tables/vce_answer", answer.AnswerRow, rows, answer.render(rows))
 
 
 def make_report(cfeval: Run, folder: Path, shards: int = 1) -> Path:
     """The page of the made-up study."""
     write_study(folder / "vce", shards)
     told, out = folder / "study.json", folder / "vce/report/index.html"
-    told.write_text(Conditions(conditions=CONDITIONS, shards=shards).as_json())
+    told.write_text(AskedReport(conditions=CONDITIONS, shards=shards, roles=ROLES).as_json())
     assert cfeval("vce", "report", "--study", told, "--results", folder / "vce", "--out", out) == (0, "", "")
     return out
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from cfeval.core.errors import InputError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.core.records import Status
 from cfeval.vce.interfaces import Prediction
 from cfeval.vce.method import Compute, Method
@@ -153,3 +153,17 @@ def test_pixels_come_back_as_they_were(pixels: np.ndarray) -> None:
 def test_values_beyond_the_range_are_clamped() -> None:
     image = torch.tensor([-3.0, -1.0, 0.0, 1.0, 1.7]).expand(3, 1, 5)
     assert to_pixels(image)[0, :, 0].tolist() == [0, 0, 128, 255, 255]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(("network", "who"), [("classifier", "the explained classifier"), ("robust", "the robust")])
+def test_a_broken_classifier_is_named_and_no_image_seems_to_diverge(value: float, network: str, who: str) -> None:
+    class Broken(ToyClassifier):
+        robust = True
+
+        def logits(self, *args: object, **options: object) -> torch.Tensor:
+            return super().logits(*args, **options) * 0 + value  # type: ignore[arg-type]
+
+    tasks = list(wanted(SOURCES, GROUPS, 1, 1, same_noise=True))
+    with pytest.raises(PluginError, match=f"{who}.*: its outputs are not finite"):
+        made(tasks, **{network: Broken()})

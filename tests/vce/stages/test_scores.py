@@ -1,5 +1,7 @@
 """The scores of single counterfactuals, on images of plain colours."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -164,3 +166,31 @@ def test_memory_that_runs_out_is_an_error_of_one_line() -> None:
 
     with pytest.raises(PluginError, match="out of memory while scoring 2 counterfactuals at once; set a smaller batch"):
         scored(distances={"full": Full()})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    ("part", "who"),
+    [
+        ("classifier", "the explained classifier"),
+        ("oracles", "oracle 'odd'"),
+        ("distances", "the distance 'odd'"),
+        ("embeddings", "the features of 'odd'"),
+    ],
+)
+def test_what_is_no_number_is_refused_and_never_a_figure(value: float, part: str, who: str) -> None:
+    class OddColors(Colors):
+        def logits(self, *args: Any, **options: Any) -> torch.Tensor:
+            return super().logits(*args, **options) * 0 + value
+
+    class OddDistance(Apart):
+        def distance(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+            return super().distance(first, second) * 0 + value
+
+    class OddMeans(Means):
+        def features(self, images: torch.Tensor) -> torch.Tensor:
+            return super().features(images) * 0 + value
+
+    odd = {"distances": OddDistance, "embeddings": OddMeans}.get(part, lambda: OddColors("red", "green", "blue"))()
+    with pytest.raises(PluginError, match=f"{who}: its outputs are not finite"):
+        scored(**{part: odd if part == "classifier" else {"odd": odd}})

@@ -4,13 +4,18 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import PIL.Image
+import PIL.ImageColor
 import pytest
 
 from cfeval.core.errors import InputError
+from cfeval.report.colors import COLORS
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
 from cfeval.vce.models.class_names import imagenet
+from cfeval.vce.models.spelling import NAMED_BY, spec_of
+from cfeval.vce.stages import try_one
 from cfeval.vce.stages.class_match import fitting, suggested, the_class
 from cfeval.vce.wordnet import WordNet
 from tests.conftest import Run
@@ -85,7 +90,7 @@ def test_a_target_is_checked_before_weights_are_fetched(
 def test_a_classifier_without_a_short_form_is_one_line(cfeval: Run, photo: Path) -> None:
     status, _, err = cfeval("vce", "try", photo, "--classifier", "random:resnet18")
     assert status == 2
-    assert err.startswith("cfeval: 'random:resnet18': write timm:…")
+    assert err.startswith("cfeval: --classifier random:resnet18: write timm:NAME, torchvision:NAME")
 
 
 @pytest.mark.parametrize(
@@ -188,3 +193,50 @@ def test_a_name_is_a_word_of_a_class_or_a_kind_of_it() -> None:
     assert [one.name for one in suggested("tabby", cats, NOUNS, 2)] == ["lynx", "dog"]
     with pytest.raises(InputError, match="may mean tabby, lynx, cat flap; name one"):
         the_class("cat", cats, NOUNS, "--target")
+
+
+def figures(**changes: Any) -> dict[str, Any]:
+    sound = {"source": "cat", "target": "dog", "classifier_sees": "dog", "p_target": 0.9, "destroyed": False}
+    return {**sound, "oracles_see": {"a": "dog", "b": "cat", "c": "dog"}, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "mood"),
+    [
+        ({}, "right"),
+        ({"destroyed": True}, "wrong"),
+        ({"classifier_sees": "cat"}, "wrong"),
+        ({"p_target": 0.35}, "none"),
+        ({"oracles_see": {"a": "cat", "b": "cat", "c": "dog"}}, "none"),
+        ({"oracles_see": {"a": "dog", "b": "cat"}}, "none"),
+        ({"oracles_see": {}}, "none"),
+    ],
+)
+def test_success_is_painted_only_where_it_is_sure(changes: dict[str, Any], mood: str) -> None:
+    assert try_one._mood(figures(**changes)) == mood
+
+
+def test_a_destroyed_image_is_told_and_never_painted_as_a_success(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    method = (
+        '{"preset": "dbvce", "respacing": "10", "start": 1.0, "scales": [30], "projection": "none", "distance": "none"}'
+    )
+    denoiser = json.dumps({"plugin": "spectral", "image_size": 32})
+    words = ["--classifier", "world:brittle", "--target", "red square", "--denoiser", denoiser, "--method", method]
+    status, told, err = cfeval("vce", "try", photo, *words, "--out", out)
+    assert status == 0, err
+    assert "the image is destroyed" in told
+    assert "it sees" in told
+    assert ": it sees red square" not in told or "no counterfactual: it sees red square" in told
+    with PIL.Image.open(out / "sheet.png") as sheet:
+        colors = {color for _, color in sheet.convert("RGB").getcolors(1 << 24) or ()}
+    assert PIL.ImageColor.getrgb(COLORS[2]) not in colors, "the color of success"
+
+
+@pytest.mark.parametrize("name", ["torchvision:resnet18", "torchvision/resnet18", "timm/test_resnet", "world:standard"])
+@pytest.mark.parametrize("more", ["efficientnet_lite/0", "efficientnet_lite:2", "state_dict:w.pt", "torchscript/w.pt"])
+def test_a_name_is_the_same_wherever_it_is_written(name: str, more: str) -> None:
+    for text in (name, more):
+        spec = spec_of(text, "--classifier")
+        assert spec == spec_of(text.replace(":", "/", 1), "--model") == spec_of(json.dumps(spec), "--oracle")
+        assert set(spec) == {"plugin", NAMED_BY[spec["plugin"]]}

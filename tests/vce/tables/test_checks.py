@@ -1,11 +1,13 @@
 """Warnings where a run means nothing: each fires on the case that it is about, and not on a sound one."""
 
 import pytest
+from scipy import stats
 
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
-from cfeval.vce.records import GroupScore
+from cfeval.vce.records import GroupScore, VceScore
 from cfeval.vce.tables import checks
+from cfeval.vce.tables.group_scores import group_material
 from tests.vce.tables.groups import group, made_of
 
 ROLES = Roles.model_validate({"base": "base", "unguided": "unguided", "random": ["rand"]})
@@ -45,3 +47,50 @@ def test_a_target_that_no_oracle_ever_sees_is_told() -> None:
     assert [(row.about, row.figure, row.result) for row in found] == [("blue circle", 0.0, "fails")]
     assert "blue circle: some oracle sees the target class in 0.000 of cases" in checks.failed(found)[0]
     assert "| fails |" in markdown(checks.render(found))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 10])
+def test_whoever_always_names_the_same_class_fails(classes: int) -> None:
+    found = read_by([0.0, *[1.0] * (classes - 1)], 4)
+    assert found.result == "fails"
+    assert (found.bar or 0) >= 1 / classes
+    assert found.advice
+
+
+@pytest.mark.parametrize(
+    ("wrong", "images", "result"),
+    [([0.0, 0.0], 1, "open"), ([0.0, 0.0], 2, "passes"), ([0.0, 0.5], 4, "open"), ([0.5, 0.5], 40, "fails")],
+)
+def test_a_share_that_may_be_chance_is_open(wrong: list[float], images: int, result: str) -> None:
+    found = read_by(wrong, images)
+    assert found.result == result
+    assert bool(checks.failed([found])) == (result != "passes")
+    share, images = 1 - sum(wrong) / len(wrong), images * len(wrong)
+    expected = stats.binomtest(round(share * images), images).proportion_ci(method="wilson")
+    assert found.interval == f"[{expected.low:.3f}, {expected.high:.3f}]"
+
+
+def read_by(wrong: list[float], images: int) -> checks.CheckRow:
+    """The check of a classifier that misreads these shares of so many images of each class."""
+    names = [f"class-{number}" for number in range(len(wrong))]
+    groups, scores = [], []
+    for name, share in zip(names, wrong, strict=True):
+        groups.append(group("cnn", "base", {"ta": 0.9, "misread": share}, source=name))
+        scores += [score(f"{name}-{number}", name) for number in range(images)]
+    condition = groups[0].condition
+    material = group_material(groups, {condition: scores}, roles=ROLES)
+    [found] = [row for row in checks.rows(material) if row.check == "originals are read rightly"]
+    return found
+
+
+def score(image: str, source: str) -> VceScore:
+    return VceScore(
+        id=f"{image}-to-blue-0",
+        source_image=image,
+        source=source,
+        target="blue circle",
+        pair="ideal",
+        repeat=0,
+        predicted="blue circle",
+        before=source,
+    )

@@ -29,6 +29,24 @@ def lp_distance(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike, p: flo
     return found
 
 
+def is_destroyed(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike) -> "npt.NDArray[np.bool_]":
+    """Whether nothing of the original is left, (N,): an image of one color would be as near to it.
+
+    The squared change is held against that to the original's own mean color, which is the least that any blank image
+    needs; of an original that is nearly blank itself, against a change of an eighth of the range.
+
+    Args:
+        originals, counterfactuals: (N, 3, H, W) in [−1, 1].
+    """
+    one, other = (np.asarray(images, dtype=np.float64) for images in (originals, counterfactuals))
+    change = ((other - one) ** 2).mean(axis=(1, 2, 3))
+    blank = one.var(axis=(2, 3)).mean(axis=1)
+    destroyed: npt.NDArray[np.bool_] = change >= np.maximum(blank, 0.25**2) * (
+        1 - 1e-9
+    )  # a blank image itself, whatever is rounded
+    return destroyed
+
+
 def batch_lp_distance(distances: npt.ArrayLike, p: float) -> float:
     """The figure of the reference code of DBVCE: one norm over the whole batch of differences, 0 or more.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cfeval.core.errors import InputError
 from cfeval.core.text_files import text_lines
+from cfeval.vce.models.finite import check_outputs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -76,8 +77,9 @@ class NetworkAttributes:
         if values.shape[-2:] != (self.size, self.size):
             size = (self.size, self.size)
             values = interpolate(values, size=size, mode="bicubic", align_corners=False)
-        found: Tensor = self.network((values - self.mean) / self.std) > self._least
-        return found.cpu()
+        logits: Tensor = self.network((values - self.mean) / self.std)
+        check_outputs(logits.float().cpu().numpy(), "the oracle of attributes")
+        return (logits > self._least).cpu()
 
 
 def one_attribute(network: "Module", place: int) -> "Module":

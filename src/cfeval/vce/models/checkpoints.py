@@ -7,7 +7,8 @@ are read as published (`read_weights`).
 """
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,53 +17,84 @@ from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line
 from cfeval.vce.models.classifier import Channels
+from cfeval.vce.models.finite import check_weights
 from cfeval.vce.models.inert_pickle import read_inert
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
-_HOLDERS = ("state_dict", "model", "model_state_dict", "net", "ema")
-"""Where training code puts the weights in a file, the likeliest first."""
+_HOLDERS = ("state_dict", "model", "model_state_dict", "net")
+"""Where training code puts the weights in a file, the likeliest first; others come after, in the file's order."""
+_DEPTH = 4
+"""How deep weights may lie."""
+_TOP = "."
+"""The name of a set of weights that no key leads to."""
 _SHOWN = 3
+_HEAD = 4
+"""Tensors of a last layer, at most: some networks have two."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The weights of a file under a network's own names, and the normalizer's mean and std where they stand beside."""
+    """The weights of a file under a network's own names, and the normalizer's mean and std where they stand beside.
+
+    `taken` is which set of weights they are, and `others` which further ones the file holds for the same network; both
+    are empty where it holds one.
+    """
 
     weights: "dict[str, Tensor]"
     mean: Channels | None
     std: Channels | None
+    taken: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to say of a file that holds several sets of weights."""
+        if not self.others:
+            return ()
+        more = " and ".join(f"'{name}'" for name in self.others)
+        return (f"the file holds several sets of weights: took '{self.taken}', not {more} (`weights` chooses)",)
 
 
 def read(path: Path) -> "dict[str, Tensor]":
-    """All weights in a file: safetensors, or what torch.save has written; no code in it is run.
+    """The first set of weights in a file: safetensors, or what torch.save has written; no code in it is run.
 
     Raises:
         InputError: missing, broken, or without weights.
     """
-    try:
-        content = _content(path)
-    except Exception as error:  # a broken file makes unpickling raise almost anything
-        if out_of_memory(error):
-            raise
-        why = error.strerror if isinstance(error, OSError) and error.strerror else first_line(error)
-        raise InputError(f"{path}: cannot be read as weights, safetensors or of torch.save ({why})") from error
-    if found := _weights_in(content):
-        return found
-    held = ", ".join(map(str, content))[:100] if isinstance(content, Mapping) else type(content).__name__
-    raise InputError(f"{path}: no weights by name in it, but {held or 'nothing'}; save the network's state_dict()")
+    return next(iter(_sets(path).values()))
 
 
-def stored(path: Path, network: "Module") -> Stored:
-    """What a file holds for a network; InputError like `read`."""
-    found = read(path)
-    prefix = prefix_of(found, list(network.state_dict()))
-    weights = {name.removeprefix(prefix): tensor for name, tensor in found.items() if name.startswith(prefix)}
-    weights |= _apart(found, [name for name in network.state_dict() if name not in weights])
-    own = {name: tensor for name, tensor in weights.items() if not _of_a_normalizer(name)}
-    return Stored(own, _channels(found, "new_mean"), _channels(found, "new_std"))
+def stored(path: Path, network: "Module", wanted: str = "") -> Stored:
+    """What a file holds for a network.
+
+    Args:
+        path: of the file.
+        network: whose weights they are to be.
+        wanted: the name of one of several sets of weights; empty: the first that fits best.
+
+    Raises:
+        InputError: like `read`; or there is no such set.
+    """
+    own = list(network.state_dict())
+    found = {
+        ".".join(filter(None, (key, prefix.rstrip(".")))) or _TOP: (weights, prefix)
+        for key, weights in _sets(path).items()
+        for prefix in _prefixes(weights, own)
+    }
+    if wanted and wanted not in found:
+        raise InputError(f"{path}: no weights '{wanted}' in it; it holds {', '.join(map(repr, found))}")
+    matches = {name: _matches(weights, prefix, own) for name, (weights, prefix) in found.items()}
+    taken = wanted or max(matches, key=lambda name: matches[name])
+    weights, prefix = found[taken]
+    under = {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
+    under |= _apart(weights, [name for name in own if name not in under])
+    kept = {name: tensor for name, tensor in under.items() if not _of_a_normalizer(name)}
+    others = tuple(name for name, count in matches.items() if name != taken and count >= matches[taken])
+    spread = _channels(weights, "new_mean"), _channels(weights, "new_std")
+    return Stored(kept, *spread, taken if others else "", others)
 
 
 def _apart(found: "Mapping[str, Tensor]", lacking: Sequence[str]) -> "dict[str, Tensor]":
@@ -71,8 +103,11 @@ def _apart(found: "Mapping[str, Tensor]", lacking: Sequence[str]) -> "dict[str, 
     return {name: found[held[0]] for name, held in ends.items() if len(held) == 1}
 
 
-def prefix_of(names: Mapping[str, object], wanted: Sequence[str]) -> str:
-    """What stands before a network's own names in a file: that with which most are found, the shortest of equals."""
+def _prefixes(names: Mapping[str, object], wanted: Sequence[str]) -> list[str]:
+    """What may stand before a network's own names in a file: all with which most of them are found, shortest first.
+
+    A copy below `attacker` is the robustness library's, of the same network.
+    """
     ends = {name: [i for i in range(len(name)) if i == 0 or name[i - 1] == "."] for name in names}
     own = set(wanted)
     found: dict[str, int] = {"": 0}
@@ -80,14 +115,21 @@ def prefix_of(names: Mapping[str, object], wanted: Sequence[str]) -> str:
         for start in starts:
             if name[start:] in own:
                 found[name[:start]] = found.get(name[:start], 0) + 1
-    return min(found, key=lambda prefix: (-found[prefix], len(prefix)))
+    most = max(found.values())
+    best = sorted((prefix for prefix in found if found[prefix] == most), key=len)
+    return [best[0], *(prefix for prefix in best[1:] if not _of_a_normalizer(prefix))]
+
+
+def _matches(weights: Mapping[str, object], prefix: str, wanted: Sequence[str]) -> int:
+    """How many of a network's names a set of weights has behind a prefix."""
+    return sum(f"{prefix}{name}" in weights for name in wanted)
 
 
 def fit(network: "Module", weights: "Mapping[str, Tensor]", name: str, architecture: str) -> None:
     """Put weights into a network.
 
     Raises:
-        PluginError: they do not fit; one line with a few of the names.
+        PluginError: they do not fit, or are not finite; one line with a few of the names.
     """
     own = network.state_dict()
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
@@ -104,6 +146,18 @@ def fit(network: "Module", weights: "Mapping[str, Tensor]", name: str, architect
             "check architecture, library, and the number of classes"
         )
     network.load_state_dict(dict(weights), strict=False)
+    check_weights(network, name)
+
+
+def outputs_in(weights: "Mapping[str, Tensor]", network: "Module") -> int | None:
+    """How many outputs the last layer in a file has, where that alone keeps the weights from fitting a network."""
+    own = network.state_dict()
+    if any(key not in weights for key in own if not key.endswith("num_batches_tracked")):
+        return None
+    unlike = [(weights[key].shape, value.shape) for key, value in own.items() if weights[key].shape != value.shape]
+    counts = {(given[0] if given else 0) for given, _ in unlike}
+    same = all(len(given) == len(wanted) and given[1:] == wanted[1:] for given, wanted in unlike)
+    return int(counts.pop()) if same and len(counts) == 1 and len(unlike) <= _HEAD else None
 
 
 def about(path: str) -> str:
@@ -122,7 +176,7 @@ def read_weights(path: Path) -> "dict[str, Tensor]":
     """The weights in a file made by torch.save, in float32.
 
     Raises:
-        PluginError: there is no such file, or it holds anything but weights.
+        PluginError: there is no such file, or it holds anything but weights that are finite.
     """
     import torch
 
@@ -135,6 +189,10 @@ def read_weights(path: Path) -> "dict[str, Tensor]":
         ) from error
     if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
         raise PluginError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
+    if wrong := [str(key) for key, value in found.items() if not bool(torch.isfinite(value).all())]:
+        raise PluginError(
+            f"weights of '{path.name}' are not finite: {_some(wrong, 'tensors')}; download the file again"
+        )
     return {str(name): value.float() if value.is_floating_point() else value for name, value in found.items()}
 
 
@@ -157,21 +215,48 @@ def _content(path: Path) -> Any:
         from safetensors.torch import load_file
 
         return load_file(path)
+    if _is_script(path):
+        raise ValueError("it is TorchScript: a network with its weights, which torchscript:FILE or its plugin takes")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:  # other objects lie beside the weights
         return read_inert(path)
 
 
-def _weights_in(content: Any) -> "dict[str, Tensor]":
+def _is_script(path: Path) -> bool:
+    """Whether a file is an archive of TorchScript."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("/constants.pkl") for name in archive.namelist())
+
+
+def _sets(path: Path) -> "dict[str, dict[str, Tensor]]":
+    """The sets of weights in a file, by the keys that lead to them, the likeliest first; InputError as `read`."""
+    try:
+        content = _content(path)
+    except Exception as error:  # a broken file makes unpickling raise almost anything
+        if out_of_memory(error):
+            raise
+        why = error.strerror if isinstance(error, OSError) and error.strerror else first_line(error)
+        raise InputError(f"{path}: cannot be read as weights, safetensors or of torch.save ({why})") from error
+    if found := dict(_weights_in(content)):
+        return found
+    held = ", ".join(map(str, content))[:100] if isinstance(content, Mapping) else type(content).__name__
+    held = "a whole network, whose code is not run" if held == "Inert" else held or "nothing"
+    raise InputError(f"{path}: no weights by name in it, but {held}; save the network's state_dict()")
+
+
+def _weights_in(content: Any, key: str = "", depth: int = 0) -> "Iterator[tuple[str, dict[str, Tensor]]]":
     import torch
 
-    if not isinstance(content, Mapping):
-        return {}
-    if direct := {str(key): value for key, value in content.items() if isinstance(value, torch.Tensor)}:
-        return direct
-    inner = [content[key] for key in _HOLDERS if key in content]
-    return next(filter(None, map(_weights_in, inner)), {})
+    if not isinstance(content, Mapping) or depth > _DEPTH:
+        return
+    if direct := {str(name): value for name, value in content.items() if isinstance(value, torch.Tensor)}:
+        yield key, direct
+    likeliest = [name for name in _HOLDERS if name in content]
+    for name in (*likeliest, *(name for name in content if name not in likeliest)):
+        yield from _weights_in(content[name], f"{key}.{name}".lstrip("."), depth + 1)
 
 
 def _of_a_normalizer(name: str) -> bool:

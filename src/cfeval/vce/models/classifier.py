@@ -11,6 +11,7 @@ from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors, out_of_memory
 from cfeval.inference.local.libraries import first_line
+from cfeval.vce.models.finite import check_weights
 from cfeval.vce.models.plugin import NetworkPlugin
 
 if TYPE_CHECKING:
@@ -26,6 +27,17 @@ IMAGENET_MEAN: Channels = (0.485, 0.456, 0.406)
 IMAGENET_STD: Channels = (0.229, 0.224, 0.225)
 SMALLER = "set device: cpu, or take a smaller network"
 """What to do where the weights do not fit into memory."""
+
+
+class OutputsError(PluginError):
+    """A network has another number of outputs than classes are named; `outputs` is how many."""
+
+    def __init__(self, what: str, outputs: int, classes: int) -> None:
+        super().__init__(
+            f"{what} has {outputs} outputs, and {classes} classes are named; name all outputs, in their order, by "
+            "`classes` (--classes FILE)"
+        )
+        self.outputs = outputs
 
 
 class ClassifierPlugin(NetworkPlugin):
@@ -45,6 +57,10 @@ class ClassifierPlugin(NetworkPlugin):
     DBVCE's code."""
     seed: int = Field(0, ge=0)
     """Of what is drawn: the perturbation, and random weights."""
+
+    def is_here(self) -> bool:
+        """Whether it can be built without fetching anything."""
+        return True
 
 
 class ArchitecturePlugin(ClassifierPlugin):
@@ -94,6 +110,12 @@ class Preprocessing:
         size = (shorter * height // least, shorter * width // least)
         return interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=True)
 
+    def told(self, crop: bool) -> str:
+        """What is done to an image, on one line, for people."""
+        share = f", the middle of {self.resize}" if crop and self.resize != self.size else ""
+        mean, std = (" ".join(f"{value:.3g}" for value in channels) for channels in (self.mean, self.std))
+        return f"{self.size} × {self.size} pixels{share} ({self.interpolation}), mean {mean}, std {std}"
+
     def but(self, **changes: object) -> "Preprocessing":
         """The same with some parts replaced; None keeps a part. Another `size` keeps the share that is cut off."""
         given = {name: value for name, value in changes.items() if value is not None}
@@ -119,11 +141,20 @@ class NetworkClassifier:
         classes: Sequence[str],
         options: ClassifierPlugin,
         name: str,
+        notes: Sequence[str] = (),
     ) -> None:
         """Freeze a network and put it on its device.
 
+        Args:
+            network: takes inputs (N, 3, H, W) and gives logits (N, classes).
+            preprocessing: how inputs are made.
+            classes: names of the outputs, in order.
+            options: the plugin's.
+            name: what errors call it.
+            notes: what a user should know of its weights, a line each.
+
         Raises:
-            PluginError: no such device, or too little memory there.
+            PluginError: no such device, too little memory there, or weights that are not finite.
         """
         import torch
 
@@ -131,8 +162,9 @@ class NetworkClassifier:
 
         self.device = torch.device(devices.chosen(options.device))
         self.classes, self.robust, self.name = tuple(classes), options.robust, name
-        self.preprocessing, self.options = preprocessing, options
+        self.preprocessing, self.options, self.notes = preprocessing, options, tuple(notes)
         self._dtype: torch.dtype = getattr(torch, options.dtype)
+        check_weights(network, name)
         perturb(network, options.perturbation, options.seed)
         with memory_errors(f"loading classifier '{name}'", SMALLER):
             frozen = network.eval().requires_grad_(False).to(self.device, self._dtype)

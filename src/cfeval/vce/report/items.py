@@ -16,13 +16,16 @@ from cfeval.core.records import Status
 from cfeval.core.shards import shard_files
 from cfeval.report.gallery import Item
 from cfeval.report.images import Images
+from cfeval.vce.asked import AskedReport
+from cfeval.vce.endings import Ending, ending_of
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
 
-ENDINGS: Mapping[str, tuple[str, str, str]] = {
+SIGNS: Mapping[str, tuple[str, str, str]] = {
     "valid": ("valid", "The classifier sees the target class, and most oracles do too", "fits"),
     "alone": ("alone", "The classifier sees the target class, and most oracles do not", "also"),
     "taken": ("taken", "The classifier sees the target class; no oracle was asked", "changed"),
-    "not": ("not taken", "The classifier does not see the target class", "stayed"),
+    "not": ("not valid", "The classifier does not see the target class", "stayed"),
+    "misread": ("misread", "The classifier puts the original itself into another class", "absent"),
     "missing": ("no image", "There is no counterfactual, or no score of it", "missing"),
 }
 """How a counterfactual ends for a classifier: in two words, in a sentence, and its sign."""
@@ -56,42 +59,45 @@ def views(conditions: Sequence[VceCondition]) -> list[View]:
     return [View(*names, tuple(dict.fromkeys(of))) for names, of in found.items()]
 
 
-def items_of(view: View, results: Path, shards: int, images: Images, most: int) -> tuple[list[Item], int]:
+def items_of(view: View, results: Path, asked: AskedReport, images: Images, most: int) -> tuple[list[Item], int]:
     """The rows of a view, the first `most` by source image and target class; and how many more there are.
 
     Raises:
         InputError: a record file is missing or broken.
     """
+    shards = asked.shards
     made = {name: _by_item(view.condition(name), results, shards) for name in view.classifiers}
     keys = {key for found in made.values() for key in found}
     wanted = set(nsmallest(most, keys))
     sources = {
         record.id: (record, folder)
-        for record, folder in _records(results / "images" / view.image_set, SourceImage, shards)
+        for record, folder in records(results / "images" / view.image_set, SourceImage, shards)
         if record.id in {source for source, _ in wanted}
     }
     rows = {key: _row(key, *sources[key[0]], images) for key in sorted(wanted)}
     for name, found in made.items():
         shown = {record.id for key in wanted for record, _ in found.get(key, ())}
-        place = _place(results, "scores", view.condition(name))
-        scores = {score.id: score for score, _ in _records(place, VceScore, shards) if score.id in shown}
+        place = place_of(results, "scores", view.condition(name))
+        scores = {score.id: score for score, _ in records(place, VceScore, shards) if score.id in shown}
         for key in [key for key in rows if key in found]:  # in their order, by which images are numbered
-            rows[key]["m"][name] = _cell(found[key], scores, images)
+            ending = ending_of(scores.get(_first(found[key]).id), name, asked.roles)
+            rows[key]["m"][name] = _cell(found[key], ending, scores, images)
     return list(rows.values()), len(keys) - len(rows)
 
 
 def _by_item(condition: VceCondition, results: Path, shards: int) -> _Found:
     found: _Found = defaultdict(list)
-    for record, folder in _records(_place(results, "counterfactuals", condition), VceCounterfactual, shards):
+    for record, folder in records(place_of(results, "counterfactuals", condition), VceCounterfactual, shards):
         found[record.source_image, record.target].append((record, folder))
     return found
 
 
-def _place(results: Path, stage: str, of: VceCondition) -> Path:
+def place_of(results: Path, stage: str, of: VceCondition) -> Path:
+    """The folder of a stage's images of a condition; its record file has the same name."""
     return results / stage / of.image_set / of.denoiser / of.classifier / of.method
 
 
-def _records(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
+def records(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
     """The records of a stage, each with the folder of its images."""
     for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
         for record in read_jsonl(file, kind):
@@ -110,20 +116,18 @@ def _row(key: tuple[str, str], source: SourceImage, folder: Path, images: Images
     }
 
 
-def _cell(made: Sequence[tuple[VceCounterfactual, Path]], scores: Mapping[str, VceScore], images: Images) -> Item:
+def _first(made: Sequence[tuple[VceCounterfactual, Path]]) -> VceCounterfactual:
+    """The first draw of the noise, by which the row says how it ends."""
+    return min((record for record, _ in made), key=lambda record: record.repeat)
+
+
+def _cell(
+    made: Sequence[tuple[VceCounterfactual, Path]], ending: Ending, scores: Mapping[str, VceScore], images: Images
+) -> Item:
     """What was made for a classifier, a turn a draw of the noise."""
-    of = sorted(made, key=lambda one: one[0].repeat)
+    of = sorted(made, key=lambda item: item[0].repeat)
     turns = [_turn(record, folder, scores.get(record.id), images) for record, folder in of]
-    return {"o": _ending(scores.get(of[0][0].id)), "pair": of[0][0].pair, "t": turns}
-
-
-def _ending(score: VceScore | None) -> str:
-    if score is None or score.status != Status.OK:
-        return "missing"
-    if score.predicted != score.target:
-        return "not"
-    seen = sum(said == score.target for said in score.oracles.values())
-    return "taken" if not score.oracles else "valid" if 2 * seen > len(score.oracles) else "alone"
+    return {"o": ending, "pair": of[0][0].pair, "t": turns}
 
 
 def _turn(record: VceCounterfactual, folder: Path, score: VceScore | None, images: Images) -> Item:

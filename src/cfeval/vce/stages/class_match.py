@@ -48,6 +48,16 @@ def fitting(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -
     return found or [name for name in classes if wanted in nouns[name][0]]
 
 
+def surely(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -> str | None:
+    """The one class that a name surely means: by its name, by a noun for it, or as the only thing of that kind."""
+    found = fitting(said, classes, wordnet)
+    if len(found) != 1:
+        return None
+    [name], wanted = found, _plain(said)
+    nouns = map(_plain, (name, *_nouns(classes)[name]))
+    return name if wanted in nouns or (wordnet and name in _kinds_of(wanted, classes, wordnet)) else None
+
+
 def the_class(said: str, classes: Sequence[str], wordnet: WordNet | None, option: str) -> str:
     """The one class that a name means.
 

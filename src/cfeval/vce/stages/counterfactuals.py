@@ -27,6 +27,7 @@ from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.masks import Mask, masks_in
 from cfeval.vce.method import Compute, Method
+from cfeval.vce.models.finite import check_outputs
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def counterfactuals(
 
     Raises:
         InputError: a class that the classifier does not have, an original of another size than the denoiser's.
+        PluginError: a classifier that says of originals what is not finite.
     """
     from cfeval.vce.sampler.networks import BatchBudget
     from cfeval.vce.sampler.sampler import counterfactuals as sampled
@@ -125,6 +127,8 @@ def counterfactuals(
     allowance = BatchBudget(compute.batch)
     for some in batched(tasks, compute.batch):
         originals = to_images([pixels_of(task.image) for task in some]).to(models.denoiser.dtype)
+        if method.guidance != "none" and originals.shape[-1] == models.denoiser.image_size:  # else refused below
+            _check_answers(models, originals, method.prepared)
         made = sampled(
             originals,
             [task.seed for task in some],
@@ -138,6 +142,17 @@ def counterfactuals(
         kept = _kept(some, made.images, models.classifier, method, allowance)
         for row, task in enumerate(some):
             yield _made(task, made.images[row], int(made.attempts[row]) + 1, bool(made.finite[row]), kept[row])
+
+
+def _check_answers(models: "Models", originals: "Tensor", prepared: bool) -> None:
+    """Ask classifiers about the originals: of one that is broken, every counterfactual would seem to diverge."""
+    import torch
+
+    for who, classifier in (("the explained classifier", models.classifier), ("the robust classifier", models.robust)):
+        if classifier is not None:
+            with torch.no_grad():
+                logits = classifier.logits(originals.to(classifier.device), prepared=prepared)
+            check_outputs(logits.float().cpu().numpy(), who)
 
 
 def to_images(pixels: Sequence[Pixels]) -> "Tensor":

@@ -101,7 +101,7 @@ class Distributions:
         for images in batches:
             pixels = self.views.as_bytes(images)
             for name, extractor in self.extractors.items():
-                rows = embedded(extractor, pixels)
+                rows = embedded(extractor, pixels, name)
                 found[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
                 widths[name] = rows.shape[1]
         return {name: _table(values, widths[name]) for name, values in found.items()}

@@ -227,7 +227,7 @@ def diversity_figures(
             apart: list[float] = []
             for pairs in batched(repeat_pairs(len(same)), distributions.batch):
                 first, second = (list(side) for side in zip(*pairs, strict=True))
-                apart += perceptual(measure, images[first], images[second]).tolist()
+                apart += perceptual(measure, images[first], images[second], name).tolist()
             found[name].append(apart)
     return {f"diversity_{name}": diversity(per_image) for name, per_image in found.items()}
 

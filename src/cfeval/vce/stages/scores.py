@@ -43,6 +43,7 @@ from cfeval.vce.predictions import (
 from cfeval.vce.records import VceCounterfactual, VceScore
 
 DECIMALS = 6
+_EXPLAINED = "the explained classifier"
 NORMS = {"d1": 1.0, "d1_5": 1.5, "d2": 2.0}
 """Names of the Minkowski distances, and their p."""
 COMMON = ("id", "source_image", "source", "target", "pair", "repeat")
@@ -80,7 +81,7 @@ def scores(
 
     Raises:
         InputError: the classifier or an oracle does not know a target class, or sizes of images differ.
-        PluginError: memory ran out.
+        PluginError: memory ran out, or a network says what is not finite.
     """
     before: dict[str, str] = {}
     for some, extremes in _parts(groups, views, batch):
@@ -119,12 +120,12 @@ def _scored(
 ) -> Iterator[VceScore]:
     """The scores of sound counterfactuals; `before` keeps what the classifier said of the originals."""
     for record in records:
-        check_knows(measures.classifier, record.target, "the explained classifier")
+        check_knows(measures.classifier, record.target, _EXPLAINED)
         for name, oracle in measures.oracles.items():
             check_knows(oracle, record.target, f"oracle '{name}'")
     originals, made = views.pairs(records)
     prepared = not views.reference
-    found = probabilities(measures.classifier, made, prepared)
+    found = probabilities(measures.classifier, made, prepared, _EXPLAINED)
     _ask_before(records, originals, measures.classifier, prepared, before)
     columns: dict[str, Sequence[Any]] = {
         "before": [before[record.source_image] for record in records],
@@ -132,7 +133,10 @@ def _scored(
         "p_target": _of_class(measures.classifier, found, [record.target for record in records]),
         "p_source": _of_class(measures.classifier, found, [record.source for record in records]),
         "oracles": _rows(
-            {name: said(oracle, probabilities(oracle, made, prepared)) for name, oracle in measures.oracles.items()},
+            {
+                name: said(oracle, probabilities(oracle, made, prepared, f"oracle '{name}'"))
+                for name, oracle in measures.oracles.items()
+            },
             len(records),
         ),
         "distances": _rows(_distances(originals, made, measures, extremes), len(records)),
@@ -152,7 +156,7 @@ def _ask_before(
     """Note what the classifier says of the originals that it was not asked about yet."""
     places = {record.source_image: place for place, record in enumerate(records) if record.source_image not in before}
     if places:
-        names = said(classifier, probabilities(classifier, originals[list(places.values())], prepared))
+        names = said(classifier, probabilities(classifier, originals[list(places.values())], prepared, _EXPLAINED))
         before.update(zip(places, names, strict=True))
 
 
@@ -166,7 +170,7 @@ def _distances(
             stretched(images, *limits) for images, limits in zip((originals, made), extremes, strict=True)
         )
     for name, measure in measures.distances.items():
-        found[name] = _rounded(perceptual(measure, originals, made))
+        found[name] = _rounded(perceptual(measure, originals, made, name))
     return found
 
 
@@ -176,7 +180,7 @@ def _others(
     """Similarities of embeddings, and COUT where the classifier knows the source class too."""
     seen = [nearest_bytes(images) for images in (originals, made)]
     similar = {
-        name: _rounded(embedding_similarity(*(embedded(extractor, images) for images in seen)))
+        name: _rounded(embedding_similarity(*(embedded(extractor, images, name) for images in seen)))
         for name, extractor in measures.embeddings.items()
     }
     rows: list[dict[str, float]] = _rows(similar, len(records))
@@ -199,7 +203,7 @@ def _cout(
     )
 
     def of_both(images: "npt.NDArray[np.floating[Any]]") -> Floats:
-        found = probabilities(classifier, np.ascontiguousarray(images, dtype=np.float32), prepared)
+        found = probabilities(classifier, np.ascontiguousarray(images, dtype=np.float32), prepared, _EXPLAINED)
         return np.take_along_axis(found, places, axis=1)
 
     return _rounded(cout(originals, made, of_both, measures.cout_steps))

@@ -5,6 +5,7 @@ similarity is used here, the simplest one. For cheetah it finds leopard among th
 burrito, like the papers, but not guacamole for mashed potato: read the list before you use it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from cfeval.core.cli_options import build
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.yaml_files import dump_yaml
 from cfeval.vce.models.class_names import imagenet, imagenet_synsets
+from cfeval.vce.models.spelling import FORMS, spec_of
 from cfeval.vce.wordnet import WordNet, load_wordnet
 
 
@@ -73,7 +75,7 @@ def _above(synset: str, wordnet: WordNet) -> dict[str, int]:
 
 
 def run(
-    classifier: Annotated[str, typer.Option(help="The classifier, as JSON: its plugin and options.")],
+    classifier: Annotated[str, typer.Option(help=f"The classifier: {FORMS}.")],
     source: Annotated[list[str], typer.Option(help="Class of the original images; may be repeated.")],
     count: Annotated[int, typer.Option(min=1, help="Targets for each source: the ideal one and others.")] = 4,
     folder: Annotated[
@@ -85,7 +87,9 @@ def run(
     Writes the section `groups` of params.yaml to standard output: the nearest class as ideal target, then the others,
     with their similarities as comments. ImageNet's classes are found by their synset ids, others by their names.
     """
-    classes: tuple[str, ...] = build("classifiers", classifier, "--classifier").classes
+    classes: tuple[str, ...] = build(
+        "classifiers", json.dumps(spec_of(classifier, "--classifier")), "--classifier"
+    ).classes
     for name in source:
         if name not in classes:
             raise InputError(f"--source: the classifier has no class '{name}'; {nearest(name, classes)}")

@@ -1,7 +1,6 @@
 """One image from start to end: a counterfactual of a photograph, what classifiers say of it, a sheet to look at."""
 
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,10 +12,11 @@ from cfeval.core import registry
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, center_crop
-from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
+from cfeval.vce.contact_sheet import ContactSheet, Mood, Shot, Strip, contact_sheet
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.masks import Mask, as_mask, check_fits
-from cfeval.vce.metrics.proximity import lp_distance
+from cfeval.vce.metrics.proximity import is_destroyed, lp_distance
+from cfeval.vce.models.spelling import FORMS, beside, short_name, spec_of, with_architecture
 from cfeval.vce.plugins.image_folders import opened
 from cfeval.vce.predictions import Images, check_knows, from_bytes, pixels_of, probabilities, said
 from cfeval.vce.stages.class_match import suggested, the_class, wordnet_if_there
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from cfeval.vce.method import Method
     from cfeval.vce.sampler.networks import Models
 
-NAMED_BY = {
-    **dict.fromkeys(("timm", "torchvision", "transformers", "diffusers"), "model"),
-    **{"world": "kind", "guided_diffusion": "path", "state_dict": "path"},
-}
-"""The option that `PLUGIN:NAME` fills."""
 METHOD = {"preset": "dbvce", "respacing": "50", "start": 0.4, "scales": [0.1, 0.3, 1.0, 3.0]}
 """Stronger weights are tried only where the target is not reached."""
 NULL_MODEL = (
@@ -44,17 +39,14 @@ def run(
     photo: Annotated[Path, typer.Argument(help="The image; the middle of it is taken.")],
     classifier: Annotated[
         str,
-        typer.Option(
-            help="The classifier: timm:NAME, torchvision:NAME, transformers:FOLDER or hub name, state_dict:FILE, "
-            "world:KIND, or as JSON."
-        ),
+        typer.Option(help=f"The classifier: {FORMS}."),
     ],
     architecture: Annotated[
         str, typer.Option(help="Of --classifier state_dict:FILE: the network's name in torchvision, or timm:NAME.")
     ] = "",
     classes: Annotated[
         Path | None,
-        typer.Option(help="Names of the classes of --classifier, a name a line; else its own, ImageNet's or numbers."),
+        typer.Option(help="Names of the outputs of --classifier, a name a line; else its own, ImageNet's or numbers."),
     ] = None,
     target: Annotated[
         str, typer.Option(help="Class that it shall see: its name, or a part of it; empty: list some that are near.")
@@ -89,20 +81,22 @@ def run(
     explained: Classifier = build("classifiers", asked, "--classifier")
     if target:
         wanted = the_class(wanted or target, explained.classes, nouns, "--target")
-    oracles = {_short(name): build("classifiers", spec_of(name), "--oracle") for name in oracle or ()}
+    oracles = {short_name(name): _built("classifiers", name, "--oracle") for name in oracle or ()}
     for name, one in oracles.items():
         if wanted:
             check_knows(one, wanted, f"oracle '{name}'")
     models = Models(
-        build("denoisers", spec_of(denoiser), "--denoiser"),
+        _built("denoisers", denoiser, "--denoiser"),
         explained,
-        build("classifiers", spec_of(robust), "--robust") if robust else None,
+        _built("classifiers", robust, "--robust") if robust else None,
     )
     if models.robust and not models.robust.robust:
         raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")
     image = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
     before = probabilities(explained, from_bytes(pixels_of(image))[None], prepared=True)
     source = said(explained, before)[0]
+    for note in getattr(explained, "notes", ()):
+        typer.echo(f"note: {note}", err=True)
     typer.echo(f"{photo}: the classifier sees {source} (P {_share(before.max())})")
     if not wanted:
         typer.echo(_choices(source, explained.classes, before[0].tolist(), nouns))
@@ -126,37 +120,20 @@ def _known(spec: str) -> tuple[str, ...] | None:
     return registry.class_names("classifiers", from_json(spec, dict[str, Any], "--classifier"))
 
 
+def _built(family: str, text: str, option: str) -> Any:
+    return build(family, json.dumps(_placed(spec_of(text, option, family))), option)
+
+
 def _asked(classifier: str, architecture: str, classes: Path | None) -> str:
     """The classifier to be explained, as JSON, with what other options say of it."""
-    spec = from_json(spec_of(classifier), dict[str, Any], "--classifier")
-    weights = spec.get("plugin") == "state_dict"
-    if weights and not architecture and "architecture" not in spec:
-        raise InputError(f"--classifier: '{classifier}' is weights alone; name their network by --architecture")
-    if architecture and not weights:
-        raise InputError("--architecture is for --classifier state_dict:FILE; leave it out")
-    library, colon, name = architecture.rpartition(":")
-    spec |= {"architecture": name} if architecture else {}
-    spec |= {"library": library} if colon else {}
+    spec = with_architecture(_placed(spec_of(classifier, "--classifier")), architecture, "--classifier")
     return json.dumps(spec | ({"classes": str(classes)} if classes else {}))
 
 
-def spec_of(text: str) -> str:
-    """A plugin as JSON: JSON as it is, `PLUGIN:NAME` with the option that its name stands for, or `PLUGIN` alone.
-
-    Raises:
-        InputError: a plugin that has no such short form.
-    """
-    if text.lstrip().startswith("{"):
-        return text
-    plugin, colon, name = text.partition(":")
-    if colon and plugin not in NAMED_BY:
-        raise InputError(f"'{text}': write {', '.join(f'{one}:…' for one in NAMED_BY)}, or the plugin as JSON")
-    return json.dumps({"plugin": plugin, **({NAMED_BY[plugin]: name} if colon else {})})
-
-
-def _short(text: str) -> str:
-    """What an oracle is called: as it was written, JSON without its marks."""
-    return re.sub(r'[{}"]', "", text) if text.lstrip().startswith("{") else text
+def _placed(spec: dict[str, Any]) -> dict[str, Any]:
+    """A function that makes a network, with the folder that it lies in."""
+    here = spec["plugin"] == "python" and beside(str(spec.get("factory", "")))
+    return {**spec, "folder": spec.get("folder", ".")} if here else spec
 
 
 def _method(text: str, cone: bool, mask: Path | None) -> "Method":
@@ -220,6 +197,7 @@ def _figures(
         "p_target_before": round(_p(explained, before, target), 6),
         "p_target": round(float(found[0, explained.classes.index(target)]), 6),
         "oracles_see": seen,
+        "destroyed": bool(is_destroyed(before, after)[0]),
         **{f"d{p}": round(float(lp_distance(before, after, p)[0]), 3) for p in (1, 2)},
         "mean_change": round(float(abs(after - before).mean()) * 127.5, 2),
     }
@@ -237,10 +215,9 @@ def _share(value: float) -> str:
 def _write(out: Path, image: Image, made: Image, figures: Mapping[str, Any]) -> None:
     import PIL.Image
 
-    right = figures["classifier_sees"] == figures["target"]
     lines = (f"{figures['classifier_sees']}", f"P(target) {_share(figures['p_target'])}")
     others = tuple(f"{name}: {seen}" for name, seen in figures["oracles_see"].items())
-    shot = Shot(made.pixels, (*lines, *others), "right" if right else "wrong")
+    shot = Shot(made.pixels, (*lines, *others, *([_DESTROYED] if figures["destroyed"] else [])), _mood(figures))
     strip = Strip(image.pixels, (figures["source"],), (shot,))
     title = f"{figures['source']} → {figures['target']}"
     sheet = contact_sheet(ContactSheet(title, "one image, start to end", ("counterfactual",), (strip,)))
@@ -250,9 +227,29 @@ def _write(out: Path, image: Image, made: Image, figures: Mapping[str, Any]) -> 
     (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
+_DESTROYED = "destroyed"
+SURE = 0.5
+"""The probability of the target from which on a classifier is taken to see it."""
+
+
+def _mood(figures: Mapping[str, Any]) -> Mood:
+    """The color of the verdict: success only where the target is seen surely, by most oracles, in an intact image."""
+    target = figures["target"]
+    if figures["classifier_sees"] != target or figures["destroyed"]:
+        return "wrong"
+    seen = list(figures["oracles_see"].values())
+    return "right" if 2 * seen.count(target) > len(seen) and figures["p_target"] >= SURE else "none"
+
+
 def _told(figures: Mapping[str, Any], out: Path) -> str:
     """What came out, for people: validity first, then agreement, then how far."""
-    reached = "it sees" if figures["classifier_sees"] == figures["target"] else "not reached: it sees"
+    reached = "it sees"
+    if figures["classifier_sees"] != figures["target"]:
+        reached = "not reached: it sees"
+    elif figures["destroyed"]:
+        reached = "no counterfactual: it sees"
+    elif figures["p_target"] < SURE:
+        reached = "barely: it sees"
     lines = [
         f"target {figures['target']}: {reached} {figures['classifier_sees']}, "
         f"P(target) {_share(figures['p_target_before'])} → {_share(figures['p_target'])} "
@@ -264,5 +261,9 @@ def _told(figures: Mapping[str, Any], out: Path) -> str:
         lines.append(f"{len(agree)} of {len(figures['oracles_see'])} oracles see the target: {told}")
     else:
         lines.append("no oracle was asked (--oracle), so nothing says whether this is an adversarial example")
+    if figures["destroyed"]:
+        lines.append(
+            "the image is destroyed: a blank one would be as near to the original; use a lower `start` or `scales`"
+        )
     lines.append(f"mean change of a channel: {figures['mean_change']} of 255; L2 distance {figures['d2']}")
     return "\n".join([*lines, f"look at {out / 'sheet.png'}"])

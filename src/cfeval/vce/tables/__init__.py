@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from cfeval.report.tables import Listed
 
 TABLES: Mapping[str, Listed] = {
+    "answer": Listed("cfeval.vce.tables.answer:TABLE", "cfeval.vce.tables.answer:AnswerRow"),
     "checks": Listed("cfeval.vce.tables.checks:TABLE", "cfeval.vce.tables.checks:CheckRow"),
     "table2": Listed("cfeval.vce.tables.paper:TABLE2", "cfeval.vce.tables.summary:SummaryRow"),
     "table3": Listed("cfeval.vce.tables.paper:TABLE3", "cfeval.vce.tables.summary:SummaryRow"),

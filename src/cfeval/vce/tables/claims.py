@@ -12,7 +12,7 @@ from cfeval.vce.records import Pair
 from cfeval.vce.tables.evidence import Evidence, Reading, by_unit, combined, each_once, gain_of_part, minus
 
 _OF_VALID = ", where the classifier sees it"
-_FURTHER: dict[Pair, str] = {"middle": "one at a middle distance", "other": "another"}
+_FURTHER: dict[Pair, str] = {"middle": "a target at a middle distance", "other": "a far target"}
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,13 @@ def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
         bar=majority,
         unit=of.unit,
     )
-    seen = of.conditional_validity if of.by_image else of.oracle_accuracy
+    seen, where = (of.conditional_validity, _OF_VALID) if of.by_image else (of.oracle_accuracy, "")
     yield Claim(
-        *("H1", "no adversarial example", f"the oracles see the target in most{_OF_VALID if of.by_image else ''}"),
+        *(
+            "H1",
+            "no adversarial example",
+            f"the oracles see the target in most counterfactuals of non-robust classifiers{where}",
+        ),
         paper="not supported (OTA well below .5 for most)",
         classifiers=names,
         readings=[seen(name, base) for name in names],
@@ -78,8 +82,13 @@ def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
         ("realistic", "more realistic than", "supported, but for SIMCLR (FID .80 to 1.16, SIMCLR 3.16; robust 1.87)"),
     ):
         metric, reading = _against_robust(of, names, part)
+        measured = f" ({metric})" if metric else ""
         yield Claim(
-            *("H1", part, f"they are {adjective} those of the robust classifier{f' ({metric})' if metric else ''}"),
+            *(
+                "H1",
+                part,
+                f"counterfactuals of non-robust classifiers are {adjective} the robust one's{measured}",
+            ),
             paper=found,
             classifiers=names,
             readings=[reading],
@@ -132,7 +141,7 @@ def _random_changes(of: Evidence) -> Claim:
 def _cone(of: Evidence) -> Iterator[Claim]:
     names = _paired(of, _fragile(of, "random"), of.roles.no_cone)
     yield Claim(
-        *("H3", "cone projection", "the oracles see the target of non-robust classifiers more often with it"),
+        *("H3", "cone projection", "the oracles see the target of non-robust classifiers more often with the cone"),
         paper="supported (OTA falls by .26 to .39 without it, SIMCLR by .06 to .19)",
         classifiers=names,
         readings=[_gain(of, name, of.oracle_accuracy) for name in names],
@@ -142,7 +151,11 @@ def _cone(of: Evidence) -> Iterator[Claim]:
     flawed = [name for name in names if of.roles.of_classifier(name) == "flawed"]
     if of.by_image and flawed:
         yield Claim(
-            *("H3", "of valid ones", f"so they do for flawed classifiers{_OF_VALID}, with and without it"),
+            *(
+                "H3",
+                "of valid ones",
+                f"the oracles see the target of flawed classifiers more often with the cone{_OF_VALID} both times",
+            ),
             paper="not reported",
             classifiers=flawed,
             readings=[_gain(of, name, of.conditional_validity) for name in flawed],
@@ -167,7 +180,11 @@ def _rejection(of: Evidence) -> Iterator[Claim]:
     kept = {name: of.conditional_validity(name, of.roles.no_cone) for name in names}
     all_of = {name: of.oracle_accuracy(name, of.roles.no_cone) for name in names}
     yield Claim(
-        *("Rejection", "of those kept", "without the cone the oracles see the target more often in them than in all"),
+        *(
+            "Rejection",
+            "of those kept",
+            "without the cone the oracles see the target more often in what the classifier sees as it than in all",
+        ),
         paper="proposed, not measured",
         classifiers=names,
         readings=[gain_of_part(all_of[name], kept[name]) for name in names],
@@ -175,7 +192,7 @@ def _rejection(of: Evidence) -> Iterator[Claim]:
         unit=of.unit,
     )
     yield Claim(
-        *("Rejection", "less than the cone", "with the cone they see it more often in the same images"),
+        *("Rejection", "less than the cone", "in the same images the oracles see the target more often with the cone"),
         paper="not reported",
         classifiers=names,
         readings=[minus(of.oracle_accuracy(name, of.roles.base), kept[name]) for name in names],
@@ -194,7 +211,11 @@ def _planted(of: Evidence) -> Iterator[Claim]:
     for name in names if sound else ():
         if name not in sound:
             yield Claim(
-                *("Planted", name, f"without the cone they see it less often than for sound classifiers{_OF_VALID}"),
+                *(
+                    "Planted",
+                    name,
+                    f"without the cone oracles see its target less often than for sound classifiers{_OF_VALID}",
+                ),
                 paper="not in the paper: the defect is known",
                 classifiers=[name],
                 readings=[minus(of.conditional_validity(name, of.roles.no_cone), known)],
@@ -213,7 +234,7 @@ def _x0_prediction(of: Evidence) -> Iterator[Claim]:
     plain = [name for name in _fragile(of, "random", "noise-trained", "flawed") if name in losses]
     noisy = [name for name in losses if of.roles.of_classifier(name) in ("robust", "noise-trained")]
     yield Claim(
-        *("H4", "x0-prediction", "classifiers not trained on noise see the target more often with it"),
+        *("H4", "x0-prediction", "classifiers not trained on noise see the target more often with x0-prediction"),
         paper="supported (TA falls by .45 to .58 without it, AlexNet by .08)",
         classifiers=plain,
         readings=[losses[name] for name in plain],
@@ -223,7 +244,11 @@ def _x0_prediction(of: Evidence) -> Iterator[Claim]:
     both = plain and noisy
     mine, theirs = (combined(losses[name] for name in some) for some in (plain, noisy))
     yield Claim(
-        *("H4", "more than where noise is known", "and they gain more than robust and noise-trained ones"),
+        *(
+            "H4",
+            "more than where noise is known",
+            "classifiers not trained on noise gain more by x0-prediction than robust and noise-trained ones",
+        ),
         paper="supported (Madry and UnetE unchanged)",
         classifiers=[*plain, *noisy] if both else [],
         readings=[minus(mine, theirs)] if both else [],
@@ -251,7 +276,7 @@ def _bad_targets(of: Evidence) -> Iterator[Claim]:
         note=floor,
     )
     yield Claim(
-        *("H5", "bad targets fail", f"they see {_FURTHER[further]} in fewer than most counterfactuals"),
+        *("H5", "bad targets fail", f"the oracles see {_FURTHER[further]} in fewer than most counterfactuals"),
         paper="supported (OTA .03 to .54)",
         classifiers=names,
         readings=far,

@@ -37,10 +37,8 @@ class Evidence:
         return self.material.classifiers(self.setting, method) if method else []
 
     def witnesses(self, classifier: str) -> list[str]:
-        """The oracles that neither are the classifier nor gave the cone; the robust ones where there are no others."""
-        every = [name for name in self.material.oracles(self.setting) if self.roles.is_oracle(name)]
-        others = [name for name in every if name != classifier]
-        return [name for name in others if name not in self.roles.robust] or others
+        """The oracles that count for a classifier (`Roles.witnesses`)."""
+        return self.roles.witnesses(classifier, self.material.oracles(self.setting))
 
     def conditional_validity(self, classifier: str, method: str | None, pair: Pair = "ideal") -> Reading:
         """The share of the witnesses that see the target, of the counterfactuals in which the classifier sees it.

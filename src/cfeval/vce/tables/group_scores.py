@@ -1,6 +1,6 @@
 """What the tables are made from: the scores of groups, little of those of images, and what stands for what."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple, TypeVar, cast
 
@@ -86,7 +86,7 @@ class GroupMaterial:
 
     `scores` are those of single counterfactuals, for the tests of the hypotheses; `published` the paper's cells that
     may stand beside, `others` those of other papers; `cost` figures of a method, by its name, that no image is needed
-    for (calls to networks).
+    for (calls to networks); `built_in` are the classifiers of the test bed.
     """
 
     conditions: Mapping[VceCondition, Sequence[GroupScore]]
@@ -95,6 +95,7 @@ class GroupMaterial:
     published: Sequence[PublishedCell] = ()
     others: Sequence[PublishedFigure] = ()
     cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    built_in: Collection[str] = ()
 
     def settings(self) -> list[SettingNames]:
         """The image sets and denoisers, each pair once, in the order of the conditions."""

@@ -102,13 +102,20 @@ def rows(material: GroupMaterial) -> list[HypothesisRow]:
 
 
 def render(of: Sequence[HypothesisRow]) -> RenderedTable:
-    """The table for readers."""
+    """The table for readers: the parts that the study has data for; the CSV has all."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
-    columns = laid_out(HypothesisRow, of, without=() if several else ("image_set", "denoiser"))
+    tested = [row for row in of if row.effect is not None]
+    columns = laid_out(HypothesisRow, tested, without=() if several else ("image_set", "denoiser"))
     if not of:
         return RenderedTable("vce_hypotheses", _TITLE, *columns, (EMPTY,))
-    used = interval_methods(*(row.ci for row in of))
-    notes = (f"Intervals: {used}." if used else "", _READING, f"Overall: {_summary(of)}.")
+    used = interval_methods(*(row.ci for row in tested))
+    others = [f"{row.hypothesis} {row.part}" for row in of if row.effect is None]
+    notes = (
+        f"Intervals: {used}." if used else "",
+        _READING,
+        f"Overall: {_summary(of, tested)}." if tested else "",
+        f"Not tested, for want of data: {', '.join(dict.fromkeys(others))}." if others else "",
+    )
     return RenderedTable("vce_hypotheses", _TITLE, *columns, tuple(note for note in notes if note))
 
 
@@ -183,9 +190,10 @@ def _overall(row: HypothesisRow, rows: Sequence[HypothesisRow]) -> Verdict:
     return "supported" if parts == {"supported"} else "undecided"
 
 
-def _summary(of: Sequence[HypothesisRow]) -> str:
+def _summary(of: Sequence[HypothesisRow], tested: Sequence[HypothesisRow]) -> str:
+    """The verdict of each hypothesis of which some part was tested."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
-    told = {(f"{row.image_set}, {row.denoiser}: " if several else "") + row.hypothesis: row.overall for row in of}
+    told = {(f"{row.image_set}, {row.denoiser}: " if several else "") + row.hypothesis: row.overall for row in tested}
     return " · ".join(f"{name} {verdict}" for name, verdict in told.items())
 
 

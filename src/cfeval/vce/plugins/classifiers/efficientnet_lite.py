@@ -7,13 +7,16 @@ Google's figures of their accuracy on ImageNet: 75.1, 76.8 and 77.6 %.
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cfeval.core.errors import PluginError
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models.checkpoints import fit, read
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.models.classifier import ClassifierPlugin, NetworkClassifier, Preprocessing
+
+if TYPE_CHECKING:
+    from cfeval.vce.models.efficientnet_lite import EfficientNetLite
 
 MEAN, STD = 127 / 255, 128 / 255
 PADDING = 32
@@ -40,14 +43,22 @@ class Plugin(ClassifierPlugin):
         Raises:
             PluginError: the package with the weights is not installed.
         """
-        from cfeval.vce.models.efficientnet_lite import SCALES, network
+        network, preprocessing = trained(self.variant)
+        return NetworkClassifier(network, preprocessing, imagenet(), self, f"EfficientNet-Lite {self.variant}")
 
-        name = f"EfficientNet-Lite {self.variant}"
-        path, size = weights_of(self.variant), SCALES[self.variant].size
-        fresh = network(self.variant)
-        fit(fresh, read(path), path.name, name)
-        preprocessing = Preprocessing(size, size + PADDING, "bicubic", (MEAN,) * 3, (STD,) * 3)
-        return NetworkClassifier(fresh, preprocessing, imagenet(), self, name)
+
+def trained(variant: int) -> "tuple[EfficientNetLite, Preprocessing]":
+    """The network with its weights, and how its inputs are made.
+
+    Raises:
+        PluginError: the package with the weights is not installed.
+    """
+    from cfeval.vce.models.efficientnet_lite import SCALES, network
+
+    path, size = weights_of(variant), SCALES[variant].size
+    fresh = network(variant)
+    fit(fresh, read(path), path.name, f"EfficientNet-Lite {variant}")
+    return fresh.eval(), Preprocessing(size, size + PADDING, "bicubic", (MEAN,) * 3, (STD,) * 3)
 
 
 def weights_of(variant: int) -> Path:

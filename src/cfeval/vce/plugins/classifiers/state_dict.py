@@ -15,9 +15,16 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models.architectures import check_name, untrained
 from cfeval.vce.models.attributes import NOT, one_attribute
-from cfeval.vce.models.checkpoints import fit, stored
+from cfeval.vce.models.checkpoints import fit, outputs_in, stored
 from cfeval.vce.models.class_names import named
-from cfeval.vce.models.classifier import ArchitecturePlugin, Channels, Interpolation, NetworkClassifier
+from cfeval.vce.models.classifier import (
+    ArchitecturePlugin,
+    Channels,
+    Interpolation,
+    NetworkClassifier,
+    OutputsError,
+)
+from cfeval.vce.models.own_networks import as_logits
 
 Spread = tuple[PositiveFloat, PositiveFloat, PositiveFloat]
 
@@ -27,6 +34,9 @@ class Plugin(ArchitecturePlugin):
 
     path: str = plugin.file(min_length=1)
     """The file with the weights."""
+    weights: str = ""
+    """Which weights, of a file that holds several sets, such as raw and averaged ones (EMA): the keys that lead to
+    them, joined by dots, such as `model_ema.module`. Empty: the first, which is told."""
     size: int | None = Field(None, ge=8)
     """Height and width of the network's inputs; none: as the library declares."""
     interpolation: Interpolation | None = None
@@ -69,8 +79,15 @@ class Plugin(ArchitecturePlugin):
         path, classes = Path(self.path), named(self.classes, self.num_classes)
         place = self._place(classes)
         network, declared = untrained(self.library, self.architecture, len(classes), self.seed)
-        found = stored(path, network)
+        found = stored(path, network, self.weights)
+        outputs = outputs_in(found.weights, network)
+        if outputs == 1 and len(classes) == 2:
+            network, _ = untrained(self.library, self.architecture, 1, self.seed)
+        elif outputs is not None and outputs != len(classes):
+            raise OutputsError(f"{self.library}'s {self.architecture} in {path.name}", outputs, len(classes))
         fit(network, found.weights, path.name, self._architecture(len(classes)))
+        if outputs == 1:
+            network = as_logits(network, len(classes))
         preprocessing = declared.but(
             size=self.size,
             interpolation=self.interpolation,
@@ -79,7 +96,7 @@ class Plugin(ArchitecturePlugin):
         )
         if place is not None:
             network = one_attribute(network, place)
-        return NetworkClassifier(network, preprocessing, self.class_names(), self, path.name)
+        return NetworkClassifier(network, preprocessing, self.class_names(), self, path.name, found.notes)
 
     def _place(self, names: Sequence[str]) -> int | None:
         """The output of the attribute; None where all outputs are classes."""

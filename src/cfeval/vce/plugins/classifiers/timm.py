@@ -35,6 +35,10 @@ class Plugin(ClassifierPlugin):
         model, file = timm_models.source(self.model)
         return f"weights of '{self.model}' are not on this machine; the first job downloads {file} of {model}"
 
+    def is_here(self) -> bool:
+        """Whether its weights are on this machine, or random."""
+        return self.weights == NONE or timm_models.cached(self.model) is not None
+
     def class_names(self) -> tuple[str, ...]:
         """Those of the file, else what timm says of the weights."""
         check_name("timm", self.model)

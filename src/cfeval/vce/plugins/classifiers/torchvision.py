@@ -33,6 +33,12 @@ class Plugin(ClassifierPlugin):
             return f"{told} here ({file.name})"
         return f"{told} not on this machine; the first job downloads {file.name}"
 
+    def is_here(self) -> bool:
+        """Whether its weights are on this machine, or random."""
+        if self.weights == NONE:
+            return True
+        return torchvision_models.cached(torchvision_models.weights_of(self.model, self.weights)).is_file()
+
     def class_names(self) -> tuple[str, ...]:
         """ImageNet's, which all weights of the library are over."""
         return imagenet()

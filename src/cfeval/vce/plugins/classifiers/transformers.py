@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
+from cfeval.inference.local import hub
 from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.pretrained import checkpoint_of
 from cfeval.inference.local.weights import read_json
@@ -15,6 +16,8 @@ from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models import transformers_models
 from cfeval.vce.models.class_names import named
 from cfeval.vce.models.classifier import ClassifierPlugin, NetworkClassifier
+
+_WEIGHTS = "model.safetensors"
 
 
 class Plugin(ClassifierPlugin):
@@ -34,6 +37,11 @@ class Plugin(ClassifierPlugin):
     def class_names(self) -> tuple[str, ...] | None:
         """Those of the file, else of config.json; None where the hub has it and this machine has not."""
         return named(self.classes, None) if self.classes else self._declared()
+
+    def is_here(self) -> bool:
+        """Whether the checkpoint is on this machine."""
+        own = self._checkpoint().own_folder() is not None
+        return own or hub.cached(self.model, self.revision, hub.file(_WEIGHTS)) is not None
 
     def about(self) -> str:
         """Whether the checkpoint is here, and what it is of."""

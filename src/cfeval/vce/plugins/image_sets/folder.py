@@ -4,7 +4,7 @@ A class is called after its folder, or as `classes.csv` in the outer folder says
 middle of an image is taken; its shorter side must have as many pixels as are asked for.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +28,8 @@ class Plugin(plugin.Plugin):
 
     path: str = Field(min_length=1)
     """The folder that holds the folders of the classes."""
+    classes: dict[str, str] = Field(default_factory=dict)
+    """Classes of folders that are not called after them: `FOLDER: CLASS`; goes before `classes.csv`."""
     share: float = Field(1.0, gt=0, le=1)
     """The square that is cut out of the middle, as a share of the shorter side."""
     gray: bool = False
@@ -75,7 +77,7 @@ class Folder:
     def __init__(self, options: Plugin) -> None:
         self.options = options
         self._others: list[LeftOut] = []
-        self.files = _files_of(Path(options.path), self._others)
+        self.files = _files_of(Path(options.path), options.classes, self._others)
         self.classes = tuple(self.files)
         self.left_out = list(self._others)
 
@@ -94,14 +96,16 @@ class Folder:
         )
 
 
-def _files_of(folder: Path, others: list[LeftOut]) -> dict[str, list[Path]]:
+def _files_of(folder: Path, given: Mapping[str, str], others: list[LeftOut]) -> dict[str, list[Path]]:
     """The files of every class, by its name; what else lies there is added to `others`."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; it should hold one folder of images for each class")
     folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     named = read_pairs(folder / NAMES, "folder", "class") if (folder / NAMES).is_file() else {}
-    if unknown := sorted(set(named) - {path.name for path in folders}):
-        raise InputError(f"{folder / NAMES}: names the folder '{unknown[0]}', which is not there")
+    for where, of in ((folder / NAMES, named), (f"{folder}: option classes", given)):
+        if unknown := sorted(set(of) - {path.name for path in folders}):
+            raise InputError(f"{where}: names the folder '{unknown[0]}', which is not there")
+    named = {**named, **given}
     found: dict[str, list[Path]] = {}
     for path in folders:
         if images := images_in(path, others):
