@@ -163,7 +163,7 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 	$(BIN)/uv pip sync --quiet --python .venv-peers/bin/python $< && touch $@ || \
 	echo "bench: the peers will not install; the tables that need them say so" >&2
 
-bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="orchestration resume": only these).
+bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="resume growth": only these).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
 
 docs: setup ## Renew the generated pages of docs/, and build the documentation site, offline, in build/site.

@@ -6,10 +6,10 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from bench.table import Found, machine
+from bench.table import Found, machine, today
 
 PARTS = (
-    *("orchestration", "rate_limits", "resume", "nothing", "judge", "growth", "steps", "metrics", "local", "calls"),
+    *("orchestration", "rate_limits", "resume", "judge", "growth", "metrics", "local", "calls"),
     *("gate", "programs", "answers", "puzzles", "readers", "vce_cost", "vce_valid", "gpu"),
 )
 """A module each, with `tables() -> list[Table]`; its docstring opens the section. In the order of the page."""
@@ -33,7 +33,7 @@ def main(wanted: list[str]) -> None:
 
 def one(part: str) -> None:
     """Run one benchmark and keep what it found."""
-    Found(machine(), import_module(f"bench.{part}").tables()).save(part)
+    Found(machine(), import_module(f"bench.{part}").tables(), today()).save(part)
 
 
 def page() -> str:
@@ -49,7 +49,7 @@ def _section(part: str) -> str:
     said = (import_module(f"bench.{part}").__doc__ or "").strip()
     title, _, rest = said.partition("\n")
     tables = "\n".join(table.markdown() for table in found.tables)
-    return f"\n## {title}\n{rest}\n\n`python -m bench {part}` · {found.machine}\n\n{tables}"
+    return f"\n## {title}\n{rest}\n\n`python -m bench {part}` · {found.machine} · {found.day}\n\n{tables}"
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from tests.answers import answers
 from bench import checkpoints, floors, meter, sizes, vce_cost
 from bench.meter import Part, Peak, Probe
 from bench.sizes import ChatSize, EditorSize
-from bench.table import Found, Table, machine
+from bench.table import Found, Table, machine, today
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
 from cfeval.core.images import Image
@@ -69,7 +69,7 @@ def tables() -> list[Table]:
     made: list[Table] = []
     for name, work in works.items():
         made += _tried(name, work)
-        Found(machine(), made).save("gpu")  # a machine that is lent for minutes may go before the last is done
+        Found(machine(), made, today()).save("gpu")  # a machine that is lent for minutes may go before the last is done
         _release(place)
     return [*made, *floors.tables()]
 

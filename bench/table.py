@@ -5,6 +5,7 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 
 FOUND = Path(__file__).parent / "found"
@@ -29,10 +30,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Found:
-    """The tables of one benchmark, and where they were measured."""
+    """The tables of one benchmark, where they were measured, and on which day."""
 
     machine: str
     tables: Sequence[Table]
+    day: str
 
     def save(self, part: str) -> None:
         """Keep it for the page."""
@@ -47,7 +49,12 @@ class Found:
         if not file.is_file():
             return None
         content = json.loads(file.read_text(encoding="utf-8"))
-        return Found(content["machine"], [Table(**table) for table in content["tables"]])
+        return Found(content["machine"], [Table(**table) for table in content["tables"]], content["day"])
+
+
+def today() -> str:
+    """The day, as 2026-11-28."""
+    return date.today().isoformat()
 
 
 def machine() -> str:

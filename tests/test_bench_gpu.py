@@ -148,7 +148,7 @@ def test_without_a_gpu_the_floors_are_told_and_what_was_found_stays(
     monkeypatch.setattr(floors, "tables", lambda: [Table("Floors", (), ())])
     assert [table.title for table in gpu.tables()] == ["Not measured", "Floors"]
     assert "torch finds no CUDA GPU here" in capsys.readouterr().err
-    Found("a GPU", [Table("Edits", (), ())]).save("gpu")
+    Found("a GPU", [Table("Edits", (), ())], "2026-11-28").save("gpu")
     with pytest.raises(SystemExit) as ended:
         gpu.tables()
     assert ended.value.code == 0

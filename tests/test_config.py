@@ -77,7 +77,7 @@ def test_conditions_are_the_cross_product_each_once_in_the_order_of_the_tables()
         ("edct.tables.table1.0.editors", ["e"], "unknown key 'edct.tables.table1.0.editors'; did you mean 'editor'?"),
         ("edct.items", "many", "edct.items: Input should be a valid integer, .* but got 'many'"),
         ("edct.items", 0, "edct.items: Input should be greater than or equal to 1, but got 0"),
-        ("shards", 1000, "shards: Input should be less than or equal to 999"),
+        ("shards", 10_000, "shards: Input should be less than or equal to 9999"),
         (
             "edct.tables.table2.0.judge",
             ["i"],

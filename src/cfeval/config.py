@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from cfeval.core.config import Calls, Limits, Name, Section
 from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_name, shown
+from cfeval.core.record import MOST_SHARDS
 from cfeval.core.yaml_files import read_yaml
 from cfeval.cvqa.config import Cvqa
 from cfeval.edct.config import Edct
@@ -26,7 +27,9 @@ class Params(Section):
     calibrate: bool = Field(
         False, description="Whether edct also tests models whose faithfulness is known, by the study's own judges."
     )
-    shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
+    shards: int = Field(
+        1, ge=1, le=MOST_SHARDS, description="Into how many jobs each stage is cut, by a hash of the item id."
+    )
     images: Literal["folder", "archive"] = Field(
         "folder", description="Where the images of a record file lie: in a folder beside it, or in one ZIP file."
     )

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
+from cfeval.report.gallery import gallery_of
 from cfeval.report.pack import pack
-from cfeval.report.page import gallery_of, page_of, sections_of
+from cfeval.report.page import page_of, sections_of
 from tests.audit.test_diff import project  # noqa: F401
 from tests.browser.axe import violations
 from tests.browser.chromium import Browser, browser

@@ -10,7 +10,7 @@ import pytest
 
 from cfeval.report.pack import pack
 from tests.browser.chromium import Browser, browser
-from tests.edct.report.conftest import finished, report_page  # noqa: F401
+from tests.edct.report.conftest import finished, make_report, report_page  # noqa: F401
 from tests.edct.report.study import HOSTILE
 
 READY = "document.documentElement && document.documentElement.dataset.ready === '1'"
@@ -201,3 +201,60 @@ def test_of_five_thousand_items_the_first_screen_is_small_and_few_are_drawn(tab:
     assert 0 < tab.value("document.querySelectorAll('article.row').length") <= 180
     tab.value("state.words = 'zebra'; changed()")
     assert tab.value(COUNT) == "125 of 5000 items"
+
+
+@pytest.fixture(scope="module")
+def partial(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that holds a part of its items."""
+    folder = tmp_path_factory.mktemp("partial")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cfeval.report.gallery.PAGE_BYTES", 60_000)
+        patch.setattr("cfeval.report.gallery.FILE_BYTES", 20_000)
+        return make_report(folder)
+
+
+HELD = "Number(document.querySelector('.count').textContent.split('(')[1].split(' ')[0])"
+MORE = "document.querySelector('button.more')"
+
+
+def test_items_beside_the_page_are_loaded_when_asked_for(tab: Browser, partial: Path) -> None:
+    tab.events.clear()
+    show(tab, partial)
+    held = tab.value(HELD)
+    assert 0 < held < 40
+    assert tab.value(f"{MORE}.textContent") == f"Load {40 - held} more"
+    tab.value(f"{MORE}.click()")
+    tab.until(f"{COUNT} === '40 of 40 items'")
+    assert tab.value(MORE) is None
+    tab.value("window.scrollTo(0, 1e6)")
+    tab.until("document.querySelectorAll('article.row').length === 40")
+    assert tab.value(IDS) == [f"item-{number:03d}" for number in range(40)]
+    tab.until("[...document.querySelectorAll('article.row img')].every((one) => one.getAttribute('src'))")
+    said = [one for one in tab.events if one["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")]
+    assert said == []
+
+
+def test_a_link_to_an_item_beside_the_page_opens_it(tab: Browser, partial: Path) -> None:
+    show(tab, partial)
+    here = set(tab.value(IDS))
+    item = next(f"item-{number:03d}" for number in range(40) if f"item-{number:03d}" not in here)
+    show(tab, partial, f"#view=0&item={item}")
+    tab.until(f"{OPEN} !== null")
+    assert tab.value(f"{OPEN}.dataset.id") == item
+
+
+def test_a_packed_report_loads_the_items_beside_it(tab: Browser, partial: Path, tmp_path: Path) -> None:
+    pack(partial, tmp_path / "out.zip")
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        archive.extractall(tmp_path)
+    show(tab, tmp_path / "report.html")
+    tab.value(f"{MORE}.click()")
+    tab.until(f"{COUNT} === '40 of 40 items'")
+
+
+def test_items_that_are_missing_are_told_of(tab: Browser, partial: Path, tmp_path: Path) -> None:
+    lonely = tmp_path / "index.html"
+    lonely.write_text(partial.read_text())
+    show(tab, lonely)
+    tab.value(f"{MORE}.click()")
+    tab.until(f"{MORE}.textContent.includes('must lie beside this page')")

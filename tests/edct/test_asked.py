@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cfeval.audit.whole import Job, whole
-from cfeval.config import parse
+from cfeval.config import ParamsError, parse
 from cfeval.core.record import option
 from cfeval.edct.asked import (
     asked_tables,
@@ -18,6 +18,7 @@ from cfeval.edct.asked import (
     figures_of,
     is_compared,
     protocols_of,
+    resources_of_tables,
     tables_of,
 )
 from cfeval.edct.config import Edct
@@ -130,3 +131,36 @@ def test_only_a_target_that_gives_log_probabilities_is_asked_by_the_step_that_ke
 def test_of_how_many_items_a_control_is_made_is_checked(one_item_in: dict[str, int], said: str) -> None:
     with pytest.raises(Exception, match=said):
         parse({"edct": PARAMS["edct"] | {"one_item_in": one_item_in, "tables": {"table1": [BLOCK]}}})
+
+
+def of_targets(number: int, **more: Any) -> Edct:
+    """So many targets side by side."""
+    names = [f"m{target}" for target in range(number)]
+    tables = {"table1": [BLOCK | {"vlm": names}]}
+    return study(vlms=dict.fromkeys(names, MODEL), tables=tables, **more)
+
+
+def test_the_tables_of_a_small_study_fit_a_small_job() -> None:
+    assert resources_of_tables(of_targets(2)) == (1001, 31)
+
+
+@pytest.mark.parametrize("items", [1_000, 5_000])
+def test_the_step_of_tables_asks_for_more_as_conditions_and_comparisons_grow(items: int) -> None:
+    needs = [resources_of_tables(of_targets(number, items=items)) for number in (10, 40, 160)]
+    assert needs == sorted(needs)
+    assert needs[2].mem_mb - 1000 == pytest.approx(16 * (needs[0].mem_mb - 1000), rel=0.2)
+    assert resources_of_tables(of_targets(160, items=items, all_pairs=True)).minutes > needs[2].minutes + 10
+
+
+def test_only_the_table_of_comparisons_is_told_what_is_compared() -> None:
+    told = asked_tables(of_targets(3, compared_with="m1"), 1).tables
+    assert {name: one.compared_with for name, one in told.items() if one.compared_with} == {"comparisons": "m1"}
+    told = asked_tables(of_targets(3, all_pairs=True), 1).tables
+    assert [name for name, one in told.items() if one.all_pairs] == ["comparisons"]
+
+
+def test_a_reference_must_be_a_target_and_excludes_all_pairs() -> None:
+    with pytest.raises(ParamsError, match="compared_with names 'm7'; did you mean 'm1'"):
+        of_targets(2, compared_with="m7")
+    with pytest.raises(ParamsError, match="exclude each other; take one out"):
+        of_targets(2, compared_with="m1", all_pairs=True)

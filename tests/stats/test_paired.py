@@ -8,8 +8,9 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 from statsmodels.stats.multitest import multipletests
 
-from cfeval.stats.bootstrap import bootstrap
-from cfeval.stats.paired import compare, holm, mcnemar, partly_paired
+from cfeval.stats.bootstrap import bootstrap, resampled
+from cfeval.stats.estimates import ratio, sums_and_counts
+from cfeval.stats.paired import compare, compare_all, holm, mcnemar, partly_paired
 from cfeval.stats.power import paired_size
 
 PAIRS = [(12, 5), (5, 12), (8, 8), (1, 0), (30, 9), (400, 330)]
@@ -63,7 +64,8 @@ def test_the_difference_has_the_bootstrap_interval_of_the_items_differences() ->
     groups = [str(index // 3) for index in range(120)]
     found = compare(first, second, 0.9, 1000, 4, groups)
     expected = bootstrap([a - b for a, b in zip(first, second, strict=True)], 0.9, 1000, 4, groups, bounds=(-1, 1))
-    assert found.difference == expected
+    assert (found.difference.low, found.difference.high) == pytest.approx((expected.low, expected.high))
+    assert found.difference.method == expected.method
     assert found.difference.value == pytest.approx(18 / 120)
     assert found.discordance == pytest.approx(42 / 120)
 
@@ -75,6 +77,52 @@ def test_the_p_value_is_near_that_of_a_t_test_and_of_mcnemar_where_items_are_man
     assert found.p == pytest.approx(expected, abs=0.01)
     assert found.mcnemar is not None
     assert found.mcnemar.mid == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize("cluster", [1, 3])
+@pytest.mark.parametrize("levels", [2, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_that_share_their_resamples_are_compared_as_each_alone(seed: int, levels: int, cluster: int) -> None:
+    """Against scipy's bootstrap of each pair's own differences, pair by pair, and the exact test of each."""
+    rng = np.random.default_rng(seed)
+    given = rng.integers(levels, size=(5, 60)) / (levels - 1)
+    given[rng.random(given.shape) < 0.2 * rng.integers(2, size=(5, 1))] = np.nan
+    given[4] = given[3]  # nothing varies
+    images = [f"image{item // cluster}" for item in range(60)]
+    pairs = [(one, other) for one in range(5) for other in range(one)]
+    found = compare_all(given, pairs, 0.9, 500, seed, images)
+    for (one, other), compared in zip(pairs, found, strict=True):
+        both = ~np.isnan(given[one] + given[other])
+        differences = list((given[one] - given[other])[both])
+        groups = [name for name, there in zip(images, both, strict=True) if there]
+        expected = bootstrap(differences, 0.9, 500, seed, groups, bounds=(-1, 1))
+        told = compared.difference
+        assert (told.value, told.low, told.high) == pytest.approx((expected.value, expected.low, expected.high))
+        assert (told.method, told.n, told.note) == (expected.method, expected.n, expected.note)
+        assert compared.clusters == len(set(groups))
+        assert compared.mcnemar == (mcnemar(differences, groups) if levels == 2 else None)
+        if expected.note:
+            continue
+        drawn = resampled(sums_and_counts(differences, groups), ratio, 0.9, 500, seed).bootstrap_distribution
+        tail = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
+        assert compared.p == min(1.0, 2 * (1 + tail) / 501)
+
+
+def test_resamples_that_are_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = np.random.default_rng(0).integers(2, size=(3, 45)).astype(float)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    whole = compare_all(given, pairs, 0.95, 333, 5)
+    monkeypatch.setattr("cfeval.stats.paired._DRAWS_AT_ONCE", 7 * 45)
+    monkeypatch.setattr("cfeval.stats.paired._PAIRS_AT_ONCE", 2)
+    assert compare_all(given, pairs, 0.95, 333, 5) == whole
+
+
+def test_targets_that_cannot_be_compared_are_refused() -> None:
+    with pytest.raises(ValueError, match="an item in common"):
+        compare_all(np.array([[1, np.nan], [np.nan, 0]]), [(0, 1)], 0.95, 200, 0)
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        compare_all(np.array([[1, 2.0], [0, 0]]), [(0, 1)], 0.95, 200, 0)
+    assert compare_all(np.zeros((1, 4)), [], 0.95, 200, 0) == []
 
 
 @pytest.mark.parametrize("gains", [20, 24, 28, 32, 36])
@@ -112,7 +160,7 @@ def test_two_items_can_show_no_difference_at_all() -> None:
 
 
 def test_scores_that_do_not_pair_are_refused() -> None:
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="a score for each"):
         compare([1, 0], [1], 0.95, 200, 0)
     with pytest.raises(ValueError, match="zeros and ones"):
         mcnemar([0.5])

@@ -37,7 +37,7 @@ def test_a_rule_has_a_docstring_a_message_a_log_memory_and_time(rule: str) -> No
     assert re.search(rf'^    log:\n        "logs/{rule.partition("_")[0]}/', text, re.MULTILINE)
     assert re.search(r"^    resources:\n", text, re.MULTILINE)
     assert re.search(r"\bmem_mb=", text)
-    assert re.search(r'\bruntime="\d+[hm]"', text)
+    assert re.search(r'\bruntime=(f"\{\w+\.minutes\}m"|time_to_file\(|"\d+[hm]")', text)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -87,7 +87,7 @@ rule edct_items:
         "logs/edct/items/{dataset}.log",
     priority: 90
     resources:
-        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime="1h"),
+        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime=time_to_file(EDCT.items)),
     params:
         out=f"{PLACE}{RESULTS}/edct/items/{{dataset}}.jsonl",
         dataset=lambda wildcards: plugin(EDCT.datasets, wildcards.dataset),
@@ -305,7 +305,7 @@ rule edct_pair_items:
         "logs/edct/pair_items/{pair_set}.log",
     priority: 90
     resources:
-        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime="1h"),
+        **needs("pair_sets", EDCT.pair_sets, "pair_set", mem_mb=2000, runtime=time_to_file(2 * EDCT.items)),
     params:
         out=f"{PLACE}{RESULTS}/edct/pair_items/{{pair_set}}.jsonl",
         pair_set=lambda wildcards: plugin(EDCT.pair_sets, wildcards.pair_set),
@@ -410,8 +410,8 @@ rule edct_tables:
     log:
         "logs/edct/tables.log",
     resources:
-        mem_mb=4000,
-        runtime="1h",
+        mem_mb=TABLE_RESOURCES.mem_mb,
+        runtime=f"{TABLE_RESOURCES.minutes}m",
     params:
         study=kept(asked.asked_tables(EDCT, PARAMS.shards).as_json(), "edct-tables"),
         results=folder_of("edct"),

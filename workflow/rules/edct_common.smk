@@ -24,6 +24,7 @@ EDCT_REPORT = "<results>/edct/report/index.html"
 EDCT_TABLES = [
     f"<results>/edct/tables/edct_{table}.{ending}" for table in asked.tables_of(EDCT) for ending in ("csv", "md", "tex")
 ]
+TABLE_RESOURCES = asked.resources_of_tables(EDCT)
 EDCT_METRICS = "<results>/edct/tables/metrics.json"
 EDCT_FIGURES = [
     f"<results>/edct/figures/edct_{figure}.{ending}"

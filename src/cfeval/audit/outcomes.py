@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.audit.revisions import Parse, Side
+from cfeval.core.record import SHARD
 from cfeval.edct.files import FOLDERS, NAMES
 
 Row = dict[str, Any]
@@ -18,7 +19,7 @@ Story = dict[str, str]
 
 _EDCT = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 _SAID = {"1": "correct", "0": "wrong", "None": "unread"}
-_SHARD = re.compile(r"[0-9]{3}")
+_SHARD = re.compile(SHARD)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable
 from cfeval.core.jsonl import read_jsonl
-from cfeval.core.record import protocols, uses
+from cfeval.core.record import MOST_SHARDS, protocols, uses
 from cfeval.core.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -37,14 +37,16 @@ Out = Annotated[Path, typer.Option("--out", callback=writable, help="File to wri
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
 Shards = Annotated[
-    int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
+    int, typer.Option("--shards", min=1, max=MOST_SHARDS, help="Into how many files; above 1, OUT becomes a folder.")
 ]
 Archive = Annotated[
     bool, typer.Option("--archive", help="Put the images into one file, OUT.zip, in the place of the folder OUT.")
 ]
 Cut = Annotated[
     int | None,
-    typer.Option("--cut", min=1, max=999, help="Into how many shards each file is cut; else all that lie there."),
+    typer.Option(
+        "--cut", min=1, max=MOST_SHARDS, help="Into how many shards each file is cut; else all that lie there."
+    ),
 ]
 TableOut = Annotated[
     Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")

@@ -39,12 +39,17 @@ PROTOCOL = "--protocol"
 STUDY = "--study"
 """The option whose file holds parameters; a record has its content in the place of its name."""
 SHARDS = "--shards"
+SHARD = r"\d\d\d+"  # not \d{3,}, which Snakemake does not take in a constraint
+"""The name of a shard: its number, of three digits or more."""
+MOST_SHARDS = 9999
 _BROUGHT = "cfeval:"
 """What comes before the name of a file that comes with cfeval, wherever that is installed."""
 _FILES = (".jsonl", ".csv", ".zip", ".json", ".html", ".md")
 """Endings of outputs that are files; any other output is a folder."""
 LEFT_OUT = "left_out.jsonl"
 """What an image folder holds beside its images: the files that were not used (`cfeval.core.shards`)."""
+BESIDE = ".items"
+"""The ending of a folder of items that a page loads on demand (`cfeval.report.gallery`)."""
 _IMAGES = (".png", ".npy", LEFT_OUT)
 _OWN = "cfeval"
 _SETTLED_NS = 2_000_000_000
@@ -254,8 +259,8 @@ def _made(words: Words, run: Callable[[list[str]], int]) -> Step | int:
 
 
 def outputs_of(words: Words) -> list[str]:
-    """What lies where a step writes: a file, or its shards, each with the folder or archive of its images; or all files
-    of a folder.
+    """What lies where a step writes: a file, or its shards, each with the folder or archive of its images; a page with
+    the items beside it; or all files of a folder.
     """
     out, shards = option(words, "--out"), int(option(words, SHARDS) or 1)
     stem, ending = os.path.splitext(out)
@@ -263,9 +268,8 @@ def outputs_of(words: Words) -> list[str]:
         found = (os.path.join(at, name) for at, _, names in os.walk(out) for name in names)
         return sorted(path for path in found if not os.path.basename(path).startswith("."))
     files = [out] if shards == 1 else [f"{stem}/{number:03d}{ending}" for number in range(shards)]
-    images = [
-        f"{file.removesuffix('.jsonl')}{images}" for file in files if ending == ".jsonl" for images in ("/", ".zip")
-    ]
+    beside = {".jsonl": ("/", ".zip"), ".html": (f"{BESIDE}/",)}.get(ending, ())
+    images = [f"{file.removesuffix(ending)}{images}" for file in files for images in beside]
     return [path for path in (*files, *images) if os.path.exists(path)]
 
 
@@ -312,15 +316,17 @@ def _records_of_other_shards(out: str) -> list[Path]:
     stem, ending = os.path.splitext(out)
     if ending != ".jsonl":
         return []
-    whole = [f"{os.path.dirname(stem)}{ending}{ENDING}"] if re.search(r"/\d{3}$", stem) else []
-    return [Path(path) for path in (*whole, *sorted(glob(f"{stem}/[0-9][0-9][0-9]{ending}{ENDING}")))]
+    whole = [f"{os.path.dirname(stem)}{ending}{ENDING}"] if re.search(rf"/{SHARD}$", stem) else []
+    shards = [path for path in glob(f"{stem}/*{ending}{ENDING}") if re.fullmatch(rf".*/{SHARD}{ending}{ENDING}", path)]
+    return [Path(path) for path in (*whole, *sorted(shards))]
 
 
 def remove(path: str) -> None:
-    """Remove a file, or the images of a folder, and every folder that is left empty (but for Snakemake's own file)."""
+    """Remove a file, or what a step puts into a folder, and every folder left empty (but for Snakemake's own file)."""
     files = [path]
     if path.endswith("/"):
-        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names if name.endswith(_IMAGES)]
+        endings = (".html",) if path.endswith(f"{BESIDE}/") else _IMAGES
+        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names if name.endswith(endings)]
     for file in files:
         Path(file).unlink(missing_ok=True)
     folder = os.path.dirname(path)

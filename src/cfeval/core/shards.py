@@ -5,6 +5,7 @@ Several may make one up: its shards, `X/000.jsonl`, `X/001.jsonl`, …, cut by a
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,7 +18,7 @@ from cfeval.core.files import PIECE, atomic_writer, building_folder, fresh_folde
 from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import Image, file_in, folder_of, in_archive
 from cfeval.core.jsonl import read_jsonl, record_line
-from cfeval.core.record import LEFT_OUT, uses
+from cfeval.core.record import LEFT_OUT, SHARD, uses
 from cfeval.core.records import ItemId, Record
 
 R = TypeVar("R", bound=Record)
@@ -215,8 +216,8 @@ def whole_or_shards(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     folder = path if path.is_dir() else path.with_suffix("")
-    if found := sorted(folder.glob("[0-9][0-9][0-9].jsonl")):
-        return found
+    if found := [file for file in folder.glob("*.jsonl") if re.fullmatch(SHARD, file.stem)]:
+        return sorted(found, key=lambda file: int(file.stem))
     raise InputError(f"{path}: no such file; run the step that makes it")
 
 

@@ -4,20 +4,25 @@ The rules write it (`workflow/rules/edct.smk`), the steps read it (`--study`).
 """
 
 from collections.abc import Iterable, Iterator
+from math import ceil, comb
 from pathlib import Path
+from typing import NamedTuple
 
 from cfeval.core.errors import InputError
 from cfeval.core.told import Told
+from cfeval.edct.compared import compared_pairs, settings_of
 from cfeval.edct.config import Edct
 from cfeval.edct.exam.identity import Identity, identity
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import TABLES
 from cfeval.stats.intervals import Interval
 
+COMPARISONS = "comparisons"
+"""The table of targets compared two at a time."""
 PAIRS = "pairs"
 """The table and the figure of given pairs."""
 TEST_MODELS = ("world", "world_behavior", "easy_vqa", "mock")
@@ -59,6 +64,8 @@ class AskedTable(Told):
         examined: which judge each of these tables must be about.
         failed_edits: the share of edits that are known to have failed unseen.
         repeats: the target that another one repeats, by that one.
+        compared_with: the target with which each other one is compared.
+        all_pairs: whether every two targets are compared, however many.
     """
 
     conditions: tuple[Condition, ...] = ()
@@ -71,6 +78,8 @@ class AskedTable(Told):
     examined: dict[str, Identity] = {}
     failed_edits: float = 0.0
     repeats: dict[str, str] = {}
+    compared_with: str | None = None
+    all_pairs: bool = False
 
 
 class AskedPairs(Told):
@@ -152,6 +161,32 @@ def asked_tables(study: Edct, shards: int) -> AskedTables:
     )
 
 
+class JobResources(NamedTuple):
+    """What a job asks a cluster for: memory in MB, and minutes."""
+
+    mem_mb: int
+    minutes: int
+
+
+_ROW_MB, _ROW_SECONDS = 1e-3, 1e-4
+"""Of one edit's score in one table: about twice what a core of 2024 took."""
+_PAIR_SECONDS, _PAIR_ROW_SECONDS = 5e-3, 5e-5
+"""Of two targets or judges that are compared, and more for each score of either."""
+
+
+def resources_of_tables(study: Edct) -> JobResources:
+    """What the step that makes all tables needs, from how many conditions, items and edits the study has."""
+    shown = [conditions_of_table(study, table) + conditions_beside_table(study, table) for table in tables_of(study)]
+    rows = [sum(study.items * edits_of(one.protocol, study.edits, study.objects) for one in of) for of in shown]
+    rows += [len(study.pair_conditions()) * study.items]
+    settings = settings_of(conditions_of_table(study, COMPARISONS))
+    pairs = sum(len(compared_pairs(some, study.compared_with, study.all_pairs)) for some in settings)
+    judges = comb(len({one.judge for one in study.conditions()}), 2)
+    seconds = sum(rows) * _ROW_SECONDS + judges * max(rows, default=0) * _PAIR_ROW_SECONDS
+    seconds += pairs * (_PAIR_SECONDS + study.items * _PAIR_ROW_SECONDS)
+    return JobResources(ceil(1000 + max(rows, default=0) * _ROW_MB), ceil(30 + seconds / 60))
+
+
 def asked_report(study: Edct, shards: int) -> AskedReport:
     """What the page of a study shows."""
     return AskedReport(
@@ -199,7 +234,7 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
     if table == "gate":
         calibrated = study.tables.conditions("calibration")
         return [condition for condition in calibrated if _has_known_faults(study, condition.editor)]
-    if table == "comparisons":
+    if table == COMPARISONS:
         return [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
     if table == "test_models":
         return [condition for condition in study.tables.conditions("controls") if condition.vlm in study.expected]
@@ -236,6 +271,8 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
         examined={name: identity("judges", study.judges[name].plugin_options()) for name in exams},
         failed_edits=study.failed_edits if table == "card" else 0,
         repeats=study.repeats() if table in _OF_REPEATS else {},
+        compared_with=study.compared_with if table == COMPARISONS else None,
+        all_pairs=table == COMPARISONS and study.all_pairs,
     )
 
 

@@ -75,6 +75,8 @@ def _made_from(
         expected=one.expected,
         judge_error=list(one.judge_error),
         repeats=one.repeats,
+        compared_with=one.compared_with,
+        all_pairs=one.all_pairs,
     )
 
 

@@ -249,6 +249,12 @@ class Edct(Section):
     judge_error: tuple[Name, ...] = Field(
         (), description="Targets of known share 0 or 1 on which the error of the judges is measured."
     )
+    compared_with: Name | None = Field(
+        None,
+        description="Target with which each other one is compared; left out: every two, or of more than 12 in a "
+        "setting each with the first.",
+    )
+    all_pairs: bool = Field(False, description="Compare every two targets of a setting, however many it has.")
     edit_times: str | None = Field(
         None,
         min_length=1,
@@ -298,6 +304,10 @@ class Edct(Section):
                 raise ValueError(f"one_item_in names '{name}'; {nearest(name, CONTROLS)}")
             if many < 1:
                 raise ValueError(f"one_item_in.{name} must be at least 1, but is {many}; 1 takes every item")
+        if (reference := self.compared_with) is not None and reference not in self.vlms:
+            raise ValueError(f"compared_with names '{reference}'; {nearest(reference, self.vlms)}")
+        if reference is not None and self.all_pairs:
+            raise ValueError("compared_with and all_pairs exclude each other; take one out")
         for name in self.judge_error:
             if self.known[name] not in (0, 1):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")

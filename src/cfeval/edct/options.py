@@ -7,6 +7,7 @@ import typer
 
 from cfeval.core.cli_options import from_json
 from cfeval.core.errors import InputError
+from cfeval.core.record import MOST_SHARDS
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.records import Condition
 from cfeval.stats.intervals import Interval
@@ -17,7 +18,7 @@ Conditions = Annotated[
 ]
 Results = Annotated[Path, typer.Option("--results", help="Folder of the study's results, such as results/edct.")]
 Shards = Annotated[
-    int, typer.Option("--shards", min=1, max=999, help="Into how many files each stage of a condition is cut.")
+    int, typer.Option("--shards", min=1, max=MOST_SHARDS, help="Into how many files each stage of a condition is cut.")
 ]
 ScoreFiles = Annotated[
     list[Path],

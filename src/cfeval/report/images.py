@@ -13,6 +13,10 @@ _SIDE = 512
 """In pixels: a larger image that is part of the page itself is shrunk to that."""
 
 
+class ImageNumber(int):
+    """The number of an image on a page: rows show which of their numbers are images."""
+
+
 @dataclass
 class Images:
     """The images of a page: each has a number, and is linked to, or is in the page where it is in an archive."""
@@ -22,7 +26,7 @@ class Images:
     """A link each, by number."""
     _numbers: dict[str, int] = field(default_factory=dict)
 
-    def number(self, folder: Path, ref: ImageRef) -> int:
+    def number(self, folder: Path, ref: ImageRef) -> ImageNumber:
         """The number of an image; the same file has the same one, an image in an archive the same as its copies."""
         archived = in_archive(folder)
         key = ref.sha256 if archived else str(folder / ref.path)
@@ -30,4 +34,4 @@ class Images:
             relative = "" if archived else Path(os.path.relpath(folder / ref.path, self.page_folder)).as_posix()
             self._numbers[key] = len(self.links)
             self.links.append(quote(relative) or data_url(load(folder, ref), _SIDE))
-        return self._numbers[key]
+        return ImageNumber(self._numbers[key])

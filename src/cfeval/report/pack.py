@@ -26,6 +26,9 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _IMAGE = re.compile(r'(<img src=")([^"]+)(")')
 _FILE = re.compile(r'(<a href=")([^"]+)(" download>)')
 _ABOUT = re.compile(r'(<script type="application/json" id="about">)(.*?)(</script>)')
+_ROWS = re.compile(r'(<script type="application/json" id="rows">)(.*?)(</script>)')
+_ITEMS = "items"
+"""The folder of items that the page loads on demand."""
 Linked = Callable[[str], str]
 """What stands in the place of a link."""
 
@@ -43,14 +46,16 @@ def pack(page: Path, out: Path, full: bool = False) -> int:
     if not _ABOUT.search(text):
         raise InputError(f"{page}: not a report of cfeval; `cfeval run` makes one")
     packed = _Packed(page.parent, full)
-    text = _ABOUT.sub(lambda found: found[1] + _about(found[2], packed.image) + found[3], text)
+    text = _ABOUT.sub(lambda found: found[1] + _about(found[2], packed) + found[3], text)
     text = _relinked(_FILE, _relinked(_IMAGE, text, packed.image), packed.file)
 
     def write(path: Path) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(_entry(PAGE), text)
-            for name, content in packed.contents():
+            for name, content in packed.items():
                 archive.writestr(_entry(name), content)
+            for name, copied in packed.contents():
+                archive.writestr(_entry(name), copied)
 
     write_bytes_by(out, write)
     return len(packed.images)
@@ -63,6 +68,7 @@ class _Packed:
         self._folder, self._full = folder, full
         self.images: dict[str, str] = {}
         self._files: dict[str, Path] = {}
+        self._items: dict[str, Path] = {}
 
     def image(self, link: str) -> str:
         """An image within the page, or with `full` the name of its copy."""
@@ -75,6 +81,23 @@ class _Packed:
         path = self._folder / unquote(link)
         self._files[f"tables/{path.name}"] = path
         return f"tables/{path.name}"
+
+    def beside(self, link: str) -> str:
+        """The name of a copy of items that the page loads on demand."""
+        path = self._folder / unquote(link)
+        self._items[f"{_ITEMS}/{path.name}"] = path
+        return f"{_ITEMS}/{path.name}"
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """The copies of such items by their names, with other links to their images."""
+        for name, path in self._items.items():
+            text = _read(path).decode("utf-8")
+            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text)
+
+    def _rows(self, text: str) -> str:
+        told = json.loads(text)
+        links = {number: self.image(link) for number, link in told["images"].items()}
+        return str(script_json({**told, "images": links}))
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """The copies by their names."""
@@ -98,10 +121,15 @@ def _relinked(pattern: re.Pattern[str], text: str, linked: Linked) -> str:
     return pattern.sub(lambda found: found[1] + html.escape(linked(html.unescape(found[2]))) + found[3], text)
 
 
-def _about(text: str, image: Linked) -> str:
-    """What the page's script knows, with other links to images."""
+def _about(text: str, packed: _Packed) -> str:
+    """What the page's script knows, with other links to images and to items beside it."""
     told = json.loads(text)
-    return str(script_json({**told, "images": [image(link) for link in told["images"]]}))
+    images = [packed.image(link) if link else "" for link in told["images"]]
+    views = [
+        {**view, "beside": [packed.beside(link) for link in view["beside"]]} if "beside" in view else view
+        for view in told["views"]
+    ]
+    return str(script_json({**told, "views": views, "images": images}))
 
 
 def _read(path: Path) -> bytes:

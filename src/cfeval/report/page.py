@@ -20,11 +20,10 @@ from cfeval.core.shards import left_out_of, shard_files
 from cfeval.report.colors import GRID, INK, MUTED, PAPER
 from cfeval.report.digits import shortened
 from cfeval.report.from_tables import Drawing
+from cfeval.report.gallery import Gallery
 from cfeval.report.html import rendered, script_json
 from cfeval.report.tables import Listed, RenderedTable
 
-CHUNK = 100
-"""Items in one script element: the page is usable before the last one is read."""
 FILES = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX"}
 """What a table is written as, and what readers call it."""
 DRAWN = {"svg": "SVG", "pdf": "PDF", "png": "PNG"}
@@ -35,8 +34,6 @@ many rows as columns."""
 P_VALUE = "p, "
 """How headings of p-values begin, which keep their decimals."""
 _THEMED = {INK: "currentColor", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "none"}
-Item = dict[str, Any]
-"""A row of the gallery, or what the page's script knows of a view, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +74,6 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Gallery:
-    """The items of a page: views, their rows as JSON in chunks, and how many further items there are."""
-
-    views: Sequence[Item]
-    chunks: Sequence[tuple[int, Markup]]
-    """The number of a view, and some of its rows."""
-    images: Sequence[str]
-    """A link each, by number."""
-    left_out: int
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of the narrow table on a page's first screen (`study.html.j2`)."""
 
@@ -126,22 +111,6 @@ class Progress:
     """After which the browser loads the page again; 0: never."""
     finished: str = ""
     """A link to the finished page, once it is there."""
-
-
-def gallery_of(views: Sequence[tuple[Item, Sequence[Item], int]], images: Sequence[str]) -> Gallery:
-    """The gallery of some views.
-
-    Args:
-        views: what the script knows of each, its rows, and how many further rows it has.
-        images: a link each, by number.
-    """
-    chunks = [
-        (number, script_json(rows[start : start + CHUNK]))
-        for number, (_, rows, _) in enumerate(views)
-        for start in range(0, len(rows), CHUNK)
-    ]
-    shown = [view | {"more": others} for view, _, others in views]
-    return Gallery(shown, chunks, images, sum(others for _, _, others in views))
 
 
 def page_of(

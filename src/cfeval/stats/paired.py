@@ -15,16 +15,23 @@ intraclass correlation .3: exact 1 to 5 %, mid-p 3 to 6 %; McNemar's own mid-p, 
 The p-values of one table are adjusted by Holm's method (Holm 1979).
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
-from cfeval.stats.bootstrap import bootstrap, no_variation, resampled
+from cfeval.stats.bootstrap import resampled
 from cfeval.stats.estimates import Estimate, Floats, Groups, described, ratio, ratio_variance, sums_and_counts
 from cfeval.stats.power import first_step, paired_size, smallest_difference
 from cfeval.stats.proportions import constant_limits
+
+_DRAWS_AT_ONCE = 2_000_000
+"""Clusters drawn before any is added up: 50 MB."""
+_PAIRS_AT_ONCE = 1000
+"""Pairs whose resamples are held at the same time: 16 MB for 2,000 resamples."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Comparison:
     detectable: float | None
     """The smallest difference that a sample of this size shows with the power asked for, if the targets differ on as
     many items as here, and after Holm's adjustment. None: it would show none, or nothing can be said."""
+    clusters: int
+    """Different images of the items."""
 
 
 def compare(
@@ -63,29 +72,201 @@ def compare(
     power: float = 0.8,
     comparisons: int = 1,
 ) -> Comparison:
-    """Compare the scores, in [0, 1], of two targets on the same items, item by item.
-
-    Args:
-        first, second: a score an item each, in the same order of items.
-        level: nominal coverage of the interval, in (0, 1).
-        resamples, seed: of the bootstrap.
-        groups: the cluster (image) of each item.
-        power: of the smallest detectable difference, in [.5, 1).
-        comparisons: that are adjusted together by Holm's method, this one among them.
+    """Compare the scores, in [0, 1], of two targets on the same items, item by item: `compare_all` of two.
 
     Raises:
         ValueError: there are no items, or not as many scores of one as of the other.
     """
-    differences = [one - other for one, other in zip(first, second, strict=True)]
-    totals = sums_and_counts(differences, groups)
-    binary = all(value in (0, 1) for value in (*first, *second))
-    differing = float(np.mean(np.sort(np.square(differences))))
+    if len(first) != len(second):
+        raise ValueError(f"`second` must have a score for each of the {len(first)} items, but got {len(second)}")
+    scores = np.asarray([first, second], dtype=np.float64)
+    return compare_all(scores, [(0, 1)], level, resamples, seed, groups, power, comparisons)[0]
+
+
+def compare_all(
+    scores: Floats,
+    pairs: Sequence[tuple[int, int]],
+    level: float,
+    resamples: int,
+    seed: int,
+    groups: Groups = None,
+    power: float = 0.8,
+    comparisons: int | None = None,
+) -> list[Comparison]:
+    """Compare pairs of targets, each on the items that both have a score for, item by item.
+
+    All pairs with as many clusters share one set of resamples, so that a pair costs no drawing of its own.
+
+    Args:
+        scores: (M, N), a row a target and a column an item, in [0, 1]; NaN where a target has no score.
+        pairs: the rows of each two targets.
+        level: nominal coverage of the interval, in (0, 1).
+        resamples, seed: of the bootstrap.
+        groups: the cluster (image) of each item.
+        power: of the smallest detectable difference, in [.5, 1).
+        comparisons: that are adjusted together by Holm's method; None: these pairs.
+
+    Raises:
+        ValueError: a score is out of bounds, or two targets have no item in common.
+    """
+    if ((scores < 0) | (scores > 1)).any():
+        raise ValueError("`scores` must lie in [0, 1]")
+    if not pairs:
+        return []
+    clusters = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    if clusters is not None and len(clusters) == clusters.max(initial=-1) + 1:
+        clusters = None
+    strict = first_step(level, len(pairs) if comparisons is None else comparisons)
+    found = [_differences(scores[one], scores[other], clusters) for one, other in pairs]
+    drawn = _intervals(found, level, resamples, seed)
+    return [_compared(of, drawn.get(place), level, strict, power) for place, of in enumerate(found)]
+
+
+@dataclass(frozen=True)
+class _Differences:
+    """The differences between two targets.
+
+    Attributes:
+        totals: (L, 2), the different sums and counts of a cluster's differences, in ascending order.
+        ends: (L + 1,), where each begins among all clusters in that order, and where the last ends.
+        clustered: whether some items share a cluster.
+        binary: whether all scores are 0 or 1.
+        squared: mean squared difference of an item.
+    """
+
+    totals: Floats
+    ends: npt.NDArray[np.int64]
+    clustered: bool
+    binary: bool
+    squared: float
+
+    @property
+    def times(self) -> npt.NDArray[np.int64]:
+        """(L,): how many clusters have each."""
+        return np.diff(self.ends)
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return int(self.ends[-1])
+
+    @property
+    def whole(self) -> Floats:
+        """(2,): sum and count of all."""
+        whole: Floats = (self.times[:, np.newaxis] * self.totals).sum(axis=0)
+        return whole
+
+    @property
+    def constant(self) -> bool:
+        """Whether all clusters have the same mean, as a single one has."""
+        return bool(np.ptp(ratio(self.totals)) < 1e-12)
+
+
+def _differences(first: Floats, second: Floats, clusters: npt.NDArray[np.int64] | None) -> _Differences:
+    both = ~(np.isnan(first) | np.isnan(second))
+    one, other = first[both], second[both]
+    if not one.size:
+        raise ValueError("two targets must have an item in common to be compared")
+    by_item = one - other
+    values, counts = np.unique(by_item, return_counts=True)
+    totals = np.stack([values, np.ones(len(values))], axis=-1)
+    clustered = False
+    if clusters is not None:
+        sums, sizes = _by_cluster(by_item, clusters[both])
+        clustered = len(sums) < len(by_item)
+        totals, counts = np.unique(np.stack([sums, sizes], axis=-1), axis=0, return_counts=True)
+    binary = bool(np.isin(one, (0, 1)).all() and np.isin(other, (0, 1)).all())
+    return _Differences(totals, np.concatenate([[0], np.cumsum(counts)]), clustered, binary, float(np.mean(by_item**2)))
+
+
+def _by_cluster(by_item: Floats, clusters: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Sums and counts of the clusters that have an item; added in ascending order, so that no order of items tells."""
+    order = np.argsort(by_item, kind="stable")
+    sizes = np.bincount(clusters).astype(np.float64)
+    sums = np.bincount(clusters[order], weights=by_item[order]).astype(np.float64)
+    return sums[sizes > 0], sizes[sizes > 0]
+
+
+def _intervals(
+    of: Sequence[_Differences], level: float, resamples: int, seed: int
+) -> dict[int, tuple[tuple[float, float], float]]:
+    """Percentile limits and p-value of each that varies, by its place.
+
+    The p-value is the level at which the percentile interval begins to hold 0 (Davison and Hinkley 1997, Section 4.4).
+    """
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, one in enumerate(of):
+        if not one.constant:
+            places[one.clusters].append(place)
+    found: dict[int, tuple[tuple[float, float], float]] = {}
+    for clusters, alike in places.items():
+        for start in range(0, len(alike), _PAIRS_AT_ONCE):
+            some = alike[start : start + _PAIRS_AT_ONCE]
+            drawn = _resampled([of[place] for place in some], clusters, resamples, seed)
+            limits = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)], axis=1).T
+            tails = np.minimum((drawn <= 1e-12).sum(axis=1), (drawn >= -1e-12).sum(axis=1))
+            p = np.minimum(1.0, 2 * (1 + tails) / (1 + resamples))
+            found |= {
+                place: ((float(low), float(high)), float(each))
+                for place, (low, high), each in zip(some, limits, p, strict=True)
+            }
+    return found
+
+
+def _resampled(of: Sequence[_Differences], clusters: int, resamples: int, seed: int) -> Floats:
+    """(P, resamples): the mean difference of each pair in each resample of so many clusters.
+
+    Which clusters a resample draws depends on their number alone, so it is drawn once for all pairs.
+    """
+    means = np.empty((len(of), resamples))
+    start = 0
+    for times in _drawn(clusters, resamples, seed):
+        stop = start + times.shape[1]
+        for place, one in enumerate(of):
+            drawn = np.diff(times[one.ends], axis=0)
+            sums = (one.totals[:, :, np.newaxis] * drawn[:, np.newaxis]).sum(
+                axis=0
+            )  # no BLAS: its order is a machine's
+            means[place, start:stop] = sums[0] / sums[1]
+        start = stop
+    return means
+
+
+def _drawn(clusters: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """(clusters + 1, some): how often resamples drew one of the first so many clusters; all resamples in turn."""
+    rng, at_once = np.random.default_rng(seed), max(1, _DRAWS_AT_ONCE // clusters)
+    for start in range(0, resamples, at_once):
+        some = min(at_once, resamples - start)
+        drawn = rng.integers(clusters, size=(some, clusters))
+        drawn += clusters * np.arange(some)[:, np.newaxis]
+        times = np.bincount(drawn.ravel(), minlength=some * clusters).reshape(some, clusters)
+        upto = np.zeros((clusters + 1, some))
+        np.cumsum(times.T, axis=0, out=upto[1:])
+        yield upto
+
+
+def _compared(
+    of: _Differences, drawn: tuple[tuple[float, float], float] | None, level: float, strict: float, power: float
+) -> Comparison:
+    """One comparison; `drawn`: its percentile limits and p-value, None where nothing varies."""
+    mean, n = float(ratio(of.whole)), int(of.whole[1])
+    p: float | None
+    if drawn is None:
+        method = described("Wilson bound", level, of.clustered)
+        ends = constant_limits(mean, of.clusters, level, (-1, 1))
+        note = "no variation: the bootstrap would have no width"
+        difference, p = Estimate(mean, *ends, method, n, note), None if of.totals[:, 0].any() else 1.0
+    else:
+        limits, p = drawn
+        method = described("percentile bootstrap", level, of.clustered)
+        difference = Estimate(mean, min(limits[0], mean), max(limits[1], mean), method, n)
     return Comparison(
-        bootstrap(differences, level, resamples, seed, groups, bounds=(-1, 1)),
-        _p_value(totals, resamples, seed),
-        mcnemar(differences, groups) if binary else None,
-        differing,
-        _detectable(totals, differing, first_step(level, comparisons), power),
+        difference,
+        p,
+        _mcnemar(of) if of.binary else None,
+        of.squared,
+        _detectable(of, strict, power),
+        of.clusters,
     )
 
 
@@ -139,23 +320,20 @@ def partly_paired(
     return Estimate(value, min(float(low), value), max(float(high), value), method, n)
 
 
-def _p_value(totals: Floats, resamples: int, seed: int) -> float | None:
-    """The level at which the percentile interval begins to hold 0 (Davison and Hinkley 1997, Section 4.4)."""
-    if no_variation(totals):
-        return None if totals[:, 0].any() else 1.0
-    drawn = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
-    tail = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
-    return float(min(1.0, 2 * (1 + tail) / (1 + resamples)))
-
-
-def _detectable(totals: Floats, differing: float, level: float, power: float) -> float | None:
+def _detectable(of: _Differences, level: float, power: float) -> float | None:
     """See `Comparison.detectable`; clustered items count as many as carry the same information."""
-    if no_variation(totals):
+    if of.constant:
         return None
-    items = totals[:, 1].sum()
-    independent = (differing - ratio(totals.sum(axis=0)) ** 2) / (items - 1)
-    worth = items * independent / max(independent, ratio_variance(totals))
-    return smallest_difference(lambda difference: paired_size(difference, differing, level, power), worth, differing)
+    items, mean = of.whole[1], ratio(of.whole)
+    independent = (of.squared - mean**2) / (items - 1)
+    variance = ratio_variance(np.repeat(of.totals, of.times, axis=0))
+    worth = items * independent / max(independent, variance)
+    return _shown(float(worth), of.squared, level, power)
+
+
+@lru_cache(maxsize=4096)
+def _shown(items: float, differing: float, level: float, power: float) -> float | None:
+    return smallest_difference(lambda difference: paired_size(difference, differing, level, power), items, differing)
 
 
 def mcnemar(differences: Sequence[float], groups: Groups = None) -> McNemar:
@@ -171,21 +349,39 @@ def mcnemar(differences: Sequence[float], groups: Groups = None) -> McNemar:
     odd = [value for value in differences if value not in (-1, 0, 1)]
     if odd:
         raise ValueError(f"`differences` must be those of zeros and ones, but got {odd[0]}")
-    sums = [abs(int(total)) for total in sums_and_counts(differences, groups)[:, 0] if total]
-    if not sums:
+    totals, counts = np.unique(sums_and_counts(differences, groups)[:, 0], return_counts=True)
+    return _mcnemar_of(totals, counts)
+
+
+def _mcnemar(of: _Differences) -> McNemar:
+    return _mcnemar_of(of.totals[:, 0], of.times)
+
+
+def _mcnemar_of(totals: Floats, times: npt.NDArray[np.int64]) -> McNemar:
+    """The test from the sums of differences that clusters have, and how many have each."""
+    sizes: Counter[int] = Counter()
+    for total, count in zip(totals, times, strict=True):
+        sizes[abs(int(total))] += int(count)
+    del sizes[0]
+    if not sizes:
         return McNemar(1.0, 1.0)
-    chances, seen = _chances(sums), abs(int(sum(differences)))
-    distance = np.abs(np.arange(len(chances)) - sum(sums))
+    return _two_sided(tuple(sorted(sizes.items())), abs(int(totals @ times)))
+
+
+@lru_cache(maxsize=4096)
+def _two_sided(sizes: tuple[tuple[int, int], ...], seen: int) -> McNemar:
+    chances, most = _chances(sizes), sum(size * count for size, count in sizes)
+    distance = np.abs(np.arange(len(chances)) - most)
     farther, equal = chances[distance > seen].sum(), chances[distance == seen].sum()
     return McNemar(min(1.0, float(farther + equal)), min(1.0, float(farther + equal / 2)))
 
 
-def _chances(sums: Sequence[int]) -> Floats:
-    """The chance of each total from −Σ to Σ when every sum has either sign."""
+def _chances(sizes: Sequence[tuple[int, int]]) -> Floats:
+    """The chance of each total from −Σ to Σ when every sum has either sign; `sizes`: sums, and how many have each."""
     from scipy.stats import binom
 
     found = np.ones(1)
-    for size, count in sorted(Counter(sums).items()):
+    for size, count in sizes:
         step = np.zeros(2 * size * count + 1)
         step[:: 2 * size] = binom.pmf(np.arange(count + 1), count, 0.5)
         found = np.convolve(found, step)

@@ -1,9 +1,17 @@
 """Comparisons of targets: paired on common items, adjusted over the table."""
 
+import random
+from itertools import combinations
+
+import pytest
+
 from cfeval.core.records import Status
+from cfeval.edct.compared import MOST_TARGETS
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import comparisons
 from cfeval.edct.tables.comparisons import ComparisonRow
+from cfeval.edct.tables.scores import Metric, Row, TableData, extremes, missing, n_items, strict_ccs, values
+from cfeval.stats.bootstrap import bootstrap
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score
 
 A, B, C = (condition(vlm=vlm) for vlm in "abc")
@@ -100,3 +108,86 @@ def test_ccs_is_compared_beside_strict_ccs_and_citation_rate_of_the_same_items()
     assert (row.citation_rate, row.other_citation_rate) == (1, 0.5)
     (row,) = rows([*said(A, "1110"), *said(B, "11"), *absent], A, B)
     assert (row.strict_ccs, row.other_citation_rate) == (None, None), "nobody looked at those that were edited"
+
+
+def some_study(seed: int) -> tuple[list[Condition], TableData]:
+    """Targets that were asked about different items, with edits that failed, several items an image."""
+    rng = random.Random(seed)
+    protocol, edits = rng.choice([("edct-2025", 1), ("edct-bench-2026", 2), ("edct-bench-2026", 3)])
+    targets, given = [condition(vlm=vlm, protocol=protocol) for vlm in "abcd"], list[Score]()
+    for target in targets:
+        share, asked = rng.random(), rng.choice([0.4, 0.9, 1])
+        for item in (item for item in range(30) if rng.random() < asked):
+            fields = {"cluster": f"image{item // (1 + seed // 2 % 2)}"}
+            for edit in range(1, edits + 1):
+                status = rng.choice([Status.OK] * 6 + [Status.REFUSED, Status.CITATION_ABSENT])
+                more = {**fields, "edit": edit, "present": rng.choice([0, 1, 1])}
+                if status == Status.OK:
+                    given.append(score(target, f"i{item:02d}", int(rng.random() < share), **more))
+                else:
+                    given.append(failed(target, f"i{item:02d}", status, **more))
+    return targets, made_of(given)
+
+
+@pytest.mark.parametrize("seed", range(0, 24, 2))
+def test_every_row_of_many_targets_has_the_figures_of_its_two_alone(seed: int) -> None:
+    """Worked out one pair at a time, from the rows of scores alone."""
+    targets, study = some_study(seed)
+    found = comparisons.rows(targets, study)
+    assert [(row.vlm, row.other) for row in found] == list(combinations("abcd", 2))
+    scores = {target.vlm: study.of(target) for target in targets}
+    for row in found:
+        ids = {one.id for one in scores[row.vlm]} & {one.id for one in scores[row.other]}
+        mine, theirs = ([one for one in scores[name] if one.id in ids] for name in (row.vlm, row.other))
+
+        def both(metric: Metric, mine: list[Row] = mine, theirs: list[Row] = theirs) -> list[tuple[float, float]]:
+            second = {value.item: value.value for value in values(theirs, metric)}
+            return [(value.value, second[value.item]) for value in values(mine, metric) if value.item in second]
+
+        clusters = [
+            value.cluster for value in values(mine, "ccs") if value.item in {v.item for v in values(theirs, "ccs")}
+        ]
+        assert (row.n, row.n_scored, row.images) == (n_items(mine), len(both("ccs")), len(set(clusters)))
+        assert row.missing == missing([*mine, *theirs])
+        expected = bootstrap([a - b for a, b in both("ccs")], 0.95, 200, 0, clusters, bounds=(-1, 1))
+        about = pytest.approx((expected.value, expected.low, expected.high), abs=6e-5)
+        assert (row.difference, row.difference_lo, row.difference_hi) == about
+        (least, most), (others_least, others_most) = extremes(mine, "ccs"), extremes(theirs, "ccs")
+        bounds = pytest.approx((least - others_most, most - others_least), abs=6e-5)
+        assert (row.difference_min, row.difference_max) == bounds
+        for name, metric in {"strict_ccs": strict_ccs, "citation_rate": "present"}.items():
+            told = getattr(row, name), getattr(row, f"other_{name}")
+            assert told == pytest.approx([sum(side) / len(side) for side in zip(*both(metric), strict=True)], abs=6e-5)
+
+
+def many(number: int) -> list[Score]:
+    return [one for target in range(number) for one in said(condition(vlm=f"t{target:02d}"), f"11{target % 2}0")]
+
+
+def pairs_of(given: list[Score], **settings: object) -> list[tuple[str, str]]:
+    targets = list(dict.fromkeys(condition(vlm=one.vlm) for one in given))
+    return [(row.vlm, row.other) for row in comparisons.rows(targets, made_of(given, **settings))]
+
+
+@pytest.mark.parametrize("number", [2, MOST_TARGETS, MOST_TARGETS + 1, 30])
+def test_rows_grow_with_the_targets_and_not_with_their_square(number: int) -> None:
+    names = [f"t{target:02d}" for target in range(number)]
+    each_two = list(combinations(names, 2))
+    by_default = each_two if number <= MOST_TARGETS else [("t00", name) for name in names[1:]]
+    assert pairs_of(many(number)) == by_default
+    assert pairs_of(many(number), all_pairs=True) == each_two
+    others = [("t01", name) for name in names if name != "t01"]
+    assert pairs_of(many(number), compared_with="t01") == others
+
+
+def test_a_setting_without_the_reference_has_no_row() -> None:
+    assert pairs_of(many(3), compared_with="elsewhere") == []
+
+
+def test_the_table_says_that_not_every_two_targets_are_compared() -> None:
+    given = many(MOST_TARGETS + 1)
+    targets = list(dict.fromkeys(condition(vlm=one.vlm) for one in given))
+    few = comparisons.render(comparisons.rows(targets, made_of(given)))
+    assert any("each with t00; edct.all_pairs" in note for note in few.notes)
+    every = comparisons.render(comparisons.rows(targets, made_of(given, all_pairs=True)))
+    assert not any("all_pairs" in note for note in every.notes)

@@ -23,8 +23,8 @@ from cfeval.cvqa.records import (
     ProgramRun,
     QuestionPair,
 )
+from cfeval.report.gallery import Item
 from cfeval.report.images import Images
-from cfeval.report.page import Item
 
 ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "both": ("both right", "Right on the original and on the counterfactual question", "fits"),

@@ -25,8 +25,9 @@ from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.report.bars import change_bar
 from cfeval.report.columns import limits
 from cfeval.report.digits import two
+from cfeval.report.gallery import gallery_of
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, Section, gallery_of, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
 
 ALPHA = 0.05
 """An adjusted p-value below it says that accuracy differs."""
@@ -86,7 +87,7 @@ def write(
         "cvqa.js",
         "Are the answers still right if something were different?",
         sections,
-        gallery_of(views, images.links),
+        gallery_of(views, images, out),
         ENDINGS,
         progress,
         not_used_of(results / "questions", sets_of(of), asked.shards),

@@ -12,7 +12,7 @@ from cfeval.edct.report.items import ENDINGS
 from cfeval.edct.tables.card import FIELDS, bound_of
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
-from cfeval.report.page import Item
+from cfeval.report.gallery import Item
 
 EXAMPLES = 3
 _WIDTH = 200.0

@@ -3,7 +3,7 @@
 First what was found and what backs it, then a trust card for each model, the tables, and every item.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,8 +29,9 @@ from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.digits import two
+from cfeval.report.gallery import Gallery, Item, gallery_of
 from cfeval.report.images import Images
-from cfeval.report.page import Gallery, Item, Progress, Section, gallery_of, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Section, not_used_of, page_of, sections_of
 
 _BAR = 180
 
@@ -147,7 +148,7 @@ def write(
     sections = list(sections_of("edct", (TABLES, FIGURES), shown, folders, out.parent))
     make = _page if asked.conditions else pairs_page
     archive = calls if calls.is_file() else None
-    write_text(out, make(asked, results, sections, archive, out.parent, per_condition, progress))
+    write_text(out, make(asked, results, sections, archive, out, per_condition, progress))
 
 
 def _page(
@@ -155,7 +156,7 @@ def _page(
     results: Path,
     sections: Sequence[Section],
     calls: Path | None,
-    folder: Path,
+    out: Path,
     most: int,
     progress: Progress | None,
 ) -> str:
@@ -164,7 +165,7 @@ def _page(
     evidence = {one: gather(one, study) for one in shown_conditions(rows) if one in study.conditions}
     of = lines(rows, evidence)
     shows: dict[int, Sequence[Example]] = {}
-    gallery = _gallery(study, folder, most, of, shows)
+    gallery = _gallery(study, out, most, of, shows)
     panel = checks(of, rows.get("instrument", ()))
     cards = [(line, shows.get(number, ())) for number, line in enumerate(of)]
     times = Path(asked.edit_times) if asked.edit_times else None
@@ -175,16 +176,19 @@ def _page(
     return page(sections, of, panel, cards, gallery, total, edits, progress, not_used)
 
 
-def _gallery(study: Study, folder: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:
+def _gallery(study: Study, out: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:
     """The items of every view; fills in `shows`, the examples by the numbers of the lines."""
-    images, shown = Images(folder), list[tuple[Item, Sequence[Item], int]]()
-    for number, view in enumerate(views(study.conditions)):
-        rows, others = items_of(view, study, images, most)
-        shown.append((view.as_json(), rows, others))
-        for place, line in enumerate(of):
-            if _shows(view, line):
-                shows[place] = [_linked(one, images) for one in examples(line.model, number, rows)]
-    return gallery_of(shown, images.links)
+    images = Images(out.parent)
+
+    def shown() -> Iterator[tuple[Item, Sequence[Item], int]]:
+        for number, view in enumerate(views(study.conditions)):
+            rows, others = items_of(view, study, images, most)
+            for place, line in enumerate(of):
+                if _shows(view, line):
+                    shows[place] = [_linked(one, images) for one in examples(line.model, number, rows)]
+            yield view.as_json(), rows, others
+
+    return gallery_of(shown(), images, out)
 
 
 def _shows(view: View, line: Line) -> bool:

@@ -14,8 +14,8 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import baseline_files, item_files, verdict_files
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.report.gallery import Item
 from cfeval.report.images import Images
-from cfeval.report.page import Item
 
 ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "moved-named": ("moved, named", "The answer moved, and an explanation names the changed thing", "fits"),

@@ -16,8 +16,9 @@ from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.columns import limits
 from cfeval.report.digits import percent, two
+from cfeval.report.gallery import gallery_of
 from cfeval.report.images import Images
-from cfeval.report.page import Progress, Row, Section, gallery_of, not_used_of, page_of
+from cfeval.report.page import Progress, Row, Section, not_used_of, page_of
 from cfeval.report.tables import varying
 
 _BAR = 220.0
@@ -53,7 +54,7 @@ def pairs_page(
     results: Path,
     sections: Sequence[Section],
     calls: Path | None,
-    folder: Path,
+    out: Path,
     most: int,
     progress: Progress | None,
 ) -> str:
@@ -64,19 +65,19 @@ def pairs_page(
         results: the folder of the study's results.
         sections: its table and figure.
         calls: the archive of the calls, for what they cost.
-        folder: where the page will lie.
+        out: the file of the page.
         most: at most so many pairs of each set in the gallery.
         progress: how far the run is; None where it has ended.
     """
     rows = [row for section in sections for row in section.rows if not row.kind]
-    images, views = Images(folder), pair_views(asked.pairs)
+    images, views = Images(out.parent), pair_views(asked.pairs)
     shown = [(view.as_json(), *pair_items(view, results, asked.shards, images, most)) for view in views]
     return page_of(
         "study.html.j2",
         "pairs.js",
         _TITLE,
         sections,
-        gallery_of(shown, images.links),
+        gallery_of(shown, images, out),
         ENDINGS,
         progress,
         not_used_of(results / "pair_items", (one.pair_set for one in asked.pairs), asked.shards),

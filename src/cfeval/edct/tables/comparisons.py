@@ -3,26 +3,21 @@
 Neither paper compares its targets so; both print intervals of each alone, which answer another question.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
-from itertools import combinations
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from math import comb, lcm
 from typing import Annotated
 
-from cfeval.core.records import Binary
+import numpy as np
+import numpy.typing as npt
+
+from cfeval.core.records import Binary, Status
+from cfeval.edct.compared import compared_pairs, settings_of
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import (
-    Metric,
-    Row,
-    TableData,
-    extremes,
-    missing,
-    n_items,
-    nobody_looked,
-    strict_ccs,
-    values,
-)
+from cfeval.edct.tables.scores import Metric, Row, TableData, by_item, reasons, strict_ccs, values
 from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
@@ -36,8 +31,9 @@ from cfeval.report.tables import (
     scored_cell,
     varying,
 )
-from cfeval.stats.intervals import Interval, ItemScore, mean_of, rounded
-from cfeval.stats.paired import compare, holm
+from cfeval.stats.estimates import Floats
+from cfeval.stats.intervals import rounded
+from cfeval.stats.paired import compare_all, holm
 
 
 class ComparisonRow(TableRow):
@@ -113,12 +109,13 @@ _READING = (
 
 
 def rows(conditions: Sequence[Condition], material: TableData) -> list[ComparisonRow]:
-    """A row for each two targets of one setting, in the order of `conditions`; InputError where a condition has no
-    scores.
+    """A row for each two targets of one setting that are compared, in the order of `conditions`; InputError where a
+    condition has no scores.
     """
-    pairs = _pairs(conditions)
-    tests = sum(bool(_both(*_common(material.of(one), material.of(other)))) for one, other in pairs)
-    found = [_compared(one, other, material, tests) for one, other in pairs]
+    settings = [_Outcomes(some, material) for some in settings_of(conditions)]
+    pairs = [compared_pairs(of.conditions, material.compared_with, material.all_pairs) for of in settings]
+    tests = sum(of.n_scored(*pair) > 0 for of, some in zip(settings, pairs, strict=True) for pair in some)
+    found = [one for of, some in zip(settings, pairs, strict=True) for one in _compared(of, some, material, tests)]
     adjusted = holm([p for _, p in found])
     return [
         ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
@@ -132,83 +129,165 @@ def render(of: Sequence[ComparisonRow]) -> RenderedTable:
     columns = laid_out(ComparisonRow, of, {"": name_columns(names)})
     if not of:
         return RenderedTable("edct_comparisons", _TITLE, *columns, (NO_CONDITION_NOTE,))
-    said = [shared(of[0], names, _SETTING), intervals(of) + _READING]
+    said = [shared(of[0], names, _SETTING), intervals(of) + _READING, _left_out(of)]
     said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
     return RenderedTable("edct_comparisons", _TITLE, *columns, tuple(note for note in said if note))
 
 
-def _pairs(conditions: Sequence[Condition]) -> list[tuple[Condition, Condition]]:
-    beside: dict[Condition, list[Condition]] = defaultdict(list)
-    for condition in dict.fromkeys(conditions):
-        beside[condition.model_copy(update={"vlm": ""})].append(condition)
-    return [pair for some in beside.values() for pair in combinations(some, 2)]
+def _left_out(of: Sequence[ComparisonRow]) -> str:
+    """That not every two targets of a setting are compared, where it is so."""
+    pairs: dict[tuple[str, ...], int] = defaultdict(int)
+    targets: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for row in of:
+        setting = tuple(getattr(row, name) for name in _SETTING)
+        pairs[setting] += 1
+        targets[setting] |= {row.vlm, row.other}
+    if all(pairs[one] == comb(len(targets[one]), 2) for one in pairs):
+        return ""
+    with_ = ", ".join(dict.fromkeys(row.vlm for row in of))
+    return f"Not every two targets are compared, but each with {with_}; edct.all_pairs in params.yaml compares all."
 
 
-def _compared(one: Condition, other: Condition, material: TableData, tests: int) -> tuple[Figures, float | None]:
-    """The figures of two conditions, one of so many tests, and the p-value that is adjusted over the table."""
-    mine, theirs = _common(material.of(one), material.of(other))
-    both = _both(mine, theirs)
-    figures: Figures = {name: getattr(one, name) for name in _SETTING}
-    figures |= {"vlm": one.vlm, "other": other.vlm, "n": n_items(mine), "n_scored": len(both)}
-    figures |= {"images": len({value.cluster for value, _ in both}), "missing": missing([*mine, *theirs])}
-    figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
-    figures |= _bounds(mine, theirs) | _cited(mine, theirs)
-    if not both:
-        return figures, None
-    more, p = _paired(one.protocol, both, material.how, tests)
-    return figures | more, p
+class _Outcomes:
+    """What the targets of one setting scored: matrices, a row a target and a column an item.
+
+    Figures of two targets are of the items that both were asked about.
+    """
+
+    def __init__(self, conditions: Sequence[Condition], material: TableData) -> None:
+        self.conditions = conditions
+        rows_of = [material.of(one) for one in conditions]
+        clusters = {row.id: row.cluster for rows in rows_of for row in rows}
+        self._place = {item: place for place, item in enumerate(clusters)}
+        self.clusters = list(clusters.values())
+        self._shape = len(conditions), len(clusters)
+        edits = max((count for rows in rows_of for count in Counter(row.id for row in rows).values()), default=1)
+        self._unit = lcm(*range(1, edits + 1))  # as multiples of 1 / unit all means of edits are whole: sums are exact
+        self.scores = self._means(rows_of, "ccs")
+        self._asked = self._counts((row.id for row in rows) for rows in rows_of) > 0
+        self._items = _sums(self._asked)
+        self._scored = _sums(~np.isnan(self.scores))
+        self._missing = self._of_statuses(rows_of)
+        self._seen = self._of_edits(rows_of, lambda row: row.told.status == Status.OK)
+        self._looked = self._of_edits(
+            rows_of, lambda row: row.told.status == Status.OK and row.told.present is not None
+        )
+        self._ccs = self._means_of_both(self.scores)
+        self._strict = self._means_of_both(self._means(rows_of, strict_ccs))
+        self._citation = self._means_of_both(self._means(rows_of, "present"))
+        self._least, self._most = (self._bounds(rows_of, value) for value in (0.0, 1.0))
+
+    def n_scored(self, one: int, other: int) -> int:
+        """Items that two targets have a score for."""
+        return int(self._scored[one, other])
+
+    def figures(self, one: int, other: int) -> Figures:
+        """What is known of two targets without a test."""
+        n = int(self._items[one, other])
+        missing = Counter({name: int(of[one, other] + of[other, one]) for name, of in self._missing.items()})
+        figures: Figures = {"n": n, "n_scored": self.n_scored(one, other), "missing": reasons(+missing)}
+        if n:
+            figures |= {
+                "difference_min": rounded(float(self._least[one, other] - self._most[other, one]) / (self._unit * n)),
+                "difference_max": rounded(float(self._most[one, other] - self._least[other, one]) / (self._unit * n)),
+            }
+        if any(self._seen[a, b] and not self._looked[a, b] for a, b in ((one, other), (other, one))):
+            return figures
+        for name, of in (("strict_ccs", self._strict), ("citation_rate", self._citation)):
+            figures |= {name: _figure(of[one, other]), f"other_{name}": _figure(of[other, one])}
+        return figures
+
+    def ccs(self, one: int, other: int) -> float | None:
+        """CCS of a target on the items that another has a score for too."""
+        return _figure(self._ccs[one, other])
+
+    def _means(self, rows_of: Sequence[Sequence[Row]], metric: Metric) -> Floats:
+        """The mean of a metric over an item's edits that have one; NaN where none has."""
+        found = np.full(self._shape, np.nan)
+        for place, rows in enumerate(rows_of):
+            some = values(rows, metric)
+            found[place, [self._place[value.item] for value in some]] = [value.value for value in some]
+        return found
+
+    def _means_of_both(self, metric: Floats) -> Floats:
+        """(M, M): the mean of a target's metric over the items for which another has it too; NaN: there is none."""
+        there = ~np.isnan(metric)
+        whole = np.where(there, np.rint(metric * self._unit), 0.0)
+        with np.errstate(invalid="ignore"):
+            means: Floats = (whole @ there.T.astype(np.float64)) / (self._unit * _sums(there))
+        return means
+
+    def _counts(self, items_of: Iterable[Iterable[str]]) -> Floats:
+        """How often each item is named for each target."""
+        places = [np.fromiter((self._place[item] for item in items), dtype=np.int64) for items in items_of]
+        return np.stack([np.bincount(some, minlength=self._shape[1]) for some in places]).astype(np.float64)
+
+    def _of_edits(self, rows_of: Sequence[Sequence[Row]], wanted: Callable[[Row], bool]) -> Floats:
+        """(M, M): how many edits of a target are so, of the items that another one was asked about."""
+        counts = self._counts((row.id for row in rows if wanted(row)) for rows in rows_of)
+        return counts @ self._asked.T.astype(np.float64)
+
+    def _of_statuses(self, rows_of: Sequence[Sequence[Row]]) -> dict[Status, Floats]:
+        """The same by why edits have no score."""
+        why = {row.told.status for rows in rows_of for row in rows} - {Status.OK}
+        return {
+            status: self._of_edits(rows_of, partial(_has_status, status))
+            for status in sorted(why, key=lambda status: status.value)
+        }
+
+    def _bounds(self, rows_of: Sequence[Sequence[Row]], unscored: float) -> Floats:
+        """(M, M): the sum over the items of both of the least or greatest mean of an item's edits, in units."""
+        means = np.zeros(self._shape)
+        for place, rows in enumerate(rows_of):
+            for edits in by_item(rows):
+                told = [unscored if row.told.ccs is None else row.told.ccs for row in edits]
+                means[place, self._place[edits[0].id]] = sum(told) * (self._unit // len(told))
+        return means @ self._asked.T.astype(np.float64)
 
 
-def _common(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """The scores of the items that both were asked about."""
-    ids = {score.id for score in first} & {score.id for score in second}
-    return [score for score in first if score.id in ids], [score for score in second if score.id in ids]
+def _has_status(status: Status, row: Row) -> bool:
+    return row.told.status == status
 
 
-def _both(mine: Sequence[Row], theirs: Sequence[Row], metric: Metric = "ccs") -> list[tuple[ItemScore, ItemScore]]:
-    """The items that both have a score for."""
-    second = {value.item: value for value in values(theirs, metric)}
-    return [(value, second[value.item]) for value in values(mine, metric) if value.item in second]
+def _sums(there: npt.NDArray[np.bool_]) -> Floats:
+    """(M, M): how many items two targets have in common."""
+    numbers = there.astype(np.float64)
+    return numbers @ numbers.T
 
 
-def _cited(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
-    """Strict CCS and citation rate of the two; none where nobody looked."""
-    if nobody_looked(mine) or nobody_looked(theirs):
-        return {}
-    metrics: dict[str, Metric] = {"strict_ccs": strict_ccs, "citation_rate": "present"}
-    found: Figures = {}
-    for name, metric in metrics.items():
-        both = _both(mine, theirs, metric)
-        found |= {name: mean_of(one for one, _ in both), f"other_{name}": mean_of(other for _, other in both)}
-    return found
+def _figure(mean: float) -> float | None:
+    return None if np.isnan(mean) else rounded(float(mean))
 
 
-def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
-    """What the difference over all items could be, whatever the missing scores were."""
-    if not mine:
-        return {}
-    (least, most), (others_least, others_most) = extremes(mine, "ccs"), extremes(theirs, "ccs")
-    return {"difference_min": rounded(least - others_most), "difference_max": rounded(most - others_least)}
-
-
-def _paired(
-    protocol: str, both: Sequence[tuple[ItemScore, ItemScore]], how: Interval, tests: int
-) -> tuple[Figures, float | None]:
-    """Two targets on the same items."""
-    first, second = zip(*both, strict=True)
-    scores, others = [value.value for value in first], [value.value for value in second]
-    groups = [value.cluster for value in first]
-    found = compare(scores, others, how.level, how.resamples, how.seed, groups, POWER, tests)
-    exact = found.mcnemar.exact if found.mcnemar else None
-    of = "bench_" if protocol == EDCT_BENCH_2026 else ""
-    figures = figures_of({"difference": found.difference}) | {
-        f"{of}ccs": mean_of(first),
-        f"{of}other_ccs": mean_of(second),
-        "p_bootstrap": rounded(found.p),
-        "p_mcnemar": rounded(exact),
-        "detectable": rounded(found.detectable),
-    }
-    return figures, found.p if exact is None else exact
+def _compared(
+    of: _Outcomes, pairs: Sequence[tuple[int, int]], material: TableData, tests: int
+) -> Iterator[tuple[Figures, float | None]]:
+    """The figures of each two targets, of so many tests, and the p-value that is adjusted over the table."""
+    tested = [pair for pair in pairs if of.n_scored(*pair)]
+    how = material.how
+    found = compare_all(of.scores, tested, how.level, how.resamples, how.seed, of.clusters, POWER, tests)
+    comparisons = dict(zip(tested, found, strict=True))
+    for one, other in pairs:
+        mine, theirs = of.conditions[one], of.conditions[other]
+        figures: Figures = {name: getattr(mine, name) for name in _SETTING}
+        figures |= {"vlm": mine.vlm, "other": theirs.vlm, "images": 0}
+        figures |= {"test_world": material.is_test(mine.vlm), "other_test_world": material.is_test(theirs.vlm)}
+        figures |= of.figures(one, other)
+        comparison = comparisons.get((one, other))
+        if comparison is None:
+            yield figures, None
+            continue
+        exact = comparison.mcnemar.exact if comparison.mcnemar else None
+        of_bench = "bench_" if mine.protocol == EDCT_BENCH_2026 else ""
+        figures |= figures_of({"difference": comparison.difference}) | {
+            f"{of_bench}ccs": of.ccs(one, other),
+            f"{of_bench}other_ccs": of.ccs(other, one),
+            "images": comparison.clusters,
+            "p_bootstrap": rounded(comparison.p),
+            "p_mcnemar": rounded(exact),
+            "detectable": rounded(comparison.detectable),
+        }
+        yield figures, comparison.p if exact is None else exact
 
 
 TABLE = Table(row=ComparisonRow, rows=rows, render=render)

@@ -104,7 +104,7 @@ class TableData:
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
     judges is measured, `repeats` the target that another one repeats, `failed_edits` the share of edits that are known
     to have failed unseen, `expected` what is known of the figures of test models, `exams` the error of
-    CCS that judges made in the judge exam.
+    CCS that judges made in the judge exam. `compared_with` and `all_pairs` are those of the parameters (`Edct`).
     """
 
     scores: Mapping[Condition, Sequence[Row]]
@@ -118,6 +118,8 @@ class TableData:
     expected: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     exams: Mapping[str, JudgeError] = field(default_factory=dict)
     counterfactuals: Mapping[Condition, Iterable[Counterfactual]] = field(default_factory=dict)
+    compared_with: str | None = None
+    all_pairs: bool = False
 
     def of(self, condition: Condition) -> Sequence[Row]:
         """The scores of a condition, in the order of items and edits.
@@ -246,9 +248,13 @@ def scored(scores: Iterable[Row]) -> Iterator[Row]:
 
 def missing(scores: Iterable[Row]) -> str:
     """Why edits have no score, with counts, the commonest first."""
-    reasons = Counter(score.told.status.value for score in scores if score.told.status != Status.OK)
-    ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
-    return ", ".join(f"{status} {count}" for status, count in ordered)
+    return reasons(Counter(score.told.status for score in scores if score.told.status != Status.OK))
+
+
+def reasons(counts: Mapping[Status, int]) -> str:
+    """Statuses with counts, the commonest first: `refused 3, timeout 1`."""
+    ordered = sorted(counts.items(), key=lambda reason: (-reason[1], reason[0].value))
+    return ", ".join(f"{status.value} {count}" for status, count in ordered)
 
 
 def bounds(name: str, scores: Sequence[Row], metric: Metric) -> Figures:

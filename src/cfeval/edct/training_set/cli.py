@@ -15,6 +15,7 @@ from cfeval.core.errors import InputError, OutputError
 from cfeval.core.files import ensure_writable, fresh_folder
 from cfeval.core.images import Image, load
 from cfeval.core.jsonl import read_csv
+from cfeval.core.record import MOST_SHARDS
 from cfeval.core.records import Status
 from cfeval.edct.files import ConditionFiles, condition_path, conversation_prompts
 from cfeval.edct.options import Conditions, conditions_of
@@ -74,7 +75,7 @@ def run(
     ] = None,
     share: Annotated[float, typer.Option("--held-out", min=0, max=0.9, help="Share of images to hold out.")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is held out.")] = 0,
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
+    shards: Annotated[int, typer.Option(min=1, max=MOST_SHARDS, help="Into how many files each stage is cut.")] = 1,
     prompts: PromptFolder = "",
 ) -> None:
     """Make a fine-tuning set of counterfactual items: conversations or preference pairs, with their images.

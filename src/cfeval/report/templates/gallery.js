@@ -15,6 +15,53 @@ function itemsOf(number) {
   return loaded[number];
 }
 
+/* The items of a view that are beside the page. */
+function beside(number) { return about.views[number].beside || []; }
+
+function filesOf(number) { return Promise.all(beside(number).map(framed)); }
+
+const PATIENCE = 10000;  // milliseconds: a missing file says nothing
+function framed(link) {
+  const frame = element("iframe", { src: link, sandbox: "allow-scripts", hidden: true, title: "Items" });
+  return new Promise((told, failed) => {
+    const late = setTimeout(() => failed(new Error(link)), PATIENCE);
+    addEventListener("message", function heard(event) {
+      if (event.source !== frame.contentWindow) return;
+      clearTimeout(late);
+      removeEventListener("message", heard);
+      told(JSON.parse(event.data));
+    });
+    document.body.append(frame);
+  }).finally(() => frame.remove());
+}
+
+/* Load the items of a view that are beside the page, each to its place. */
+async function loadBeside() {
+  const number = state.view, known = itemsOf(number), files = await filesOf(number);
+  const placed = new Map(files.flatMap((file) => file.places.map((place, n) => [place, file.rows[n]])));
+  for (const file of files) Object.assign(about.images, file.images);
+  const rest = known[Symbol.iterator]();
+  loaded[number] = Array.from({ length: about.views[number].items }, (_, place) => placed.get(place) || rest.next().value);
+  about.views[number].beside = [];
+  rows.view = null;
+  set();
+}
+
+/* Items of the view that are beside the page. */
+function unloaded() { return beside(Number(state.view)).length ? view().items - rows.length : 0; }
+
+function moreButton() {
+  if (!unloaded()) return null;
+  return element("button.more", { type: "button", onclick: (event) => {
+    const button = event.currentTarget;
+    button.disabled = true;
+    loadBeside().catch((error) => {
+      button.disabled = false;
+      button.textContent = `${error.message} could not be loaded; it must lie beside this page. Try again`;
+    });
+  } }, `Load ${unloaded()} more`);
+}
+
 const fields = {};
 function field(name, label, options) {
   fields[name] = element("select", { name, onchange: (event) => { state[name] = event.target.value; changed(); } }, options.map(([value, said]) => element("option", { value }, said)));
@@ -35,7 +82,7 @@ function controlsBar() {
     study.filters.map(([name, label, options]) => field(name, label, [any, ...options])),
     study.split(view()) && element("label", {}, fields.split, study.split(view())),
     field("sort", "Sort", [["", study.order], ["spread", "models differ most"], ["long", "longest texts"]]),
-    count, element("button.quiet", { type: "button", onclick: help, "aria-label": "Keyboard" }, "?"));
+    count, moreButton(), element("button.quiet", { type: "button", onclick: help, "aria-label": "Keyboard" }, "?"));
   const key = element("div.key", {}, endings.map((ending) => element("span", { title: about.endings[ending][1] }, sign(ending), about.endings[ending][0])));
   const heads = element("div.heads", { "aria-hidden": "true" }, element("div.cells", {}, view().models.map((name) => element("span", {}, name))));
   find("#gallery").replaceChildren(bar, key, heads, list);
@@ -94,7 +141,7 @@ function apply() {
   drawn = 0;
   list.replaceChildren(shown.length ? end : element("p.none", {}, "No item is like this. ", element("button", { type: "button", onclick: () => { Object.assign(state, EMPTY, { view: state.view }); set(); changed(); } }, "Show all")));
   drawTo(STEP);
-  const more = view().more;
+  const more = view().more + unloaded();
   count.textContent = more ? `${shown.length} of ${rows.length + more} items (${rows.length} are on this page)` : `${shown.length} of ${rows.length} items`;
 }
 
@@ -135,6 +182,10 @@ function recall() {
   if (!about.views[Number(state.view)]) state.view = "0";
   set();
   const row = asked.has("item") && (shown.find((one) => one.item.id === asked.get("item")) || unfiltered(asked.get("item")));
+  if (!row && asked.has("item") && beside(Number(state.view)).length) {
+    loadBeside().then(recall, () => find("#items").scrollIntoView());
+    return;
+  }
   if (!row) { find("#items").scrollIntoView(); return; }
   drawTo(shown.indexOf(row) + STEP / 2);
   toggle(row, true);

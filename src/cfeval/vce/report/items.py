@@ -14,8 +14,8 @@ from cfeval.core.images import folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files
+from cfeval.report.gallery import Item
 from cfeval.report.images import Images
-from cfeval.report.page import Item
 from cfeval.vce.asked import AskedReport
 from cfeval.vce.endings import Ending, ending_of
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore

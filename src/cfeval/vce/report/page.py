@@ -17,8 +17,9 @@ from cfeval.core.files import write_text
 from cfeval.core.told import StudyFile, read_told
 from cfeval.report.bars import counts_bar, interval_bar
 from cfeval.report.digits import two
+from cfeval.report.gallery import Item, gallery_of
 from cfeval.report.images import Images
-from cfeval.report.page import Item, Progress, Row, Section, gallery_of, not_used_of, page_of, sections_of
+from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
 from cfeval.report.tables import p_cell
 from cfeval.vce.asked import AskedReport
 from cfeval.vce.figures import FIGURES
@@ -119,7 +120,7 @@ def write(
         "vce.js",
         "Do visual counterfactuals show what a classifier looks for?",
         [_with_data(section) for section in sections if section.name != "hypotheses"],
-        gallery_of(shown, images.links),
+        gallery_of(shown, images, out),
         SIGNS,
         progress,
         not_used=not_used_of(results / "images", (one.image_set for one in asked.conditions), asked.shards),
