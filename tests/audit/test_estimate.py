@@ -92,7 +92,7 @@ def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any
     # The writer serves both targets; at most it asks again: both prompts and its own first reply.
     first, first_local = 134 + 100 + 2 * 300, 134 + 100 + 2 * 2048
     assert amounts(found, "instructions", "w") == [
-        (6, 6 * (100 + 20 + 15 + 180), 6 * 100, 0),
+        (6, 6 * (100 + 20 + 15 + 180), 6 * 300, 0),  # up to six edits are listed, more than the limit holds
         (12, 3 * (2 * first + 40 + 300) + 3 * (2 * first_local + 40 + 300), 12 * 300, 0),
     ]
     assert amounts(found, "counterfactuals", "e") == [
@@ -139,9 +139,9 @@ def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> No
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
     tokens = talker["typical"]["input_tokens"], talker["typical"]["output_tokens"]
-    assert tokens == (9285 + 9285 + 1890 + 12420 + 2070, 585 + 585 + 600 + 3600 + 600)
-    assert talker["typical"]["usd"] == pytest.approx((34950 * 1 + 5970 * 10) / 1e6)
-    assert found["usd"]["typical"] == pytest.approx(0.09465 + 6 * 0.5)
+    assert tokens == (9285 + 9285 + 1890 + 12420 + 2070, 585 + 585 + 1800 + 3600 + 600)
+    assert talker["typical"]["usd"] == pytest.approx((34950 * 1 + 7170 * 10) / 1e6)
+    assert found["usd"]["typical"] == pytest.approx(0.10665 + 6 * 0.5)
 
 
 def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_keys_are_sorted_and_the_file_ends_with_a_newline(tmp_path: Path) -> Non
     write_jsonl(tmp_path / "x.jsonl", [Instruction(id="a", concept="Grün")])
     text = (tmp_path / "x.jsonl").read_text(encoding="utf-8")
     assert text.startswith(
-        '{"absent": [], "calls": [], "cited": null, "completion": "", "concept": "Grün", "edit": 1, '
+        '{"absent": [], "calls": [], "cited": null, "completion": "", "concept": "Grün", "drawn_from": null, '
     )
     assert text.endswith("}\n")
 

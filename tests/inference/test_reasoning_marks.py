@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cfeval.core.records import Status
 from cfeval.cvqa.extraction import robust
 from cfeval.cvqa.programs.reply import cut_program
-from cfeval.edct.protocols.edct_2025 import read_instruction, read_verdict
+from cfeval.edct.protocols.edct_2025 import read_instructions, read_verdict
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.reasoning_marks import answer_of, is_mark, without_thoughts
 from cfeval.inference.remote.openai_api import chat_reply
@@ -204,7 +204,9 @@ def test_every_reader_takes_the_same_marks_off() -> None:
         thought = f"{opening}PCS: 0\nNCC: 1\nCCS: 0\nIt may be 7 or no{closing}\n"
         assert judged(FakeChat(say=lambda _, text=thought + verdict: ChatReply(text))).scores == {"pcs": 1, "ncc": 0}
         assert verified(f"{thought}PRESENT: 1\nAS_ASKED: 1\nOTHERS: 0").verified is True
-        assert read_instruction(ChatReply(thought + instruction).text) == read_instruction(instruction) is not None
+        assert (
+            read_instructions(ChatReply(thought + instruction).text, 6) == read_instructions(instruction, 6) is not None
+        )
         assert robust.read(f"{thought}There are 3 boats.", "number") == "3"
         assert cut_program(thought + program, "vipergpt") == program
 

@@ -15,7 +15,7 @@ from tests.conftest import Run
     ("old", "new", "said"),
     [
         (b"seed: 1", b"seed: 2", "told otherwise than params.yaml asks: seed 1 → 2"),
-        (b"items: 7", b"items: 700", "told otherwise than params.yaml asks: items 7 → 700"),
+        (b"items: 7", b"items: 70", "told otherwise than params.yaml asks: items 7 → 70"),
         (b"resamples: 100", b"resamples: 101", "params.yaml asks: study.interval.resamples 100 → 101"),
         (b"plugin: lexical", b"plugin: grammar", "/verdicts/d/m/w/e/j.made.json: told otherwise"),
         (b"model: m,", b"model: n,", "/baselines/d/m.jsonl.made.json: told otherwise"),

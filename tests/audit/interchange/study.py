@@ -15,11 +15,11 @@ from cfeval.edct.pairs.table import PairData, PairRow
 from cfeval.edct.pairs.table import rows as pair_rows
 from cfeval.edct.records import Baseline
 from tests.edct.tables.study import write_tables
-from tests.edct.verification.study import BLANK, CHAINED, NULL, PLAIN, UNCITED, Study
+from tests.edct.verification.study import BLANK, BY_EDITOR, CHAINED, NULL, PLAIN, UNCITED, Study
 from tests.images import image
 
 BLOCK = {"dataset": ["d"], "vlm": ["m"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
-CONDITIONS = (PLAIN, CHAINED, NULL, UNCITED, BLANK)
+CONDITIONS = (PLAIN, CHAINED, NULL, BY_EDITOR, UNCITED, BLANK)
 MODEL = {"plugin": "openai", "provider": "openrouter", "model": "lab/model-7b"}
 PARAMS: dict[str, Any] = {
     "edct": {
@@ -40,7 +40,7 @@ PARAMS: dict[str, Any] = {
         },
     }
 }
-SHOWN = {"table1": [PLAIN], "bench": [CHAINED], "controls": [PLAIN, NULL, UNCITED, BLANK]}
+SHOWN = {"table1": [PLAIN], "bench": [CHAINED], "controls": [PLAIN, NULL, BY_EDITOR, UNCITED, BLANK]}
 SHOWN |= {"faithfulness": SHOWN["controls"], "card": SHOWN["controls"]}
 PAIRS = [RawPair(f"p{n}", (image(n), image(n + 100)), "What is it?", "a cup", "", ("cup", "none")) for n in (1, 2)]
 OF_PAIRS = PairCondition(pair_set="d", vlm="m", pair_judge="j")

@@ -58,6 +58,7 @@ METRICS: Mapping[str, Metric] = {
     "completeness_background": Metric("Completeness, background edited", n="n_background"),
     "noise_floor": Metric("Noise floor", lower_is_better=True, n="n_null"),
     "noise_explanation": Metric("Explanation changed after null edits", lower_is_better=True, n="n_null"),
+    "editor_null": Metric("Changed after null edits by the editor", lower_is_better=True),
     "blank": Metric("Changed after blank images", n="n_blank"),
     "present": Metric("Claim A: cites what is there"),
     "effect": Metric("Claim B: what it cites changes the answer"),
@@ -85,7 +86,7 @@ TABLES = ("table1", "table2", "bench", "faithfulness", "card", "controls", "pair
 """Tables whose rows are conditions of target models; the others are about the instrument."""
 NOT_OF_A_MODEL = (
     *("sham", "noise_sham", "swapped", "exam_sensitivity", "exam_specificity", "edit_verified", "edits_checked"),
-    *("false_edits",),
+    *("false_edits", "uncited_bound"),
     *("outside", "expected_phi", "paper_pcs", "paper_ncc", "paper_ccs", "paper_ccs_graded"),
     *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed", "images_named"),
     *("moved", "named", "causal_effect", "breadth", "words"),

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
-from cfeval.edct.protocols.rules import RULES, SAME
+from cfeval.edct.protocols.rules import LISTED, RULES, SAME
 from cfeval.testbed.language.edit_choice import background_edits, choose_chain, cited_things, uncited_edits
 from cfeval.testbed.language.explanations import parse_answer, parse_explanation
 from cfeval.testbed.language.instructions import describe
@@ -71,8 +71,8 @@ def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
         found = WriteReply(completion=request.explanation, status=Status.UNPARSABLE, reason=str(error))
     else:
         found = WriteReply(edits, completion="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
-    found = replace(found, lists_all=RULES[request.protocol].edits == "uncited")
-    return replace(found, cited=cited, absent=absent, implied_blank=_implied_blank(request))
+    whole = RULES[request.protocol].edits == "uncited" and request.edits > LISTED
+    return replace(found, lists_all=whole, cited=cited, absent=absent, implied_blank=_implied_blank(request))
 
 
 def _edit(intent: EditIntent, implied: str) -> Edit:
@@ -122,7 +122,7 @@ def _uncited_edits(request: WriteRequest, claim: Claim, rng: random.Random) -> l
         raise UnwritableError("the question is not in the language of the test bed")
     scene = scene_in(request.metadata)
     if scene is not None:
-        return uncited_edits(question, claim, scene, rng)
+        return uncited_edits(question, claim, scene, rng)[: request.edits]
     edits = background_edits(_ground(request))
     return [] if claim.kind == "background" else [rng.choice(edits)]
 
