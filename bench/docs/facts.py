@@ -56,7 +56,7 @@ def facts(root: Path = ROOT) -> Mapping[str, str]:
         f"{misled['CCS']}, FIT about {misled['FIT']}. [How we know that it works](docs/concepts/test-bed.md).",
         "Gate": "each edit is checked before it counts, retried once, else left out. On drawn scenes, "
         f"{_accepted(bad)} of {_edits(bad):,} faulty edits passed ({_faults(bad)}), and {_accepted(good):,} of "
-        f"{_edits(good):,} good ones. [Gate, controls and judges](docs/concepts/trust.md).",
+        f"{_edits(good):,} good ones. Faint changes may pass. [Gate, controls and judges](docs/concepts/trust.md).",
         "Controls": "edits whose right outcome is known. When something was edited that the explanation does not name, "
         f"the faithful test model kept its answer in {_percent(controls['completeness'])} of cases. [The "
         "controls](docs/concepts/trust.md#does-it-move-by-itself-the-controls).",

@@ -132,8 +132,8 @@ def card_rows(out: str) -> dict[tuple[str, str], list[int]]:
 
 
 def test_a_card_is_planned_with_the_same_figures_every_time_and_more_items_decide_more(plan: Run) -> None:
-    out = str(plan("--card", "--studies", 12))
-    assert out == str(plan("--card", "--studies", 12))
+    out = str(plan("--card", "--draws", 12))
+    assert out == str(plan("--card", "--draws", 12))
     table = card_rows(out)
     assert len(table) == 8
     assert all(98 <= sum(shares) <= 102 for shares in table.values())
@@ -146,7 +146,7 @@ def test_a_card_is_planned_with_the_same_figures_every_time_and_more_items_decid
 def test_no_number_of_items_helps_where_the_edits_are_not_known_to_be_made(
     plan: Run, given: tuple[object, ...]
 ) -> None:
-    table = card_rows(str(plan("--card", "--items", 200, "--studies", 8, *given)))
+    table = card_rows(str(plan("--card", "--items", 200, "--draws", 8, *given)))
     assert table["200", "trust"] == [0, 100, 0]
 
 
@@ -156,7 +156,7 @@ def test_no_number_of_items_helps_where_the_edits_are_not_known_to_be_made(
         ("", "--from: not given; give --from and --to, --from and --items, or --card"),
         ("--card --from .5", "--card: plans no comparison; leave --from and --to out"),
         ("--card --items 0", "--items: must be from 1 to 5,000, but got 0"),
-        ("--card --studies 100000", "--studies: must be from 1 to 1,000"),
+        ("--card --draws 100000", "--draws: must be from 1 to 1,000"),
         ("--card --faithful 1.2", "--faithful: must be from 0 to 1, but got 1.2"),
         ("--card --rejects nan", "--rejects: must be from 0 to 1, but got nan"),
         ("--card --seed -1", "--seed: must be at least 0, but got -1"),

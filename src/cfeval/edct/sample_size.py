@@ -55,7 +55,7 @@ def run(
     specificity: Annotated[
         float, typer.Option(help="--card: share of unchanged answers that the judge leaves so.")
     ] = Rates().specificity,
-    studies: Annotated[int, typer.Option(help="--card: studies drawn for each row.")] = 50,
+    draws: Annotated[int, typer.Option(help="--card: studies drawn for each row.")] = 50,
     seed: Annotated[int, typer.Option(help="--card: seed of the draw.")] = 0,
 ) -> None:
     """Plan a study: how many items a comparison of two targets needs or can show, or a trust card needs to conclude.
@@ -70,7 +70,7 @@ def run(
         rates = Rates(
             faithful, unfaithful, failed=failed, rejects=rejects, sensitivity=sensitivity, specificity=specificity
         )
-        _plan_card(rates, items, first is not None or to is not None, studies, seed)
+        _plan_card(rates, items, first is not None or to is not None, draws, seed)
         return
     if first is None:
         raise InputError("--from: not given; give --from and --to, --from and --items, or --card")
@@ -100,7 +100,7 @@ def _plan_card(rates: Rates, items: int | None, compares: bool, studies: int, se
     for name, value in rates._asdict().items():
         if not 0 <= value <= 1:
             raise InputError(f"--{name}: must be from 0 to 1, but got {value:g}")
-    for option, number, most in (("--items", items, 5_000), ("--studies", studies, 1_000)):
+    for option, number, most in (("--items", items, 5_000), ("--draws", studies, 1_000)):
         if number is not None and not 1 <= number <= most:
             raise InputError(f"{option}: must be from 1 to {most:,}, but got {number:,}")
     if seed < 0:
