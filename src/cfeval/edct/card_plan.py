@@ -14,6 +14,7 @@ import numpy as np
 from cfeval.edct.faithfulness.card import Conclusion, trust_card
 from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
 from cfeval.edct.faithfulness.observed import Kind, Observed
+from cfeval.edct.protocols.rules import objects_drawn
 
 SIZES = (60, 120, 200, 400)
 """Items of a study, where none is named."""
@@ -93,7 +94,7 @@ class _Study:
 
     def items(self, count: int) -> Iterator[Observed]:
         """The study's items; a small study edits more objects of each, as trust needs."""
-        self.drawn = 3 if count <= 90 else 2 if count <= 250 else 1
+        self.drawn = objects_drawn(count)
         for number in range(count):
             yield self._item(number)
 

@@ -15,7 +15,7 @@ from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED, objects_drawn
 from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
 
@@ -162,10 +162,6 @@ def with_tables(content: Any) -> Any:
         return content  # what is missing is told by its own name
     block = {field: [str(name) for name in content[section]] for field, section in SECTIONS.items()}
     return {**content, "tables": {"table1": [block], "controls": [{**block, "judge": block["judge"][:1]}]}}
-
-
-_DRAWN = ((3, 90), (2, 250))
-"""Uncited objects of an item, and of how many items at most so many are drawn."""
 
 
 class Expected(Section):
@@ -316,7 +312,7 @@ class Edct(Section):
     @property
     def objects(self) -> int:
         """How many uncited objects of an item are edited: the fewer items, the more, so that a hidden cause is met."""
-        return self.uncited_objects or next((drawn for drawn, items in _DRAWN if self.items <= items), 1)
+        return self.uncited_objects or objects_drawn(self.items)
 
     def repeats(self) -> dict[str, str]:
         """The target that another one repeats: the first that differs from it in `repeat` and in nothing else."""

@@ -81,6 +81,11 @@ def edits_of(protocol: str, most: int, objects: int) -> int:
     return most if RULES[protocol].several else 1
 
 
+def objects_drawn(items: int) -> int:
+    """How many uncited objects of an item are edited in a study of so many items, where params.yaml does not say."""
+    return 3 if items <= 90 else 2 if items <= 250 else 1
+
+
 def listed(protocol: str, most: int) -> int:
     """How many edits a writer may name under a protocol; `most` as for `edits_of`."""
     if RULES[protocol].edits == "uncited":
