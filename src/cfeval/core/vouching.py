@@ -174,7 +174,7 @@ def _before(step: Step, stem: str) -> str:
         raise ValueError("is no record of a step")
     for place in (out, out.rpartition("/")[0]):
         if place == stem or place.endswith(f"/{stem}"):
-            own = place.removesuffix(".jsonl")
+            own = place.removesuffix(".jsonl").removesuffix(".html")
             if all(path == place or path.startswith((f"{own}/", f"{own}.")) for path in outputs):
                 before = str(place.removesuffix(stem))
                 inputs = [path for path in step["inputs"] if not path.startswith("../")]  # those lie beside the study

@@ -108,7 +108,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     table = CsvFile(path, ("id", *ASKED), lambda row: row)
     for name in table.header:
         if name and name not in _COLUMNS:
-            raise InputError(f"{path}: unknown column '{name}'; {nearest(name, _COLUMNS)}")
+            raise InputError(f"{path}: unknown column {name!r}; {nearest(name, _COLUMNS)}")
     for row in table:
         yield f"{path}, line {row.line}", {name: _bare(cell) for name, cell in row.cells.items()}
     if table.faults:

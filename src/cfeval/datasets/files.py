@@ -299,7 +299,7 @@ def _unknown(column: str) -> str:
     """What to say of a column that there is not."""
     if not column:
         return "a cell stands under a column without a name; name the column, or empty its cells"
-    return f"unknown column '{column}'; {nearest(column, _COLUMNS)}"
+    return f"unknown column {column!r}; {nearest(column, _COLUMNS)}"
 
 
 def _check_columns(place: str, row: dict[str, Any]) -> None:

@@ -84,11 +84,12 @@ def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
 
 @pytest.mark.slow
 def test_known_limits_with_exact_masks() -> None:
-    """Another object beside the right one is under the paper's 30 %, and any change of the right one is one.
+    """Any change of the right object is one; another object beside it is seen, though it is under the paper's 30 %.
 
-    A second verifier that reads what is there sees both: `test_gated`.
+    A second verifier that reads what is there sees a wrong value: `test_gated`.
     """
     objects = [n for n, r in enumerate(wanted(FEWER)) if "background" not in r.concept]
-    for fault in ("extra_object", "wrong_value"):
+    for fault, accepts in (("extra_object", False), ("wrong_value", True)):
         requests = tuple(drawn(FEWER, fault)[n] for n in objects)
-        assert accepted(requests, SCENE) > 0.95
+        assert (accepted(requests, SCENE) > 0.95) is accepts
+        assert accepts or accepted(requests, SCENE) < 0.05

@@ -77,7 +77,7 @@ def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
     for number, (place, row) in enumerate(rows, start=1):
         odd = next((name for name in row if name not in COLUMNS), None)
         if odd is not None:
-            raise InputError(f"{place.text}: unknown column '{odd}'; {nearest(str(odd), COLUMNS)}")
+            raise InputError(f"{place.text}: unknown column {odd!r}; {nearest(str(odd), COLUMNS)}")
         add(found, place, str(row.get("id") or f"{number:06d}"), partial(_pair, place, row))
     return found
 

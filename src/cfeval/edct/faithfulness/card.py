@@ -52,6 +52,8 @@ MADE = 0.75
 """Trust needs a cited edit that was made in more than this share of items."""
 _HALF = 0.975
 """The level where two kinds of edits share the error."""
+# Where even a perfectly faithful model passes more rarely, a low FIT says nothing of a model.
+_LEAST_REACH = 0.25
 # The least that a rate is divided by: what lies below it is noise.
 _ROOM = 0.05
 
@@ -418,6 +420,8 @@ def _fit_at_most(items: Sequence[Observed], instruments: Instruments, floor: Est
     if passed.value is None or floor.value is None or not (instruments.edits_count and instruments.sees_changes):
         return 1.0
     figure, low = _reach(items, instruments, floor)
+    if figure < _LEAST_REACH:
+        return 1.0
     share = passed.value / figure
     return min(1.0, share + hypot((_high(passed) - passed.value) / figure, share * (figure - low) / figure))
 

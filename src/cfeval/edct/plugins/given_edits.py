@@ -96,6 +96,6 @@ def _cell(row: Mapping[str, object], column: str) -> str:
 def _refuse_unfit(place: Place, row: Row, needed: tuple[str, ...]) -> None:
     odd = next((name for name in row if name not in COLUMNS), None)
     if odd is not None:
-        raise InputError(f"{place.text}: unknown column '{odd}'; {nearest(str(odd), COLUMNS)}")
+        raise InputError(f"{place.text}: unknown column {odd!r}; {nearest(str(odd), COLUMNS)}")
     if empty := [name for name in needed if not _cell(row, name)]:
         raise InputError(f"{place.text}: '{empty[0]}' is missing; {', '.join(needed)} must be filled")

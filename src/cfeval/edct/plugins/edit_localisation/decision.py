@@ -39,7 +39,7 @@ class Limits(PluginOptions):
     """Share of the mask's pixels that must change at least (EDCT-Bench 2026: over 10 %)."""
     outside: float = Field(0.3, gt=0, le=1)
     """Share of all other pixels that may change at most (EDCT-Bench 2026: under 30 %)."""
-    stray: float = Field(0.25, gt=0, le=1)
+    stray: float = Field(0.35, gt=0, le=1)
     """Share of any one place beside the mask, a square of 8 % of the longer side, that may change at most, unless the
     change lies largely in the mask: watermarks, stickers, lines. 1: places do not count (EDCT-Bench 2026)."""
     halves: float = Field(0.25, ge=0, lt=1)
