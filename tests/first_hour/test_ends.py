@@ -22,9 +22,9 @@ def test_missing_items_are_explained_with_an_example_and_a_remedy(person: Person
         person.does(INIT)
         goes_by(person, server)
         ran = person.types("cfeval run mine --yes --no-probe")  # which would have found the judge out
-    end = "\n".join(ran.text.splitlines()[-6:])
-    assert "edct: 24 of 24 results have no score" in end
-    assert "24 at the judge (unparsable)" in end
+    end = "\n".join(ran.out.splitlines()[-6:])
+    assert "edct: 26 of 27 results have no score" in end, "where nothing changed, no judge is asked"
+    assert "26 at the judge (unparsable)" in end
     assert 'said "I would rather not put a number on that."' in end
     assert "What to do: read `raw` in the record" in end
 

@@ -19,20 +19,20 @@ def _of_world(vlm: str, editor: str, judge: str, protocol: str = "edct-2025", wr
 
 EDCT = {
     "an editor that goes wrong, behind a gate": {
-        _of_world("shortcut", "flawed-gated-read", "grammar"): "09529f8f2bbc8150",
+        _of_world("shortcut", "flawed-gated-read", "grammar"): "376c9344d80c3ddd",
     },
-    "a learned editor": {_of_world("grounded", "diffusion", "grammar"): "d4c1ff81bc2cf57c"},
+    "a learned editor": {_of_world("grounded", "diffusion", "grammar"): "869c46e432037d92"},
     "every judge under the 2026 protocol": {
-        _of_world("mixed-25", "scene", "grammar", "edct-bench-2026"): "77736447b2f4a846",
-        _of_world("mixed-25", "scene", "lexical", "edct-bench-2026"): "bf2076d04b5cf72d",
-        _of_world("mixed-25", "scene", "reader", "edct-bench-2026"): "8f9c92c474bc2a86",
-        _of_world("mixed-25", "scene", "noisy", "edct-bench-2026"): "a56cce042fa51757",
-        _of_world("mixed-25", "scene", "panel", "edct-bench-2026"): "6e1b83a5c5752932",
+        _of_world("mixed-25", "scene", "grammar", "edct-bench-2026"): "049ca011a6eb0df1",
+        _of_world("mixed-25", "scene", "lexical", "edct-bench-2026"): "8fdb3a20f6c0732e",
+        _of_world("mixed-25", "scene", "reader", "edct-bench-2026"): "2c4391a9b25da486",
+        _of_world("mixed-25", "scene", "noisy", "edct-bench-2026"): "34e5597f868b9a16",
+        _of_world("mixed-25", "scene", "panel", "edct-bench-2026"): "10e596e1615e92cf",
     },
     "a target asked again, another writer, an uncited edit": {
-        _of_world("mixed-50-again", "scene", "lexical"): "ec357362c9c6f296",
-        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"): "64b8c2acfb09c2ed",
-        _of_world("prior", "scene", "grammar", "uncited-edit"): "716937ed7876d42c",
+        _of_world("mixed-50-again", "scene", "lexical"): "1e9963715e2bc6f0",
+        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"): "f93638ef0ae1f9f9",
+        _of_world("prior", "scene", "grammar", "uncited-edit"): "f09cba4f3fc61181",
     },
 }
 """Conditions of the calibration, and how the SHA-256 of their scores begins, which are the same on every machine."""
