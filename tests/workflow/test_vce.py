@@ -102,9 +102,10 @@ def test_weights_that_changed_make_stale_what_they_made(finished: Study, copy: C
     assert study.stale_stages("vce") == {"counterfactuals": 2, "scores": 2}
 
 
-def test_changed_roles_make_tables_stale_alone(finished: Study, copy: Copy) -> None:
+def test_changed_roles_make_tables_and_page_stale_alone(finished: Study, copy: Copy) -> None:
+    """Both say which counterfactuals the oracles see, and who is one."""
     study = changed(copy(finished), roles=VCE["roles"] | {"not_oracles": ["robust"]})
-    assert set(study.stale_stages("vce")) == {"tables"}
+    assert set(study.stale_stages("vce")) == {"tables", "report"}
 
 
 def test_a_fault_in_the_parameters_is_one_line(finished: Study, copy: Copy) -> None:
