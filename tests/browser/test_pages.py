@@ -14,6 +14,7 @@ import pytest
 
 from cfeval import cli
 from cfeval.report.gallery import gallery_of
+from cfeval.report.images import Images
 from cfeval.report.pack import pack
 from cfeval.report.page import page_of, sections_of
 from tests.audit.test_diff import project  # noqa: F401
@@ -158,7 +159,7 @@ def test_no_table_of_the_default_study_needs_one_either(tab: Browser, tmp_path: 
     folders = (ROOT / f"results/{study}/tables", None)
     sections = list(sections_of(study, (TABLES[study], FIGURES[study]), list(TABLES[study]), folders, tmp_path))
     empty = dict.fromkeys(("kicker", "finding", "caveat", "caption", "about_items"), "")
-    gallery, of = gallery_of([], []), {"headings": (), "rows": (), "reading": ()}
+    gallery, of = gallery_of([], Images(tmp_path), tmp_path / "page.html"), {"headings": (), "rows": (), "reading": ()}
     html = page_of("study.html.j2", "item.js", "Tables", sections, gallery, {}, **empty, **of)
     (tmp_path / "page.html").write_text(html)
     show(tab, tmp_path / "page.html")

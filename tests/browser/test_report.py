@@ -109,7 +109,7 @@ def test_a_link_opens_its_item_with_every_model_its_verdicts_and_controls(tab: B
         "NCC",
     ]
     assert tab.value(f"{OPEN}.querySelector('.jd .why .exp').textContent") == f"Because {HOSTILE}"
-    assert tab.value(f"{OPEN}.querySelectorAll('.ctl li').length") == 3
+    assert tab.value(f"{OPEN}.querySelectorAll('.ctl li').length") == 4
     assert "Edit verified" in tab.value(f"{OPEN}.querySelector('.meta').textContent")
 
 

@@ -177,8 +177,10 @@ def sample(item: str) -> Sample:
 
 
 def edited(condition: Condition, item: str, edit: int) -> Image:
-    """The edited image; the control's is the same one again."""
-    return IMAGES[item] if condition.protocol == NULL.protocol else image(100 + 2 * ITEMS.index(item) + edit, (12, 10))
+    """The edited image; that of a control which changes nothing is the same one again."""
+    if condition.protocol in (NULL.protocol, BY_EDITOR.protocol):
+        return IMAGES[item]
+    return image(100 + 2 * ITEMS.index(item) + edit, (12, 10))
 
 
 def counterfactual(condition: Condition, item: str, edit: int) -> Counterfactual:

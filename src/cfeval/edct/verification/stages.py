@@ -299,10 +299,11 @@ def _said(status: Status, answer: str, explanation: str) -> str:
 
 
 def _unchanged(record: Counterfactual, former: Counterfactual | None, original: str, rules: Rules) -> str:
-    """A control that changes nothing may have the same bytes; an edit may not."""
+    """A control that changes nothing may have the same bytes, whoever made it; an edit may not."""
     source = former.image.sha256 if former is not None and former.image else original
     same = record.image is not None and record.image.sha256 == source
-    return "it is ok, and the image is the one it was to change" if same and rules.edits != "none" else ""
+    may = rules.edits in ("none", "nothing")
+    return "it is ok, and the image is the one it was to change" if same and not may else ""
 
 
 def _tries(record: Counterfactual) -> str:
