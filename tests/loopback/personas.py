@@ -74,9 +74,9 @@ def as_lines(edits: Sequence[Edit], asked: str) -> str:
 
 
 def echo(conversation: Conversation) -> str:
-    """Text from a hash of the body; under a schema, values from it."""
+    """Text from a hash of the body; under a schema, values from it, and scores that do not contradict each other."""
     if conversation.schema is not None:
-        return filled(conversation.schema, {}, conversation.digest)
+        return filled(conversation.schema, _verdict(conversation.text), conversation.digest)
     return f"Reply {conversation.digest[:24]}."
 
 
