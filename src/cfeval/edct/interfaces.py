@@ -150,6 +150,22 @@ class EditRequest:
     nothing: bool = False
 
 
+def verify_request(request: EditRequest, edited: Image, seed: int) -> VerifyRequest:
+    """What a verifier is asked about an image that came of an edit."""
+    return VerifyRequest(
+        item=request.item,
+        original=request.image,
+        edited=edited,
+        positive=request.positive,
+        metadata=request.metadata,
+        negative=request.negative,
+        concept=request.concept,
+        before=request.before,
+        seed=seed,
+        edit=request.edit,
+    )
+
+
 @dataclass(frozen=True)
 class EditAttempt:
     """One attempt of an editor that checks its own work: what came of it, and what the verifier found.

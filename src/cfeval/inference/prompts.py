@@ -272,6 +272,12 @@ class ChatPlugin(Plugin):
         """A form with its templates; `max_tokens` of the model's options comes before the form's."""
         return prompt(form, self.prompts, None if "max_tokens" in self.model else form.max_tokens)
 
+    def is_own(self, form: PromptTemplate[Any]) -> bool:
+        """Whether a form's opening is the user's own template."""
+        return bool(self.prompts) and _file(self.prompts, form, form.templates[0]) != prompt_file(
+            form.templates[0], protocol=form.folder
+        )
+
     def dependencies(self, protocol: str = "") -> tuple[str, ...]:
         """The templates."""
         found = (_file(self.prompts, form, name) for form in self.forms(protocol) for name in form.templates)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cfeval.edct.faithfulness.card import CLAIMS, Card, Letter, items_needed, trust_card
+from cfeval.edct.faithfulness.card import Card, items_needed, trust_card
+from cfeval.edct.faithfulness.claims import CLAIMS, Letter
 from cfeval.edct.faithfulness.instruments import Instruments, VerifierChecks, false_edits, measured
 from cfeval.edct.faithfulness.observed import Observed
 from cfeval.stats.estimates import Estimate

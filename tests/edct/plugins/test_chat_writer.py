@@ -17,6 +17,7 @@ from cfeval.inference.chat import ChatReply
 from cfeval.inference.models.hosted import shrunk
 from cfeval.inference.models.openai import OpenAIChat
 from cfeval.inference.models.openai import Plugin as Server
+from cfeval.inference.prompts import load_prompt
 from tests.answers import answers
 from tests.fake_chat import FakeChat
 from tests.images import image
@@ -163,6 +164,16 @@ def test_several_uncited_edits_are_as_many_as_were_asked_for() -> None:
     assert [(edit.concept, edit.evidence) for edit in both.edits] == [("wall", "background"), ("book", "object")]
     assert one.status == Status.UNPARSABLE, "two edits are not the one that was asked for"
     assert "up to 2" in model.seen[0].turns[-1].text
+
+
+def test_what_an_own_prompt_asks_for_is_not_known_to_be_all(tmp_path: Path) -> None:
+    """So that the one object which it names is not taken for the only one that there is."""
+    for name in ("uncited", "uncited_repair"):
+        (tmp_path / f"{name}.md").write_text(load_prompt(name, protocol="controls"))
+    [packaged] = answers(writer_of(FakeChat(WALL)).write, [uncited()])
+    [own] = answers(writer_of(FakeChat(WALL), prompts=str(tmp_path)).write, [uncited()])
+    assert (packaged.lists_all, own.lists_all) == (True, False)
+    assert own.edits == packaged.edits
 
 
 def test_the_image_stays_in_the_conversation_of_a_repair() -> None:

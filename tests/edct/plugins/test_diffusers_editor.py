@@ -258,6 +258,13 @@ def test_an_item_without_a_mask_is_a_status_and_the_others_are_edited(masks: Pat
     assert with_one.status == Status.OK
 
 
+def test_an_inpainting_editor_that_is_to_change_nothing_gives_the_image_back(masks: Path) -> None:
+    editor = built("StableDiffusionInpaintPipeline", masks=str(masks))
+    [reply] = edited(editor, request(item="j", concept="nothing", nothing=True))
+    assert reply.image is not None
+    assert (reply.image.pixels == IMAGE.pixels).all()
+
+
 def test_a_pipeline_that_needs_a_mask_says_so_and_one_that_cannot_use_it_too() -> None:
     with pytest.raises(ParamsError, match="paints inside a mask; set 'masks'"):
         built("StableDiffusionInpaintPipeline", masks="")

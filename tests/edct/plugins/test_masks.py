@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ def test_whole_means_everywhere() -> None:
     assert found.mask.shape == (40, 60)
     assert found.mask.all()
     assert found.details == {"mask": "whole", "mask_share": "1.0000"}
+
+
+def test_where_nothing_is_to_change_no_mask_is_looked_for(tmp_path: Path) -> None:
+    """As in an editor's null: no folder has a mask for it, and no model finds "nothing" in an image."""
+    save(tmp_path / "own" / "other.png", slice(0, 15))
+    sources = ({"masks": "whole"}, {"masks": str(tmp_path / "own")}, {"mask_model": str(checkpoint("clipseg"))})
+    for options in sources:
+        found = masked(replace(request(concept="nothing"), nothing=True), **options)
+        assert found.mask is not None
+        assert not found.mask.any()
+        assert found.reason == ""
 
 
 def test_an_own_mask_is_white_where_the_image_may_change(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,18 @@ def test_what_is_over_a_providers_limit_is_not_sent_and_one_line_says_so(
     assert reply.reason.endswith("takes at most 0.001 MB; set max_pixels")
     assert server.log == []
     assert made(server, kind, noise(60, 50), max_pixels=200, **options).status == Status.OK
+
+
+def test_an_editor_with_masks_that_is_to_change_nothing_is_sent_none(
+    server: Loopback, configure: Configure, tmp_path: Path
+) -> None:
+    PIL.Image.new("L", (45, 30), 255).save(tmp_path / "i1.png")
+    asking = editor(server, Kind.EDIT, masks=str(tmp_path))
+    request = EditRequest("i1", PHOTO, "Make it blue.", "red", 1)
+    nothing = replace(request, item="i2", positive="Change nothing.", nothing=True)
+    replies = answers(asking.edit, [request, nothing])
+    assert [reply.status for reply in replies] == [Status.OK] * 2
+    assert sorted("mask" in entry.payload for entry in server.log) == [False, True]
 
 
 @pytest.mark.parametrize("name", ["bfl/flux-2-max", "openai/gpt-image-1", "openrouter/google/gemini-2.5-flash-image"])

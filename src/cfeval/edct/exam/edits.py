@@ -16,7 +16,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Binary, Record
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import RawSample
-from cfeval.edct.interfaces import Editor, EditRequest, VerifyRequest
+from cfeval.edct.interfaces import Editor, EditRequest, VerifyRequest, verify_request
 
 SEED, SCENES = 20261128, 48
 """Of the built-in world, for which the instructions in edits.jsonl were written."""
@@ -71,23 +71,16 @@ async def edited(case: EditCase, scene: RawSample, editor: Editor | None) -> Ima
     """
     if editor is None:
         return scene.image
-    reply = await editor.edit(
-        EditRequest(case.id, scene.image, case.positive, case.negative, SEED, case.concept, scene.metadata)
-    )
+    reply = await editor.edit(_edit_request(case, scene))
     if reply.image is None:
         raise PluginError(f"exam case '{case.id}': the built-in editor made no image: {reply.reason}")
     return reply.image
 
 
-def verify_request(case: EditCase, scene: RawSample, edited: Image, seed: int) -> VerifyRequest:
+def case_request(case: EditCase, scene: RawSample, edited: Image, seed: int) -> VerifyRequest:
     """What a verifier is asked about a case."""
-    return VerifyRequest(
-        item=case.id,
-        original=scene.image,
-        edited=edited,
-        positive=case.positive,
-        metadata=scene.metadata,
-        negative=case.negative,
-        concept=case.concept,
-        seed=derive_seed(seed, case.id, "exam"),
-    )
+    return verify_request(_edit_request(case, scene), edited, derive_seed(seed, case.id, "exam"))
+
+
+def _edit_request(case: EditCase, scene: RawSample) -> EditRequest:
+    return EditRequest(case.id, scene.image, case.positive, case.negative, SEED, case.concept, scene.metadata)

@@ -7,7 +7,7 @@ which it cannot tell counts for neither. Wilson intervals with the scenes as clu
 from collections.abc import Iterator, Sequence
 
 from cfeval.core.records import Binary, Record, Status
-from cfeval.edct.exam.edits import EDITS, EditCase, edited, editors, scenes, verify_request
+from cfeval.edct.exam.edits import EDITS, EditCase, case_request, edited, editors, scenes
 from cfeval.edct.exam.identity import NOBODY, Identity
 from cfeval.edct.exam.table import ALL, counted, examined_note, interval, right_share, share_of
 from cfeval.edct.exam.verdict import VERIFIER, Task, Verdict, verdict
@@ -63,7 +63,7 @@ def examine(verifier: Verifier, cases: Sequence[EditCase], seed: int) -> Iterato
     async def verify(case: EditCase) -> VerifyReply:
         scene = shown[case.scene]
         image = await edited(case, scene, made_by.get(case.kind))
-        return await verifier.verify(verify_request(case, scene, image, seed))
+        return await verifier.verify(case_request(case, scene, image, seed))
 
     for case, reply in map_requests(cases, lambda case: case, verify, BATCH):
         yield VerifierReply(

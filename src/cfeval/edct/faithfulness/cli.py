@@ -9,7 +9,7 @@ import typer
 
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
-from cfeval.edct.faithfulness.card import CLAIMS
+from cfeval.edct.faithfulness.claims import CLAIMS
 from cfeval.edct.tables.card import FIELDS, CardRow, bound_of
 from cfeval.report.columns import limits
 from cfeval.report.tables import with_interval

@@ -69,9 +69,22 @@ Segmenter = Callable[[EditRequest], Masked]
 def segmenter(options: MaskOptions, device: str = "cpu") -> Segmenter | None:
     """How to come by the mask of a request; None where no source is named.
 
+    Where nothing is to be changed, the mask is black all over: there is nothing to look for, and no file is given.
+
     Raises:
         PluginError: the folder or the model is not there or incomplete.
     """
+    source = _source(options, device)
+    if source is None:
+        return None
+    return lambda request: _nothing(request) if request.nothing else source(request)
+
+
+def _nothing(request: EditRequest) -> Masked:
+    return Masked(np.zeros(request.image.pixels.shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
+
+
+def _source(options: MaskOptions, device: str) -> Segmenter | None:
     if options.mask_model:
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
         return lambda request: _checked(_found(request, segmenter, options), "mask model")

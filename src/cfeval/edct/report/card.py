@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from cfeval.edct.faithfulness.card import ABOVE, CLAIMS, Letter
+from cfeval.edct.faithfulness.claims import ABOVE, CLAIMS, Letter
 from cfeval.edct.report.finding import Line
 from cfeval.edct.report.items import ENDINGS
 from cfeval.edct.tables.card import FIELDS, bound_of

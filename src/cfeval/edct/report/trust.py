@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Literal
 
-from cfeval.edct.faithfulness.card import BOUNDS
+from cfeval.edct.faithfulness.claims import BOUNDS
 from cfeval.edct.faithfulness.instruments import LEAST_CHECKED, MOST_FALSE_EDITS
 from cfeval.edct.report.evidence import Count
 from cfeval.edct.report.finding import Line

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.faithfulness.card import BOUNDS, FIT_BOUND, MADE, Card, Claim, Letter, trust_card
+from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, trust_card
+from cfeval.edct.faithfulness.claims import BOUNDS, Claim, Letter
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.instruments import LEAST_SENSITIVITY, MOST_FALSE_EDITS, VerifierChecks, measured
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT

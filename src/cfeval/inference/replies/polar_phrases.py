@@ -152,28 +152,17 @@ AGREED = re.compile(
     re.IGNORECASE,
 )
 """What opens a reply that goes on with a whole sentence: `certainly, he would`."""
-OPPOSITES = (
-    *(("wet", "dry"), ("soaked", "dry"), ("open", "closed"), ("open", "shut"), ("bright", "dark"), ("light", "dark")),
-    *(("lit", "dark"), ("full", "empty"), ("on", "off"), ("up", "down"), ("hot", "cold"), ("warm", "cold")),
-    *(("warm", "cool"), ("safe", "dangerous"), ("clean", "dirty"), ("visible", "hidden"), ("visible", "invisible")),
-    *(("standing", "sitting"), ("standing", "lying"), ("awake", "asleep"), ("alive", "dead"), ("moving", "still")),
-    *(("moving", "parked"), ("moving", "stopped"), ("big", "small"), ("large", "small"), ("tall", "short")),
-    *(("long", "short"), ("high", "low"), ("fast", "slow"), ("quick", "slow"), ("heavy", "light"), ("loud", "quiet")),
-    *(("easy", "hard"), ("easy", "difficult"), ("happy", "sad"), ("young", "old"), ("new", "old"), ("thick", "thin")),
-    *(("more", "less"), ("more", "fewer"), ("inside", "outside"), ("indoors", "outdoors"), ("day", "night")),
-    *(("present", "absent"), ("there", "gone"), ("broken", "intact"), ("covered", "uncovered"), ("dressed", "naked")),
-    *(("sunny", "cloudy"), ("sunny", "rainy"), ("same", "different"), ("able", "unable"), ("possible", "impossible")),
-    *(("legal", "illegal"), ("stable", "unstable"), ("blocked", "clear"), ("crowded", "empty"), ("busy", "empty")),
-    *(
-        ("left", "right"),
-        ("front", "back"),
-        ("above", "below"),
-        ("before", "after"),
-        ("cooked", "raw"),
-        ("float", "sink"),
-    ),
-    *(("win", "lose"), ("rise", "fall"), ("remain", "leave"), ("stay", "leave"), ("alone", "accompanied")),
-)
+_OPPOSITES = """
+wet/dry soaked/dry open/closed open/shut bright/dark light/dark lit/dark full/empty on/off up/down hot/cold
+warm/cold warm/cool safe/dangerous clean/dirty visible/hidden visible/invisible standing/sitting standing/lying
+awake/asleep alive/dead moving/still moving/parked moving/stopped big/small large/small tall/short long/short
+high/low fast/slow quick/slow heavy/light loud/quiet easy/hard easy/difficult happy/sad young/old new/old
+thick/thin more/less more/fewer inside/outside indoors/outdoors day/night present/absent there/gone broken/intact
+covered/uncovered dressed/naked sunny/cloudy sunny/rainy same/different able/unable possible/impossible
+legal/illegal stable/unstable blocked/clear crowded/empty busy/empty left/right front/back above/below before/after
+cooked/raw float/sink win/lose rise/fall remain/leave stay/leave alone/accompanied
+"""
+OPPOSITES = tuple((first, second) for first, _, second in (pair.partition("/") for pair in _OPPOSITES.split()))
 """Words of which one in a reply and the other in the question may mean a no, whatever the reply opens with."""
 _SUBJECT = (
     r"(?:(?:it|they|he|she|there|this|that|these|those|we|you|i)"

@@ -13,11 +13,19 @@ from typing import Any, Literal
 from pydantic import Field
 
 from cfeval.core import plugin, registry
-from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.interfaces import EditAttempt, Editor, EditReply, EditRequest, Verifier, VerifyReply, VerifyRequest
+from cfeval.edct.interfaces import (
+    EditAttempt,
+    Editor,
+    EditReply,
+    EditRequest,
+    Verifier,
+    VerifyReply,
+    VerifyRequest,
+    verify_request,
+)
 from cfeval.edct.metrics import is_unedited
 
 
@@ -71,7 +79,7 @@ class Gated:
             details = {**reply.details, "verified_attempts": str(len(attempts))}
             if reply.status != Status.OK or reply.image is None:
                 return replace(reply, details=details, calls=calls, attempts=attempts)
-            found = await self._verify(_check(request, seed, reply.image))
+            found = await self._verify(verify_request(request, reply.image, derive_seed(seed, "verify")))
             attempts += (EditAttempt(seed, reply.image, found, reply.details),)
             reply = replace(reply, details={**details, "verified_attempts": str(len(attempts))}, calls=calls)
             if self._accepted(found):
@@ -90,18 +98,3 @@ class Gated:
 
     def _accepted(self, found: VerifyReply) -> bool:
         return self.options.unsure == "accept" if found.verified is None else found.verified
-
-
-def _check(request: EditRequest, seed: int, image: Image) -> VerifyRequest:
-    return VerifyRequest(
-        item=request.item,
-        original=request.image,
-        edited=image,
-        positive=request.positive,
-        metadata=request.metadata,
-        negative=request.negative,
-        concept=request.concept,
-        before=request.before,
-        seed=derive_seed(seed, "verify"),
-        edit=request.edit,
-    )

@@ -13,7 +13,7 @@ from pydantic import Field
 from cfeval.core import plugin, registry
 from cfeval.core.images import Image, Mask
 from cfeval.core.records import Status
-from cfeval.edct.interfaces import Editor, EditReply, EditRequest, VerifyRequest
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest, verify_request
 from cfeval.edct.plugins.segmenters.base import Segmenter, wanted
 
 RADIUS = 5
@@ -58,7 +58,8 @@ class Inpaint:
                 status=Status.EDIT_INVALID, reason=f"inpaint only removes, and the instruction is to {told}"
             )
         height, width = request.image.pixels.shape[:2]
-        found = self.segmenter.find(_look_for(request), np.zeros((height, width), dtype=np.bool_))
+        wanted_part = verify_request(request, request.image, request.seed)
+        found = self.segmenter.find(wanted_part, np.zeros((height, width), dtype=np.bool_))
         if found.original is None:
             status = Status.CITATION_ABSENT if found.absent and not request.before else Status.EDIT_INVALID
             return EditReply(status=status, reason=found.reason or "the segmenter finds nothing")
@@ -79,18 +80,3 @@ class Inpaint:
         across = 2 * self.dilation + 1
         disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (across, across))
         return np.asarray(cv2.dilate(scaled, disk), dtype=np.bool_)
-
-
-def _look_for(request: EditRequest) -> VerifyRequest:
-    return VerifyRequest(
-        item=request.item,
-        original=request.image,
-        edited=request.image,
-        positive=request.positive,
-        metadata=request.metadata,
-        negative=request.negative,
-        concept=request.concept,
-        before=request.before,
-        seed=request.seed,
-        edit=request.edit,
-    )

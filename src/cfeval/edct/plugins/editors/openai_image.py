@@ -154,10 +154,11 @@ class OpenAIImage:
             masked = self.mask_of(request)
             if masked.mask is None:
                 return EditReply(None, details, Status.EDIT_INVALID, masked.reason)
-            hole = _hole(masked.mask, image.image)
-            files["mask"] = ("mask.png", hole, "image/png")
-            named["mask"] = f"sha256:{Image(hole).sha256}"
             details = {**details, **masked.details}
+            if masked.mask.any():  # without a hole the interface refuses a mask
+                hole = _hole(masked.mask, image.image)
+                files["mask"] = ("mask.png", hole, "image/png")
+                named["mask"] = f"sha256:{Image(hole).sha256}"
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             return await attempts.paid(lambda: self._once(attempts, form, files, image), lambda reply: reply.usage)

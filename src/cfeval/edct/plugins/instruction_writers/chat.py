@@ -105,7 +105,8 @@ class Chat:
             said.cited,
             said.absent,
             said.implied_blank,
-            lists_all=request.protocol != EDCT_BENCH_2026,
+            # Nobody knows whether an own prompt asks for all.
+            lists_all=request.protocol != EDCT_BENCH_2026 and not self.options.is_own(asked.form),
         )
 
 
