@@ -27,27 +27,27 @@ def run(
     with study_in(folder, params) as files:
         checked = check_plugins(load(*files), named(files))
         missing = missing_packages(checked, named(files))
-        told = [] if "vce" in missing else list(_originals(checked, named(files), seconds))
+        reading_lines = [] if "vce" in missing else list(_originals(checked, named(files), seconds))
         print(f"{named(files)} is valid: {'; '.join(_conditions(checked))}")
-        for line in [*(f"{study} cannot run here: {fault}" for study, fault in missing.items()), *told]:
+        for line in [*(f"{study} cannot run here: {fault}" for study, fault in missing.items()), *reading_lines]:
             print(line)
 
 
 def _conditions(params: Params) -> list[str]:
     """What each evaluation has."""
-    told = []
+    lines = []
     if params.edct:
         pairs = len(params.edct.pair_conditions())
-        told.append(
+        lines.append(
             f"edct has {len(params.edct.conditions())} conditions, {params.edct.items} items of each dataset"
             + f"; {pairs} conditions of given pairs, {params.edct.items} pairs of each set" * bool(pairs)
         )
     if params.vce:
-        told.append(f"vce has {len(params.vce.all_conditions())} conditions, {params.vce.images} images of each class")
+        lines.append(f"vce has {len(params.vce.all_conditions())} conditions, {params.vce.images} images of each class")
     if params.cvqa:
         builds = len(params.cvqa.builds_asked())
-        told.append(f"cvqa has {len(params.cvqa.all_conditions())} conditions and {builds} question sets to build")
-    return told
+        lines.append(f"cvqa has {len(params.cvqa.all_conditions())} conditions and {builds} question sets to build")
+    return lines
 
 
 def _originals(params: Params, where: str, seconds: float) -> Iterator[str]:

@@ -75,21 +75,23 @@ def gallery_of(views: Iterable[tuple[Item, Sequence[Item], int]], images: Images
         images: those that rows show.
         page: the file of the page.
     """
-    of = [_View({**about, "more": others}, [_row(item) for item in rows], others) for about, rows, others in views]
-    _share(of, images.links)
+    full = [_View({**about, "more": others}, [_row(item) for item in rows], others) for about, rows, others in views]
+    _share(full, images.links)
     _remove_files(page)
-    seen = _on_page(of)
-    for number, view in enumerate(of):
-        if files := list(_write_files(number, view, images.links, seen, page)):
+    on_page = _on_page(full)
+    for number, view in enumerate(full):
+        if files := list(_write_files(number, view, images.links, on_page, page)):
             view.about |= {"beside": files, "items": len(view.rows)}
     chunks = [
         (number, _json([view.rows[place] for place in view.kept[start : start + CHUNK]]))
-        for number, view in enumerate(of)
+        for number, view in enumerate(full)
         for start in range(0, len(view.kept), CHUNK)
     ]
-    shown, items = sum(len(view.kept) for view in of), sum(len(view.rows) for view in of)
-    links = images.links if shown == items else [link * (place in seen) for place, link in enumerate(images.links)]
-    return Gallery([view.about for view in of], chunks, links, sum(view.left_out for view in of), shown, items - shown)
+    shown, items = sum(len(view.kept) for view in full), sum(len(view.rows) for view in full)
+    links = images.links if shown == items else [link * (place in on_page) for place, link in enumerate(images.links)]
+    return Gallery(
+        [view.about for view in full], chunks, links, sum(view.left_out for view in full), shown, items - shown
+    )
 
 
 def _row(item: Item) -> _Row:
@@ -113,13 +115,13 @@ def _json(rows: Iterable[_Row]) -> Markup:
     return Markup(f"[{','.join(row.text for row in rows)}]")
 
 
-def _share(of: Sequence[_View], links: Sequence[str]) -> None:
+def _share(views: Sequence[_View], links: Sequence[str]) -> None:
     """Select the rows on the page: all, or of each view an equal share; what a small view leaves goes to the others."""
     left = PAGE_BYTES
-    sizes = {number: [row.size(links) for row in view.rows] for number, view in enumerate(of)}
+    sizes = {number: [row.size(links) for row in view.rows] for number, view in enumerate(views)}
     for done, number in enumerate(sorted(sizes, key=lambda number: sum(sizes[number]))):
-        of[number].kept = _drawn(of[number].rows, sizes[number], left // (len(of) - done))
-        left -= sum(sizes[number][place] for place in of[number].kept)
+        views[number].kept = _drawn(views[number].rows, sizes[number], left // (len(views) - done))
+        left -= sum(sizes[number][place] for place in views[number].kept)
 
 
 def _drawn(rows: Sequence[_Row], sizes: Sequence[int], most: int) -> list[int]:
@@ -136,25 +138,25 @@ def _drawn(rows: Sequence[_Row], sizes: Sequence[int], most: int) -> list[int]:
     return []
 
 
-def _on_page(of: Iterable[_View]) -> set[int]:
+def _on_page(views: Iterable[_View]) -> set[int]:
     """The images that rows on the page show."""
-    return {image for view in of for place in view.kept for image in view.rows[place].images}
+    return {image for view in views for place in view.kept for image in view.rows[place].images}
 
 
-def _write_files(number: int, view: _View, links: Sequence[str], there: set[int], page: Path) -> Iterator[str]:
+def _write_files(number: int, view: _View, links: Sequence[str], on_page: set[int], page: Path) -> Iterator[str]:
     """Write the rows that are not on the page; yields the links to the files."""
     kept = set(view.kept)
     places = iter([place for place in range(len(view.rows)) if place not in kept])
-    for part, some in enumerate(_parts([row for place, row in enumerate(view.rows) if place not in kept], links)):
-        needed = sorted({image for row in some for image in row.images} - there)
+    for part, chunk in enumerate(_parts([row for place, row in enumerate(view.rows) if place not in kept], links)):
+        needed = sorted({image for row in chunk for image in row.images} - on_page)
         content = Markup('{{"places":{},"images":{},"rows":{}}}').format(
-            script_json(list(islice(places, len(some)))),
+            script_json(list(islice(places, len(chunk)))),
             script_json({str(image): links[image] for image in needed}),
-            _json(some),
+            _json(chunk),
         )
         file = page.with_suffix(BESIDE) / f"{number:03d}-{part:03d}.html"
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(file, rendered("items.html.j2", [], ["items.js"], rows=content, items=len(some)))
+        write_text(file, rendered("items.html.j2", [], ["items.js"], rows=content, items=len(chunk)))
         yield f"{quote(file.parent.name)}/{file.name}"
 
 

@@ -52,12 +52,12 @@ def image_set(folder: Path, wanted: int | None, most: int, strict: bool) -> Imag
         InputError: fewer than two classes, or one without an image that can be used.
     """
     spec: dict[str, Any] = {"plugin": "folder", "path": str(folder), **({"strict": True} if strict else {})}
-    folders = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
+    folders = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     if len(folders) < 2:
         raise InputError(f"{folder}: {len(folders)} folders of classes, and two are needed: a folder for each class")
     used, others = _scanned(folders)
     notes = [f"{folder}: {summary(sum(map(len, used.values())), others)}"]
-    if strict and any(one.is_loss for one in others):
+    if strict and any(entry.is_loss for entry in others):
         raise InputError(f"{notes[0]}; --strict allows none")
     count = wanted or min(most, *map(len, used.values()))
     for option, fits in (("enlarge", _is_large), ("gray", _is_colored)):

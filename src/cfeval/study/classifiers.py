@@ -93,17 +93,17 @@ def choose(
     """
     explained = _specs(models or [DEFAULT], architecture, labels, "--model")
     loads = find_spec("torch") is not None
-    found = {
+    specs = {
         name: _outputs(name, spec, images, ask) if loads else tuple(sorted(images.classes))
         for name, spec in explained.items()
         if own_network(spec) and not spec.get("classes")
     }
-    unnamed = [name for name in found if found[name]]
+    unnamed = [name for name in specs if specs[name]]
     if unnamed and matches:
         raise InputError("--class: the classes of your network have no names yet; give them by --classes FILE")
-    if len({found[name] for name in unnamed}) > 1:
+    if len({specs[name] for name in unnamed}) > 1:
         raise InputError(f"the outputs of {' and '.join(unnamed)} have different orders; name them by --classes FILE")
-    outputs = found[unnamed[0]] if unnamed else ()
+    outputs = specs[unnamed[0]] if unnamed else ()
     with TemporaryDirectory() as folder:
         file = Path(folder, CLASSES)
         file.write_text(class_list(outputs), encoding="utf-8")
@@ -111,11 +111,11 @@ def choose(
         ready = {name: spec | (named if name in unnamed else {}) for name, spec in explained.items()}
         images = _matched(images, ready, matches, ask)
         notes = [note for name, spec in ready.items() if loads for note in _tried(name, spec, images)]
-        asked = _oracles(oracles, labels, ready, images, loads)
-        faults = list(misfits({**ready, **asked.specs}, images))
+        oracle_specs = _oracles(oracles, labels, ready, images, loads)
+        faults = list(misfits({**ready, **oracle_specs.specs}, images))
     if faults:
         raise InputError(f"{faults[0]}{f' (and {len(faults) - 1} more)' if len(faults) > 1 else ''}")
-    return Chosen(images, explained, asked.specs, outputs, frozenset(unnamed), [*notes, *asked.notes])
+    return Chosen(images, explained, oracle_specs.specs, outputs, frozenset(unnamed), [*notes, *oracle_specs.notes])
 
 
 def _specs(names: Sequence[str], architecture: str, labels: Path | None, option: str) -> dict[str, Spec]:
@@ -250,12 +250,12 @@ def _oracles(
     if list(names) == [NO_ORACLE]:
         return Oracles()
     if names:
-        found = _specs(names, "", None, "--oracle")
-        for spec in found.values():
+        specs = _specs(names, "", None, "--oracle")
+        for spec in specs.values():
             if labels and own_network(spec):
                 spec.setdefault("classes", str(labels))
-        notes = [note for name, spec in found.items() if loads for note in _tried(name, spec, images)]
-        return Oracles({_beside(explained, name): spec for name, spec in found.items()}, notes)
+        notes = [note for name, spec in specs.items() if loads for note in _tried(name, spec, images)]
+        return Oracles({_beside(explained, name): spec for name, spec in specs.items()}, notes)
     if len(explained) > 1 or not loads:
         return Oracles()  # several are each other's
     [(name, spec)] = explained.items()

@@ -124,10 +124,10 @@ def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) 
     places = _asked(classifier, images, f"classifier '{name}'")
     names = [classifier.classes[place] for place in places]
     right = np.array(names) == np.array(labels)
-    told = getattr(getattr(classifier, "preprocessing", None), "told", None)
+    shown = getattr(getattr(classifier, "preprocessing", None), "told", None)
     made = Reading(
         name,
-        told(classifier.options.crop) if told else "",  # type: ignore[attr-defined]
+        shown(classifier.options.crop) if shown else "",  # type: ignore[attr-defined]
         int(right.sum()),
         len(images),
         len(set(labels)),
@@ -137,7 +137,9 @@ def reading(name: str, classifier: Classifier, images: Sequence[LabelledImage]) 
     )
     if made.surely_above and right.mean() >= _GOOD:
         return made
-    remedies = [*_order(classifier.classes, places, labels), *(_spreads(classifier, images, labels) if told else ())]  # type: ignore[arg-type]
+    remedies = list(_order(classifier.classes, places, labels))
+    if shown:
+        remedies += _spreads(classifier, images, labels)  # type: ignore[arg-type]
     best = max(remedies, key=lambda remedy: remedy.right.sum(), default=None)
     if best is None or _may_be_luck(int((best.right & ~right).sum()), int((right & ~best.right).sum())):
         return made
@@ -215,16 +217,16 @@ def own_images(spec: Mapping[str, Any], labels: Sequence[str], size: int, seed: 
     """
     each = max(1, IMAGES // len(labels))
     built = registry.build("image_sets", {**spec, "strict": False} if "strict" in spec else spec)
-    found: list[LabelledImage] = []
+    images: list[LabelledImage] = []
     for label in labels:
         for count in range(each, 0, -1):
             try:
-                found += built.images([label], count, size, seed)
+                images += built.images([label], count, size, seed)
                 break
             except CfevalError:
                 if count == 1:
                     raise
-    return found
+    return images
 
 
 def of_classifiers(study: Vce, names: Collection[str]) -> Iterator[Diagnostic]:

@@ -106,8 +106,8 @@ def write(
 
 def shown_rows(sections: Sequence[Section]) -> list[Shown]:
     """The rows of the first screen, as far as they have a figure."""
-    found = shown({section.name: section.rows for section in sections if section.name in SHOWN})
-    return [one for one in found if one.row.original is not None]
+    headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
+    return [row for row in headline_rows if row.row.original is not None]
 
 
 def finding(rows: Sequence[AccuracyRow]) -> str:
@@ -118,23 +118,23 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
     """
     if not rows:
         return "No question has a score."
-    of = [row for row in rows if not row.test_world] or rows
-    fell = [row for row in of if row.difference is not None and _is_shown(row) and row.difference < 0]
-    names = list(dict.fromkeys(row.solver for row in of))
+    own_rows = [row for row in rows if not row.test_world] or rows
+    fell = [row for row in own_rows if row.difference is not None and _is_shown(row) and row.difference < 0]
+    names = list(dict.fromkeys(row.solver for row in own_rows))
     lost = list(dict.fromkeys(row.solver for row in fell))
-    what = "built-in solvers" if of[0].test_world else "solvers"
+    what = "built-in solvers" if own_rows[0].test_world else "solvers"
     if not fell and len(names) == 1:
         return f"Under the “if” {names[0]} is not shown to answer fewer questions rightly."
     if not fell:
         return f"Under the “if” none of {len(names)} {what} is shown to answer fewer questions rightly."
     worst = min(fell, key=lambda row: (row.difference, row.solver))
-    told = f"Under the “if” {len(lost)} of {len(names)} {what} answer fewer questions rightly"
+    sentence = f"Under the “if” {len(lost)} of {len(names)} {what} answer fewer questions rightly"
     if len(names) == 1:
-        told = f"Under the “if” {names[0]} answers fewer questions rightly"
+        sentence = f"Under the “if” {names[0]} answers fewer questions rightly"
     elif len(names) <= MOST_NAMES:
         rest = [name for name in names if name not in lost]
-        told += f": {', '.join(lost)}" + (f"; not shown for {', '.join(rest)}" if rest else "")
-    return told + (
+        sentence += f": {', '.join(lost)}" + (f"; not shown for {', '.join(rest)}" if rest else "")
+    return sentence + (
         f". The greatest loss is that of {worst.solver} on {_among(worst)}, from {_two(worst.original)} to "
         f"{_two(worst.counterfactual)} over {worst.n_scored:,} pairs."
     )

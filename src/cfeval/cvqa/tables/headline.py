@@ -35,9 +35,9 @@ def shown(tables: Mapping[str, Sequence[AccuracyRow]]) -> list[Shown]:
     of_whole_sets = {row.solver for row in rows if row.kind != "baseline"}
     rows += [row for row in tables.get(SHOWN[2], ()) if row.solver not in of_whole_sets]
     published = {key(row): row for row in rows if row.reader == AS_PUBLISHED}
-    of = [row for row in rows if row.kind != "baseline" and row.reader == HEADLINE]
-    together = {(row.set, row.solver) for row in of if row.type == "all"}
-    chosen = [row for row in of if (row.type == "all") == ((row.set, row.solver) in together)]
+    solver_rows = [row for row in rows if row.kind != "baseline" and row.reader == HEADLINE]
+    together = {(row.set, row.solver) for row in solver_rows if row.type == "all"}
+    chosen = [row for row in solver_rows if (row.type == "all") == ((row.set, row.solver) in together)]
     return [Shown(row, published.get(key(row))) for row in sorted(chosen, key=lambda row: row.test_world)]
 
 
@@ -46,14 +46,14 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
 
     Of puzzles all types together; baselines are left out.
     """
-    found: Figures = {}
+    figures: Figures = {}
     if "table3" in tables:
-        found["table3"] = _accuracies(tables["table3"], ("set", "solver", "type"), lambda row: row.type != "all")
+        figures["table3"] = _accuracies(tables["table3"], ("set", "solver", "type"), lambda row: row.type != "all")
     if "table7" in tables:
-        found["table7"] = _accuracies(tables["table7"], ("set", "solver"), lambda row: row.type == "all")
+        figures["table7"] = _accuracies(tables["table7"], ("set", "solver"), lambda row: row.type == "all")
     if "builds" in tables:
-        found["builds"] = _builds(tables["builds"])
-    return found
+        figures["builds"] = _builds(tables["builds"])
+    return figures
 
 
 def _accuracies(rows: Sequence[Any], names: Sequence[str], wanted: Any) -> dict[str, float]:

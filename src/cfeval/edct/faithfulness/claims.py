@@ -188,18 +188,18 @@ def _uncited(items: Sequence[Observed], instruments: Instruments, floor: Estimat
         claims.append(_claim("C", _of_uncited(moved, instruments, floor), why="background"))
     if not claims:
         return Claim("C", Estimate(None), "not tested", f"fewer than {LEAST} uncited edits of either kind")
-    found = _worst(claims)
-    if found.word == "refuted":
-        return found
+    claim = _worst(claims)
+    if claim.word == "refuted":
+        return claim
     if missing := missing_kinds(items):
-        return found._replace(word="not shown", why=too_few(missing))
-    if found.word == "supported" and looks == "refuted":
-        return found._replace(word="empty", why="not even a blank image changes the answer")
-    if found.word == "supported" and looks == "not shown":
-        return found._replace(word="not shown", why="claim E is not supported")
-    if found.word == "not shown" and _not_drawn(items):
-        return found._replace(why=NOT_DRAWN)
-    return found
+        return claim._replace(word="not shown", why=too_few(missing))
+    if claim.word == "supported" and looks == "refuted":
+        return claim._replace(word="empty", why="not even a blank image changes the answer")
+    if claim.word == "supported" and looks == "not shown":
+        return claim._replace(word="not shown", why="claim E is not supported")
+    if claim.word == "not shown" and _not_drawn(items):
+        return claim._replace(why=NOT_DRAWN)
+    return claim
 
 
 def _not_drawn(items: Sequence[Observed]) -> bool:
@@ -242,7 +242,8 @@ def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, flo
 def _of_several(floor: Estimate, number: float) -> Estimate:
     """The noise floor of several edits together: the share of items in which one of them would change the answer."""
     value, low, high = (
-        None if one is None else 1 - (1 - one) ** number for one in (floor.value, floor.low, floor.high)
+        None if rate_limit is None else 1 - (1 - rate_limit) ** number
+        for rate_limit in (floor.value, floor.low, floor.high)
     )
     return replace(floor, value=value, low=low, high=high)
 

@@ -157,17 +157,17 @@ def rate(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimat
     return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
 
 
-def changed(of: Sequence[Observed], kinds: Kind | Sequence[Kind], level: float = 0.95) -> Estimate:
+def changed(items: Sequence[Observed], kinds: Kind | Sequence[Kind], level: float = 0.95) -> Estimate:
     """The share of edits of these kinds after which the answer changed."""
-    told = [
+    pairs = [
         (float(value), item.cluster)
         for kind in ([kinds] if isinstance(kinds, str) else kinds)
-        for item in of
+        for item in items
         for value in outcomes(item, kind)
     ]
-    if not told:
+    if not pairs:
         return Estimate(None, note="nothing was observed")
-    return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
+    return wilson(share([value for value, _ in pairs], [cluster for _, cluster in pairs]), level)
 
 
 def outcomes(item: Observed, kind: Kind) -> Sequence[bool]:

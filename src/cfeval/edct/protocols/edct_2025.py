@@ -90,8 +90,11 @@ def read_instructions(text: str, most: int) -> Instructions | Parts | None:
     """
     lists = {found for *_, found in json_objects(text, Instructions) if found.edits}
     if not lists:
-        alone = {one for *_, one in json_objects(text, _OneInstruction)}
-        lists = {Instructions(edits=(Instruction(**one.model_dump()),), blank=one.blank) for one in alone}
+        alone = {instruction for *_, instruction in json_objects(text, _OneInstruction)}
+        lists = {
+            Instructions(edits=(Instruction(**instruction.model_dump()),), blank=instruction.blank)
+            for instruction in alone
+        }
     if lines := _in_lines(text):
         lists.add(lines)
     if len(lists) > 1:
@@ -107,16 +110,16 @@ def read_instructions(text: str, most: int) -> Instructions | Parts | None:
 def _in_lines(text: str) -> Instructions | None:
     """The instructions that stand in lines, each once; None where there are none."""
     whole = {
-        _WithoutImplied(**one.model_dump()): one
-        for one in text_groups(text, Instruction, ["blank"])  # a group of four lines is also one of the first three
+        _WithoutImplied(**group.model_dump()): group
+        for group in text_groups(text, Instruction, ["blank"])  # a group of four lines is also one of the first three
     }
-    found = [
+    instructions = [
         whole.get(short) or Instruction(**short.model_dump())
         for short in text_groups(text, _WithoutImplied, ["implied", "blank"])
     ]
-    said = {one.blank for one in text_groups(text, _Blank, [*Instruction.model_fields])}
-    blank = said.pop() if len(said) == 1 else ""
-    return Instructions(edits=tuple(dict.fromkeys(found)), blank=blank) if found else None
+    blanks = {group.blank for group in text_groups(text, _Blank, [*Instruction.model_fields])}
+    blank = blanks.pop() if len(blanks) == 1 else ""
+    return Instructions(edits=tuple(dict.fromkeys(instructions)), blank=blank) if instructions else None
 
 
 def read_verdict(text: str) -> Verdict | None:

@@ -134,18 +134,20 @@ def render(of: Sequence[ComparisonRow]) -> RenderedTable:
     return RenderedTable("edct_comparisons", _TITLE, *columns, tuple(note for note in said if note))
 
 
-def _left_out(of: Sequence[ComparisonRow]) -> str:
+def _left_out(rows: Sequence[ComparisonRow]) -> str:
     """That not every two targets of a setting are compared, where it is so."""
     pairs: dict[tuple[str, ...], int] = defaultdict(int)
     targets: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for row in of:
+    for row in rows:
         setting = tuple(getattr(row, name) for name in _SETTING)
         pairs[setting] += 1
         targets[setting] |= {row.vlm, row.other}
-    if all(pairs[one] == comb(len(targets[one]), 2) for one in pairs):
+    if all(pairs[setting_names] == comb(len(targets[setting_names]), 2) for setting_names in pairs):
         return ""
-    with_ = ", ".join(dict.fromkeys(row.vlm for row in of))
-    return f"Not every two targets are compared, but each with {with_}; edct.all_pairs in params.yaml compares all."
+    references = ", ".join(dict.fromkeys(row.vlm for row in rows))
+    return (
+        f"Not every two targets are compared, but each with {references}; edct.all_pairs in params.yaml compares all."
+    )
 
 
 class _Outcomes:

@@ -53,40 +53,40 @@ _EMPTY = frozenset(
 """Words that tell nothing of what a sentence is about."""
 
 
-def boolean(said: Stated, question: str = "") -> str | None:
+def boolean(reply: Stated, question: str = "") -> str | None:
     """The `yes` or `no` that a reply comes down to; None where it says neither clearly.
 
     Args:
-        said: the reply, taken apart.
+        reply: taken apart.
         question: what was asked; a whole sentence answers where it repeats its words or leaves them out.
     """
-    if said.final is not None:
-        final = _written_out(phrases.STRONG.sub("", said.final, count=1))
+    if reply.final is not None:
+        final = _written_out(phrases.STRONG.sub("", reply.final, count=1))
         return _opening(final) or _statement(final, question)
-    told = sentences(_written_out(said.text))
-    if not told:
+    parts = sentences(_written_out(reply.text))
+    if not parts:
         return None
-    told[0] = told[0] if not (strong := phrases.STRONG.match(told[0])) else told[0][strong.end() :]
-    text = " ".join(told)
-    if found := _opened(told, text):
-        opened, rest = found
+    parts[0] = parts[0] if not (strong := phrases.STRONG.match(parts[0])) else parts[0][strong.end() :]
+    text = " ".join(parts)
+    if opening := _opened(parts, text):
+        opened, rest = opening
         goes_on = sentences(rest)
         contradicted = _echo(goes_on[0], question) == _OTHER[opened] if goes_on else False
         return None if contradicted or phrases.TURN.search(text) else opened
     if phrases.TURN.search(text):
         return None
-    for start in _starts(told[0]):
+    for start in _starts(parts[0]):
         if _is_fixed(text[start:]):
             return _fixed(text[start:], question)
     if _hedged(text, question):
         return None
-    return _concluded(told, text, question) if _polarities(text) else _told(told, question)
+    return _concluded(parts, text, question) if _polarities(text) else _from_sentences(parts, question)
 
 
-def _opened(told: list[str], text: str) -> tuple[str, str] | None:
+def _opened(parts: list[str], text: str) -> tuple[str, str] | None:
     """The yes or no that a reply opens with, once what only leads to it is left out; and what follows."""
-    openings = [text[start:] for start in _starts(told[0])]
-    if phrases.INTRODUCED.match(told[0]):
+    openings = [text[start:] for start in _starts(parts[0])]
+    if phrases.INTRODUCED.match(parts[0]):
         openings.append(asserted(text))
     for opening in openings:
         if answer := _opening(opening):
@@ -112,35 +112,35 @@ def _starts(sentence: str) -> Iterator[int]:
             yield comma.end() + opener.end()
 
 
-def _concluded(told: list[str], text: str, question: str) -> str | None:
+def _concluded(parts: list[str], text: str, question: str) -> str | None:
     """The one polarity of a text that ends in it (`…, so no`), or says it in so many words (`… I would say no`)."""
-    found = _polarities(text)
-    if len(found) != 1:
+    polarities = _polarities(text)
+    if len(polarities) != 1:
         return None
-    [answer] = found
-    last = told[-1]
+    [answer] = polarities
+    last = parts[-1]
     ends = [0, *(comma.end() for comma in _COMMA.finditer(last))][-2:]
     concludes = any(_opening(last[end:]) == answer for end in ends) or _is_said(text)
-    others = {_statement(sentence, question) for sentence in (told[0], last)}
+    others = {_statement(sentence, question) for sentence in (parts[0], last)}
     return answer if concludes and _OTHER[answer] not in others else None
 
 
 def _is_said(text: str) -> bool:
     """Whether someone says yes or no in a clause that denies nothing."""
-    found = phrases.SAYS.search(text)
-    if found is None:
+    saying = phrases.SAYS.search(text)
+    if saying is None:
         return False
-    clause = re.split(r"[,.;:!?-]|\bso\b", text[max(0, found.start() - 200) : found.start()])[-1]
+    clause = re.split(r"[,.;:!?-]|\bso\b", text[max(0, saying.start() - 200) : saying.start()])[-1]
     return not phrases.DENIED.search(clause)
 
 
-def _told(told: list[str], question: str) -> str | None:
+def _from_sentences(parts: list[str], question: str) -> str | None:
     """What sentences say that hold no yes or no: the first or the last of them answers."""
-    if len(told) == 1:
-        return _statement(told[0], question)
-    found = [_statement(sentence, question, among_others=True) for sentence in told]
-    said = set(found) - {None}
-    return said.pop() if len(said) == 1 and (found[0] or found[-1]) else None
+    if len(parts) == 1:
+        return _statement(parts[0], question)
+    answers = [_statement(sentence, question, among_others=True) for sentence in parts]
+    distinct = set(answers) - {None}
+    return distinct.pop() if len(distinct) == 1 and (answers[0] or answers[-1]) else None
 
 
 def _is_fixed(text: str) -> bool:
@@ -152,7 +152,7 @@ def _fixed(text: str, question: str) -> str | None:
     if denial := phrases.FIXED_NO.match(text):
         rest = sentences(text[denial.end() :].lstrip(" ,.;:!-"))
         more = " ".join(rest)
-        contradicted = "yes" in _polarities(more) or "yes" in {_echo(one, question) for one in rest[:1]}
+        contradicted = "yes" in _polarities(more) or "yes" in {_echo(sentence, question) for sentence in rest[:1]}
         return None if contradicted or _hedged(more, question) else "no"
     agreed = phrases.AGREED.match(text) or phrases.FIXED_YES.match(text)
     assert agreed is not None, "it opens with one of them"
@@ -175,11 +175,14 @@ def _fixed(text: str, question: str) -> str | None:
 
 def _opposed(sentence: str, question: str) -> bool:
     """Whether a sentence has the opposite of a word of the question: `dry` for `wet`, `darker` for `brighter`."""
-    said, asked = (
+    stated_words, question_words = (
         {re.sub(r"(?<=\w{3})e?(?:r|st)$", "", word) for word in re.findall(r"[a-z]+", text.lower())} | _content(text)
         for text in (sentence, question)
     )
-    return any((one in said and other in asked) or (other in said and one in asked) for one, other in phrases.OPPOSITES)
+    return any(
+        (first in stated_words and second in question_words) or (second in stated_words and first in question_words)
+        for first, second in phrases.OPPOSITES
+    )
 
 
 def _statement(sentence: str, question: str, among_others: bool = False) -> str | None:
@@ -188,11 +191,11 @@ def _statement(sentence: str, question: str, among_others: bool = False) -> str 
     Args:
         among_others: whether it is one of several, so that `it is` may be about something else.
     """
-    for said in _clauses(phrases.TRAILING.sub("", sentence)):
-        answer = _whole(said, question if among_others else "") or _framed(said, question)
-        answer = answer or _whole(asserted(said), question if among_others else "") or _echo(said, question)
-        short = phrases.REASON.split(said, maxsplit=1)[0]
-        if answer is None and short != said:
+    for clause in _clauses(phrases.TRAILING.sub("", sentence)):
+        answer = _whole(clause, question if among_others else "") or _framed(clause, question)
+        answer = answer or _whole(asserted(clause), question if among_others else "") or _echo(clause, question)
+        short = phrases.REASON.split(clause, maxsplit=1)[0]
+        if answer is None and short != clause:
             answer = _whole(short, question if among_others else "") or _echo(short, question)
         if answer:
             return answer
@@ -230,23 +233,23 @@ def _opening(text: str) -> str | None:
     if phrases.SURE_NOT.match(lower):
         return "no" if "yes" not in _polarities(lower) else None
     first = _FIRST_WORD.match(lower)
-    told = _polarities(lower)
-    if first is None or first.group(1) not in YES | NO or len(told) != 1:
+    polarities = _polarities(lower)
+    if first is None or first.group(1) not in YES | NO or len(polarities) != 1:
         return None
-    return told.pop()
+    return polarities.pop()
 
 
 def _polarities(text: str) -> set[str]:
     """`yes`, `no` or both, as far as a text says them as answers."""
-    found, words = set(), re.findall(r"\w+(?:'\w+)?|[^\w\s]", text.lower())
+    polarities, words = set(), re.findall(r"\w+(?:'\w+)?|[^\w\s]", text.lower())
     for word, following in pairwise([*words, "."]):
         if word in phrases.ONLY_AT_END and following[0].isalnum():
             continue
         if word in YES:
-            found.add("yes")
+            polarities.add("yes")
         if word in NO and (not following[0].isalnum() or following in phrases.AFTER_NO | YES | NO):
-            found.add("no")
-    return found
+            polarities.add("no")
+    return polarities
 
 
 def _whole(sentence: str, question: str = "") -> str | None:
@@ -257,12 +260,12 @@ def _whole(sentence: str, question: str = "") -> str | None:
     """
     if phrases.NONE_THERE.fullmatch(sentence):
         return "no"
-    found = phrases.ELLIPTIC.fullmatch(sentence)
-    if found is None or not _SHORT_VERB.search(sentence):
+    elliptic = phrases.ELLIPTIC.fullmatch(sentence)
+    if elliptic is None or not _SHORT_VERB.search(sentence):
         return None
     if question and not _verbs(sentence) <= _verbs(question):
         return None
-    return "no" if found.group("no") else "yes"
+    return "no" if elliptic.group("no") else "yes"
 
 
 def _verbs(text: str) -> set[str]:
@@ -288,13 +291,13 @@ def _hedged(text: str, question: str) -> bool:
 def _echo(sentence: str, question: str) -> str | None:
     """A sentence that repeats the whole question as a statement, or denies it; None where it says less or else."""
     claim = _claimed(sentence)
-    asked = asserted(question)
-    words, wanted = _content(claim), _content(asked)
+    asserted_question = asserted(question)
+    words, wanted = _content(claim), _content(asserted_question)
     verbs, verbs_asked = _verbs(claim), _verbs(question)
     if not words or not verbs or not verbs <= verbs_asked or phrases.DENIED.search(question) or not words <= wanted:
         return None
     unsaid = wanted - words
-    if unsaid & _WHOLE_ONLY or not unsaid <= _understood(claim, asserted(sentence), asked, words):
+    if unsaid & _WHOLE_ONLY or not unsaid <= _understood(claim, asserted(sentence), asserted_question, words):
         return None
     denied = re.findall(r"\bnot\b|n't\b", claim)
     if len(phrases.DENIED.findall(claim)) != len(denied) or len(denied) > 1:
@@ -310,19 +313,19 @@ def _claimed(sentence: str) -> str:
     return _ONE.sub("", claim)
 
 
-def _understood(claim: str, sentence: str, asked: str, words: set[str]) -> set[str]:
+def _understood(claim: str, sentence: str, question: str, words: set[str]) -> set[str]:
     """Words of a question that pronouns stand for: its subject behind `he`, its last noun behind `it` or `one`."""
-    found: set[str] = set()
-    tokens = re.findall(r"\w+(?:'\w+)?", asked.lower())
+    understood: set[str] = set()
+    tokens = re.findall(r"\w+(?:'\w+)?", question.lower())
     if _PRONOUN.match(claim):
         for token in tokens[1:6]:
             if token in ("be", "been", "still", "have", "not") or token in words:
                 break
-            found.add(token)
+            understood.add(token)
     if _ONE.search(sentence.lower()):
         articles = [place for place, token in enumerate(tokens) if token in _ARTICLES]
-        found |= set(tokens[articles[-1] :]) if articles else set()
-    return found
+        understood |= set(tokens[articles[-1] :]) if articles else set()
+    return understood
 
 
 def _content(text: str) -> set[str]:

@@ -97,8 +97,8 @@ def _tensor_of(returned: Any) -> "Tensor":
             return returned[name]  # type: ignore[no-any-return]
         if hasattr(returned, name) and not isinstance(returned, Mapping):
             return getattr(returned, name)  # type: ignore[no-any-return]
-    found: Tensor = returned[0] if isinstance(returned, Sequence) else returned
-    return found
+    outputs: Tensor = returned[0] if isinstance(returned, Sequence) else returned
+    return outputs
 
 
 def _try(network: "Module", classes: int, size: int, outputs: Outputs, name: str) -> None:

@@ -57,12 +57,17 @@ class Example:
 
 def chosen(made: Sequence[Made], roles: Roles, most: int = EXAMPLES) -> list[Made]:
     """At most so many counterfactuals, some of each ending: those with the median change, or evenly spaced ones."""
-    kinds = {ending: [one for one in made if one.ending == ending] for ending in SHOWN}
-    found: list[Made] = []
-    for ending, number in _places({name: len(of) for name, of in kinds.items() if of}, most).items():
-        of = sorted(kinds[ending], key=lambda one: (_distance(one, roles), one.condition.classifier, one.record.id))
-        found += [of[len(of) * (2 * place + 1) // (2 * number)] for place in range(number)]
-    return found
+    kinds = {ending: [candidate for candidate in made if candidate.ending == ending] for ending in SHOWN}
+    examples: list[Made] = []
+    for ending, number in _places(
+        {name: len(candidates) for name, candidates in kinds.items() if candidates}, most
+    ).items():
+        candidates = sorted(
+            kinds[ending],
+            key=lambda candidate: (_distance(candidate, roles), candidate.condition.classifier, candidate.record.id),
+        )
+        examples += [candidates[len(candidates) * (2 * place + 1) // (2 * number)] for place in range(number)]
+    return examples
 
 
 def examples(made: Sequence[Made], roles: Roles, images: Images, places: Places) -> list[Example]:
@@ -118,7 +123,7 @@ def _lines(one: Made, roles: Roles) -> list[str]:
     oracles = roles.witnesses(name, score.oracles)
     if oracles:
         seen = sum(score.oracles[oracle] == score.target for oracle in oracles)
-        others = Counter(said for oracle in oracles if (said := score.oracles[oracle]) != score.target)
+        others = Counter(label for oracle in oracles if (label := score.oracles[oracle]) != score.target)
         instead = f"; others see {others.most_common(1)[0][0]}" if others else ""
         lines.append(
             f"{seen} of {len(oracles)} {'oracle sees' if len(oracles) == 1 else 'oracles see'} the target{instead}"

@@ -114,7 +114,7 @@ def write(
     made = made_for(map(_condition, chosen), results, asked)
     tested = [part for part in rows.get("hypotheses", ()) if part.effect is not None]
     many = any(row.flipped > MOST for row in on_top)
-    told = sentences(answer) or [NO_ANSWER]
+    answer_sentences = sentences(answer) or [NO_ANSWER]
     text = page_of(
         "vce.html.j2",
         "vce.js",
@@ -126,8 +126,12 @@ def write(
         not_used=not_used_of(results / "images", (one.image_set for one in asked.conditions), asked.shards),
         style="vce.css",
         kicker=_kicker(asked),
-        finding=told[0],
-        caveats=[*told[1:], *_test_bed(chosen), *(f"Check first: {line}." for line in failed(rows.get("checks", ())))],
+        finding=answer_sentences[0],
+        caveats=[
+            *answer_sentences[1:],
+            *_test_bed(chosen),
+            *(f"Check first: {line}." for line in failed(rows.get("checks", ()))),
+        ],
         examples=examples.examples(examples.chosen(made, asked.roles), asked.roles, images, _places(asked, shown)),
         examples_caption=examples.CAPTION,
         classifiers=list(_explained(answer, chosen, results, asked)),
@@ -189,16 +193,16 @@ def _explained(
     """The classifiers of the answer, each with the base and, where it has that, the method without the cone."""
     several = len({(row.image_set, row.denoiser) for row in chosen}) > 1
     for row in chosen:
-        setting, of = (row.image_set, row.denoiser), _compared(row, answer)
+        setting, methods = (row.image_set, row.denoiser), _compared(row, answer)
         noise = [one for one in answer if (one.image_set, one.denoiser, one.role) == (*setting, "unguided")][:1]
         where = regions(
-            made_for([_condition(of[-1])], results, asked),
+            made_for([_condition(methods[-1])], results, asked),
             made_for(map(_condition, noise), results, asked),
             asked.roles.tests,
-            f"{row.classifier}, {of[-1].method}: where counterfactuals change",
+            f"{row.classifier}, {methods[-1].method}: where counterfactuals change",
         )
         about = [*([", ".join(setting)] if several else []), row.kind, row.defect]
-        yield Explained(row.classifier, ": ".join(filter(None, about)), [_ends(one) for one in of], where)
+        yield Explained(row.classifier, ": ".join(filter(None, about)), [_ends(one) for one in methods], where)
 
 
 def _compared(row: AnswerRow, answer: Sequence[AnswerRow]) -> list[AnswerRow]:
@@ -222,12 +226,14 @@ def finding(parts: Sequence[Any]) -> str:
     """How many claims that a study has data for are supported; of no rows nothing."""
     if not parts:
         return ""
-    said = Counter(part.verdict for part in parts)
-    told = ", ".join(f"{said[word]} {'is' if said[word] == 1 else 'are'} {word}" for word in _MARKS if said[word])
+    verdicts = Counter(part.verdict for part in parts)
+    counts = ", ".join(
+        f"{verdicts[word]} {'is' if verdicts[word] == 1 else 'are'} {word}" for word in _MARKS if verdicts[word]
+    )
     most = max(parts, key=lambda part: part.n_units)
     number = f"{len(parts)} claim{'s' * (len(parts) != 1)}"
     rest = f"no test rests on more than {most.n_units:,} units ({most.unit}s)"
-    return f"Of {number} that this study has data for, {told}; {rest}."
+    return f"Of {number} that this study has data for, {counts}; {rest}."
 
 
 def _first_up(text: str) -> str:
@@ -237,7 +243,7 @@ def _first_up(text: str) -> str:
 def _row(part: Any, several: bool) -> Row:
     """A part of a hypothesis on the first screen."""
     known = part.effect is not None and part.effect_lo is not None and part.effect_hi is not None
-    found = (part.effect, part.effect_lo, part.effect_hi) if known else None
+    effect = (part.effect, part.effect_lo, part.effect_hi) if known else None
     where = f"{part.image_set}, {part.denoiser}: " if several else ""
     interval = f"{two(part.effect_lo)} to {two(part.effect_hi)}" if known else ""
     label = f"{part.hypothesis}, {part.part}: {f'{two(part.effect)}, {interval}' if known else 'no effect'}"
@@ -245,7 +251,7 @@ def _row(part: Any, several: bool) -> Row:
     return Row(
         name=_first_up(part.claim),
         among=f"{where}{part.hypothesis}, {part.part}",
-        bar=_bar(part, found, f"{label}; bar {two(part.bar)}"),
+        bar=_bar(part, effect, f"{label}; bar {two(part.bar)}"),
         value=two(part.effect) if known else "",
         interval=interval,
         cells=(("p, Holm", p_cell(part.p_holm) or "none"), ("Rests on", rests)),

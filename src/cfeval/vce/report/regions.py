@@ -54,11 +54,15 @@ def regions(made: Sequence[Made], noise: Sequence[Made], tests: Tests, label: st
         tests: level, resamples and seed of the bootstrap.
         label: the accessible name of the drawing.
     """
-    flipped = _thinned([one for one in made if one.ending in FLIPPED])
-    maps = [(one.source.id, change) for one in flipped if (change := _change(one)) is not None]
+    flipped = _thinned([counterfactual for counterfactual in made if counterfactual.ending in FLIPPED])
+    maps = [
+        (counterfactual.source.id, change)
+        for counterfactual in flipped
+        if (change := _change(counterfactual)) is not None
+    ]
     if len(maps) < FEW:
         return None
-    floor = [change for one in _thinned(noise) if (change := _change(one)) is not None]
+    floor = [change for counterfactual in _thinned(noise) if (change := _change(counterfactual)) is not None]
     shares = np.stack([_cut(change, 3).ravel() for _, change in maps])
     if floor:
         expected = np.mean([_cut(change, 3).ravel() for change in floor], axis=0)

@@ -35,25 +35,28 @@ def fitting(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -
         classes: the names of the classes.
         wordnet: None: words alone decide.
     """
-    wanted = _plain(said)
+    plain_name = _plain(said)
     nouns = {name: (_plain(name), *map(_plain, more)) for name, more in _nouns(classes).items()}
-    if not wanted:
+    if not plain_name:
         return []
-    for exact in ([name for name in classes if nouns[name][0] == wanted], [n for n in classes if wanted in nouns[n]]):
+    for exact in (
+        [name for name in classes if nouns[name][0] == plain_name],
+        [n for n in classes if plain_name in nouns[n]],
+    ):
         if exact:
             return exact
-    whole = re.compile(rf"\b{re.escape(wanted)}\b")
-    kinds = _kinds_of(wanted, classes, wordnet) if wordnet else set()
-    found = [name for name in classes if name in kinds or any(map(whole.search, nouns[name]))]
-    return found or [name for name in classes if wanted in nouns[name][0]]
+    whole = re.compile(rf"\b{re.escape(plain_name)}\b")
+    kinds = _kinds_of(plain_name, classes, wordnet) if wordnet else set()
+    matches = [name for name in classes if name in kinds or any(map(whole.search, nouns[name]))]
+    return matches or [name for name in classes if plain_name in nouns[name][0]]
 
 
-def surely(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -> str | None:
+def surely(folder_name: str, classes: Sequence[str], wordnet: WordNet | None = None) -> str | None:
     """The one class that a name surely means: by its name, by a noun for it, or as the only thing of that kind."""
-    found = fitting(said, classes, wordnet)
-    if len(found) != 1:
+    matches = fitting(folder_name, classes, wordnet)
+    if len(matches) != 1:
         return None
-    [name], wanted = found, _plain(said)
+    [name], wanted = matches, _plain(folder_name)
     nouns = map(_plain, (name, *_nouns(classes)[name]))
     return name if wanted in nouns or (wordnet and name in _kinds_of(wanted, classes, wordnet)) else None
 
@@ -64,20 +67,20 @@ def the_class(said: str, classes: Sequence[str], wordnet: WordNet | None, option
     Raises:
         InputError: none, or several; one line that lists them.
     """
-    found = fitting(said, classes, wordnet)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    matches = fitting(said, classes, wordnet)
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
         raise InputError(f"{option}: the classifier has no class '{said}'; {nearest(said, classes)}")
-    raise InputError(f"{option}: '{said}' may mean {_several(found)}; name one of them")
+    raise InputError(f"{option}: '{said}' may mean {_several(matches)}; name one of them")
 
 
 def advice(said: str, classes: Sequence[str], wordnet: WordNet | None) -> str:
     """What to write for a name that is no class: the classes that it may mean, else the one spelt most like it."""
-    found = fitting(said, classes, wordnet)
-    if not found:
+    matches = fitting(said, classes, wordnet)
+    if not matches:
         return nearest(said, classes)
-    return f"write '{found[0]}'" if len(found) == 1 else f"it may mean {_several(found)}; write one of them"
+    return f"write '{matches[0]}'" if len(matches) == 1 else f"it may mean {_several(matches)}; write one of them"
 
 
 def suggested(source: str, classes: Sequence[str], wordnet: WordNet | None, count: int) -> list[Near]:

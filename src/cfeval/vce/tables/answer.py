@@ -78,8 +78,8 @@ class AnswerRow(Setting):
 
 def rows(material: GroupMaterial) -> list[AnswerRow]:
     """A row for each condition with scores of counterfactuals with ideal targets; the user's own classifiers first."""
-    found = [row for condition, scores in material.scores.items() if (row := _row(material, condition, scores))]
-    return sorted(found, key=lambda row: row.test_world)
+    rows = [row for condition, scores in material.scores.items() if (row := _row(material, condition, scores))]
+    return sorted(rows, key=lambda row: row.test_world)
 
 
 def render(of: Sequence[AnswerRow]) -> RenderedTable:
@@ -101,13 +101,15 @@ def headline(of: Sequence[AnswerRow]) -> list[AnswerRow]:
     """
     own = [row for row in of if not row.test_world] or list(of)
     trained = [row for row in own if row.kind != "random"] or own
-    found: list[AnswerRow] = []
+    ordered: list[AnswerRow] = []
     for setting in dict.fromkeys((row.image_set, row.denoiser) for row in trained):
-        here = [row for row in trained if (row.image_set, row.denoiser) == setting]
-        methods = [row.method for row in here if row.role == "base"]
-        methods += [row.method for row in here if row.role != "unguided"] or [row.method for row in here]
-        found += [row for row in here if row.method == methods[0]]
-    return found
+        setting_rows = [row for row in trained if (row.image_set, row.denoiser) == setting]
+        methods = [row.method for row in setting_rows if row.role == "base"]
+        methods += [row.method for row in setting_rows if row.role != "unguided"] or [
+            row.method for row in setting_rows
+        ]
+        ordered += [row for row in setting_rows if row.method == methods[0]]
+    return ordered
 
 
 def sentences(of: Sequence[AnswerRow]) -> list[str]:
@@ -121,8 +123,8 @@ def _answer(chosen: Sequence[AnswerRow], several_methods: bool) -> Iterator[str]
     methods = " and ".join(dict.fromkeys(row.method for row in chosen))
     total = {name: sum(getattr(row, name) for row in chosen) for name in ("n", "valid", "alone", "taken")}
     rest = {name: sum(getattr(row, name) for row in chosen) for name in ("not_valid", "misread", "no_result")}
-    of = f"Of {total['n']:,} counterfactuals for {names[0] if len(names) == 1 else f'{len(names)} classifiers'}"
-    of += f" by {methods}" if several_methods else ""
+    opening = f"Of {total['n']:,} counterfactuals for {names[0] if len(names) == 1 else f'{len(names)} classifiers'}"
+    opening += f" by {methods}" if several_methods else ""
     parts = []
     if total["valid"] or total["alone"] or not total["taken"]:
         parts.append(
@@ -136,10 +138,10 @@ def _answer(chosen: Sequence[AnswerRow], several_methods: bool) -> Iterator[str]
         parts.append(f"{_verb(rest['misread'], 'explains', 'explain')} nothing, as the original is misread")
     if rest["no_result"]:
         parts.append(f"{_verb(rest['no_result'], 'has', 'have')} no result")
-    yield f"{of}, {_listed(parts)}."
+    yield f"{opening}, {_listed(parts)}."
     if total["taken"]:
-        asked = total["valid"] + total["alone"]
-        them = f"{total['taken']:,} of them" if asked else "them"
+        judged = total["valid"] + total["alone"]
+        them = f"{total['taken']:,} of them" if judged else "them"
         yield (
             f"No oracle was asked about {them}, so any may be adversarial: name a classifier of another family that "
             "knows the same classes in vce.oracles, and the study tells which."
@@ -157,9 +159,9 @@ def _noise(of: Sequence[AnswerRow], chosen: Sequence[AnswerRow]) -> Iterator[str
     ]
     n = sum(row.n for row in noise)
     if n and not any(row.role == "unguided" for row in chosen):
-        told = ", ".join(dict.fromkeys(row.classifier for row in noise))
+        classifiers = ", ".join(dict.fromkeys(row.classifier for row in noise))
         flipped = sum(row.flipped for row in noise)
-        yield f"Noise alone, without guidance, already shows the target class to {told} in {flipped:,} of {n:,}."
+        yield f"Noise alone, without guidance, already shows the target class to {classifiers} in {flipped:,} of {n:,}."
 
 
 def _verb(number: int, one: str, several: str) -> str:
@@ -181,9 +183,13 @@ def _row(material: GroupMaterial, condition: VceCondition, scores: Sequence[Row]
     limits_: dict[str, Figure | str] = {}
     if judged and not counts["taken"] and any(row.seen.oracles for row, _ in judged):
         values, groups = [float(end == "valid") for _, end in judged], [row.cell.unit for row, _ in judged]
-        found = wilson(share(values, groups), roles.tests.level)
-        limits_ = {"share": rounded(found.value), "share_lo": rounded(found.low), "share_hi": rounded(found.high)}
-        limits_["ci"] = found.method
+        interval = wilson(share(values, groups), roles.tests.level)
+        limits_ = {
+            "share": rounded(interval.value),
+            "share_lo": rounded(interval.low),
+            "share_hi": rounded(interval.high),
+        }
+        limits_["ci"] = interval.method
     return AnswerRow(
         image_set=condition.image_set,
         denoiser=condition.denoiser,
@@ -205,8 +211,8 @@ def _ending(row: Row, material: GroupMaterial, condition: VceCondition) -> Endin
     roles, name = material.roles, condition.classifier
     replies = dict(row.seen.oracles)
     misread = row.seen.misread and roles.of_classifier(name) != "random"
-    asked = roles.witnesses(name, replies)
-    return ending(row.seen.status, row.seen.predicted, row.cell.target, replies, asked, misread)
+    witnesses = roles.witnesses(name, replies)
+    return ending(row.seen.status, row.seen.predicted, row.cell.target, replies, witnesses, misread)
 
 
 TABLE = Table(row=AnswerRow, rows=rows, render=render)

@@ -53,17 +53,17 @@ class Inpaint:
             return EditReply(request.image)
         action = wanted(request.positive, request.concept).action
         if action != "remove":
-            told = "add something" if action == "add" else "change or replace something"
+            wish = "add something" if action == "add" else "change or replace something"
             return EditReply(
-                status=Status.EDIT_INVALID, reason=f"inpaint only removes, and the instruction is to {told}"
+                status=Status.EDIT_INVALID, reason=f"inpaint only removes, and the instruction is to {wish}"
             )
         height, width = request.image.pixels.shape[:2]
         wanted_part = verify_request(request, request.image, request.seed)
-        found = self.segmenter.find(wanted_part, np.zeros((height, width), dtype=np.bool_))
-        if found.original is None:
-            status = Status.CITATION_ABSENT if found.absent and not request.before else Status.EDIT_INVALID
-            return EditReply(status=status, reason=found.reason or "the segmenter finds nothing")
-        region = self._grown(found.original, height, width)
+        mask = self.segmenter.find(wanted_part, np.zeros((height, width), dtype=np.bool_))
+        if mask.original is None:
+            status = Status.CITATION_ABSENT if mask.absent and not request.before else Status.EDIT_INVALID
+            return EditReply(status=status, reason=mask.reason or "the segmenter finds nothing")
+        region = self._grown(mask.original, height, width)
         if region.all():
             return EditReply(status=Status.EDIT_INVALID, reason="it fills the image, so that nothing would be left")
         painted = cv2.inpaint(

@@ -87,26 +87,26 @@ class Chat:
             "original_explanation": request.explanation,
             "edits": str(request.edits),
         }
-        asked = self._prompt(request.protocol, request.edits)
+        prompt = self._prompt(request.protocol, request.edits)
 
         def fault(written: Written) -> str:
-            templates = (asked.opening, asked.repair)
+            templates = (prompt.opening, prompt.repair)
             faults = (echo(parts, templates, request.answer, request.explanation) for parts in written.parts)
             return next(filter(None, faults), "")
 
-        heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.image, fault)
-        said = heard.value or Written(())
+        reply = await generate_parsed(self.model, prompt, request.item, values, request.seed, request.image, fault)
+        content = reply.value or Written(())
         return WriteReply(
-            said.edits,
-            heard.completion,
-            heard.status,
-            heard.reason,
-            heard.calls,
-            said.cited,
-            said.absent,
-            said.implied_blank,
+            content.edits,
+            reply.completion,
+            reply.status,
+            reply.reason,
+            reply.calls,
+            content.cited,
+            content.absent,
+            content.implied_blank,
             # Nobody knows whether an own prompt asks for all.
-            lists_all=request.protocol != EDCT_BENCH_2026 and not self.options.is_own(asked.form),
+            lists_all=request.protocol != EDCT_BENCH_2026 and not self.options.is_own(prompt.form),
         )
 
 
@@ -127,13 +127,13 @@ def _written(
 
 def _cited(edits: int) -> PromptTemplate[Written]:
     def read(text: str) -> Written | None:
-        found = edct_2025.read_instructions(text, edits)
-        if found is None:
+        listing = edct_2025.read_instructions(text, edits)
+        if listing is None:
             return None
-        if isinstance(found, edct_2025.Parts):
-            return _written([Edit("", found.positive, found.negative)])
-        cited = [Edit(one.concept, one.positive, one.negative, implied=one.implied) for one in found.edits]
-        return _written(cited, implied_blank=found.blank)
+        if isinstance(listing, edct_2025.Parts):
+            return _written([Edit("", listing.positive, listing.negative)])
+        cited = [Edit(edit.concept, edit.positive, edit.negative, implied=edit.implied) for edit in listing.edits]
+        return _written(cited, implied_blank=listing.blank)
 
     return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.write_schema(edits), read)
 
@@ -143,8 +143,8 @@ def _chain(edits: int) -> PromptTemplate[Written]:
         chain = edct_bench_2026.read_chain(text, edits)
         if chain is None:
             return None
-        edited = tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits)
-        parts = (Parts(one.concept, (one.change, one.how, one.keep), one.constraints) for one in chain.edits)
+        edited = tuple(Edit(edit.concept, edit.positive, edit.negative) for edit in chain.edits)
+        parts = (Parts(edit.concept, (edit.change, edit.how, edit.keep), edit.constraints) for edit in chain.edits)
         return Written(edited, parts=tuple(parts))
 
     schema, limit = edct_bench_2026.write_schema(edits), edct_bench_2026.MAX_TOKENS
@@ -153,12 +153,12 @@ def _chain(edits: int) -> PromptTemplate[Written]:
 
 def _uncited_edits(edits: int) -> PromptTemplate[Written]:
     def read(text: str) -> Written | None:
-        found = controls.read_uncited_edits(text, edits)
-        if found is None:
+        listing = controls.read_uncited_edits(text, edits)
+        if listing is None:
             return None
-        absent = tuple(thing.cited for thing in found.cited if thing.seen == "no")
-        cited = tuple(thing.cited for thing in found.cited) or None
-        return _written([Edit(**one.model_dump()) for one in found.edits], cited, absent)
+        absent = tuple(thing.cited for thing in listing.cited if thing.seen == "no")
+        cited = tuple(thing.cited for thing in listing.cited) or None
+        return _written([Edit(**edit.model_dump()) for edit in listing.edits], cited, absent)
 
     schema = controls.uncited_schema(edits)
     return PromptTemplate("controls", "uncited", PLACEHOLDERS, schema, read, seen=True)
