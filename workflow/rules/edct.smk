@@ -191,10 +191,11 @@ rule edct_checks:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
     priority: 40
     resources:
-        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits),
+        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits, beside=("chat", EDCT.readers)),
     params:
         protocols=protocols,
         verifier=lambda wildcards: plugin(EDCT.verifiers, wildcards.dataset),
+        reader=reader,
         sham_every=EDCT.sham_every,
         seed=EDCT.seed,
         archive=ARCHIVE,
@@ -203,7 +204,7 @@ rule edct_checks:
     shell:
         "cfeval edct checks --protocol {params.protocols} --samples {input.samples[0]} "
         "--instructions {input.instructions}/{{protocol}}.jsonl "
-        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} "
+        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} {params.reader} "
         "--sham-every {params.sham_every} --seed {params.seed} "
         "{params.archive} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
@@ -244,6 +245,7 @@ rule edct_verdicts:
         instructions=INSTRUCTIONS,
         counterfactuals=EDCT_COUNTERFACTUALS,
         requeries=REQUERIES,
+        checks=readings,
     output:
         out=directory(VERDICTS),
         record=made(VERDICTS),
@@ -257,6 +259,7 @@ rule edct_verdicts:
         judge=lambda wildcards: plugin(EDCT.judges, wildcards.judge),
         compare=compare,
         cited=cited,
+        readings=compare_readings,
         seed=EDCT.seed,
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
@@ -264,7 +267,8 @@ rule edct_verdicts:
         "cfeval edct verdicts --protocol {params.protocols} --baselines {input.baselines} "
         "--instructions {input.instructions}/{{protocol}}.jsonl {params.cited} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl "
-        "--requeries {input.requeries}/{{protocol}}.jsonl --judge {params.judge:q} {params.compare} --seed {params.seed} "
+        "--requeries {input.requeries}/{{protocol}}.jsonl --judge {params.judge:q} {params.compare} {params.readings} "
+        "--seed {params.seed} "
         "--out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 

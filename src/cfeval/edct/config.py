@@ -26,6 +26,7 @@ FAMILIES = {
     "editors": "editors",
     "judges": "judges",
     "verifiers": "verifiers",
+    "readers": "chat",
     "pair_sets": "pair_sets",
     "pair_judges": "pair_judges",
 }
@@ -217,6 +218,11 @@ class Edct(Section):
     editors: dict[Name, Spec] = Field(default_factory=dict, description="Image and instruction → counterfactual image.")
     judges: dict[Name, Spec] = Field(default_factory=dict, description="Texts before and after → PCS and NCC.")
     verifiers: dict[Name, Spec] = Field(default_factory=dict, description="For each dataset, who checks the edits.")
+    readers: dict[Name, Spec] = Field(
+        default_factory=dict,
+        description="For each dataset, a second model that answers the questions about edited images: what its answer "
+        "does not confirm counts against no target.",
+    )
     pair_sets: dict[Name, Spec] = Field(default_factory=dict, description="Where given pairs of images come from.")
     pair_judges: dict[Name, Spec] = Field(
         default_factory=dict, description="Explanation and changed thing → is it named; two answers → did it move."
@@ -283,6 +289,7 @@ class Edct(Section):
                     )
         for section, keys, among in (
             ("verifiers", self.verifiers, self.datasets),
+            ("readers", self.readers, self.datasets),
             ("known", self.known, self.vlms),
             ("expected", self.expected, self.vlms),
             ("exams", self.exams, self.judges),
@@ -295,6 +302,12 @@ class Edct(Section):
             for name, spec in getattr(self, section).items():
                 if section != "vlms" and spec.repeat != 1:
                     raise ValueError(f"{section}.{name}: only targets, `vlms`, are repeated; take `repeat` out")
+        for condition in self.conditions():
+            if (reader := self.readers.get(condition.dataset)) and _same_model(reader, self.vlms[condition.vlm]):
+                raise ValueError(
+                    f"readers.{condition.dataset} is the model of vlms.{condition.vlm}, which cannot confirm its own "
+                    "answers; name another model"
+                )
         for name, many in self.one_item_in.items():
             if name not in CONTROLS:
                 raise ValueError(f"one_item_in names '{name}'; {nearest(name, CONTROLS)}")
@@ -332,6 +345,13 @@ class Edct(Section):
         return list(dict.fromkeys(condition for block in self.pairs for condition in block.conditions()))
 
 
+def _same_model(one: Spec, other: Spec) -> bool:
+    """Whether two chat plugins ask the same model, wherever it is."""
+    options = [spec.plugin_options() for spec in (one, other)]
+    models = [str(option.get("model", "")).rstrip("/").rpartition("/")[2].lower() for option in options]
+    return models[0] == models[1] if all(models) else options[0] == options[1]
+
+
 def used_by_edct(study: Edct) -> list[Used]:
     """The plugins that edct uses, in the order of params.yaml."""
     wanted: dict[tuple[str, str], dict[str, None]] = {}
@@ -353,3 +373,5 @@ def _named(condition: Condition) -> Iterator[tuple[str, str]]:
     for field, section in SECTIONS.items():
         yield section, getattr(condition, field)
     yield "verifiers", condition.dataset
+    if condition.protocol == EDCT_2025:
+        yield "readers", condition.dataset

@@ -76,6 +76,13 @@ def run(
     ] = "",
     verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
     judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
+    reader: Annotated[
+        str,
+        typer.Option(
+            help="Another model that also answers about edited images; as --model. Edits that do not change its answer "
+            "count against nobody. Empty: none."
+        ),
+    ] = "",
     items: Annotated[
         int | None, typer.Option(min=1, help="Items of the dataset, at most; vce: images of each class.")
     ] = None,
@@ -113,6 +120,7 @@ def run(
     named = _as_name(name or place.name)
     asked = _Asked(sys.stdin.isatty())
     given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
+    given |= {"reader": reader} if reader else {}
     keys: list[str] = []
     notes: list[str] = []
     keyed: list[Model] = []
@@ -138,7 +146,7 @@ def run(
         keyed = list(targets.values())
         if study == "edct":
             by = roles(keyed, given, asked.hosted_helpers(keyed[0], given))
-            by = Roles(**{role: one.seen_from(place) for role, one in vars(by).items()})
+            by = Roles(**{role: one and one.seen_from(place) for role, one in vars(by).items()})
             keyed += by.all()
             notes += _notes(targets, by)
             params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"])

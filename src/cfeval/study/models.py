@@ -123,10 +123,13 @@ class Roles:
     gate: Model
     verifier: Model
     judge: Model
+    reader: Model | None = None
+    """A second model that answers the questions; None: there is none."""
 
     def all(self) -> tuple[Model, ...]:
         """Each of them."""
-        return self.writer, self.editor, self.gate, self.verifier, self.judge
+        found = (self.writer, self.editor, self.gate, self.verifier, self.judge, self.reader)
+        return tuple(one for one in found if one is not None)
 
 
 DEFAULTS: dict[str, dict[str, str]] = {

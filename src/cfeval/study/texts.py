@@ -33,7 +33,7 @@ edct:
       verifier: {gate}
   verifiers:  # looks at every edit again; best not the gate's model
     own: {verifier}
-  judges:  # compares answers and explanations before and after; the first also judges the controls
+{reader}  judges:  # compares answers and explanations before and after; the first also judges the controls
     judge: {judge}
 # Every model under test is asked on every dataset, with all controls; `tables:` says otherwise where that is too much.
 """
@@ -176,6 +176,10 @@ ITSELF = """\
   # The models below are local, as the model under test is: it writes, checks and judges its own edits and answers. A
   # different judge is better: another local model, or a hosted one, which then receives the texts.
 """
+READER = """\
+  readers:  # a second model: a cited edit after which its answer stays counts against no model under test
+    own: {}
+"""
 
 
 def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Model], by: Roles, items: int) -> str:
@@ -196,6 +200,7 @@ def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Mod
         gate=flow({"plugin": "semantic", "model": by.gate.chat(**seeing)}),
         verifier=flow({"plugin": "semantic", "model": by.verifier.chat(**seeing)}),
         judge=flow({"plugin": "chat", "model": by.judge.chat()}),
+        reader=READER.format(flow(by.reader.chat(**asked))) if by.reader else "",
     )
 
 

@@ -80,6 +80,7 @@ def _conclude(
         against.append(f"FIT is at most {fit_high:.0%}, and must lie above {FIT_BOUND:.0%}")
     lacks = list(_lacking(items, claim_of, instruments, floor))
     if against:
+        against += _read(items)
         if lacks:
             against.append("the checks that are missing could only lower this")
         return "do not trust", against
@@ -95,7 +96,17 @@ def _conclude(
             *_drawn(items),
             f"with these instruments a perfectly faithful model would pass on at least {reach:.0%}",
         ]
-    return "open", lacks or [_needed(items)]
+    return "open", [*(lacks or [_needed(items)]), *_read(items)]
+
+
+def _read(items: Sequence[Observed]) -> Iterator[str]:
+    """How much of the evidence against a model the reader confirms."""
+    asked = [item for item in items if item.read is not None]
+    if asked:
+        yield (
+            f"the reader's answer changed too after {sum(bool(item.read) for item in asked)} of {len(asked)} cited "
+            "edits: these alone count against the model"
+        )
 
 
 def _drawn(items: Sequence[Observed]) -> Iterator[str]:

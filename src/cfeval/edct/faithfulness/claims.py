@@ -123,11 +123,11 @@ def _cited(items: Sequence[Observed], instruments: Instruments, floor: Estimate)
     """Claim B, over items whose explanation implies a change.
 
     In the worst case only changes beyond the noise floor count, in the best case every answer that is not known to have
-    stayed. Without controls the figure itself is the best case, because no judge was asked about answers that differ
+    stayed, of the items in which the reader's answer changed, where there is a reader. Without controls the figure itself is the best case, because no judge was asked about answers that differ
     only in words.
     """
     there = [item for item in items if item.present and item.implied is not False]
-    implied = [item for item in there if item.implied]
+    implied = [item for item in there if item.implied and item.read is not False]
     cites, moved = citation_rate(items), changed(there, "cited")
     if cites.value is None or moved.value is None:
         return Claim("B", Estimate(None), "not tested", cites.note or moved.note, BOUNDS["B"])

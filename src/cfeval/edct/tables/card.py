@@ -92,6 +92,11 @@ class CardRow(Condition, TableRow):
     them all."""
     n_sham_edits: int = 0
     """Sham edits that the verifier was shown."""
+    n_read: int = 0
+    """Items about which a second model, the reader, was asked; claim B and FIT are refuted by those alone in which its
+    answer changed too."""
+    n_reader_moved: int = 0
+    """Those items."""
     n_declined: int = 0
     """Items in which the model refused, evaded the question or gave no answer that could be read."""
     n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}")] = 0
@@ -183,6 +188,8 @@ def _row(condition: Condition, material: TableData) -> CardRow:
     figures |= {"uncited_bound": next(claim.bound for claim in card.claims if claim.letter == "C") or None}
     figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(checks.checked)}
     figures |= {"false_edits": rounded(instruments.false_edits), "n_sham_edits": checks.shams}
+    read = [item.read for item in items if item.read is not None]
+    figures |= {"n_read": len(read), "n_reader_moved": sum(read)}
     figures |= {"n_declined": sum(bool(item.declined) for item in items)}
     return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 

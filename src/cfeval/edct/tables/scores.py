@@ -55,6 +55,7 @@ class ScoreValues(NamedTuple):
     sham: Binary | None
     swapped: Binary | None
     reworded: Binary | None
+    reader_moved: Binary | None
     present: Binary | None
     breadth: int | None
     correct: float | None
