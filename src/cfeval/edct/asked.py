@@ -32,6 +32,7 @@ _OF_KNOWN = ("calibration", "instrument")
 _OF_OTHERS = {"instrument": "calibration", "faithfulness": "controls"}
 """Tables that show the conditions of another one."""
 _OF_REPEATS = ("variance", "repeats")
+_EXAMINED = ("faithfulness", "card", "bounds")
 _FLAWED = "flawed"
 """The editor whose faults are known."""
 
@@ -258,7 +259,7 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
     expected = {
         name: told.model_dump(exclude_none=True, exclude={"phi", "no_phi"}) for name, told in study.expected.items()
     }
-    examined = study.exams if table == "faithfulness" else {}
+    examined = study.exams if table in _EXAMINED else {}
     exams = {name: path for name, path in examined.items() if name in judges}
     return AskedTable(
         conditions=conditions,

@@ -65,6 +65,8 @@ def trust_card(items: Sequence[Observed], instruments: Instruments) -> Card:
     floor = noise_floor(items)
     claims = make_claims(items, instruments, floor)
     conclusion, reasons = _conclude(items, claims, instruments, floor)
+    if instruments.failed_exam and (told := _exam(instruments)) not in reasons:
+        reasons.append(told)
     head = rate_where_looked(items, fit) if controlled(items) else Estimate(None, note="the controls were not run")
     return Card(len(items), head, claims, conclusion, tuple(reasons))
 
@@ -97,6 +99,12 @@ def _conclude(
             f"with these instruments a perfectly faithful model would pass on at least {reach:.0%}",
         ]
     return "open", [*(lacks or [_needed(items)]), *_read(items)]
+
+
+def _exam(instruments: Instruments) -> str:
+    """That the judge failed its exam, and whether the card rests on that."""
+    rests = "" if instruments.unfit_judge else ", which decides nothing here"
+    return f"the judge failed its exam: {instruments.failed_exam}{rests}"
 
 
 def _read(items: Sequence[Observed]) -> Iterator[str]:
@@ -205,6 +213,8 @@ def _lacking(
         yield NOT_DRAWN
     if instruments.lack:
         yield instruments.lack
+    if instruments.unfit_judge:
+        yield _exam(instruments)
     if instruments.sensitivity.value is None:
         yield "how often a changed answer is seen was not measured"
     elif not instruments.sees_changes:

@@ -10,7 +10,14 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, trust_card
 from cfeval.edct.faithfulness.claims import BOUNDS, Claim, Letter
 from cfeval.edct.faithfulness.from_scores import observe
-from cfeval.edct.faithfulness.instruments import LEAST_SENSITIVITY, MOST_FALSE_EDITS, VerifierChecks, measured
+from cfeval.edct.faithfulness.instruments import (
+    LEAST_SENSITIVITY,
+    MOST_FALSE_EDITS,
+    Instruments,
+    VerifierChecks,
+    measured,
+)
+from cfeval.edct.faithfulness.observed import Observed
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
@@ -153,7 +160,13 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
 def card_of(condition: Condition, material: TableData) -> Card:
     """The trust card of a condition."""
     items = observe(condition, material)
-    return trust_card(items, measured(items, verifier_checks(condition, material), material.failed_edits))
+    return trust_card(items, instruments_of(condition, items, material))
+
+
+def instruments_of(condition: Condition, items: Sequence[Observed], material: TableData) -> Instruments:
+    """What is known of the instruments of a condition."""
+    checks = verifier_checks(condition, material)
+    return measured(items, checks, material.failed_edits, material.exams.get(condition.judge))
 
 
 def verifier_checks(condition: Condition, material: TableData) -> VerifierChecks:
@@ -179,7 +192,7 @@ def render(cards: Sequence[CardRow]) -> RenderedTable:
 
 def _row(condition: Condition, material: TableData) -> CardRow:
     items, checks = observe(condition, material), verifier_checks(condition, material)
-    instruments = measured(items, checks, material.failed_edits)
+    instruments = instruments_of(condition, items, material)
     card = trust_card(items, instruments)
     estimates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
     figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}

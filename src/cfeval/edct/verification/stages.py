@@ -13,7 +13,17 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text, names
 from cfeval.edct.evasions import evades
 from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME, Rules
-from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Reading, Requery, Score, Verdict
+from cfeval.edct.records import (
+    Baseline,
+    Check,
+    Condition,
+    Counterfactual,
+    Instruction,
+    Reading,
+    Requery,
+    Score,
+    Verdict,
+)
 from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
 
 GROUP_DIGITS = 8
