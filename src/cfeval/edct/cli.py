@@ -10,7 +10,7 @@ from cfeval.core.package import carried
 from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
 from cfeval.edct.exam.table import exam_error
-from cfeval.edct.exam.verdict import Examined
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Results
@@ -50,13 +50,13 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     write_metrics("edct", TABLES, asked.metrics, metrics, out, "metrics.json")
 
 
-def _exams(table: AskedTable) -> dict[str, Examined]:
+def _exams(table: AskedTable) -> dict[str, ExamError]:
     """What is known of each judge, from the table that its exam wrote."""
     return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
 
 
 def _made_from(
-    name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, Examined]
+    name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
     """What a table is made from."""
     files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}

@@ -123,8 +123,8 @@ def lines(
 
 def besides(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
     """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
-    the study has controls, and one of the reader's answers, where it has a reader; a sham edit, a swapped pair and a reworded answer for a null edit. Texts may spare all but
-    the sham edit.
+    the study has controls, and one of the reader's answers, where it has a reader; a sham edit, a swapped pair and a
+    reworded answer for a null edit. Texts may spare all but the sham edit.
 
     A judge that looks at the image judges no sham edit.
     """

@@ -188,7 +188,8 @@ class Verdict(StageResult):
     reworded: Binary | None = None
     """Null edits about which the judge was asked: whether it found the same answer in other words to be another one."""
     reader_moved: Binary | None = None
-    """1: the reader's answer changed with the edit (`Check.reader`); 0: it did not, or nobody knows; None: not asked."""
+    """1: the reader's answer changed with the edit (`Check.reader`); 0: it did not, or that is not known; None: it was
+    not asked."""
     completion: str = ""
     calls: tuple[Sha256, ...] = ()
 

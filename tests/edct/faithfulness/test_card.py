@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.edct.exam.verdict import Examined
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.faithfulness.card import Card, items_needed, trust_card
 from cfeval.edct.faithfulness.claims import CLAIMS, Letter
 from cfeval.edct.faithfulness.instruments import Instruments, VerifierChecks, false_edits, measured
@@ -341,12 +341,12 @@ def test_at_the_limits_of_a_known_sensitivity_trust_holds() -> None:
         assert card(replace(SOUND, sensitivity=known(0.95)), cited=share).conclusion == conclusion
 
 
-def of_exam(sensitivity: float, specificity: float, faults: tuple[str, ...] = ()) -> Examined:
+def of_exam(sensitivity: float, specificity: float, faults: tuple[str, ...] = ()) -> ExamError:
     good, compared = (Share(1.0, 60, 60.0),) * 2, (Share(sensitivity, 60, 60.0), Share(specificity, 60, 60.0))
-    return Examined(*good, compared=JudgeError(*compared), compared_faults=faults)
+    return ExamError(*good, compared=JudgeError(*compared), compared_faults=faults)
 
 
-def concluded(exam: Examined | None, judged: frozenset[Any] = KINDS, **shares: float | None) -> Card:
+def concluded(exam: ExamError | None, judged: frozenset[Any] = KINDS, **shares: float | None) -> Card:
     """The card of items without swapped pairs, about which a judge was asked."""
     items = [one._replace(judged=judged) for one in observed(**shares)]
     return trust_card(items, measured(items, VerifierChecks(1.0, 0, 300, 0, 60), exam=exam))

@@ -19,7 +19,7 @@ from cfeval.core.records import Binary, Record, Status
 from cfeval.core.shell import quoted
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.edct.exam.identity import NOBODY, Identity, differences
-from cfeval.edct.exam.verdict import LEVEL, Examined, Task, Verdict, task_faults, verdict
+from cfeval.edct.exam.verdict import LEVEL, ExamError, Task, Verdict, task_faults, verdict
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
@@ -149,7 +149,7 @@ def _task(row: ExamRow) -> Task:
     return Task(row.n, row.n_scored, row.missing, error.sensitivity, error.specificity)
 
 
-def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> Examined:
+def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> ExamError:
     """What the table of an exam says of a judge over all cases.
 
     Args:
@@ -176,7 +176,7 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
     by_kind = ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items())
     compared = next((row for row in read if (row.score, row.kind) == (COMPARED, ALL)), None)
     error = _error(whole)
-    return Examined(
+    return ExamError(
         error.sensitivity,
         error.specificity,
         by_kind,

@@ -60,7 +60,7 @@ VERIFIER = Wording(
 
 
 @dataclass(frozen=True)
-class Examined(JudgeError):
+class ExamError(JudgeError):
     """What an exam says of a judge: the error of its CCS, and that of its comparison of answers."""
 
     compared: JudgeError | None = None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cfeval.edct.exam.verdict import Examined
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.faithfulness.observed import Observed, rate
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import wilson, wilson_limits
@@ -89,7 +89,7 @@ def false_edits(checks: VerifierChecks) -> float:
 
 
 def measured(
-    items: Sequence[Observed], verifier: VerifierChecks, failed: float = 0.0, exam: Examined | None = None
+    items: Sequence[Observed], verifier: VerifierChecks, failed: float = 0.0, exam: ExamError | None = None
 ) -> Instruments:
     """What items, and the checks of the verifier, tell of the instruments.
 
@@ -120,7 +120,7 @@ def measured(
     return Instruments(most, sensitivity, 1.0 if at_most is None else at_most, lack, failed_exam, unfit)
 
 
-def _failed_exam(exam: Examined | None) -> str:
+def _failed_exam(exam: ExamError | None) -> str:
     """Why a judge failed its exam; empty where it passed, or was not examined."""
     of = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
     return ", ".join(f"{fault} ({name})" for name, faults in of.items() for fault in faults)

@@ -330,7 +330,7 @@ def run(
         typer.Option(
             "--checks",
             callback=lambda path: path and existing(path),
-            help="Under edct-2025, checks of the counterfactuals (JSONL): the answers of the reader in them are compared.",
+            help="Under edct-2025: checks of the counterfactuals (JSONL), whose reader's answers are compared.",
         ),
     ] = None,
     offline: Offline = False,

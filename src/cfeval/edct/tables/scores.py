@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.edct.exam.verdict import Examined
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.records import Condition, Counterfactual, Score
 from cfeval.report.tables import Figure, Figures, figures_of, varying
 from cfeval.stats.estimates import Estimate
@@ -117,7 +117,7 @@ class TableData:
     repeats: Mapping[str, str] = field(default_factory=dict)
     failed_edits: float = 0.0
     expected: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    exams: Mapping[str, Examined] = field(default_factory=dict)
+    exams: Mapping[str, ExamError] = field(default_factory=dict)
     counterfactuals: Mapping[Condition, Iterable[Counterfactual]] = field(default_factory=dict)
     compared_with: str | None = None
     all_pairs: bool = False

@@ -132,7 +132,8 @@ def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
         )
     if found.halves < limits.halves:
         faults.append(
-            f"one half of the mask changed {found.halves:.2f} times as much as the other, less than the {limits.halves:g} required"
+            f"one half of the mask changed {found.halves:.2f} times as much as the other, less than the "
+            f"{limits.halves:g} required"
         )
     if found.stray > limits.stray:
         faults.append(f"{found.stray:.0%} of a place beside the mask changed, more than the {limits.stray:.0%} allowed")
