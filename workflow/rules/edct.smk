@@ -117,11 +117,12 @@ rule edct_baselines:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        wording=wording,
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct baselines --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out} 2> {log:q}"
+        "{params.wording} --seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule edct_instructions:
@@ -227,12 +228,13 @@ rule edct_requeries:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        wording=wording,
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct requeries --protocol {params.protocols} --samples {input.samples[0]} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
+        "{params.wording} --seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_verdicts:
@@ -343,11 +345,12 @@ rule edct_pair_baselines:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        wording=wording,
     message:
         "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
     shell:
         "cfeval edct {params.step} --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out} 2> {log:q}"
+        "{params.wording} --seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule edct_pair_verdicts:

@@ -58,6 +58,12 @@ def seed_of(wildcards):
     return EDCT.seed if repeat == 1 else derive_seed(EDCT.seed, "repeat", repeat)
 
 
+def wording(wildcards):
+    """The option by which a target is asked in the second wording."""
+    name = EDCT.vlms[wildcards.vlm].wording
+    return "" if name == "a" else f"--wording {name}"
+
+
 def compare(wildcards):
     """Whether the judge also says whether the answer moved: where there are controls."""
     names = {name: value for name, value in wildcards.items() if name != "shard"}

@@ -13,6 +13,7 @@ from cfeval.core import registry
 from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
+from cfeval.edct.files import Wording
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED, objects_drawn
@@ -31,6 +32,14 @@ FAMILIES = {
     "pair_judges": "pair_judges",
 }
 """Which plugin family each section of a study's plugins draws on."""
+
+
+class Target(Spec):
+    """A model under test: a chat plugin, and how it is asked."""
+
+    wording: Wording = Field(
+        "a", description="Which of two wordings of the question and of the request for a reason it is sent."
+    )
 
 
 class Names(Section):
@@ -211,7 +220,7 @@ class Edct(Section):
     )
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
     datasets: dict[Name, Spec] = Field(default_factory=dict, description="Where samples come from.")
-    vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
+    vlms: dict[Name, Target] = Field(min_length=1, description="Target models.")
     instruction_writers: dict[Name, Spec] = Field(
         default_factory=dict, description="Explanation → concept and instruction."
     )
@@ -329,10 +338,11 @@ class Edct(Section):
 
     def repeats(self) -> dict[str, str]:
         """The target that another one repeats: the first that differs from it in `repeat` and in nothing else."""
+        keys = {name: str([spec.wording, *sorted(spec.plugin_options().items())]) for name, spec in self.vlms.items()}
         first: dict[str, str] = {}
-        for name, spec in self.vlms.items():
-            first.setdefault(str(sorted(spec.plugin_options().items())), name)
-        bases = {name: first[str(sorted(spec.plugin_options().items()))] for name, spec in self.vlms.items()}
+        for name, key in keys.items():
+            first.setdefault(key, name)
+        bases = {name: first[key] for name, key in keys.items()}
         return {name: base for name, base in bases.items() if self.vlms[name].repeat != self.vlms[base].repeat}
 
     def conditions(self) -> list[Condition]:

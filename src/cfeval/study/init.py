@@ -75,7 +75,13 @@ def run(
         str, typer.Option(help="Who must see an edit before it counts; as --model. Empty: the writer, if named.")
     ] = "",
     verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
-    judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who judges the texts; as --model. Repeatable: the first also judges the controls, and the table "
+            "`agreement` compares all."
+        ),
+    ] = None,
     reader: Annotated[
         str,
         typer.Option(
@@ -83,6 +89,16 @@ def run(
             "count against nobody. Empty: none."
         ),
     ] = "",
+    repeats: Annotated[
+        int,
+        typer.Option(min=1, help="How often each model is tested, each time with other seeds: the table `repeats`."),
+    ] = 1,
+    wordings: Annotated[
+        bool,
+        typer.Option(
+            "--wordings", help="Ask each model in a second wording, too: the tables `card` and `comparisons`."
+        ),
+    ] = False,
     items: Annotated[
         int | None, typer.Option(min=1, help="Items of the dataset, at most; vce: images of each class.")
     ] = None,
@@ -119,8 +135,14 @@ def run(
     _refuse_existing(place, dvc)
     named = _as_name(name or place.name)
     asked = _Asked(sys.stdin.isatty())
-    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
+    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier}
+    first_judge, *more_judges = judge or [""]
+    given |= {"judge": first_judge}
     given |= {"reader": reader} if reader else {}
+    if study != "edct":
+        _refuse_other({**given, "repeats": repeats > 1, "wordings": wordings}, study)
+    if len(set(judge or ())) < len(judge or ()):
+        raise InputError("--judge names one judge twice; name each once")
     keys: list[str] = []
     notes: list[str] = []
     keyed: list[Model] = []
@@ -145,11 +167,10 @@ def run(
         targets = {key: one.seen_from(place) for key, one in asked.targets(model_ or [], provider, base_url).items()}
         keyed = list(targets.values())
         if study == "edct":
-            by = roles(keyed, given, asked.hosted_helpers(keyed[0], given))
-            by = Roles(**{role: one and one.seen_from(place) for role, one in vars(by).items()})
+            by = roles(keyed, given, asked.hosted_helpers(keyed[0], given), more_judges).seen_from(place)
             keyed += by.all()
             notes += _notes(targets, by)
-            params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"])
+            params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"], repeats, wordings)
         else:
             cut = {"items": items} if items else {}
             params = texts.cvqa_params(named, {**source, **cut}, targets)
@@ -225,6 +246,12 @@ def _given(flags: Mapping[str, bool], study: Evaluation) -> dict[str, bool]:
     if study == "cvqa" and (odd := [name for name in given if name != "allow_outside"]):
         raise InputError(f"--{odd[0]} is for edct and vce; questions name their images in one folder")
     return given
+
+
+def _refuse_other(given: Mapping[str, object], study: Evaluation) -> None:
+    """Refuse options that only a study of explanations has (InputError)."""
+    if odd := [name for name, value in given.items() if value]:
+        raise InputError(f"--{odd[0]} is for --study edct, and this is a study of {study}; leave it out")
 
 
 def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
