@@ -115,7 +115,7 @@ def _read(items: Sequence[Observed]) -> Iterator[str]:
     if asked:
         yield (
             f"the reader's answer changed too after {sum(bool(item.read) for item in asked)} of {len(asked)} cited "
-            "edits: these alone count against the model"
+            "edits: in claim B and FIT, these alone count against the model"
         )
 
 

@@ -93,4 +93,5 @@ def _lines(row: CardRow, tried: Mapping[str, str]) -> Iterator[str]:
         yield f"  {letter} {CLAIMS[letter]}: {getattr(row, f'{name}_says')} {with_interval(row, name)}".rstrip()
     for bound, value in BOUNDS.items():
         if bound in tried:
-            yield f"  bound of {bound}, {value:.2f}: the same under {tried[bound]}"
+            where = "under all values tried" if tried[bound] == "all" else f"at {tried[bound]}"
+            yield f"  bound of {bound}, {value:.2f}: the same {where}"
