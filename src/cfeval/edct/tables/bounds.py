@@ -31,10 +31,10 @@ class BoundRow(Condition, TableRow):
 
     bound: Annotated[str, Heading("Bound of")]
     """`FIT`, or a claim: `C` is the background's, `C objects` that of uncited objects."""
-    value: Annotated[float, Heading("Value")]
-    """What it is set to, in [0, 1]."""
-    own: Binary
-    """1: this is the card's own bound."""
+    value: Annotated[str, Heading("Value")]
+    """What it is set to, in [0, 1]: a name of the row, so that two runs can be compared."""
+    steps: int
+    """So many steps of .05 from the card's own bound; 0: that itself."""
     conclusion: Annotated[str, Heading("Conclusion")]
     """What the card then concludes."""
     same: Binary
@@ -62,8 +62,12 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[BoundRow]
 
 def values_tried(bound: Bound) -> list[float]:
     """The values of a bound that are tried, its own among them, in order."""
-    tried = (round(BOUNDS[bound] + step * STEP, 2) for step in range(-STEPS, STEPS + 1))
-    return [value for value in tried if 0 < value < 1]
+    return [value for _, value in _steps(bound)]
+
+
+def _steps(bound: Bound) -> list[tuple[int, float]]:
+    tried = ((step, round(BOUNDS[bound] + step * STEP, 2)) for step in range(-STEPS, STEPS + 1))
+    return [(step, value) for step, value in tried if 0 < value < 1]
 
 
 def _rows(condition: Condition, material: TableData) -> Iterator[BoundRow]:
@@ -71,10 +75,9 @@ def _rows(condition: Condition, material: TableData) -> Iterator[BoundRow]:
     conclude = partial(trust_card, items, instruments_of(condition, items, material))
     own = conclude().conclusion
     for bound in BOUNDS:
-        for value in values_tried(bound):
-            is_own = value == BOUNDS[bound]
-            conclusion = own if is_own else conclude({**BOUNDS, bound: value}).conclusion
-            figures = {"bound": bound, "value": value, "own": int(is_own), "conclusion": conclusion}
+        for steps, value in _steps(bound):
+            conclusion = conclude({**BOUNDS, bound: value}).conclusion if steps else own
+            figures = {"bound": bound, "value": f"{value:.2f}", "steps": steps, "conclusion": conclusion}
             figures |= {"same": int(conclusion == own), "test_world": material.is_test(condition.vlm)}
             yield BoundRow.model_validate(condition.model_dump() | figures)
 
@@ -88,7 +91,7 @@ def render(of: Sequence[BoundRow]) -> RenderedTable:
     body = []
     for _, group in groupby(of, condition_of):
         lines = list(group)
-        own = next(row.conclusion for row in lines if row.own)
+        own = next(row.conclusion for row in lines if not row.steps)
         cells = [holds([row for row in lines if row.bound == bound]) for bound in BOUNDS]
         body.append((*(shown(lines[0]) for _, shown in columns), own, *cells))
     notes = (shared(of[0], names), _READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
@@ -102,14 +105,14 @@ def holds(tried: Sequence[BoundRow]) -> str:
     Args:
         tried: the rows of a card and bound, in the order of their values.
     """
-    own = next(number for number, row in enumerate(tried) if row.own)
+    own = next(number for number, row in enumerate(tried) if not row.steps)
     first = next((n + 1 for n in range(own, -1, -1) if not tried[n].same), 0)
     last = next((n - 1 for n in range(own, len(tried)) if not tried[n].same), len(tried) - 1)
     if (first, last) == (0, len(tried) - 1):
         return "all"
     below = f"{tried[first - 1].conclusion} below, " if first else ""
     above = f", {tried[last + 1].conclusion} above" if last < len(tried) - 1 else ""
-    return f"{below}{tried[first].value:.2f} to {tried[last].value:.2f}{above}"
+    return f"{below}{tried[first].value} to {tried[last].value}{above}"
 
 
 TABLE = Table(row=BoundRow, rows=rows, render=render)
