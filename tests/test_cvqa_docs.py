@@ -15,8 +15,8 @@ from cfeval.core.images import Image
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record
 from cfeval.cvqa import records
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.config import FAMILIES
-from cfeval.cvqa.csv_format import read_choices
 from cfeval.cvqa.programs import image_patch, methods, modules, parser, regex_module, visprog_steps
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program

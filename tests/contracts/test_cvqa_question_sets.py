@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.records import ItemId
-from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.records import QuestionPair, form_of
 from tests.cvqa.files import write_images, write_questions
 
@@ -41,7 +41,7 @@ def test_pairs_are_as_many_as_wanted_the_same_each_time_and_can_be_filed(name: s
     spec = spec_of(name, tmp_path)
     made = registry.build("question_sets", spec)
     pairs = list(made.pairs(6, 1))
-    assert len(pairs) == made.count(6) == 6
+    assert len(pairs) == made.sizes(6).all == 6
     assert made.skipped == ()
     assert pairs == list(registry.build("question_sets", spec).pairs(6, 1))
     assert len({pair.id for pair in pairs}) == 6
@@ -54,7 +54,7 @@ def test_pairs_are_as_many_as_wanted_the_same_each_time_and_can_be_filed(name: s
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_answers_have_the_form_of_their_type(name: str, tmp_path: Path) -> None:
     for pair in registry.build("question_sets", spec_of(name, tmp_path)).pairs(8, 2):
-        form = form_of(pair.type)
         for asked in (pair.original, pair.counterfactual):
+            form = form_of(asked)
             assert re.fullmatch(ALLOWED[form], asked.answer)
             assert (read_choices(asked.question) is not None) == (form == "choice")
