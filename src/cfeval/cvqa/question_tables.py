@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
@@ -181,6 +181,9 @@ class QuestionTable:
 
 class QuestionTablePlugin(TablePlugin):
     """A reader of a table; those of published sets say below which table, and how its rows are read."""
+
+    columns: ClassVar[frozenset[str]] = frozenset()
+    """The columns by which `cfeval init` knows a published table; those of `plain` are many."""
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """How many rows can be used, and whether their images are there."""

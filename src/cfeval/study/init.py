@@ -17,12 +17,12 @@ from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
 from cfeval.core.shell import cfeval
 from cfeval.core.yaml_files import parse_yaml
+from cfeval.cvqa.plugins.question_sets import counterbench, plain, whatsup
 from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
 from cfeval.cvqa.plugins.question_sets.csv import Plugin as CsvPlugin
-from cfeval.cvqa.plugins.question_sets.plain import Plugin as PlainPlugin
-from cfeval.cvqa.plugins.question_sets.plain import is_published
-from cfeval.cvqa.question_tables import QuestionTable
+from cfeval.cvqa.question_tables import QuestionTable, QuestionTablePlugin
 from cfeval.datasets.files import Files, Plugin
+from cfeval.datasets.pairs.rows import rows_of
 from cfeval.study import texts
 from cfeval.study.class_folders import image_set
 from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
@@ -33,6 +33,12 @@ from cfeval.vce.models.spelling import FORMS
 Evaluation = Literal["edct", "vce", "cvqa"]
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
+READERS: Mapping[str, type[QuestionTablePlugin]] = {
+    "whatsup": whatsup.Plugin,
+    "counterbench": counterbench.Plugin,
+    "plain": plain.Plugin,
+}
+"""Who reads a table of questions, the first whose columns it has."""
 _PATHS = ("path", "questions", "images")
 """Options of sources that name files or folders."""
 
@@ -47,9 +53,7 @@ def run(
     question: Annotated[str, typer.Option(help="Asked about every image.")] = "",
     questions: Annotated[
         Path | None,
-        typer.Option(
-            help="Own questions: CSV or JSONL with `image` and `question`; cvqa: also `answer`, or a CSV as published."
-        ),
+        typer.Option(help="Own questions: CSV or JSONL with `image` and `question`; cvqa: also `answer`."),
     ] = None,
     model_: Annotated[
         list[str] | None,
@@ -171,9 +175,9 @@ class _Asked:
         """The dataset, or the set of questions, without the paths made relative."""
         if study == "cvqa":
             file = _there(questions or Path(self._ask("Table of questions", "--questions FILE")))
-            if is_published(file):
+            if plain.is_published(file):
                 return {"plugin": "csv", "questions": str(file), "images": str(_there(self.images(images)))}
-            return {"plugin": "plain", "path": str(file)} | ({"images": str(_there(images))} if images else {})
+            return {"plugin": _reader_of(file), "path": str(file)} | ({"images": str(_there(images))} if images else {})
         if questions:
             one = {"question": question} if question else {}
             return {"plugin": "files", "path": str(_there(questions)), **one}
@@ -229,8 +233,8 @@ def _given(flags: Mapping[str, bool], study: Evaluation) -> dict[str, bool]:
 def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     """What a study's data set holds and what is left out of it; InputError where nothing can be used."""
     options = {name: value for name, value in source.items() if name != "plugin"}
-    if source["plugin"] == "plain":
-        return _scanned_plain(PlainPlugin.model_validate(options).build())
+    if source["plugin"] in READERS:
+        return _scanned_table(READERS[source["plugin"]].model_validate(options).build())
     if study == "cvqa":
         questions = CsvQuestions(CsvPlugin.model_validate(options))
         rows, faults = questions.places().values(), questions.faults
@@ -246,7 +250,13 @@ def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     return [f"{source['path']}: {files.summary(used, others)}"]
 
 
-def _scanned_plain(table: QuestionTable) -> list[str]:
+def _reader_of(path: Path) -> str:
+    """The plugin that reads a table of questions, by the columns of its first row."""
+    columns = next((set(row) for _, row in rows_of(path, (path.parent,))), set())
+    return next(name for name, plugin in READERS.items() if plugin.columns <= columns)
+
+
+def _scanned_table(table: QuestionTable) -> list[str]:
     rows, missing = len(table.items()), table.missing_images()
     if rows == len(missing):
         raise InputError(f"{missing[0]}; no image of any row can be read")

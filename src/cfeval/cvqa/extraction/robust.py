@@ -116,6 +116,9 @@ def outside(reply: str, choices: Choices) -> str | None:
 
 def _read(text: str, form: Form, choices: Choices | None, question: str, final: bool = False) -> str | None:
     """A text that holds nothing but an answer where it is `final`, and otherwise a reply."""
+    # `Not visible` may be an option, and no refusal.
+    if choices and (whole := _whole_value(text, choices, _marks(choices.letters[-1]))):
+        return whole
     if chinese.HAN.search(text):
         return chinese.read(text, form, choices)
     said = stated(text)

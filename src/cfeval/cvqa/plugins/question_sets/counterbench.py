@@ -16,6 +16,7 @@ the original and on the changed image.
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import ClassVar
 
 from cfeval.cvqa.question_tables import Item, QuestionTablePlugin, question_of
 from cfeval.datasets.pairs.rows import Place, Row, text
@@ -24,13 +25,14 @@ from cfeval.datasets.pairs.rows import Place, Row, text
 class Plugin(QuestionTablePlugin):
     """Where counterbench_metadata.json is, and the folder of images."""
 
+    columns: ClassVar = frozenset({"original_image", "intervened_image", "question"})
+
     def read(self, place: Place, row: Row) -> Iterator[Item]:
         """The question about both images."""
         names = [text(place, row, column) for column in ("original_image", "intervened_image")]
         files = [next((f"images/{n}" for f in place.folders if (f / "images" / n).is_file()), n) for n in names]
         asked = text(place, row, "question")
-        first, then = (
-            question_of(asked, [text(place, row, f"answer_{which}")]) for which in ("original", "intervened")
-        )
+        answers = [text(place, row, column) for column in ("answer_original", "answer_intervened")]
+        first, then = (question_of(asked, [answer]) for answer in answers)
         name = f"{PurePosixPath(names[0]).stem}-{PurePosixPath(names[1]).stem}"
         yield Item(name, (files[0],), then, first, text(place, row, "category"), files[1])

@@ -12,13 +12,14 @@
 - Published (the abstract): BLIP, fine-tuned on VQAv2, 56 % over the paper's three sets, people 99 %; these are mean
   accuracies of matching, not of asked questions.
 
-By rule: the captions are the options, in an order drawn by a hash of the image's path, since an order in which the first
-is right would reward whoever says A. There is no original question; the type is the relation of the right caption.
+By rule: the captions are the options, in an order drawn by a hash of the image's path, since an order in which the
+first is right would reward whoever says A. There is no original question; the type is the relation of the caption.
 """
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from cfeval.core.registry import Diagnostic
 from cfeval.cvqa.question_tables import Item, QuestionTablePlugin, UnusableError, question_of
@@ -34,6 +35,8 @@ QUESTION = "Which of these sentences describes the image?"
 
 class Plugin(QuestionTablePlugin):
     """Where controlled_images_dataset.json or controlled_clevr_dataset.json is, and the unpacked images."""
+
+    columns: ClassVar = frozenset({"image_path", "caption_options"})
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the table is a published one, then what every table says."""
