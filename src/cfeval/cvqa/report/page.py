@@ -230,8 +230,8 @@ def _row_alone(row: AccuracyRow, published: AccuracyRow | None) -> Row:
         name=f"{row.solver} †" if row.test_world else row.solver,
         among=_among(row),
         bar=change_bar(share, share, label, _BAR),
-        value="",
-        interval="no drop: only the “if” was asked",
+        value=_two(row.counterfactual),
+        interval="accuracy; no drop: only the “if” was asked",
         cells=(
             ("As it is", "not asked"),
             ("Under the “if”", _ranged(row, "counterfactual")),
