@@ -95,10 +95,10 @@ class AccuracyRow(ReadRow):
     def alone(self) -> bool:
         """Whether the counterfactual question alone was asked, so that there is no drop.
 
-        Where both were, the original has a figure, or at least bounds.
+        Where both were, the original has a figure, or at least bounds; only the baseline `negate` has none for it.
         """
         figures = (self.original, getattr(self, "original_min"))  # noqa: B009 - a column that the type adds
-        return self.kind != "baseline" and figures == (None, None)
+        return (self.kind, self.solver) != ("baseline", "negate") and figures == (None, None)
 
 
 class PublishedAnswer(Record):
