@@ -35,7 +35,7 @@ PLUGINS = {"solvers": GUIDE, "question_sets": GUIDE, "vision_tools": PROGRAMS}
 """Families of the cvqa study whose every plugin a page names."""
 HALVES = {"TOP", "BOTTOM", "LEFT", "RIGHT"}
 """What a step takes in the place of a name."""
-READINGS = re.findall(r"^\| `(.+)` \| (number|boolean|choice) \| (.+) \| (.+) \|$", PAGES[TABLES], re.MULTILINE)
+READINGS = re.findall(r"^\| `(.+)` \| (number|boolean|choice|text) \| (.+) \| (.+) \|$", PAGES[TABLES], re.MULTILINE)
 """Replies in the docs: the reply, its form, what each reader makes of it."""
 
 
