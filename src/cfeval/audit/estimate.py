@@ -18,7 +18,8 @@ from cfeval.core.errors import CfevalError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.core.image_folders import summary
 from cfeval.cvqa.config import used_by_cvqa
-from cfeval.cvqa.estimate import Pairs, cvqa_lines
+from cfeval.cvqa.estimate import cvqa_lines
+from cfeval.cvqa.interfaces import Sizes
 from cfeval.datasets.sample import left_out_by
 from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
@@ -158,15 +159,15 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     study, notes = params.cvqa, []
     if study is None or not any(use.resources.api for use in used_by_cvqa(study)):
         return [], []
-    counts = {name: Pairs(build.items) for name, build in study.builds_asked().items()}
+    counts = {name: Sizes(build.items) for name, build in study.builds_asked().items()}
     for name in dict.fromkeys(condition.set for condition in study.all_conditions() if condition.set in study.sets):
         spec = study.sets[name]
         try:
             found = registry.build("question_sets", spec.plugin_options())
-            counts[name] = Pairs(found.count(spec.items), found.with_options(spec.items))
+            counts[name] = found.sizes(spec.items)
         except CfevalError as error:
             taken = spec.items or 0
-            counts[name] = Pairs(taken, taken)
+            counts[name] = Sizes(taken, taken)
             notes.append(f"cvqa.sets.{name} is taken to have {taken} pairs, because it cannot be read: {error}")
     return cvqa_lines(study, counts), notes
 

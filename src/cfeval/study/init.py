@@ -17,9 +17,12 @@ from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
 from cfeval.core.shell import cfeval
 from cfeval.core.yaml_files import parse_yaml
+from cfeval.cvqa.plugins.question_sets import counterbench, plain, whatsup
 from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
 from cfeval.cvqa.plugins.question_sets.csv import Plugin as CsvPlugin
+from cfeval.cvqa.question_tables import QuestionTable, QuestionTablePlugin
 from cfeval.datasets.files import Files, Plugin
+from cfeval.datasets.pairs.rows import rows_of
 from cfeval.study import texts
 from cfeval.study.class_folders import image_set
 from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
@@ -30,6 +33,12 @@ from cfeval.vce.models.spelling import FORMS
 Evaluation = Literal["edct", "vce", "cvqa"]
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
+READERS: Mapping[str, type[QuestionTablePlugin]] = {
+    "whatsup": whatsup.Plugin,
+    "counterbench": counterbench.Plugin,
+    "plain": plain.Plugin,
+}
+"""Who reads a table of questions, the first whose columns it has."""
 _PATHS = ("path", "questions", "images")
 """Options of sources that name files or folders."""
 
@@ -44,7 +53,7 @@ def run(
     question: Annotated[str, typer.Option(help="Asked about every image.")] = "",
     questions: Annotated[
         Path | None,
-        typer.Option(help="Own questions: CSV or JSONL with `image` and `question`; cvqa: CSV as published."),
+        typer.Option(help="Own questions: CSV or JSONL with `image` and `question`; cvqa: also `answer`."),
     ] = None,
     model_: Annotated[
         list[str] | None,
@@ -194,8 +203,10 @@ class _Asked:
     def source(self, study: Evaluation, images: Path | None, question: str, questions: Path | None) -> dict[str, str]:
         """The dataset, or the set of questions, without the paths made relative."""
         if study == "cvqa":
-            file = questions or Path(self._ask("CSV of questions", "--questions FILE"))
-            return {"plugin": "csv", "questions": str(_there(file)), "images": str(_there(self.images(images)))}
+            file = _there(questions or Path(self._ask("Table of questions", "--questions FILE")))
+            if plain.is_published(file):
+                return {"plugin": "csv", "questions": str(file), "images": str(_there(self.images(images)))}
+            return {"plugin": _reader_of(file), "path": str(file)} | ({"images": str(_there(images))} if images else {})
         if questions:
             one = {"question": question} if question else {}
             return {"plugin": "files", "path": str(_there(questions)), **one}
@@ -257,6 +268,8 @@ def _refuse_other(given: Mapping[str, object], study: Evaluation) -> None:
 def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     """What a study's data set holds and what is left out of it; InputError where nothing can be used."""
     options = {name: value for name, value in source.items() if name != "plugin"}
+    if source["plugin"] in READERS:
+        return _scanned_table(READERS[source["plugin"]].model_validate(options).build())
     if study == "cvqa":
         questions = CsvQuestions(CsvPlugin.model_validate(options))
         rows, faults = questions.places().values(), questions.faults
@@ -270,6 +283,26 @@ def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     used, others = files.scan()
     files.refuse_losses(used, others)
     return [f"{source['path']}: {files.summary(used, others)}"]
+
+
+def _reader_of(path: Path) -> str:
+    """The plugin that reads a table of questions, by the columns of its first row."""
+    columns = next((set(row) for _, row in rows_of(path, (path.parent,))), set())
+    return next(name for name, plugin in READERS.items() if plugin.columns <= columns)
+
+
+def _scanned_table(table: QuestionTable) -> list[str]:
+    rows, missing = len(table.items()), table.missing_images()
+    if rows == len(missing):
+        raise InputError(f"{missing[0]}; no image of any row can be read")
+    lost = [f"{len(table.faults)} unusable ({table.faults[0]})"] if table.faults else []
+    lost += [f"{len(missing)} without an image ({missing[0]})"] if missing else []
+    alone = sum(item.original is None for _, item in table.items().values())
+    notes = [f"{table.options.path}: {rows - len(missing)} rows{'; left out: ' if lost else ''}{', '.join(lost)}"]
+    if alone:
+        which = "No row has" if alone == rows else f"{alone} of {rows} rows do not have"
+        notes.append(f"{which} a question without the if: of these there is an accuracy, and no drop")
+    return notes
 
 
 def _there(path: Path) -> Path:
