@@ -117,11 +117,12 @@ rule edct_baselines:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        again=again,
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct baselines --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out} 2> {log:q}"
+        "--seed {params.seed} {params.again} --out {output.out} 2> {log:q}"
 
 
 rule edct_instructions:
@@ -212,6 +213,7 @@ rule edct_requeries:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
         samples=with_images(ITEMS),
+        baselines=BASELINES,
         counterfactuals=EDCT_COUNTERFACTUALS,
     output:
         out=directory(REQUERIES),
@@ -226,12 +228,13 @@ rule edct_requeries:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        again=again_of,
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct requeries --protocol {params.protocols} --samples {input.samples[0]} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
+        "--seed {params.seed} {params.again} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_verdicts:

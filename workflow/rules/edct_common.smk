@@ -56,6 +56,16 @@ def seed_of(wildcards):
     return EDCT.seed if repeat == 1 else derive_seed(EDCT.seed, "repeat", repeat)
 
 
+def again(wildcards):
+    """Whether a target is asked once more where that can tell something."""
+    return "--again" * asked.asks_again(EDCT, wildcards.vlm)
+
+
+def again_of(wildcards, input):
+    """The answers with which those about edited images are compared, to ask once more where they may have changed."""
+    return f"--baselines {input.baselines}" * asked.asks_again(EDCT, wildcards.vlm)
+
+
 def compare(wildcards):
     """Whether the judge also says whether the answer moved: where there are controls."""
     names = {name: value for name, value in wildcards.items() if name != "shard"}

@@ -19,6 +19,8 @@ LEAST_SWAPPED = 10
 """The fewest swapped pairs that measure a sensitivity."""
 LEAST_SENSITIVITY = 0.5
 """Nothing follows from unchanged answers where the lower limit of the sensitivity is below this."""
+MOST_ABSENT = 0.25
+"""Nothing that a presence check saw counts for a model, where it surely sees more than this share of absent things."""
 LEAST_CHECKED = 0.9
 """Edits count as verified where at least this share of them was checked."""
 NOT_MEASURED = Estimate(None)
@@ -50,6 +52,8 @@ class Instruments:
     """Upper bound of the share of unchanged answers that a judge calls changed, in [0, 1]."""
     lack: str = ""
     """Why the edits do not count, where they do not."""
+    absent_seen: Estimate = NOT_MEASURED
+    """The share of absent things that the verifier sees in an image; no figure: it was asked about none."""
 
     @property
     def edits_count(self) -> bool:
@@ -96,13 +100,14 @@ def measured(items: Sequence[Observed], verifier: VerifierChecks, failed: float 
     """
     unchecked = not failed and verifier.checked < LEAST_CHECKED
     most = 1.0 if unchecked else failed or false_edits(verifier)
-    lack = _lack(verifier, failed, most)
+    lack, absent_seen = _lack(verifier, failed, most), rate(items, lambda item: item.sees_absent)
     compared = any(item.cited is not None or item.null is not None for item in items)
     if compared and not any(item.judged for item in items):
-        return Instruments(most, FULL, 0.0, lack)
+        return Instruments(most, FULL, 0.0, lack, absent_seen)
     sensitivity, false_alarm_rate = rate(items, lambda item: item.swapped), rate(items, lambda item: item.reworded)
     at_most = 1.0 if false_alarm_rate.high is None else false_alarm_rate.high
-    return Instruments(most, sensitivity if sensitivity.n >= LEAST_SWAPPED else NOT_MEASURED, at_most, lack)
+    sensitivity = sensitivity if sensitivity.n >= LEAST_SWAPPED else NOT_MEASURED
+    return Instruments(most, sensitivity, at_most, lack, absent_seen)
 
 
 def _lack(verifier: VerifierChecks, failed: float, most: float) -> str:
