@@ -116,7 +116,7 @@ def lines(
                 asked += [(*one, taken(items[condition.dataset], every)) for one in own]
         if asks_again(study, condition.vlm) and again(stage, condition):
             likely, at_most = taken(items[condition.dataset], taken_in)
-            asked += [(*one, (ceil(likely / AGAIN), at_most)) for one in own]
+            asked += [(*one, (round(likely / AGAIN), at_most)) for one in own]
         if stage.field == "writer":
             asked = [(under, call, listed(under, study.edits), many) for under, call, _, many in asked]
         for under, call, number, (likely, at_most) in asked:
