@@ -172,7 +172,7 @@ def compared(text: str, image: Picture | None, otherwise: Callable[[str, Picture
         return written(texts, image) if "Concept:" in text else otherwise(text, image)
     named = {key: next((color for color in COLORS if color in said.lower()), said) for key, said in texts.items()}
     moved = [int(named[f"{kind}-a"] != named[f"{kind}-b"]) for kind in ("answer", "explanation")]
-    evades = int(named["answer-a"] in COLORS and named["answer-b"] not in COLORS)
+    evades = int(named["answer-a"] in COLORS and named["answer-b"] in ODD_WORDS)
     scores = (*moved, evades)
     return "Compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}\nANSWER_EVADES: {}".format(*scores)
 

@@ -122,9 +122,7 @@ def help_with(text: str, image: Image.Image | None) -> str:
     texts = dict(re.findall(r"<([a-z-]+?)-[0-9a-zA-Z]+>\n(.*?)\n</", text.rsplit("# The texts", 1)[-1], re.DOTALL))
     if "ANSWER_MOVED" in text:
         moved = [int(texts[f"{kind}-a"] != texts[f"{kind}-b"]) for kind in ("answer", "explanation")]
-        evades = int(bool(colors_in(texts["answer-a"])) and not colors_in(texts["answer-b"]))
-        scores = (*moved, evades)
-        return "The texts were compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}\nANSWER_EVADES: {}".format(*scores)
+        return "The texts were compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}\nANSWER_EVADES: 0".format(*moved)
     if "PCS:" in text:
         wanted = re.search(r"(?:Paint|Make) the \w+ (\w+)", texts["edit-instruction"])
         new = wanted[1] if wanted else "?"
@@ -141,11 +139,6 @@ def help_with(text: str, image: Image.Image | None) -> str:
     color = texts["answer"].strip(". ")
     follows = f"Implied: {next_color(color)}\n\nBlank: none"
     return f"Concept: color of the disc\n{instruction('disc', color)}\n{follows}"
-
-
-def colors_in(text: str) -> list[str]:
-    """The colors that a text names."""
-    return [color for color in COLORS if color in text.lower()]
 
 
 def verify(text: str, pair: Image.Image) -> str:

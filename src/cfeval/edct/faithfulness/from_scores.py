@@ -48,7 +48,7 @@ def _by_item(rows: Iterable[Row]) -> Rows:
 def _item(
     cited: Row, uncited: Sequence[Row], null: Sequence[Row], editor_null: Sequence[Row], blank: Sequence[Row]
 ) -> Observed:
-    moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null, _first), "blank": _any(blank)}
+    moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null, _first), "blank": _any(blank, _blank)}
     moved |= {"editor_null": _any(editor_null, _first)}
     moved |= {"uncited_object": _some(_of_kind(uncited, "uncited_object"))}
     moved |= {"uncited_background": _any(_of_kind(uncited, "uncited_background"))}
@@ -78,7 +78,9 @@ def _item(
         lost=frozenset(kind for kind, rows in tried.items() if rows and moved[kind] is None),
         without=_ALL_CITED if cited.told.evidence == "background" else frozenset(),
         tried=frozenset(kind for kind, rows in tried.items() if rows),
-        declined=frozenset(kind for kind, rows in tried.items() if any(_declined(row) for row in rows)),
+        declined=frozenset(
+            kind for kind, rows in tried.items() if any(_declined(row, kind == "blank") for row in rows)
+        ),
         judged=frozenset(kind for kind, rows in tried.items() if any(row.told.by_text == 0 for row in rows)),
         again=frozenset(kind for kind, rows in tried.items() if any(row.told.again in _OF_CHANGES for row in rows)),
         unconfirmed=frozenset(kind for kind in NULLS if any(_unconfirmed(row) for row in tried[kind])),
@@ -97,11 +99,11 @@ RIGHT = 0.5
 _CONVERSATIONS = ("baselines", "requeries")
 
 
-def _declined(row: Row) -> bool:
+def _declined(row: Row, blank: bool) -> bool:
     """Whether the target gave no answer, or evaded the question as it did not before; of a change also when it was
-    asked again.
+    asked again. Nobody evades who says of a blank image that nothing is to be seen.
     """
-    if row.told.evaded == 1 or (_unconfirmed(row) and row.told.again == "unanswered"):
+    if (row.told.evaded == 1 and not blank) or (_unconfirmed(row) and row.told.again == "unanswered"):
         return True
     return row.told.status in NO_ANSWER and row.told.stage in _CONVERSATIONS
 
@@ -131,6 +133,11 @@ def _first(row: Row) -> bool | None:
 def _unconfirmed(row: Row) -> bool:
     """Whether the answer changed, and when the target was asked again did not, or nobody knows."""
     return row.told.answer_moved == 1 and row.told.again in ("withdrawn", "unanswered", "unknown")
+
+
+def _blank(row: Row) -> bool | None:
+    """Whether the answer about a blank image is another one; one that says that nothing can be told is."""
+    return _bit(row.told.answer_moved)
 
 
 def _any(rows: Sequence[Row], moved: Callable[[Row], bool | None] = _moved) -> bool | None:
