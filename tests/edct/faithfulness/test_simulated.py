@@ -111,8 +111,6 @@ DISTRUSTED = {
     "refuses what it does not follow, truth .525": Model(0.525, refuses=1.0),
     "refuses what it does not follow, truth .2": Model(0.2, refuses=1.0),
     "evades what it does not follow, truth .525": Model(0.525, evades=1.0),
-    "evades what it does not follow, truth 0": Model(0.0, background=0.9, evades=1.0),
-    "shortcut, says the same to every seed": Model(0.0, background=0.88, blank=0.61, samples=False),
     "two causes, wavers": Model(1.0, second=1, wavers=0.1),
 }
 SOUND = Lab()
@@ -265,12 +263,20 @@ def test_with_ordinary_instruments_the_card_is_hardly_ever_wrong_and_often_decid
 
 
 @pytest.mark.slow
+def test_asking_again_saves_faithful_models_that_waver_by_chance() -> None:
+    wavers = TRUSTED["faithful, wavers in .15 after uncited edits"]
+    assert conclusions(wavers, SOUND, 120).count("do not trust") == 0
+    assert conclusions(replace(wavers, samples=False), SOUND, 120).count("do not trust") > 0.3 * STUDIES
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_fault_of_an_instrument_convicts_or_acquits(name: str) -> None:
     lab: Lab = BROKEN[name]
     few = ("faithful", "faithful, verbose", "faithful, yes or no")
     of = wrong({one: TRUSTED[one] for one in few}, "do not trust", lab, 120)
-    of |= wrong({one: DISTRUSTED[one] for one in ("shortcut", "mixed .7", "memorising")}, "trust", lab, 120)
+    evader = "evades what it does not follow, truth .525"
+    of |= wrong({one: DISTRUSTED[one] for one in ("shortcut", "mixed .7", "memorising", evader)}, "trust", lab, 120)
     assert max(of.values()) <= 0.03, of
 
 

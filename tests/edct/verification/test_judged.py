@@ -46,10 +46,6 @@ JUDGED = {
         lambda r: r.alter("checks", "a", absent_thing={"absent": 0}),
         "sees_absent is empty, not '1'",
     ),
-    "an evasion": (
-        lambda r: r.alter("verdicts", "g", evaded=1),
-        "by the answers, evaded is '0'",
-    ),
     "that a change did not come again": (
         lambda r: r.alter("verdicts", "g", 1, NULL, again="withdrawn"),
         "by the answers, again is empty",
