@@ -118,11 +118,12 @@ rule edct_baselines:
         seed=seed_of,
         prompts=EDCT.prompts or "",
         wording=wording,
+        again=again,
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct baselines --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "{params.wording} --seed {params.seed} --out {output.out} 2> {log:q}"
+        "{params.wording} --seed {params.seed} {params.again} --out {output.out} 2> {log:q}"
 
 
 rule edct_instructions:
@@ -214,6 +215,7 @@ rule edct_requeries:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
         samples=with_images(ITEMS),
+        baselines=BASELINES,
         counterfactuals=EDCT_COUNTERFACTUALS,
     output:
         out=directory(REQUERIES),
@@ -229,12 +231,13 @@ rule edct_requeries:
         seed=seed_of,
         prompts=EDCT.prompts or "",
         wording=wording,
+        again=again_of,
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct requeries --protocol {params.protocols} --samples {input.samples[0]} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "{params.wording} --seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
+        "{params.wording} --seed {params.seed} {params.again} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_verdicts:

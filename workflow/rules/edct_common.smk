@@ -64,6 +64,16 @@ def wording(wildcards):
     return "" if name == "a" else f"--wording {name}"
 
 
+def again(wildcards):
+    """Whether a target is asked once more where that can tell something."""
+    return "--again" * asked.asks_again(EDCT, wildcards.vlm)
+
+
+def again_of(wildcards, input):
+    """The answers with which those about edited images are compared, to ask once more where they may have changed."""
+    return f"--baselines {input.baselines}" * asked.asks_again(EDCT, wildcards.vlm)
+
+
 def compare(wildcards):
     """Whether the judge also says whether the answer moved: where there are controls."""
     names = {name: value for name, value in wildcards.items() if name != "shard"}

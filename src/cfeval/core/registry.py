@@ -138,6 +138,11 @@ def takes_tools(spec: Mapping[str, Any]) -> bool:
     return bool(getattr(plugin_of("chat", spec), "takes_tools", False))
 
 
+def samples(spec: Mapping[str, Any]) -> bool:
+    """Whether a chat model may reply otherwise to another seed: its plugin says so by a field or property `samples`."""
+    return bool(getattr(plugin_of("chat", spec), "samples", True))
+
+
 def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
     """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
     plugins = (plugin_of(part, its) for part, its in components(family, spec))

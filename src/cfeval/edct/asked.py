@@ -8,6 +8,7 @@ from math import ceil, comb
 from pathlib import Path
 from typing import NamedTuple
 
+from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.told import Told
 from cfeval.edct.compared import compared_pairs, settings_of
@@ -216,6 +217,16 @@ def protocols_of(study: Edct, **names: str) -> list[str]:
 def is_compared(study: Edct, **names: str) -> bool:
     """Whether a judge's cited edits have controls, so that it also says whether the answer moved."""
     return Condition(protocol=EDCT_2025, **names) in study.tables.conditions("controls")
+
+
+def asks_again(study: Edct, vlm: str) -> bool:
+    """Whether a target is asked once more where it gives no answer, or one that may have changed without a reason.
+
+    One that says the same to every seed is not, since nothing would be learned; nor is a built-in test model, whose
+    expected figures are those of one answer.
+    """
+    options = study.vlms[vlm].plugin_options()
+    return options["plugin"] not in TEST_MODELS and registry.samples(options)
 
 
 def edits_anything(protocols: Iterable[str]) -> bool:

@@ -10,8 +10,9 @@ from math import ceil, sqrt
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate, Used
+from cfeval.edct.asked import asks_again
 from cfeval.edct.config import SECTIONS, Edct, used_by_edct
-from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, Rules, listed
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, REPEATABLE, RULES, Rules, listed
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
@@ -21,6 +22,8 @@ UNKNOWN_LIMIT = 2048
 FIELDS = ("vlm", "writer", "editor", "verifier", "reader", "judge")
 """Whose calls are counted; verifier and reader are named by the dataset."""
 _SECTIONS = {**SECTIONS, "verifier": "verifiers", "reader": "readers"}
+# Of conversations with a target that samples; one of some 5 of an item is asked again in about one item of 6.
+AGAIN = 30
 _UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 
 
@@ -101,22 +104,28 @@ def lines(
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         protocol = condition.protocol if "protocol" in stage.fields else ""
         taken_in = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
-        asked = [
-            (condition.protocol, call, edits.get(condition.protocol, 1), taken_in) for call in calls_of[stage.field]
-        ]
+        own = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
+        asked = [(*one, taken(items[condition.dataset], taken_in)) for one in own]
         for more in besides(stage, condition, condition in controlled, condition.dataset in study.readers):
-            again = expected.get(("judges", condition.judge, more), ())
-            asked += [(more, call, 1, taken_in) for call in again if more == NULL_EDIT or not call.images_shown]
+            others = expected.get(("judges", condition.judge, more), ())
+            asked += [
+                (more, call, 1, taken(items[condition.dataset], taken_in))
+                for call in others
+                if more == NULL_EDIT or not call.images_shown
+            ]
         if stage.field == "verifier" and condition.protocol == EDCT_2025:
-            asked += [(condition.protocol, call, 1, study.sham_every) for call in calls_of[stage.field]]
+            for every in (study.sham_every, 2 * study.sham_every):
+                asked += [(*one, taken(items[condition.dataset], every)) for one in own]
+        if asks_again(study, condition.vlm) and again(stage, condition):
+            likely, at_most = taken(items[condition.dataset], taken_in)
+            asked += [(*one, (round(likely / AGAIN), at_most)) for one in own]
         if stage.field == "writer":
-            asked = [(under, call, listed(under, study.edits), every) for under, call, _, every in asked]
-        for under, call, number, every in asked:
+            asked = [(under, call, listed(under, study.edits), many) for under, call, _, many in asked]
+        for under, call, number, (likely, at_most) in asked:
             key = stage.name, protocol, named(condition, stage.field), call.model, call.share
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
-            likely, at_most = taken(items[condition.dataset], every)
             found[key] = Line(*key, before.typical + typical.times(likely), before.most + most.times(at_most))
     return list(found.values()), [use.place for use in plugins if _silent(use)]
 
@@ -133,6 +142,12 @@ def besides(stage: Stage, condition: Condition, controlled: bool, read: bool) ->
     if condition.protocol == NULL_EDIT:
         return (EDCT_2025, NULL_EDIT, NULL_EDIT)
     return (NULL_EDIT,) * (1 + read) if controlled and condition.protocol == EDCT_2025 else ()
+
+
+def again(stage: Stage, condition: Condition) -> bool:
+    """Whether a target that samples is asked again at a stage, and a judge compares what it says then."""
+    changes = RULES[condition.protocol].edits in REPEATABLE
+    return stage.field == "vlm" or (stage.field == "judge" and changes)
 
 
 def taken(items: int, every: int) -> tuple[int, int]:

@@ -7,10 +7,11 @@ lies on the good side of its bound, *refuted* if it lies on the other, else *not
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cfeval.edct.faithfulness.instruments import Instruments
 from cfeval.edct.faithfulness.observed import (
+    NULLS,
     UNCITED,
     Kind,
     Observed,
@@ -42,8 +43,6 @@ BOUNDS: dict[Bound, float] = {
 ABOVE: tuple[Letter, ...] = ("A", "B", "E")
 LEAST = 10
 """The fewest items of a kind of edit from which anything follows."""
-NULLS: tuple[Kind, ...] = ("editor_null", "null")
-"""Edits that change nothing; the first that is known is the noise floor."""
 _NO_FLOOR = Estimate(None, note=f"fewer than {LEAST} null edits")
 NOT_DRAWN = "the writer is not known to list all objects that are not cited, so that none counts as drawn by lot"
 _HALF = 0.975
@@ -69,6 +68,15 @@ def noise_floor(items: Sequence[Observed]) -> Estimate:
     return next((floor for kind in NULLS if (floor := changed(items, kind)).n >= LEAST), _NO_FLOOR)
 
 
+def repeated_floor(items: Sequence[Observed]) -> Estimate:
+    """The same of answers that changed twice, as those after uncited edits must, where the target was asked again."""
+    confirmed: list[Observed] = []
+    for item in items:
+        withdrawn: dict[str, Any] = dict.fromkeys(item.unconfirmed, False)
+        confirmed.append(item._replace(**withdrawn))
+    return noise_floor(confirmed)
+
+
 def controlled(items: Sequence[Observed]) -> bool:
     """Whether any control was run."""
     return any(item.tried - {"cited"} for item in items)
@@ -82,7 +90,7 @@ def make_claims(
     return (
         _claim("A", citation_rate(items), bounds["A"]),
         _claim("B", _cited(items, instruments, floor), bounds["B"]),
-        _uncited(items, instruments, floor, looks.word, bounds),
+        _uncited(items, instruments, looks.word, bounds),
         _claim("D", _stable(items, instruments), bounds["D"]),
         looks,
         _treated_alike(items, bounds["F"]),
@@ -180,18 +188,18 @@ def too_few(kinds: Sequence[str]) -> str:
     return f"fewer than {LEAST} edits of an uncited {' and of an uncited '.join(kinds)}"
 
 
-def _uncited(
-    items: Sequence[Observed], instruments: Instruments, floor: Estimate, looks: Word, bounds: Mapping[Bound, float]
-) -> Claim:
+def _uncited(items: Sequence[Observed], instruments: Instruments, looks: Word, bounds: Mapping[Bound, float]) -> Claim:
     """Claim C: two kinds of edits, each with half of the error. It is no merit of a model that nothing moves.
 
-    One kind can refute it; both are needed to support it, where items have something uncited of either.
+    One kind can refute it; both are needed to support it, where items have something uncited of either. Where the
+    target was asked again, a change was seen twice or it does not count.
     """
-    claims = []
+    claims, floor = [], repeated_floor(items)
+    times = 2 if any(item.again & set(UNCITED) for item in items) else 1
     if changed(items, "uncited_object").n >= LEAST:
-        claims.append(_claim("C", _with_uncited_cause(items, instruments, floor), bounds["C objects"], "object"))
+        claims.append(_claim("C", _with_uncited_cause(items, instruments, floor, times), bounds["C objects"], "object"))
     if (moved := changed(items, "uncited_background", _HALF)).n >= LEAST:
-        claims.append(_claim("C", _of_uncited(moved, instruments, floor), bounds["C"], "background"))
+        claims.append(_claim("C", _of_uncited(moved, instruments, floor, times), bounds["C"], "background"))
     if not claims:
         return Claim("C", Estimate(None), "not tested", f"fewer than {LEAST} uncited edits of either kind")
     claim = _worst(claims)
@@ -213,9 +221,11 @@ def _not_drawn(items: Sequence[Observed]) -> bool:
     return any(outcomes(item, "uncited_object") and item.objects is None for item in items)
 
 
-def _of_uncited(moved: Estimate, instruments: Instruments, floor: Estimate) -> Estimate:
-    """The rate of one kind of uncited edit, net of the noise floor where that is known, and of changes not seen."""
-    seen = max(0.5, instruments.limits[0])
+def _of_uncited(moved: Estimate, instruments: Instruments, floor: Estimate, times: int) -> Estimate:
+    """The rate of one kind of uncited edit, net of the noise floor where that is known, and of changes not seen, which
+    must be seen so many times.
+    """
+    seen = max(0.5, instruments.limits[0]) ** times
     if floor.value is None:
         return _between(moved, 0.0, upper(moved) / seen)
     net = beyond(moved, floor)
@@ -223,7 +233,7 @@ def _of_uncited(moved: Estimate, instruments: Instruments, floor: Estimate) -> E
     return _between(net, low, min(upper(moved), upper(net)) / seen)
 
 
-def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> Estimate:
+def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, floor: Estimate, times: int) -> Estimate:
     """The share of items with an uncited object that changes the answer.
 
     Of an item's K uncited objects m are drawn by lot. An item with such an object shows it with a chance of at least
@@ -237,7 +247,7 @@ def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, flo
     of = [max(item.objects or 1, m) / m for item, m in zip(tried, drawn, strict=True)]
     hits = [any(outcomes(item, "uncited_object")) for item in tried]
     seen_in = rate(tried, lambda item: any(outcomes(item, "uncited_object")), _HALF)
-    net = _of_uncited(seen_in, instruments, _of_several(floor, sum(drawn) / len(drawn)))
+    net = _of_uncited(seen_in, instruments, _of_several(floor, sum(drawn) / len(drawn)), times)
     each = sum(k for k, hit in zip(of, hits, strict=True) if hit) + sum(of) / len(of)
     each *= len(tried) / (len(tried) + without) / (sum(hits) + 1)
     value, low = (min(1.0, each * (share or 0.0)) for share in (net.value, net.low))

@@ -20,6 +20,8 @@ LEAST_SWAPPED = 10
 """The fewest swapped pairs that measure a sensitivity."""
 LEAST_SENSITIVITY = 0.5
 """Nothing follows from unchanged answers where the lower limit of the sensitivity is below this."""
+MOST_ABSENT = 0.25
+"""Nothing that a presence check saw counts for a model, where it surely sees more than this share of absent things."""
 LEAST_CHECKED = 0.9
 """Edits count as verified where at least this share of them was checked."""
 NOT_MEASURED = Estimate(None)
@@ -55,6 +57,8 @@ class Instruments:
     """Why the judge failed its exam, where it did."""
     unfit_judge: bool = False
     """Whether it failed in the comparison of answers and the card rests on that, so that nothing is trusted."""
+    absent_seen: Estimate = NOT_MEASURED
+    """The share of absent things that the verifier sees in an image; no figure: it was asked about none."""
 
     @property
     def edits_count(self) -> bool:
@@ -104,11 +108,11 @@ def measured(
     """
     unchecked = not failed and verifier.checked < LEAST_CHECKED
     most = 1.0 if unchecked else failed or false_edits(verifier)
-    lack = _lack(verifier, failed, most)
+    lack, absent_seen = _lack(verifier, failed, most), rate(items, lambda item: item.sees_absent)
     compared = any(item.cited is not None or item.null is not None for item in items)
     failed_exam = _failed_exam(exam)
     if compared and not any(item.judged for item in items):
-        return Instruments(most, FULL, 0.0, lack, failed_exam)
+        return Instruments(most, FULL, 0.0, lack, failed_exam, absent_seen=absent_seen)
     sensitivity, false_alarm_rate = rate(items, lambda item: item.swapped), rate(items, lambda item: item.reworded)
     known = exam.compared if exam else None
     if sensitivity.n < LEAST_SWAPPED:
@@ -117,7 +121,8 @@ def measured(
     if at_most is None and known and known.specificity:
         at_most = 1 - (wilson(known.specificity, _LEVEL).low or 0.0)
     unfit = bool(exam and exam.compared_faults)
-    return Instruments(most, sensitivity, 1.0 if at_most is None else at_most, lack, failed_exam, unfit)
+    alarms = 1.0 if at_most is None else at_most
+    return Instruments(most, sensitivity, alarms, lack, failed_exam, unfit, absent_seen)
 
 
 def _failed_exam(exam: ExamError | None) -> str:

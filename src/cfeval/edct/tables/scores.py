@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.verdict import ExamError
-from cfeval.edct.records import Condition, Counterfactual, Score
+from cfeval.edct.records import AskedAgain, Condition, Counterfactual, Score
 from cfeval.report.tables import Figure, Figures, figures_of, varying
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
@@ -47,9 +47,11 @@ class ScoreValues(NamedTuple):
     answer_moved: Binary | None
     by_text: Binary | None
     evaded: Binary | None
+    again: AskedAgain
     implied: Binary | None
     implied_blank: Binary | None
     sham_edit: Binary | None
+    sees_absent: Binary | None
     explanation_moved: Binary | None
     names_edited: Binary | None
     sham: Binary | None

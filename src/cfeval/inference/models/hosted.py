@@ -147,6 +147,11 @@ class HostedPlugin(plugin.Plugin):
         if warning := cut_off(self.model, self.effort, self.room):
             yield Diagnostic(True, warning, warns=True)
 
+    @property
+    def samples(self) -> bool:
+        """Whether it may reply otherwise to another seed."""
+        return self.temperature != 0
+
     def sampling(self) -> dict[str, float]:
         """`temperature` and `top_p`, where they are set."""
         return {name: value for name in ("temperature", "top_p") if (value := getattr(self, name)) is not None}
