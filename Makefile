@@ -64,7 +64,7 @@ cvqa: .venv/demo ## The study of counterfactual questions: built-in puzzles and 
 # is status 1: the study says so on its page.
 SERVED = $(BIN)/cfeval serve --engine '{python} -m bench.real.serve {model} {port}' --params workflow/params/real
 real: export PATH := $(abspath $(BIN)):$(PATH)
-real: setup .real/ready ## All three evaluations on real photographs with real models, offline (three minutes).
+real: setup .real/ready ## All three evaluations on real photographs with real models, offline (three minutes on two quiet cores).
 	@python -m bench.real.photographs .real/photographs
 	$(SERVED)-edct.yaml -- cfeval exam --params workflow/params/real-edct.yaml --judge smollm2 --cases 16 \
 	  --out results/real-exam >/dev/null; test $$? -le 1
@@ -74,7 +74,7 @@ real: setup .real/ready ## All three evaluations on real photographs with real m
 	@echo "Open results/real-edct/edct/report/index.html; likewise real-cvqa, real-vce. They are no results about a model."
 
 recording: export PATH := $(abspath $(BIN)):$(PATH)
-recording: setup .real/ready ## Record anew what tests/recorded replays: a study with llama.cpp and SmolLM2 (two minutes).
+recording: setup .real/ready ## Record anew what tests/recorded replays: a study with llama.cpp and SmolLM2 (minutes).
 	$(SERVED)-edct.yaml -- python -m tests.recorded.study
 
 .real/ready: bench/real/packages.txt | .venv/ready
