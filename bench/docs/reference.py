@@ -204,7 +204,7 @@ def interfaces() -> str:
         "",
         "| family | protocol | methods |",
         "|---|---|---|",
-        *map(_protocol, registry.families()),
+        *map(_protocol, _families()),
         "",
     ]
     for name in INTERFACES:
@@ -214,6 +214,11 @@ def interfaces() -> str:
             if inspect.isclass(kind) and kind.__module__ == name and not kind.__name__.startswith("_"):
                 lines += [f"### {kind.__name__}", "", _prose(inspect.cleandoc(kind.__doc__ or "")), "", *_members(kind)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _families() -> Iterator[str]:
+    groups = {point.group for point in metadata.distribution("cfeval").entry_points}
+    yield from sorted(group.removeprefix(registry.GROUP) for group in groups if group.startswith(registry.GROUP))
 
 
 def _protocol(family: str) -> str:

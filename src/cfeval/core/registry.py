@@ -100,11 +100,6 @@ Component = tuple[str, Mapping[str, Any]]
 """A plugin that another is made of: its family and specification."""
 
 
-def families() -> tuple[str, ...]:
-    """The families of plugins: what installed packages offer classes of `cfeval.core.plugin` in."""
-    return tuple(sorted(family for family in _offered() if family != "tables"))
-
-
 def names(family: str) -> tuple[str, ...]:
     """The plugins of a family that the installed packages offer."""
     return tuple(sorted(_offered().get(family, {})))
