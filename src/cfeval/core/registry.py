@@ -1,7 +1,7 @@
 """Finds and builds plugins, which packages offer as entry points: one group a family, `cfeval.<family>`.
 
-An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml. What is built answers
-requests by methods that are `async` (`cfeval.inference.batching`).
+An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml. What is built has the
+methods of its family's protocol, of which those that wait for models are `async` (`cfeval.inference.batching`).
 
 A plugin's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
