@@ -13,7 +13,8 @@ EVERY = [(preset, None) for preset in PRESETS] + [("dbvce", mode) for mode in MO
 @pytest.mark.parametrize(("preset", "mode"), EVERY)
 def test_resolved_settings_read_back_as_the_same_method(preset: Any, mode: Any) -> None:
     method = Method(preset=preset, mode=mode)
-    assert set(method.resolved()) == set(Method.model_fields)
+    of_attack = {"attack_iterations", "attack_step"}
+    assert set(method.resolved()) | of_attack == set(Method.model_fields)
     assert Method(**method.resolved()) == method
 
 
@@ -91,21 +92,50 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
 
 DOCS = Path(__file__).parents[2] / "docs" / "concepts" / "vce-methods.md"
 PUBLISHED: dict[str, tuple[Any, ...]] = {
-    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None),
-    "guidance": ("none", "noisy", "x0", "x0", "clean", "clean", "clean", "x0", "x0", "black-box"),
-    "loss": (None, None, None, None, "logit", "logit", "logit", "logit", "log-probability", None),
-    "norm": (None, "none", "noise", "mean", "none", "none", "none", "none", None, None),
-    "scales": (None, (10,), (0.1,), (0.1,), (8, 10, 15), (8, 10, 15), (64, 80, 120), (1,), None, None),
-    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1),
-    "stabilization": (None, "none", "none", "none", "none", "none", "none", "ema", "adam", "none"),
-    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None),
-    "distance": ("none", "none", "denoiser", "x0", "noisy", "noisy", "noisy", "none", "none", "x0"),
-    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None),
-    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None),
-    "mask": (None, "none", "none", "none", "none", "difference", "gradient", "none", "attribution", "none"),
-    "region_share": (None, None, None, None, None, None, None, None, 0.3, None),
-    "region_cell": (None, None, None, None, None, None, None, None, 16, None),
-    "output": ("sample", "sample", "x0", "sample", "sample", "sample", "sample", "sample", "sample", "sample"),
+    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2),
+    "guidance": ("none", "noisy", "x0", "x0", "clean", "clean", "clean", "x0", "x0", "black-box", "attack"),
+    "loss": (None, None, None, None, "logit", "logit", "logit", "logit", "log-probability", None, "log-probability"),
+    "norm": (None, "none", "noise", "mean", "none", "none", "none", "none", None, None, "none"),
+    "scales": (None, (10,), (0.1,), (0.1,), (8, 10, 15), (8, 10, 15), (64, 80, 120), (1,), None, None, (1,)),
+    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1),
+    "stabilization": (None, "none", "none", "none", "none", "none", "none", "ema", "adam", "none", "none"),
+    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None),
+    "distance": ("none", "none", "denoiser", "x0", "noisy", "noisy", "noisy", "none", "none", "x0", "image"),
+    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001),
+    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None),
+    "mask": (
+        None,
+        "none",
+        "none",
+        "none",
+        "none",
+        "difference",
+        "gradient",
+        "none",
+        "attribution",
+        "none",
+        "difference",
+    ),
+    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None),
+    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None),
+    "output": (
+        "sample",
+        "sample",
+        "x0",
+        "sample",
+        "sample",
+        "sample",
+        "sample",
+        "sample",
+        "sample",
+        "sample",
+        "sample",
+    ),
+    "respacing": (None, None, None, None, None, None, None, None, None, None, "25"),
+    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50),
+    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255),
+    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15),
+    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15),
 }
 """Of papers and their code, in the order of the presets; None: it has no effect there."""
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cfeval.core.errors import InputError, ParamsError, nearest
-from cfeval.vce.interfaces import Classifier
+from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.stabilization import Past
@@ -140,6 +140,8 @@ def _check_images(images: Tensor, side: int, dtype: torch.dtype) -> None:
 def _check_models(parts: Parts, models: Models) -> None:
     if parts.guidance != "none" and models.classifier is None:
         raise ParamsError(f"guidance '{parts.guidance}' needs a classifier; name one, or use preset 'unguided'")
+    if parts.guidance == "attack" and isinstance(models.denoiser, Autoencoder):
+        raise ParamsError("guidance 'attack' moves pixels, and this denoiser is one of latents; use one of pixels")
     if parts.projection == "cone" and models.robust is None:
         raise ParamsError("projection 'cone' needs a robust classifier; name one, or set projection: none")
     if parts.projection == "consensus" and not models.denoiser.classes:

@@ -5,6 +5,7 @@ Sources: the code of DBVCE, DVCE, DiME, FastDiME and MaskDiME. Symbols: see the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import torch
@@ -13,6 +14,7 @@ from torch.nn.functional import adaptive_max_pool2d
 
 from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Compute, Parts
+from cfeval.vce.sampler.attack import adversarial
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
@@ -120,6 +122,11 @@ def _finished(
     sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: BatchBudget
 ) -> list[tuple[State, Tensor]]:
     """The end states of the images that wait, with the rows that each is about."""
+    if sampler.parts.guidance == "attack":
+        made = mapped(
+            partial(_attacked, sampler, everything.rows(waiting), attempt, scale), len(waiting), allowance, "attack"
+        )
+        return [(State(made, made, made), waiting)]
     finished = []
     start = 0
     while start < len(waiting):
@@ -129,6 +136,13 @@ def _finished(
         trajectory = _Trajectory(sampler, part, rows, sampler.parts.steps, attempt, scale)
         finished += [(end.state, end.rows) for end in finish(trajectory, allowance) if end.state is not None]
     return finished
+
+
+def _attacked(sampler: Sampler, batch: Batch, attempt: int, scale: float, start: int, end: int) -> Tensor:
+    """What an attack makes of some images of a batch."""
+    part = batch.rows(slice(start, end))
+    drawn = partial(_drawn, sampler, part)
+    return adversarial(sampler.parts, sampler.networks, sampler.schedule, part, attempt, scale, drawn)
 
 
 def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: BatchBudget) -> Tensor:
