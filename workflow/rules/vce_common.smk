@@ -42,7 +42,8 @@ def vce_plugins(section):
 
 def vce_evaluation(wildcards):
     """How counterfactuals are measured: as the reference code does, or as the paper says."""
-    return f"--{VCE.methods[wildcards.method].mode or 'paper'}"
+    method = VCE.methods.get(wildcards.method)
+    return f"--{(method and method.mode) or 'paper'}"
 
 
 def vce_targets(wildcards):
@@ -87,4 +88,4 @@ wildcard_constraints:
     image_set=one_of(VCE.image_sets),
     denoiser=one_of(VCE.denoisers),
     classifier=one_of(VCE.classifiers),
-    method=one_of(VCE.methods),
+    method=one_of([*VCE.methods, *VCE.concept_editors]),

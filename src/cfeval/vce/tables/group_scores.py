@@ -78,6 +78,8 @@ class Row(NamedTuple):
     cell: Cell
     seen: Seen
     distances: tuple[float | None, ...]
+    concept: str = ""
+    """What an editor was told to change."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,7 @@ def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object
                 )
             ),
             tuple(score.distances.get(name) for name in closeness),
+            once(score.concept),
         )
         for score in scores
     ]
