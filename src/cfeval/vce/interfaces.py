@@ -91,6 +91,13 @@ class Autoencoder(Protocol):
         ...
 
 
+@runtime_checkable
+class Classless(Protocol):
+    """What a conditional denoiser offers beside that also knows no class, an empty prompt: `no_class` is its label."""
+
+    no_class: int
+
+
 class Classifier(Protocol):
     """A classifier, frozen and in evaluation mode (DBVCE, Section 4, Table 1); gradients flow from logits to images.
 

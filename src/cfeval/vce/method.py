@@ -6,8 +6,8 @@ figures of the papers and of their code (docs/concepts/vce-methods.md).
 
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
 Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026; stabilized guidance, Vaeth et al. 2025;
-region-constrained counterfactuals, Sobieski et al. 2025 (RCSB); ACE, Jeanneret et al. 2023. The perceptual weights of
-DiME and its descendants are for the mean squared difference of VGG19 features.
+region-constrained counterfactuals, Sobieski et al. 2025 (RCSB); ACE, Jeanneret et al. 2023; LDCE, Farid et al. 2023.
+The perceptual weights of DiME and its descendants are for the mean squared difference of VGG19 features.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,7 @@ Preset = Literal[
     "region-constrained",
     "black-box",
     "ace",
+    "ldce",
 ]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
@@ -122,6 +123,19 @@ _ACE = {
     "mask_threshold": 0.15,
     "mask_dilation": 15,
 }
+_LDCE = {
+    "respacing": "ddim500",
+    "start": 0.342,
+    "noise_ahead": 1,
+    "stochastic": False,
+    "guidance": "empty",
+    "norm": "implicit",
+    "scales": (6.0,),
+    "projection": "consensus",
+    "angle": 40.0,
+    "distance": "denoiser",
+    "lp_weight": 0.75,
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
@@ -134,6 +148,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "region-constrained": _REGION,
     "black-box": {"guidance": "black-box", "norm": "mean", "scales": (0.1,), "distance": "x0", "lp_weight": 0.15},
     "ace": _ACE,
+    "ldce": _LDCE,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -147,11 +162,12 @@ PATH_POINTS = 50
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("scales", "loss", "prepared", "mask"),
-        ("guidance", ("noisy", "x0", "straight", "clean", "black-box", "attack")),
+        ("guidance", ("noisy", "x0", "straight", "clean", "black-box", "attack", "empty")),
     ),
     "stabilization": ("guidance", ("noisy", "x0", "straight", "clean", "black-box")),
     **dict.fromkeys(("attack_iterations", "attack_step"), ("guidance", ("attack",))),
-    **dict.fromkeys(("augmentations", "projection"), ("guidance", ("noisy", "x0", "straight", "clean"))),
+    "augmentations": ("guidance", ("noisy", "x0", "straight", "clean")),
+    "projection": ("guidance", ("noisy", "x0", "straight", "clean", "empty")),
     **dict.fromkeys(("particles", "particle_spread"), ("guidance", ("black-box",))),
     "classifier_time": ("guidance", ("x0", "straight", "clean", "black-box")),
     "angle": ("projection", ("cone", "consensus")),
@@ -179,12 +195,12 @@ class Parts(Section):
     stochastic: bool = Field(True, description="Add noise at each step; off, a step goes to its mean.")
     clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
     output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
-    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box", "attack"] = Field(
+    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty"] = Field(
         "x0",
         description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
         "predicted clean image, through the denoiser; the same, straight to it (DBVCE's code without x0-prediction); "
         "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient; what is "
-        "denoised of an attacked image, through all steps (ACE).",
+        "denoised of an attacked image, through all steps (ACE); the image predicted without a class (LDCE).",
     )
     attack_iterations: int = Field(50, ge=1, description="Steps of an attack; ACE takes 100 on ImageNet.")
     attack_step: float = Field(1 / 255, gt=0, le=1, description="By how much each moves a pixel, of [0, 1].")
@@ -196,10 +212,10 @@ class Parts(Section):
         min_length=1,
         description="Weights of the class term; each is tried in order on the images that are not in the target yet.",
     )
-    norm: Literal["mean", "noise", "none"] = Field(
+    norm: Literal["mean", "noise", "none", "implicit"] = Field(
         "mean",
         description="Each term's L2 norm is set to that of the posterior mean (DBVCE), of the predicted noise (DVCE's "
-        "code), or left.",
+        "code), of what a class changes in the predicted noise (LDCE), or left.",
     )
     prepared: bool = Field(
         True, description="Let the classifier resize and normalise as it was trained; off: raw [-1, 1] images."
@@ -286,6 +302,8 @@ class Parts(Section):
             return self.steps * (1 + self.particles)
         if self.guidance == "attack":
             return self.steps * (1 + self.attack_iterations)
+        if self.guidance == "empty":
+            return 2 * self.steps
         return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
 
     def _attacks(self) -> bool:
@@ -293,6 +311,12 @@ class Parts(Section):
         off = (self.norm, self.projection, self.stabilization) == ("none", "none", "none")
         plain = (self.augmentations, self.noise_ahead, self.output) == (1, 0, "sample")
         return off and plain and self.distance in ("image", "none") and self.mask in ("difference", "none")
+
+    def _is_ldce(self) -> bool:
+        """Whether the parts are those of LDCE."""
+        off = (self.mask, self.stabilization, self.stochastic) == ("none", "none", False)
+        plain = (self.augmentations, self.output, self.clip_denoised) == (1, "sample", False)
+        return off and plain and self.distance in ("denoiser", "none") and self.projection in ("consensus", "none")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -313,6 +337,13 @@ class Parts(Section):
             raise ValueError(
                 "guidance 'attack' goes with norm 'none', distance 'image' or 'none', mask 'difference' or 'none', "
                 "output 'sample', noise_ahead 0 and no projection, stabilization or augmentations; leave out the rest"
+            )
+        if (self.guidance == "empty") != (self.norm == "implicit"):
+            raise ValueError("guidance 'empty' and norm 'implicit' are LDCE's and go together; set both or neither")
+        if self.guidance == "empty" and not self._is_ldce():
+            raise ValueError(
+                "guidance 'empty' goes with projection 'consensus' or 'none', distance 'denoiser' or 'none', "
+                "stochastic false, output 'sample' and no mask, stabilization or augmentations; leave out the rest"
             )
         if self.steps + self.noise_ahead > self.kept_steps:
             raise ValueError("noise_ahead 1 asks for noise beyond the last step; start must be below 1")

@@ -21,6 +21,14 @@ def passes_of(method: Method) -> dict[str, float]:
         asked = float(method.attack_iterations)
         calls, gradients = float(method.denoiser_calls), float(method.steps * method.attack_iterations)
         return {"denoiser_calls": calls, "denoiser_gradients": gradients, "classifier_gradients": asked}
+    if method.guidance == "empty":
+        pulled = method.steps * (1 + (method.distance == "denoiser"))
+        calls = float(method.denoiser_calls)
+        return {
+            "denoiser_calls": calls,
+            "denoiser_gradients": float(pulled),
+            "classifier_gradients": float(method.steps),
+        }
     cone = method.projection == "cone"
     pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance == "x0") + (method.distance == "denoiser")
     shown = method.augmentations * (1 + cone) * (method.guidance not in ("none", "black-box"))

@@ -17,6 +17,7 @@ from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.attack import adversarial
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
+from cfeval.vce.sampler.ldce import against_empty
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
 from cfeval.vce.sampler.prediction import Prediction, blended, of_difference, of_gradient, predict_x0
 from cfeval.vce.sampler.regions import region_of
@@ -127,6 +128,11 @@ def _finished(
             partial(_attacked, sampler, everything.rows(waiting), attempt, scale), len(waiting), allowance, "attack"
         )
         return [(State(made, made, made), waiting)]
+    if sampler.parts.guidance == "empty":
+        made = mapped(
+            partial(_against_empty, sampler, everything.rows(waiting), scale), len(waiting), allowance, "LDCE"
+        )
+        return [(State(made, made, made), waiting)]
     finished = []
     start = 0
     while start < len(waiting):
@@ -143,6 +149,13 @@ def _attacked(sampler: Sampler, batch: Batch, attempt: int, scale: float, start:
     part = batch.rows(slice(start, end))
     drawn = partial(_drawn, sampler, part)
     return adversarial(sampler.parts, sampler.networks, sampler.schedule, part, attempt, scale, drawn)
+
+
+def _against_empty(sampler: Sampler, batch: Batch, scale: float, start: int, end: int) -> Tensor:
+    """What LDCE makes of some images of a batch."""
+    part = batch.rows(slice(start, end))
+    drawn = partial(_drawn, sampler, part)
+    return against_empty(sampler.parts, sampler.networks, sampler.schedule, part, scale, drawn)
 
 
 def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: BatchBudget) -> Tensor:
