@@ -45,6 +45,7 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         "concept-edits": "cfeval.vce.stages.concept_edits:run",
         "scores": "cfeval.vce.stages.scores:run",
         "group-scores": "cfeval.vce.stages.group_scores:run",
+        "networks": "cfeval.vce.stages.networks:run",
         "contact-sheet": "cfeval.vce.contact_sheet_cli:run",
         "tables": "cfeval.vce.cli:run_tables",
         "figures": "cfeval.vce.cli:run_figures",

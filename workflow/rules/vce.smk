@@ -211,11 +211,38 @@ rule vce_groups:
         "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
+rule vce_networks:
+    """Look at the classifiers of the study: parameters, and accuracy on the originals (Table 1)."""
+    input:
+        images=whole(VCE_IMAGES),
+    output:
+        out=VCE_NETWORKS,
+        record=made(VCE_NETWORKS),
+    log:
+        "logs/vce/networks/{image_set}.log",
+    resources:
+        gpu=lambda wildcards: vce_needs_of_classifiers(wildcards)["gpu"],
+        gpu_model=lambda wildcards: vce_needs_of_classifiers(wildcards)["gpu_model"],
+        mem_mb=lambda wildcards: max(8000, 32000 * vce_needs_of_classifiers(wildcards)["gpu"]),
+        runtime="1h",
+    params:
+        images=vce_whole(VCE_IMAGES),
+        classifiers=lambda wildcards: vce_plugins(vce_classifiers(wildcards)),
+        shards=PARAMS.shards,
+        batch=VCE.compute.batch,
+    message:
+        "classifiers on {wildcards.image_set}"
+    shell:
+        "cfeval vce networks --images {params.images} --classifiers {params.classifiers:q} --cut {params.shards} "
+        "--batch {params.batch} --out {output.out} 2> {log:q}"
+
+
 rule vce_tables:
     """All tables, from the scores of groups and of counterfactuals, and their headline figures for `dvc metrics`."""
     input:
         each(VCE_GROUPS, VCE_CONDITIONS),
         each(VCE_SCORES, VCE_CONDITIONS),
+        each(VCE_NETWORKS, VCE_CONDITIONS),
     output:
         in_report("vce", "table", VCE_TABLES),
         VCE_METRICS,

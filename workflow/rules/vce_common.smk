@@ -14,6 +14,7 @@ VCE_IMAGES = "<results>/vce/images/{image_set}{shard}.jsonl"
 VCE_COUNTERFACTUALS = "<results>/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
 VCE_SCORES = "<results>/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
 VCE_GROUPS = "<results>/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.jsonl"
+VCE_NETWORKS = "<results>/vce/networks/{image_set}.jsonl"
 VCE_SHEETS = "<results>/vce/sheets/{image_set}/{denoiser}/{classifier}.jsonl"
 VCE_REPORT = "<results>/vce/report/index.html"
 VCE_TABLES = [f"<results>/vce/tables/vce_{table}.{ending}" for table in VCE_LISTED for ending in ("csv", "md", "tex")]
@@ -50,6 +51,16 @@ def vce_targets(wildcards):
     """What of the image set the groups are compared with: images of the target classes, where they are asked for."""
     images = [f"--image-set={plugin(VCE.image_sets, wildcards.image_set)}", f"--count={VCE.target_images}"]
     return [*images, f"--size={VCE.size}"] if VCE.target_images else []
+
+
+def vce_classifiers(wildcards):
+    """The classifiers that the study asks about the images of a set, by name."""
+    return {name: VCE.classifiers[name] for name in vce_asked.classifiers(VCE, wildcards.image_set)}
+
+
+def vce_needs_of_classifiers(wildcards):
+    """What a job holds that runs all of them, one after the other."""
+    return checked(vce_asked.resources, [("classifiers", spec) for spec in vce_classifiers(wildcards).values()])
 
 
 def vce_of_sheet(wildcards):

@@ -112,6 +112,13 @@ def measures_of_groups(study: Vce, condition: VceCondition) -> Plugins:
     )
 
 
+def classifiers(study: Vce, image_set: str) -> list[str]:
+    """The classifiers that a study asks about the images of a set, in the order of params.yaml."""
+    asked = {one.classifier for one in study.all_conditions() if one.image_set == image_set}
+    asked |= {*study.oracles, *filter(None, [study.robust])}
+    return [name for name in study.classifiers if name in asked]
+
+
 def resources(plugins: Plugins) -> dict[str, Any]:
     """What a job holds that runs some plugins; they share a GPU. ParamsError where they want different ones."""
     held = [(spec, registry.resources(family, spec.plugin_options())) for family, spec in plugins]

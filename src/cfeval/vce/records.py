@@ -100,6 +100,19 @@ class VceScore(_Edited):
     others: dict[str, float] = {}
 
 
+class ExplainedNetwork(Record):
+    """A classifier of a study: how many parameters it has, None where it holds no network, how it was trained, and how
+    many of the `n` originals whose class it knows it puts into that class.
+    """
+
+    name: str
+    parameters: int | None = Field(None, ge=0)
+    robust: bool
+    timed: bool
+    n: int = Field(ge=0)
+    n_right: int = Field(ge=0)
+
+
 class SheetRecord(Record):
     """A contact sheet: the images of a group, their counterfactuals, and what changed."""
 
