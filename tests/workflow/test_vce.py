@@ -33,7 +33,14 @@ VCE: dict[str, Any] = {
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
 TABLES = {"tables": 1, "figures": 1, "report": 1}
-EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4, "contact-sheet": 2, "networks": 1} | TABLES
+EVERYTHING = {
+    "images": 1,
+    "counterfactuals": 4,
+    "scores": 4,
+    "group-scores": 4,
+    "contact-sheet": 2,
+    "networks": 1,
+} | TABLES
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
 
