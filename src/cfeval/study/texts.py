@@ -145,7 +145,7 @@ OUTPUTS = {
         *("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"),
         *("calls", "report"),
     ),
-    "vce": ("images", "counterfactuals", "scores", "groups", "sheets", "report"),
+    "vce": ("images", "counterfactuals", "scores", "groups", "networks", "sheets", "report"),
     "cvqa": ("questions", "answers", "scores", "calls", "report"),
 }
 """What a new study makes, but for tables and figures, by evaluation: DVC wants each to be there."""
