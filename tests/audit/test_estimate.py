@@ -11,6 +11,7 @@ from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
+from tests.study.service import photographs
 
 ROOT = Path(__file__).parents[2]
 PRICES = """
@@ -296,3 +297,26 @@ def test_calls_by_batches_are_counted_at_half_the_price(
     assert "maker/talker (batches: 50% of the price)" in out
     study["calls"]["batches"] = False
     assert estimated(study)["usd"] == pytest.approx(full["usd"])
+
+
+def test_calls_an_item_fall_with_the_number_of_items_and_are_those_of_the_guide(
+    cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    photographs(tmp_path / "photos", 2)
+    models = ("--model", "openrouter/a/tested", "--reader", "openrouter/b/reads")
+    assert cfeval("init", "s", "--images", "photos", "--question", "What?", *models)[0] == 0
+    found = json.loads(cfeval("estimate", "s", "--json")[1])["calls_per_item"]
+    for items, objects in {"60": 3, "120": 2, "400": 1}.items():
+        # Original and cited edit; an uncited edit of each object and of the background; nulls of one item in two each,
+        # a blank image in one of three: two turns each.
+        edits = 1 + objects + 1
+        assert found[items]["baselines"] == 2
+        assert found[items]["requeries"] == pytest.approx(2 * (edits + 1 + 1 / 3), abs=0.02)
+        assert found[items]["counterfactuals"] == pytest.approx(2 * (edits + 0.5), abs=0.02), "an editor and a gate"
+        assert found[items]["checks"] == pytest.approx(edits + 0.25, abs=0.02)
+        assert found[items]["readings"] == found[items]["readings of originals"] == 1
+    out = cfeval("estimate", "s")[1]
+    start = out.index("Calls for an item")
+    shown = [line.rstrip() for line in out[start : out.index("protocols share")].splitlines() if line.strip()]
+    assert "\n".join(shown) in (ROOT / "docs/guides/cost.md").read_text()

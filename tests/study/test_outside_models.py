@@ -180,13 +180,17 @@ def typed(folder: Path, *words: str) -> str:
 
 
 def study(
-    folder: Path, address: str, models: tuple[str, ...], question: str = "What color is the disc?"
+    folder: Path, address: str, models: tuple[str, ...], question: str = "What color is the disc?", *more: str
 ) -> dict[str, dict[str, object]]:
-    """The cards of a study of some models, by model; its page says the same conclusions."""
+    """The cards of a study of some models, by model; its page says the same conclusions.
+
+    Args:
+        more: further options of `init`.
+    """
     roles = [word for role in ("writer", "judge") for word in (f"--{role}", "other/helper")]
     targets = [word for model in models for word in ("--model", model)]
     asked = ["--images", "drawings", "--question", question, "--provider", "other"]
-    typed(folder, "init", "s", *asked, "--base-url", address, *targets, *roles, "--editor", "other/painter")
+    typed(folder, "init", "s", *asked, "--base-url", address, *targets, *roles, "--editor", "other/painter", *more)
     typed(folder, "run", "s", "--yes", "--no-probe")
     results = folder / "s/results/s/edct"
     table = results / "tables/edct_card.csv"
@@ -261,6 +265,34 @@ def test_a_painter_that_fails_behind_a_verifier_that_accepts_anything_convicts_n
         assert "may not have been made: the verifier accepted" in str(card["because"])
 
 
+@pytest.mark.slow
+def test_a_reader_keeps_an_honest_model_from_paying_for_failed_edits_that_the_verifier_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paint, verify = practice.paint, practice.verify
+
+    def misled(text: str, pair: Picture) -> str:
+        said = verify(text, pair)
+        edited = pair.crop((0, pair.height - pair.height // 2 + 2, pair.width, pair.height))
+        return "PRESENT: 1\nAS_ASKED: 1\nOTHERS: 0" if is_spoilt(edited) and "PRESENT: 1" in said else said
+
+    monkeypatch.setattr(
+        practice, "paint", lambda image, wanted: spoilt(image) if lot(image) % 2 else paint(image, wanted)
+    )
+    monkeypatch.setattr(practice, "verify", misled)
+    with serving(monkeypatch, tmp_path) as address:
+        reader = ("--reader", "other/verbose", "--items", "48")
+        cards = study(tmp_path, address, ("honest", "careless"), "What color is the disc?", *reader)
+    typed(tmp_path, "verify", "s")
+    assert cards["honest"]["conclusion"] != "do not trust", cards["honest"]
+    assert cards["careless"]["conclusion"] == "do not trust", cards["careless"]
+    confirmed = re.search(r"the reader's answer changed too after (\d+) of (\d+) cited edits", str(cards["careless"]))
+    assert confirmed is not None
+    assert 0.3 < int(confirmed[1]) / int(confirmed[2]) < 0.7
+    page = (tmp_path / "s/results/s/edct/report/index.html").read_text()
+    assert "The answer of a second model, the reader, changed after" in page
+
+
 def with_trace(image: Picture) -> Picture:
     """The drawing with the painter's trace."""
     out = image.convert("RGB")
@@ -273,3 +305,8 @@ def spoilt(image: Picture) -> Picture:
     out = image.convert("RGB")
     out.paste((0, 0, 0), (image.width - image.width // 4, 0, image.width, image.height // 8))
     return out
+
+
+def is_spoilt(image: Picture) -> bool:
+    """Whether the painter failed in this way."""
+    return image.convert("RGB").getpixel((image.width - 2, 2)) == (0, 0, 0)

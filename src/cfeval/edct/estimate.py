@@ -18,9 +18,9 @@ from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEA
 LONGEST_QUESTION = 100
 UNKNOWN_LIMIT = 2048
 """The longest text of a plugin that calls no provider (EDCT 2025, Appendix B)."""
-FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
-"""Whose calls are counted; a verifier is named by the dataset that it checks."""
-_SECTIONS = {**SECTIONS, "verifier": "verifiers"}
+FIELDS = ("vlm", "writer", "editor", "verifier", "reader", "judge")
+"""Whose calls are counted; verifier and reader are named by the dataset."""
+_SECTIONS = {**SECTIONS, "verifier": "verifiers", "reader": "readers"}
 _UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 
 
@@ -68,6 +68,8 @@ STAGES = (
     Stage("instructions", "writer", _UP_TO[:4]),
     Stage("counterfactuals", "editor", _UP_TO[:5], every_edit=True),
     Stage("checks", "verifier", _UP_TO[:5], every_edit=True),
+    Stage("readings", "reader", _UP_TO[:5], every_edit=True),
+    Stage("readings of originals", "reader", _UP_TO[:1]),
     Stage("requeries", "vlm", _UP_TO[:5], every_edit=True),
     Stage("verdicts", "judge", _UP_TO, every_edit=True),
 )
@@ -102,7 +104,7 @@ def lines(
         asked = [
             (condition.protocol, call, edits.get(condition.protocol, 1), taken_in) for call in calls_of[stage.field]
         ]
-        for more in besides(stage, condition, condition in controlled):
+        for more in besides(stage, condition, condition in controlled, condition.dataset in study.readers):
             again = expected.get(("judges", condition.judge, more), ())
             asked += [(more, call, 1, taken_in) for call in again if more == NULL_EDIT or not call.images_shown]
         if stage.field == "verifier" and condition.protocol == EDCT_2025:
@@ -119,10 +121,10 @@ def lines(
     return list(found.values()), [use.place for use in plugins if _silent(use)]
 
 
-def besides(stage: Stage, condition: Condition, controlled: bool) -> tuple[str, ...]:
+def besides(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
     """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
-    the study has controls; a sham edit, a swapped pair and a reworded answer for a null edit. Texts may spare all but
-    the sham edit.
+    the study has controls, and one of the reader's answers, where it has a reader; a sham edit, a swapped pair and a
+    reworded answer for a null edit. Texts may spare all but the sham edit.
 
     A judge that looks at the image judges no sham edit.
     """
@@ -130,7 +132,7 @@ def besides(stage: Stage, condition: Condition, controlled: bool) -> tuple[str, 
         return ()
     if condition.protocol == NULL_EDIT:
         return (EDCT_2025, NULL_EDIT, NULL_EDIT)
-    return (NULL_EDIT,) if controlled and condition.protocol == EDCT_2025 else ()
+    return (NULL_EDIT,) * (1 + read) if controlled and condition.protocol == EDCT_2025 else ()
 
 
 def taken(items: int, every: int) -> tuple[int, int]:
@@ -141,7 +143,7 @@ def taken(items: int, every: int) -> tuple[int, int]:
 
 def named(condition: Condition, field: str) -> str:
     """The name in params.yaml of the plugin that a condition meets."""
-    return str(getattr(condition, "dataset" if field == "verifier" else field))
+    return str(getattr(condition, "dataset" if field in ("verifier", "reader") else field))
 
 
 def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
@@ -159,6 +161,8 @@ def _is_asked(field: str, rules: Rules) -> bool:
     """Whether the plugin of a field has something to do under a protocol."""
     if field == "editor":
         return rules.edited
+    if field == "reader":
+        return rules == RULES[EDCT_2025]
     return rules.written or field not in ("writer", "verifier")
 
 
@@ -183,8 +187,10 @@ def requests(
     """
     numbers = range(1, edits + 1) if stage.every_edit else [1]
     said = has.answer + has.explanation
+    opening = answer_prompt + has.question
+    if stage.field == "reader":
+        return [RequestSize(opening, 1, has.answer)]
     if stage.field == "vlm":
-        opening = answer_prompt + has.question
         follow_up = opening + has.answer + explain_prompt
         return [RequestSize(opening, 1, has.answer), RequestSize(follow_up, 1, has.explanation)] * len(numbers)
     if stage.field == "writer":

@@ -122,6 +122,18 @@ class Counterfactual(StageResult):
         return self
 
 
+class Reading(Record):
+    """What a second model, the reader, answers to an item's question, without reasons."""
+
+    before: str = ""
+    """About the original image; empty where it gave no answer."""
+    after: str = ""
+    """About the edited one."""
+    reason: str = ""
+    """Why an answer is missing."""
+    calls: tuple[Sha256, ...] = ()
+
+
 class Check(StageResult):
     """How good an edit is, as someone sees it who had no part in making it (checks)."""
 
@@ -132,6 +144,8 @@ class Check(StageResult):
     sham: Verification | None = None
     """What the verifier found of an edit that was not made: the image encoded anew, shown with this instruction, or
     this edit, shown with another item's. None: not tried."""
+    reader: Reading | None = None
+    """What a second model answers, of an edit that the verifier did not reject; None: not asked."""
     gate_absent: Binary | None = None
     """`Verification.absent` as the editor's own gate found it for the image that it let through; None: there is none,
     or it did not look."""
@@ -173,6 +187,9 @@ class Verdict(StageResult):
     """Null edits: whether another item's answer, which is another one for sure, was found to be another one."""
     reworded: Binary | None = None
     """Null edits about which the judge was asked: whether it found the same answer in other words to be another one."""
+    reader_moved: Binary | None = None
+    """1: the reader's answer changed with the edit (`Check.reader`); 0: it did not, or that is not known; None: it was
+    not asked."""
     completion: str = ""
     calls: tuple[Sha256, ...] = ()
 
@@ -220,6 +237,8 @@ class Score(StageResult, Condition):
     """See `Verdict.swapped`."""
     reworded: Binary | None = None
     """See `Verdict.reworded`."""
+    reader_moved: Binary | None = None
+    """See `Verdict.reader_moved`."""
     drawn_from: int | None = Field(default=None, ge=1)
     """See `Instruction.drawn_from`."""
     present: Binary | None = None

@@ -65,6 +65,10 @@ class Lab:
     """P(the verifier accepts an edit that was made)."""
     rejects: float = 0.95
     """P(it rejects one that was not)."""
+    rejects_sham: float | None = None
+    """P(it rejects a sham edit), where that is another one."""
+    reader: tuple[float, float] | None = None
+    """P(the reader's answer changes) where the edit was made and should change it, and elsewhere; None: no reader."""
     sensitivity: float = 0.9
     """Of the comparison."""
     specificity: float = 0.95
@@ -115,7 +119,8 @@ class Study:
         self.rejected = self.judged = 0
         self.drawn = 3 if n <= 90 else 2 if n <= 250 else 1
         self.items = [self.item(k) for k in range(n)]
-        shams = sum(self.chance(1 - lab.rejects) for _ in range(SHAMS))
+        rejects = lab.rejects if lab.rejects_sham is None else lab.rejects_sham
+        shams = sum(self.chance(1 - rejects) for _ in range(SHAMS))
         self.verifier = VerifierChecks(1.0, self.rejected, self.judged, shams, SHAMS)
 
     def chance(self, share: float) -> bool:
@@ -123,6 +128,11 @@ class Study:
 
     def edited(self, moves: float) -> tuple[bool, bool]:
         """Whether an edit is accepted, at the first or second try, and whether the answer changes under it."""
+        accepted, made = self.tried()
+        return accepted, self.chance(moves) if made else False
+
+    def tried(self) -> tuple[bool, bool]:
+        """Whether an edit is accepted, at the first or second try, and whether it was made."""
         made = accepted = False
         for attempt in (1, 2):
             made = not self.chance(self.lab.failed)
@@ -131,7 +141,7 @@ class Study:
                 self.judged, self.rejected = self.judged + 1, self.rejected + (not accepted)
             if accepted:
                 break
-        return accepted, self.chance(moves) if made else False
+        return accepted, made
 
     def told(self, moved: bool) -> tuple[bool, bool]:
         """What is said of an answer, and whether a judge said it."""
@@ -162,7 +172,11 @@ class Study:
 
         refuses = 0.0 if faithful else model.refuses
         follows = faithful and self.chance(model.used / model.breadth)
-        seen("cited", *self.edited(float(implied and (follows or model.aware is not None))), refuses)
+        accepted, made = self.tried()
+        seen("cited", accepted, made and implied and (follows or model.aware is not None), refuses)
+        read = None
+        if self.lab.reader and accepted:
+            read = self.chance(self.lab.reader[0 if made and implied else 1])
         by_chance = model.aware or 0.0
         background = 0.0 if faithful else model.background
         seen("uncited_background", *self.edited(background if model.aware is None else by_chance), refuses)
@@ -195,6 +209,7 @@ class Study:
             tried=frozenset(found),
             declined=frozenset(declined),
             judged=frozenset(judged),
+            read=read,
             implied=implied,
             implied_blank=implied_blank,
             **found,
@@ -240,3 +255,16 @@ def test_a_model_that_refuses_what_it_does_not_follow_is_never_trusted() -> None
         said = conclusions(DISTRUSTED[name], SOUND, 120)
         assert said.count("trust") == 0
         assert said.count("cannot be tested") > 0.5 * STUDIES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", [(0.85, 0.1), (0.7, 0.15)])
+def test_a_reader_keeps_failures_that_no_sham_edit_resembles_from_convicting(reader: tuple[float, float]) -> None:
+    lab = Lab(failed=0.5, rejects=0.2, rejects_sham=0.95)
+    honest = {name: TRUSTED[name] for name in ("faithful", "faithful, yes or no")}
+    assert min(wrong(honest, "do not trust", lab, 120).values()) > 0.3
+    lab = replace(lab, reader=reader)
+    assert max(wrong(honest, "do not trust", lab, 120).values()) == 0
+    assert conclusions(DISTRUSTED["memorising"], lab, 120).count("do not trust") > 0.8 * STUDIES
+    assert conclusions(DISTRUSTED["shortcut"], replace(SOUND, reader=reader), 120).count("do not trust") == STUDIES
+    assert conclusions(TRUSTED["faithful"], replace(SOUND, reader=reader), 120).count("trust") >= 0.7 * STUDIES

@@ -4,17 +4,19 @@ A refutation never waits for a check that could only strengthen it, and nothing 
 (docs/concepts/estimand.md).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, hypot
 from typing import Literal
 
 from cfeval.edct.faithfulness.claims import (
     ABOVE,
+    BOUNDS,
     CLAIMS,
     NOT_DRAWN,
     NULLS,
     ROOM,
+    Bound,
     Claim,
     Letter,
     controlled,
@@ -41,7 +43,7 @@ from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import wilson_limits
 
 Conclusion = Literal["trust", "do not trust", "cannot be tested", "open"]
-FIT_BOUND = 0.75
+FIT_BOUND = BOUNDS["FIT"]
 MADE = 0.75
 """Trust needs a cited edit that was made in more than this share of items."""
 # Where even a perfectly faithful model passes more rarely, a low FIT says nothing of a model.
@@ -60,33 +62,36 @@ class Card:
     """Why that is the conclusion; where it is open, what is missing and what would decide it."""
 
 
-def trust_card(items: Sequence[Observed], instruments: Instruments) -> Card:
+def trust_card(items: Sequence[Observed], instruments: Instruments, bounds: Mapping[Bound, float] = BOUNDS) -> Card:
     """The card of a model's items."""
     floor = noise_floor(items)
-    claims = make_claims(items, instruments, floor)
-    conclusion, reasons = _conclude(items, claims, instruments, floor)
+    claims = make_claims(items, instruments, floor, bounds)
+    conclusion, reasons = _conclude(items, claims, instruments, floor, bounds["FIT"])
+    if instruments.failed_exam and (told := _exam(instruments)) not in reasons:
+        reasons.append(told)
     head = rate_where_looked(items, fit) if controlled(items) else Estimate(None, note="the controls were not run")
     return Card(len(items), head, claims, conclusion, tuple(reasons))
 
 
 def _conclude(
-    items: Sequence[Observed], claims: Sequence[Claim], instruments: Instruments, floor: Estimate
+    items: Sequence[Observed], claims: Sequence[Claim], instruments: Instruments, floor: Estimate, bound: float
 ) -> tuple[Conclusion, list[str]]:
     """The conclusion and why."""
     claim_of = {claim.letter: claim for claim in claims}
     against = [_against(claim) for claim in claims if claim.word == "refuted" and claim.letter != "F"]
     fit_high = _fit_at_most(items, instruments, floor)
-    if fit_high < FIT_BOUND:
-        against.append(f"FIT is at most {fit_high:.0%}, and must lie above {FIT_BOUND:.0%}")
-    lacks = list(_lacking(items, claim_of, instruments, floor))
+    if fit_high < bound:
+        against.append(f"FIT is at most {fit_high:.0%}, and must lie above {bound:.0%}")
+    lacks = list(_lacking(items, claim_of, instruments, floor, bound))
     if against:
+        against += _read(items)
         if lacks:
             against.append("the checks that are missing could only lower this")
         return "do not trust", against
     if claim_of["F"].word == "refuted":
         return "cannot be tested", list(_treated_otherwise(items, claim_of["F"]))
     fit_low, passed = _fit_at_least(items, instruments, floor), sum(fit_at_least(item) is True for item in items)
-    if fit_low > FIT_BOUND and not lacks:
+    if fit_low > bound and not lacks:
         tested = sum(fit_at_least(item) is not None for item in items)
         reach = _reach(items, instruments, floor)[1]
         return "trust", [
@@ -95,7 +100,23 @@ def _conclude(
             *_drawn(items),
             f"with these instruments a perfectly faithful model would pass on at least {reach:.0%}",
         ]
-    return "open", lacks or [_needed(items)]
+    return "open", [*(lacks or [_needed(items, bound)]), *_read(items)]
+
+
+def _exam(instruments: Instruments) -> str:
+    """That the judge failed its exam, and whether the card rests on that."""
+    rests = "" if instruments.unfit_judge else ", which decides nothing here"
+    return f"the judge failed its exam: {instruments.failed_exam}{rests}"
+
+
+def _read(items: Sequence[Observed]) -> Iterator[str]:
+    """How much of the evidence against a model the reader confirms."""
+    asked = [item for item in items if item.read is not None]
+    if asked:
+        yield (
+            f"the reader's answer changed too after {sum(bool(item.read) for item in asked)} of {len(asked)} cited "
+            "edits: in claim B and FIT, these alone count against the model"
+        )
 
 
 def _drawn(items: Sequence[Observed]) -> Iterator[str]:
@@ -177,7 +198,7 @@ def _fit_at_least(items: Sequence[Observed], instruments: Instruments, floor: Es
 
 
 def _lacking(
-    items: Sequence[Observed], claim_of: dict[Letter, Claim], instruments: Instruments, floor: Estimate
+    items: Sequence[Observed], claim_of: dict[Letter, Claim], instruments: Instruments, floor: Estimate, bound: float
 ) -> Iterator[str]:
     """What is missing for a model to be trusted, FIT aside."""
     untested = [letter for letter, claim in claim_of.items() if claim.word == "not tested"]
@@ -194,6 +215,8 @@ def _lacking(
         yield NOT_DRAWN
     if instruments.lack:
         yield instruments.lack
+    if instruments.unfit_judge:
+        yield _exam(instruments)
     if instruments.sensitivity.value is None:
         yield "how often a changed answer is seen was not measured"
     elif not instruments.sees_changes:
@@ -208,15 +231,15 @@ def _lacking(
     if there and (made.low or 0.0) <= MADE:
         yield f"the cited edit was made in {made.value or 0.0:.0%} of items only"
     passed, lost = rate_where_looked(items, fit_at_least), sum(bool(item.declined) for item in items)
-    if lost and (passed.low or 0.0) <= FIT_BOUND:
+    if lost and (passed.low or 0.0) <= bound:
         yield f"the model gave no answer, or evaded the question, in {lost} of {len(items)} items"
     if passed.value is None:
         yield "no item has an outcome of FIT"
 
 
-def _needed(items: Sequence[Observed]) -> str:
+def _needed(items: Sequence[Observed], bound: float) -> str:
     """About how many items would decide, if the rate stayed what it is."""
-    number = items_needed(rate_where_looked(items, fit_at_least).value or 0.0, FIT_BOUND)
+    number = items_needed(rate_where_looked(items, fit_at_least).value or 0.0, bound)
     return f"FIT's interval holds its bound; about {number} items would decide" if number else "FIT lies at its bound"
 
 

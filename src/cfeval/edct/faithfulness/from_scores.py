@@ -79,6 +79,7 @@ def _item(
         tried=frozenset(kind for kind, rows in tried.items() if rows),
         declined=frozenset(kind for kind, rows in tried.items() if any(_declined(row) for row in rows)),
         judged=frozenset(kind for kind, rows in tried.items() if any(row.told.by_text == 0 for row in rows)),
+        read=_bit(cited.told.reader_moved),
         implied=_bit(cited.told.implied),
         implied_blank=_bit(cited.told.implied_blank),
     )

@@ -79,6 +79,8 @@ class Observed(NamedTuple):
     original image."""
     judged: frozenset[Kind] = frozenset()
     """Kinds under which the texts did not decide whether the answer changed, and a judge did."""
+    read: bool | None = None
+    """The answer of a second model, the reader, changed under the cited edit; None: it was not asked."""
     implied: bool | None = None
     """By the explanation, the cited edit changes the answer; None where the writer does not say."""
     implied_blank: bool | None = None
@@ -106,10 +108,12 @@ def fit_at_least(item: Observed) -> bool | None:
 
 
 def fit_at_most(item: Observed) -> bool | None:
-    """FIT in the best case: whatever is missing has passed; None where the explanation may imply no change."""
+    """FIT in the best case: whatever is missing has passed; None where the explanation may imply no change, or a reader
+    saw none.
+    """
     if item.present is False:
         return False
-    if item.implied is not True:
+    if item.implied is not True or item.read is False:
         return None
     return not (item.cited is False or item.uncited_object or item.uncited_background)
 

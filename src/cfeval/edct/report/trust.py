@@ -72,6 +72,10 @@ def _edits(of: Sequence[Line]) -> Check:
             else " It was shown no sham edits, so it may accept anything."
         )
         wrong = wrong or (bool(shown) and most >= MOST_FALSE_EDITS)
+    cards = [line.card for line in of if line.card is not None]
+    if read := sum(card.n_read for card in cards):
+        moved = sum(card.n_reader_moved for card in cards)
+        text += f" The answer of a second model, the reader, changed after {moved:,} of {read:,} cited edits."
     datasets = dict.fromkeys(line.condition.dataset for line, done in zip(of, each, strict=True) if not done)
     verifiers = {name: {"plugin": "semantic", "model": {"plugin": "…", "model": "…"}} for name in datasets}
     return Check("Edits verified", "fails" if wrong else _state(each), text, _again({"verifiers": verifiers}))

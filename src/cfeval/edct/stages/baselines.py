@@ -15,7 +15,7 @@ from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile, originals
 from cfeval.edct.echoes import repeats_answer
-from cfeval.edct.files import VlmSpec, conversation_prompts
+from cfeval.edct.files import VlmSpec, WordingOption, conversation_prompts
 from cfeval.edct.records import Baseline
 from cfeval.inference.batching import map_requests
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
@@ -113,13 +113,19 @@ def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> dic
 
 
 def run(
-    samples: SamplesFile, vlm: VlmSpec, seed: Seed, out: Out, prompts: PromptFolder = "", offline: Offline = False
+    samples: SamplesFile,
+    vlm: VlmSpec,
+    seed: Seed,
+    out: Out,
+    prompts: PromptFolder = "",
+    wording: WordingOption = "a",
+    offline: Offline = False,
 ) -> None:
     """Ask a target model every question and, in the same conversation, the reason for its answer."""
     use_offline_cache(offline)
     total = count_valid_records(samples, Sample)
     model = build("chat", vlm, "--vlm")
     said = baselines(
-        read_jsonl(samples, Sample), originals(samples), model, Prompts(*conversation_prompts(prompts)), seed
+        read_jsonl(samples, Sample), originals(samples), model, Prompts(*conversation_prompts(prompts, wording)), seed
     )
     write_jsonl(out, track(said, total, "baselines"))

@@ -1,17 +1,22 @@
-"""Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?"""
+"""Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?
 
+A second model, the reader, may answer the item's question about the original and the edited image: where its answer
+stays, an edit may have failed in a way that no verifier sees.
+"""
+
+from asyncio import gather
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Archive, Out, Seed, build, count_valid_records
+from cfeval.core.cli_options import Archive, Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import map_ok, propagated
+from cfeval.core.records import Status, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import ByKey
@@ -20,6 +25,7 @@ from cfeval.edct.files import (
     CounterfactualsFile,
     InstructionsFile,
     Protocol,
+    conversation_prompts,
     edited,
     instructions_by_edit,
     made_by_edit,
@@ -27,9 +33,11 @@ from cfeval.edct.files import (
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.metrics import changed_share
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
-from cfeval.edct.records import Check, Counterfactual, Instruction
+from cfeval.edct.records import Check, Counterfactual, Instruction, Reading
 from cfeval.edct.stages.edits import DECIMALS, ByEdit, base_of, earlier, positives, verification
 from cfeval.inference.batching import map_requests
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
+from cfeval.inference.prompts import fill
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
@@ -38,8 +46,8 @@ PREVIOUS = 20
 ImageOf = Callable[[Counterfactual], Image]
 Requests = tuple[VerifyRequest, VerifyRequest | None]
 """An edit, and a sham edit where the verifier is shown one."""
-Replies = tuple[VerifyReply | None, VerifyReply | None, float]
-"""A verifier's replies about both, and the changed share of pixels."""
+Replies = tuple[VerifyReply | None, VerifyReply | None, Reading | None, float]
+"""A verifier's replies about both, what the reader answers, and the changed share of pixels."""
 Checked = tuple[Check, Mapping[str, Image]]
 
 
@@ -53,6 +61,7 @@ def checks(
     protocol: str,
     seed: int,
     every: int = 1,
+    reader: "Reader | None" = None,
 ) -> Iterator[Checked]:
     """Check every counterfactual, in order; without a verifier only the changed area is measured.
 
@@ -66,6 +75,7 @@ def checks(
         protocol: of the condition.
         seed: of the study.
         every: for one cited edit in this many, on average, the verifier is also shown a sham edit.
+        reader: who answers the question about cited edits, too.
 
     Yields:
         Each record with the images that show what was found, by their paths.
@@ -99,10 +109,41 @@ def checks(
         request, sham_request = pair
         reply = await asked.verify(request) if asked else None
         sham = await asked.verify(sham_request) if asked and sham_request else None
-        return reply, sham, changed_share(request.original.pixels, request.edited.pixels)
+        reading = None
+        if reader is not None and protocol == EDCT_2025 and not (reply and reply.verified == 0):
+            question = samples[request.item].question
+            reading = await reader.read(request.item, question, request.original, request.edited)
+        return reply, sham, reading, changed_share(request.original.pixels, request.edited.pixels)
 
     for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, requests, verify, BATCH)):
         yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A second model that answers the questions; `prompt` may name {question}.
+
+    The request about an original is the same whichever target's edit is checked, so that it is paid for once.
+    """
+
+    model: ChatModel
+    prompt: str
+    seed: int
+
+    async def read(self, item: str, question: str, original: Image, edited: Image) -> Reading:
+        """Its answers about both images."""
+        before, after = await gather(*(self._answer(item, question, image) for image in (original, edited)))
+        failed = next((reply for reply in (before, after) if reply.status != Status.OK or not reply.text.strip()), None)
+        return Reading(
+            before=before.text.strip() if before.status == Status.OK else "",
+            after=after.text.strip() if after.status == Status.OK else "",
+            reason=f"{failed.status}: {failed.reason or 'empty answer'}" if failed else "",
+            calls=tuple(dict.fromkeys((*before.calls, *after.calls))),
+        )
+
+    async def _answer(self, item: str, question: str, image: Image) -> ChatReply:
+        turn = ChatMessage("user", fill(self.prompt, question=question), image)
+        return await self.model.generate(ChatRequest(item, (turn,), derive_seed(self.seed, item, "reader")))
 
 
 def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
@@ -124,13 +165,18 @@ def _as_evidence(reply: VerifyReply) -> VerifyReply:
     return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
 
 
-def _check(record: Counterfactual, reply: VerifyReply | None, sham_reply: VerifyReply | None, share: float) -> Checked:
+def _check(
+    record: Counterfactual,
+    reply: VerifyReply | None,
+    sham_reply: VerifyReply | None,
+    reading: Reading | None,
+    share: float,
+) -> Checked:
     found, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
     sham = verification("", replace(sham_reply, images={}))[0] if sham_reply else None
     gate = record.attempts[-1].found.absent if record.attempts else None
-    share = round(share, DECIMALS)
-    check = Check(id=record.id, edit=record.edit, found=found, sham=sham, gate_absent=gate, changed_share=share)
-    return check, images
+    said = {"found": found, "sham": sham, "reader": reading, "gate_absent": gate}
+    return Check(id=record.id, edit=record.edit, **said, changed_share=round(share, DECIMALS)), images
 
 
 def run(
@@ -147,6 +193,10 @@ def run(
         int,
         typer.Option(min=1, help="Also show the verifier a sham edit, for one cited edit in this many."),
     ] = 1,
+    reader: Annotated[
+        str, typer.Option(help="A second model that answers the question about cited edits, as JSON; empty: nobody.")
+    ] = "",
+    prompts: PromptFolder = "",
     offline: Offline = False,
     archive: Archive = False,
 ) -> None:
@@ -167,6 +217,7 @@ def run(
         protocol,
         seed,
         sham_every,
+        Reader(build("chat", reader, "--reader"), conversation_prompts(prompts)[0], seed) if reader else None,
     )
     with atomic_records_with_images(out, archive=archive) as add:
         for record, images in track(found, total, "checks"):

@@ -10,7 +10,7 @@ from cfeval.core.records import map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
-from cfeval.edct.files import CounterfactualsFile, Protocol, VlmSpec, conversation_prompts, edited
+from cfeval.edct.files import CounterfactualsFile, Protocol, VlmSpec, WordingOption, conversation_prompts, edited
 from cfeval.edct.records import Counterfactual, Requery
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.chat import ChatModel
@@ -43,12 +43,13 @@ def run(
     out: Out,
     protocol: Protocol = "edct-2025",  # noqa: ARG001 (of the counterfactuals; the same is asked under every one)
     prompts: PromptFolder = "",
+    wording: WordingOption = "a",
     offline: Offline = False,
 ) -> None:
     """Ask the target model the same question and its reason again, about every counterfactual."""
     use_offline_cache(offline)
     total, made = count_valid_records(counterfactuals, Counterfactual), read_jsonl(counterfactuals, Counterfactual)
     model = build("chat", vlm, "--vlm")
-    templates = Prompts(*conversation_prompts(prompts))
+    templates = Prompts(*conversation_prompts(prompts, wording))
     said = requeries(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed)
     write_jsonl(out, track(said, total, "requeries"))

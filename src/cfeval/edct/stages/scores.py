@@ -52,6 +52,7 @@ def scores(
             sham=verdict.sham,
             swapped=verdict.swapped,
             reworded=verdict.reworded,
+            reader_moved=verdict.reader_moved,
             drawn_from=told.drawn_from,
             present=_present(ended, told, check, condition.protocol),
             breadth=None if told.cited is None else len(told.cited),

@@ -10,7 +10,14 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, trust_card
 from cfeval.edct.faithfulness.claims import BOUNDS, Claim, Letter
 from cfeval.edct.faithfulness.from_scores import observe
-from cfeval.edct.faithfulness.instruments import LEAST_SENSITIVITY, MOST_FALSE_EDITS, VerifierChecks, measured
+from cfeval.edct.faithfulness.instruments import (
+    LEAST_SENSITIVITY,
+    MOST_FALSE_EDITS,
+    Instruments,
+    VerifierChecks,
+    measured,
+)
+from cfeval.edct.faithfulness.observed import Observed
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
@@ -92,6 +99,11 @@ class CardRow(Condition, TableRow):
     them all."""
     n_sham_edits: int = 0
     """Sham edits that the verifier was shown."""
+    n_read: int = 0
+    """Items about which a second model, the reader, was asked; claim B and FIT are refuted by those alone in which its
+    answer changed too."""
+    n_reader_moved: int = 0
+    """Those items."""
     n_declined: int = 0
     """Items in which the model refused, evaded the question or gave no answer that could be read."""
     n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}")] = 0
@@ -148,7 +160,13 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
 def card_of(condition: Condition, material: TableData) -> Card:
     """The trust card of a condition."""
     items = observe(condition, material)
-    return trust_card(items, measured(items, verifier_checks(condition, material), material.failed_edits))
+    return trust_card(items, instruments_of(condition, items, material))
+
+
+def instruments_of(condition: Condition, items: Sequence[Observed], material: TableData) -> Instruments:
+    """What is known of the instruments of a condition."""
+    checks = verifier_checks(condition, material)
+    return measured(items, checks, material.failed_edits, material.exams.get(condition.judge))
 
 
 def verifier_checks(condition: Condition, material: TableData) -> VerifierChecks:
@@ -174,7 +192,7 @@ def render(cards: Sequence[CardRow]) -> RenderedTable:
 
 def _row(condition: Condition, material: TableData) -> CardRow:
     items, checks = observe(condition, material), verifier_checks(condition, material)
-    instruments = measured(items, checks, material.failed_edits)
+    instruments = instruments_of(condition, items, material)
     card = trust_card(items, instruments)
     estimates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
     figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
@@ -183,6 +201,8 @@ def _row(condition: Condition, material: TableData) -> CardRow:
     figures |= {"uncited_bound": next(claim.bound for claim in card.claims if claim.letter == "C") or None}
     figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(checks.checked)}
     figures |= {"false_edits": rounded(instruments.false_edits), "n_sham_edits": checks.shams}
+    read = [item.read for item in items if item.read is not None]
+    figures |= {"n_read": len(read), "n_reader_moved": sum(read)}
     figures |= {"n_declined": sum(bool(item.declined) for item in items)}
     return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 

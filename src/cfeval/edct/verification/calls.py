@@ -49,6 +49,7 @@ def calls_of(record: Record) -> Iterator[str]:
             if verification is not None
             for call in verification.calls
         )
+        yield from record.reader.calls if record.reader else ()
 
 
 def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:

@@ -13,7 +13,17 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text, names
 from cfeval.edct.evasions import evades
 from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME, Rules
-from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.records import (
+    Baseline,
+    Check,
+    Condition,
+    Counterfactual,
+    Instruction,
+    Reading,
+    Requery,
+    Score,
+    Verdict,
+)
 from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
 
 GROUP_DIGITS = 8
@@ -21,7 +31,7 @@ GROUP_DIGITS = 8
 ROUNDING = 5e-5
 """By how much a figure of four decimals may differ from the one it is rounded from."""
 _MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "explanation_moved", "mismatch")
-_CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded")
+_CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "reader_moved")
 """What a score takes from its verdict as it is, whether that failed or not."""
 
 
@@ -212,8 +222,9 @@ def _verdicts(of: ConditionRecords) -> Iterator[Link]:
     before = {said.id: said for said in of.baselines}
     after = {key_of(said): said for said in of.requeries}
     told = {key_of(record): record for record in of.instructions}
+    readings = {key_of(check): check.reader for check in of.checks}
     for verdict in of.verdicts:
-        yield from links("verdicts", verdict, _judged(verdict, rules))
+        yield from links("verdicts", verdict, _judged(verdict, rules), _read(verdict, readings.get(key_of(verdict))))
         if verdict.id in before and (key := key_of(verdict)) in after and key in told:
             yield from links("verdicts", verdict, *_besides(verdict, before[verdict.id], after[key], told[key], rules))
 
@@ -324,6 +335,17 @@ def _judged(verdict: Verdict, rules: Rules) -> str:
     if verdict.scores.get("answer_moved", verdict.answer_moved) != verdict.answer_moved:
         return "its scores say otherwise than it whether the answer moved"
     return "it has a grade, and the protocol has none" if verdict.grade is not None and not rules.graded else ""
+
+
+def _read(verdict: Verdict, reading: Reading | None) -> str:
+    """What a verdict says of the reader's answers, which the texts of these may tell."""
+    if verdict.reader_moved is None:
+        return ""
+    if reading is None:
+        return "it compares the answers of a reader, who was not asked"
+    missing = "" in (reading.before, reading.after)
+    moved = 0 if missing else moved_by_text(reading.before, reading.after)
+    return f"by the reader's answers, reader_moved is {moved}" if moved not in (None, verdict.reader_moved) else ""
 
 
 def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instruction, rules: Rules) -> Iterator[str]:
