@@ -138,8 +138,8 @@ def _models(kind: Any) -> Iterator[tuple[type[BaseModel], str]]:
 
 
 def plugins() -> str:
-    """Every plugin of every family that cfeval offers, with its options."""
-    own = metadata.distribution("cfeval").entry_points
+    """Every plugin of every family that cfeval and its test bed offer, with its options."""
+    own = [*metadata.distribution("cfeval").entry_points, *metadata.distribution("cfeval-testbed").entry_points]
     groups = sorted({entry.group for entry in own if entry.group.startswith(registry.GROUP)})
     lines = [
         "# Plugins",
@@ -150,7 +150,7 @@ def plugins() -> str:
     for group in groups:
         family = group.removeprefix(registry.GROUP)
         lines += [f"## {family}", ""]
-        for entry in sorted(own.select(group=group), key=lambda entry: entry.name):
+        for entry in sorted((entry for entry in own if entry.group == group), key=lambda entry: entry.name):
             lines += _plugin(entry)
     return "\n".join(lines).rstrip() + "\n"
 
