@@ -314,7 +314,7 @@ def test_calls_an_item_fall_with_the_number_of_items_and_are_those_of_the_guide(
         assert found[items]["baselines"] == 2
         assert found[items]["requeries"] == pytest.approx(2 * (edits + 1 + 1 / 3), abs=0.02)
         assert found[items]["counterfactuals"] == pytest.approx(2 * (edits + 0.5), abs=0.02), "an editor and a gate"
-        assert found[items]["checks"] == pytest.approx(edits + 0.25, abs=0.02)
+        assert found[items]["checks"] == pytest.approx(edits + 0.25 + 0.125, abs=0.02)
         assert found[items]["readings"] == found[items]["readings of originals"] == 1
     out = cfeval("estimate", "s")[1]
     start = out.index("Calls for an item")

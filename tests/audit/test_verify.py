@@ -115,7 +115,7 @@ def test_all_is_fine_nothing_is_changed_and_a_run_that_is_at_work_does_not_matte
     assert cfeval("verify", "edct", "--results", FOLDER)[0] == 2
     status, out, err = cfeval("verify", "--results", FOLDER)
     assert status == 0, err
-    assert "tables 16" in out
+    assert "tables 19" in out
     assert "\nfine; the chain's head is" in out
 
 

@@ -22,7 +22,7 @@ from cfeval.cvqa import asked as cvqa_asked
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 from cfeval.vce import asked as vce_asked
-from cfeval.vce.records import SourceImage
+from cfeval.vce.records import ExplainedNetwork, SourceImage
 from tests.audit.bundle.study import make
 from tests.conftest import Run
 from tests.cvqa.pairs import image_of, pair
@@ -64,6 +64,8 @@ def vce(place: Path) -> None:
     found = measured(RECORDS)
     write_jsonl(results / "scores" / of, found)
     write_jsonl(results / "groups" / of, grouped(found))
+    network = ExplainedNetwork(name=CONDITION.classifier, parameters=10, robust=False, timed=False, n=2, n_right=2)
+    write_jsonl(results / "networks" / f"{CONDITION.image_set}.jsonl", [network])
     with chdir(place):
         recorded("vce", vce_asked.AskedTables(conditions=(CONDITION,)))
 

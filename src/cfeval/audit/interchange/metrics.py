@@ -86,7 +86,7 @@ TABLES = ("table1", "table2", "bench", "faithfulness", "card", "controls", "pair
 """Tables whose rows are conditions of target models; the others are about the instrument."""
 NOT_OF_A_MODEL = (
     *("sham", "noise_sham", "swapped", "exam_sensitivity", "exam_specificity", "edit_verified", "edits_checked"),
-    *("false_edits", "uncited_bound"),
+    *("false_edits", "uncited_bound", "absent_seen"),
     *("outside", "expected_phi", "paper_pcs", "paper_ncc", "paper_ccs", "paper_ccs_graded"),
     *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed", "images_named"),
     *("moved", "named", "causal_effect", "breadth", "words"),
