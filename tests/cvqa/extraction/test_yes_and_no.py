@@ -63,17 +63,20 @@ SAYING = [
     *("{}.", "{}!", "I would say {}.", "I'd say {}.", "I think {}.", "my answer is {}.", "the answer is {}."),
     *("the answer would be {}.", "I would go with {}.", "I have to say {}.", "it's a {}.", "that would be a clear {}."),
     *("most likely {}.", "definitely {}.", "I believe the answer is {}.", "I would have to answer {}."),
+    *("I would answer this with a {}.", "I'd answer the question with a clear {}."),
 ]
 FIXED = {
     "yes": [
         *("I think so.", "I believe so.", "I would say so.", "it seems so.", "it looks like it.", "absolutely."),
         *("certainly.", "of course.", "definitely.", "without a doubt.", "that is correct.", "that would be the case."),
         *("very much so.", "most certainly.", "I would imagine so."),
+        *("that statement is true.", "I'd say the claim is correct."),
     ],
     "no": [
         *("I don't think so.", "I do not believe so.", "I wouldn't say so.", "it doesn't seem so.", "I doubt it."),
         *("absolutely not.", "certainly not.", "of course not.", "definitely not.", "not at all.", "I think not."),
         *("I'm afraid not.", "that is not the case.", "that would not be the case.", "by no means.", "not really."),
+        *("unlikely.", "rather unlikely.", "hardly.", "not likely.", "not a chance.", "that claim is false."),
     ],
 }
 STATED = {
@@ -83,6 +86,7 @@ STATED = {
         *("I believe that {subject} {verb} {claim}.", "it is clear that {subject} {verb} {claim}."),
         *("certainly, {pronoun} {verb} {claim}.", "of course {pronoun} {verb}.", "{pronoun} {verb} indeed."),
         *("{subject} {verb} most likely {claim}.", "it seems that {subject} {verb} {claim}."),
+        *("the claim that {subject} {verb} {claim} is true.", "the statement that {pronoun} {verb} {claim} is right."),
     ],
     "no": [
         *("{pronoun} {verb} not.", "{subject} {verb} not.", "{subject} {verb} not {claim}.", "{pronoun} {verb}n't."),
@@ -91,6 +95,8 @@ STATED = {
         *("I doubt that {pronoun} {verb} {claim}.", "it is unlikely that {subject} {verb} {claim}."),
         *("I think {pronoun} {verb} not {claim}.", "I am certain {subject} {verb}n't {claim}."),
         *("it does not seem that {subject} {verb} {claim}.", "{subject} {verb} probably not {claim}."),
+        *("the claim that {subject} {verb} {claim} is false.", "the idea that {pronoun} {verb} {claim} is wrong."),
+        *("{subject} {verb} hardly {claim}.", "{pronoun} {verb} scarcely {claim}."),
     ],
 }
 OPENED = [
@@ -131,7 +137,11 @@ UNCLEAR = [
     *("I am unsure whether {pronoun} {verb} {claim}.", "yes if it is night, no if it is day.", "{reason}."),
     *("it is hard to say whether {subject} {verb} {claim}.", "perhaps {pronoun} {verb}.", "who knows."),
     *("sure! Here is what I see.", "certainly! The image shows a street.", "of course! Let me look.", "no comment."),
-    *("some would say yes, others no.", "the question is whether {subject} {verb} {claim}."),
+    *(
+        "some would say yes, others no.",
+        "the claim that the street is long is true.",
+        "the question is whether {subject} {verb} {claim}.",
+    ),
 ]
 
 
@@ -198,6 +208,10 @@ def test_unclear_replies_stay_unread(topic: Topic) -> None:
         ("Certainly, he would be soaked.", "yes"),
         ("Certainly, he would be dry.", None),  # it agrees to the opposite of what was asked
         ("I don't think so, yes.", None),
+        ("N/A", None),
+        ("Absolutely — without the umbrella the rain would hit him.", "yes"),
+        ("Given the heavy rain, he'd definitely get wet.", "yes"),
+        ("The claim is that he would be wet.", None),
         ("The sign says no parking.", None),
         ("I think the man would be dry.", None),
         ("Certainly not. He would be wet.", None),

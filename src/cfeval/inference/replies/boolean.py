@@ -25,6 +25,7 @@ _WHOLE_ONLY = frozenset(
     }
 )
 """Words of a question that a sentence must repeat too: `the cat is black` does not say that it is black and white."""
+_LACKING = re.compile(r"\bwithout (?:(?:a|an|the|any|his|her|its|their|that|this) )?\w+", re.IGNORECASE)
 _PRONOUN = re.compile(rf"\W*(?:{phrases.LEAD}\W+)*(?:it|they|he|she|there|this|that|these|those)\b", re.IGNORECASE)
 _ONE = re.compile(r"\b(?:it|one|them|any|so)(?=\W*$)")
 _ARTICLES = frozenset(["a", "an", "the", "his", "her", "its", "their", "any", "some"])
@@ -48,6 +49,7 @@ _EMPTY = frozenset(
         *("actually", "undoubtedly", "naturally", "also", "not", "n't", "anymore", "longer", "wouldn't", "isn't"),
         *("aren't", "won't", "doesn't", "wasn't", "weren't", "couldn't", "shouldn't", "don't", "didn't", "hasn't"),
         *("haven't", "hadn't", "image", "picture", "photo", "photograph", "scene"),
+        *("get", "gets", "getting", "become", "becomes"),
     }
 )
 """Words that tell nothing of what a sentence is about."""
@@ -114,15 +116,25 @@ def _starts(sentence: str) -> Iterator[int]:
 
 def _concluded(parts: list[str], text: str, question: str) -> str | None:
     """The one polarity of a text that ends in it (`…, so no`), or says it in so many words (`… I would say no`)."""
-    polarities = _polarities(text)
+    polarities, last = _polarities(text), parts[-1]
     if len(polarities) != 1:
         return None
+    if judged := next(filter(None, (_judged(last[start:], question) for start in _starts(last))), None):
+        return judged
     [answer] = polarities
-    last = parts[-1]
     ends = [0, *(comma.end() for comma in _COMMA.finditer(last))][-2:]
     concludes = any(_opening(last[end:]) == answer for end in ends) or _is_said(text)
     others = {_statement(sentence, question) for sentence in (parts[0], last)}
     return answer if concludes and _OTHER[answer] not in others else None
+
+
+def _judged(sentence: str, question: str) -> str | None:
+    """What `the claim that … is false` says, or `that statement is true`."""
+    judged = phrases.JUDGED.match(sentence)
+    if judged is None:
+        return None
+    claim = _echo(judged.group("clause"), question) if judged.group("clause") else "yes"
+    return _OTHER[claim] if claim and judged.group("no") else claim
 
 
 def _is_said(text: str) -> bool:
@@ -164,7 +176,10 @@ def _fixed(text: str, question: str) -> str | None:
     if _hedged(" ".join(rest), question) or "no" in _polarities(" ".join(rest)):
         return None
     answer = _statement(rest[0], question)
-    if answer is not None or phrases.DENIED.search(rest[0]) or phrases.ABOUT_ELSE.search(rest[0]):
+    denied = phrases.DENIED.search(
+        _LACKING.sub("", rest[0])
+    )  # `without the umbrella` names the case, and denies nothing
+    if answer is not None or denied or phrases.ABOUT_ELSE.search(rest[0]):
         return answer
     if _opposed(rest[0], question):
         return None
@@ -192,7 +207,8 @@ def _statement(sentence: str, question: str, among_others: bool = False) -> str 
         among_others: whether it is one of several, so that `it is` may be about something else.
     """
     for clause in _clauses(phrases.TRAILING.sub("", sentence)):
-        answer = _whole(clause, question if among_others else "") or _framed(clause, question)
+        answer = _judged(clause, question)
+        answer = answer or _whole(clause, question if among_others else "") or _framed(clause, question)
         answer = answer or _whole(asserted(clause), question if among_others else "") or _echo(clause, question)
         short = phrases.REASON.split(clause, maxsplit=1)[0]
         if answer is None and short != clause:
@@ -308,6 +324,7 @@ def _echo(sentence: str, question: str) -> str | None:
 def _claimed(sentence: str) -> str:
     """What a sentence asserts, its denial as `not`."""
     claim = phrases.FILLERS.sub(" ", asserted(phrases.CASE.sub(" ", sentence))).lower()
+    claim = re.sub(r"\bhardly\b|\bscarcely\b", "not", claim)
     claim = claim.replace("no longer", "not").replace("most likely", "likely")
     claim = re.sub(r"\bnever\b|(?<=\bthere would be )no(?= )|(?<=\bthere is )no(?= )|^\W*no(?= \w)", "not", claim)
     return _ONE.sub("", claim)

@@ -33,7 +33,8 @@ _OPENER = (
 _MODAL = r"(?:'d| would| will|'ll| can| must|(?:'d| would)? have to|(?: am|'m) (?:going|inclined) to|(?: am|'m))"
 SAY = (
     rf"(?:i|we){_MODAL}?(?: also| still| definitely| certainly| probably)?"
-    r" (?:say(?: with (?:confidence|certainty))?|confirm|think|believe|answer|reply|respond|conclude|argue|vote"
+    r" (?:say(?: with (?:confidence|certainty))?|confirm|think|believe"
+    r"|answer(?: (?:this|(?:the|this|your) question))?|reply|respond|conclude|argue|vote"
     r"|choose|pick|go (?:with|for)"
     r"|lean(?:ing)?(?: towards?)?)"
     r"(?: that| with| for)?"
@@ -52,8 +53,8 @@ _ANSWER_IS = (
 STRONG = re.compile(rf"\W*(?:{_STRONG}|{_FIRM}) (?=(?:yes|no|affirmative|negative)\b)", re.IGNORECASE)
 """What may stand before the yes or no of `the answer is a clear no`."""
 LEAD = (
-    rf"(?:{SURE}|so|then|therefore|thus|hence|well|{_OPENER}|{SAY}(?: {_ANSWER_IS})?|{_ANSWER_IS}|{_LABEL}|{_CASE}"
-    rf"|{_ASSUMED})"
+    rf"(?:{SURE}|so|then|therefore|thus|hence|well|{_OPENER}|{SAY}(?: {_ANSWER_IS}| {_STRONG})?|{_ANSWER_IS}"
+    rf"|{_LABEL}|{_CASE}|{_ASSUMED})"
 )
 """What may stand before an opening yes or no."""
 STARTER = re.compile(
@@ -63,7 +64,7 @@ STARTER = re.compile(
 )
 CONCLUDING = re.compile(r",?\s+(?:and )?(?:so|therefore|thus|hence|consequently)\b,?\s+", re.IGNORECASE)
 CASE = re.compile(rf"\b(?:{_CASE}|{_ASSUMED})", re.IGNORECASE)
-SAYS = re.compile(rf"\b(?:{SAY}(?: {_ANSWER_IS})?|{_ANSWER_IS})\W+(?=(?:yes|no)\b)", re.IGNORECASE)
+SAYS = re.compile(rf"\b(?:{SAY}(?: {_ANSWER_IS}| {_STRONG})?|{_ANSWER_IS})\W+(?=(?:yes|no)\b)", re.IGNORECASE)
 """What may stand before a yes or no within a sentence: `… I would say yes`."""
 INTRODUCED = re.compile(
     r"\W*(?:so |then |and |but |well,? )?(?:even )?(?:considering|looking|based|judging|going by|given|according|from"
@@ -84,11 +85,13 @@ TURN = re.compile(r"[.!?;\n]\s*(?:however|but|that said|on the other hand|still)
 _ENDS = r"(?=\W*$|\s*[,.;:!]|\s+-|\s+(?:because|since|as|given|if|in|under|with|either)\b)"
 FIXED_NO = re.compile(
     r"\W*(?:(?:i(?:'m| am) )?afraid not|i (?:(?:would )?(?:think|believe|suppose|expect|imagine)|would say) not"
-    rf"|{SURE} not|(?:very|highly|most|quite) unlikely"
+    rf"|{SURE} not|(?:(?:very|highly|most|quite|rather|extremely) )?unlikely"
+    r"|hardly(?: so)?|scarcely|not (?:very )?likely"
     r"|not (?:at all|really|any ?more|any longer|so|true|correct|the case|in the (?:slightest|least)|even close)"
     r"|not that i (?:can (?:see|tell)|see|know)|not in th(?:at|is) (?:case|scenario|situation)|no way|by no means"
     r"|in no way|under no circumstances|never"
-    r"|no chance|(?:it )?(?:seems|appears|would (?:seem|appear)) not|doubtful|(?:highly|very) doubtful|would not"
+    r"|(?:no|not a|no real|fat) chance|(?:it )?(?:seems|appears|would (?:seem|appear)) not"
+    r"|(?:(?:highly|very) )?doubtful|would not"
     r"|wouldn't|(?:would not|wouldn't) be|(?:i(?:'d"
     r"| would) answer )?in the negative|far from it|out of the question|unfortunately,? not|sadly,? not"
     r"|(?:that|this|it)(?:'s| is| would be|'d be)(?: definitely| certainly| simply)? (?:not (?:true|correct|right"
@@ -140,6 +143,15 @@ CLAUSE = re.compile(
     re.IGNORECASE,
 )
 """What stands before a clause without changing it: `I am sure that he would`."""
+JUDGED = re.compile(
+    r"\W*(?:(?:i(?:'d| would)? (?:say|think|believe) )?(?:that )?)?(?:the|this|that|such an?)"
+    r" (?:claim|statement|assertion|idea|assumption|suggestion|notion|proposition|premise|hypothesis)"
+    r"(?: that (?P<clause>.+?))? (?:is|would be|must be)(?: (?:clearly|definitely|probably|likely|simply|most likely))?"
+    r" (?:(?P<no>not (?:true|correct|right|accurate)|false|wrong|untrue|incorrect|mistaken|inaccurate)"
+    r"|(?:true|correct|right|accurate))\b",
+    re.IGNORECASE,
+)
+"""What calls a claim true or false: `the claim that he would be wet is false`."""
 CLAUSE_SO = re.compile(
     rf"(?:so|it|that(?: way)?|to be(?: the case| so| true)?|(?:that|this|it)(?:'s| is|'d be"
     rf"| would be) the case){_ENDS}",
