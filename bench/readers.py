@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import cycle, islice
 
 from bench.table import Table
-from cfeval.cvqa.csv_format import Choices
+from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.records import Form
 

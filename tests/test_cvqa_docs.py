@@ -15,8 +15,8 @@ from cfeval.core.images import Image
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record
 from cfeval.cvqa import records
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.config import FAMILIES
-from cfeval.cvqa.csv_format import read_choices
 from cfeval.cvqa.programs import image_patch, methods, modules, parser, regex_module, visprog_steps
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
@@ -35,7 +35,7 @@ PLUGINS = {"solvers": GUIDE, "question_sets": GUIDE, "vision_tools": PROGRAMS}
 """Families of the cvqa study whose every plugin a page names."""
 HALVES = {"TOP", "BOTTOM", "LEFT", "RIGHT"}
 """What a step takes in the place of a name."""
-READINGS = re.findall(r"^\| `(.+)` \| (number|boolean|choice) \| (.+) \| (.+) \|$", PAGES[TABLES], re.MULTILINE)
+READINGS = re.findall(r"^\| `(.+)` \| (number|boolean|choice|text) \| (.+) \| (.+) \|$", PAGES[TABLES], re.MULTILINE)
 """Replies in the docs: the reply, its form, what each reader makes of it."""
 
 

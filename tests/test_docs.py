@@ -141,9 +141,9 @@ def test_the_figures_of_a_page_are_those_of_the_tables(name: str) -> None:
 
 
 def test_the_example_of_a_package_is_the_one_that_is_there() -> None:
-    page, folder = PAGES["docs/guides/plugins.md"], ROOT / "examples" / "judge_package"
+    page, folder = PAGES["docs/guides/plugins.md"], ROOT / "packages" / "cfeval_persons"
     [source], [about] = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "toml"))
-    assert source == (folder / "overlap_judge.py").read_text(encoding="utf-8")
+    assert source == (folder / "cfeval_persons.py").read_text(encoding="utf-8")
     assert about == (folder / "pyproject.toml").read_text(encoding="utf-8")
 
 

@@ -320,7 +320,7 @@ def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> st
     """What `cfeval vce counterfactuals` prints last about a built-in cell, or one enlarged."""
     cell = Image.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
     source = SourceImage(id="a", label=CELL, number=0, image=cell.ref("a.png"))
-    file_with_images(desk.folder / "i.jsonl", [(source.id, source, cell, source.image.path)])
+    file_with_images(desk.folder / "i.jsonl", [(source.id, source, {source.image.path: cell})])
     method = {"preset": "dbvce", "projection": "none", "respacing": "4"}
     return desk.run(
         *(

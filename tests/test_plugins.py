@@ -13,10 +13,8 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.record import Records, read
 from tests.conftest import Run
-from tests.edct.stages.stages import OUTPUTS, READS, staged
+from tests.edct.stages.stages import READS, staged
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "judge_package"
-OVERLAP = {"plugin": "overlap"}
 NAIVE = """from cfeval.core import plugin
 from cfeval.edct.plugins.judges.lexical import Lexical
 
@@ -49,31 +47,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
             del sys.modules[name]
-
-
-@pytest.mark.slow
-def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeval: Run) -> None:
-    site = tmp_path / "site"
-    ways = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check")
-    source = tmp_path / "source"  # building writes beside the sources
-    source.mkdir()
-    for file in EXAMPLE.iterdir():
-        if file.is_file():
-            (source / file.name).write_bytes(file.read_bytes())
-    subprocess.run([sys.executable, "-m", "pip", "install", *ways, "--target", site, source], check=True)
-    stages = staged(tmp_path / "study", 2, cfeval).run_all()
-    files = [word for name in READS["verdicts"] for word in (f"--{name}", str(stages.file(name)))]
-    command = [sys.executable, "-m", "cfeval.cli", "edct", "verdicts", *files, "--judge", json.dumps(OVERLAP)]
-    out = stages.folder / "mine.jsonl"
-    path = os.pathsep.join([str(site), *sys.path])
-    subprocess.run(
-        [*command, "--seed", "7", "--protocol", "edct-2025", "--out", out],
-        check=True,
-        env=os.environ | {"PYTHONPATH": path},
-    )
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(rows) == len((stages.folder / OUTPUTS["verdicts"]).read_text().splitlines())
-    assert {tuple(sorted(row["scores"])) for row in rows if row.get("scores")} == {("ncc", "pcs")}
 
 
 def test_two_packages_that_offer_the_same_are_named_and_either_can_be_listed(site: Path) -> None:

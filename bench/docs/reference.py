@@ -25,7 +25,10 @@ from cfeval.results import FRAMES, dtype_of
 from cfeval.vce.method import PRESETS, Method, Parts, Preset
 from cfeval.verbs import GROUPS, STEPS, VERBS
 
-INTERFACES = ("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.cvqa.interfaces", "cfeval.inference.chat")
+INTERFACES = (
+    *("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.edct.plugins.segmenters.base"),
+    *("cfeval.cvqa.interfaces", "cfeval.inference.chat"),
+)
 """The modules that plugins import."""
 
 
@@ -196,7 +199,12 @@ def interfaces() -> str:
     lines = [
         "# Interfaces of plugins",
         "",
-        "The classes that [a plugin of your own](../guides/plugins.md) builds, receives and returns.",
+        "The classes that [a plugin of your own](../guides/plugins.md) builds, receives and returns. What `build` "
+        "returns has the methods of its family's protocol, `async` where that is said here:",
+        "",
+        "| family | protocol | methods |",
+        "|---|---|---|",
+        *map(_protocol, _families()),
         "",
     ]
     for name in INTERFACES:
@@ -206,6 +214,24 @@ def interfaces() -> str:
             if inspect.isclass(kind) and kind.__module__ == name and not kind.__name__.startswith("_"):
                 lines += [f"### {kind.__name__}", "", _prose(inspect.cleandoc(kind.__doc__ or "")), "", *_members(kind)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _families() -> Iterator[str]:
+    groups = {point.group for point in metadata.distribution("cfeval").entry_points}
+    yield from sorted(group.removeprefix(registry.GROUP) for group in groups if group.startswith(registry.GROUP))
+
+
+def _protocol(family: str) -> str:
+    """A family's protocol: where it is, and its methods."""
+    built = (plugin.build.__annotations__["return"] for plugin in registry.options(family).values())
+    kind = next(kind for kind in built if getattr(kind, "_is_protocol", False))
+    methods = {name: value for name, value in vars(kind).items() if inspect.isfunction(value) and name[0] != "_"}
+    said = ("async " * inspect.iscoroutinefunction(value) + name for name, value in methods.items())
+    return _row(f"`{registry.GROUP}{family}`", f"`{kind.__module__}.{kind.__name__}`", _listed(said))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def python() -> str:

@@ -62,7 +62,8 @@ class Params(Section):
         vce = self.vce
         if self.shards > 1 and vce and vce.perceptual_metrics:
             for condition in vce.all_conditions():
-                if vce.methods[condition.method].mode == "reference":
+                method = vce.methods.get(condition.method)
+                if method and method.mode == "reference":
                     raise ValueError(
                         f"the method '{condition.method}' has mode 'reference', whose perceptual distances look at "
                         "whole groups; set shards: 1"

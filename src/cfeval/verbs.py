@@ -42,8 +42,10 @@ STEPS: Mapping[str, Mapping[str, str]] = {
     "vce": {
         "images": "cfeval.vce.stages.images:run",
         "counterfactuals": "cfeval.vce.stages.counterfactuals:run",
+        "concept-edits": "cfeval.vce.stages.concept_edits:run",
         "scores": "cfeval.vce.stages.scores:run",
         "group-scores": "cfeval.vce.stages.group_scores:run",
+        "networks": "cfeval.vce.stages.networks:run",
         "contact-sheet": "cfeval.vce.contact_sheet_cli:run",
         "tables": "cfeval.vce.cli:run_tables",
         "figures": "cfeval.vce.cli:run_figures",

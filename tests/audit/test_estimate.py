@@ -11,6 +11,7 @@ from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
+from tests.study.service import photographs
 
 ROOT = Path(__file__).parents[2]
 PRICES = """
@@ -33,7 +34,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     talker = target("http://127.0.0.1:9/v1", model="maker/talker", max_tokens=300)
     content["edct"] |= {
         "prompts": "turns",
-        "vlms": {"m": talker, "local": {"plugin": "mock"}},
+        "vlms": {"m": talker | {"temperature": 0}, "local": {"plugin": "mock"}},
         "instruction_writers": {"w": {"plugin": "chat", "model": talker, "prompts": "asking"}},
         "editors": {"e": {"plugin": "bfl", "model": "painter"}},
         "judges": {
@@ -112,10 +113,10 @@ def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, st
     study["edct"]["verifiers"] = {"d": {"plugin": "semantic", "model": study["edct"]["vlms"]["m"]}}
     found = estimated(study)
     (calls, read, written, images), (at_most, *_) = amounts(found, "checks", "d")
-    assert (calls, images) == (8, 0), "of either target three edits, and one that was not made"
-    assert at_most == 2 * (6 + 6), "each is asked again, and so many edits that were not made are drawn"
-    assert read > 8 * 1500, "it is shown an image"
-    assert written == 8 * 200
+    assert (calls, images) == (10, 0), "of either target three edits, one that was not made, and an absent thing"
+    assert at_most == 2 * (6 + 6 + 6), "each is asked again, and so many that were not made or are absent are drawn"
+    assert read > 10 * 1500, "it is shown an image"
+    assert written == 10 * 200
 
 
 def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
@@ -129,10 +130,10 @@ def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
     by_model = {line["model"]: line for line in found["stages"] if line["stage"] == "counterfactuals"}
     names = ("calls", "input_tokens", "output_tokens", "images")
     assert tuple(by_model["painter"]["typical"][name] for name in names) == plain[0]
-    of_edits = tuple(amount * 6 // 8 for amount in alone[0])
+    of_edits = tuple(amount * 6 // 10 for amount in alone[0])
     assert tuple(by_model["maker/talker"]["typical"][name] for name in names) == of_edits, "one image, and words"
     assert by_model["painter"]["most"]["images"] == 2 * plain[1][3]
-    assert by_model["maker/talker"]["most"]["calls"] == alone[1][0], "two tries of six edits"
+    assert by_model["maker/talker"]["most"]["calls"] == alone[1][0] * 2 // 3, "two tries of six edits"
 
 
 def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
@@ -296,3 +297,26 @@ def test_calls_by_batches_are_counted_at_half_the_price(
     assert "maker/talker (batches: 50% of the price)" in out
     study["calls"]["batches"] = False
     assert estimated(study)["usd"] == pytest.approx(full["usd"])
+
+
+def test_calls_an_item_fall_with_the_number_of_items_and_are_those_of_the_guide(
+    cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    photographs(tmp_path / "photos", 2)
+    models = ("--model", "openrouter/a/tested", "--reader", "openrouter/b/reads")
+    assert cfeval("init", "s", "--images", "photos", "--question", "What?", *models)[0] == 0
+    found = json.loads(cfeval("estimate", "s", "--json")[1])["calls_per_item"]
+    for items, objects in {"60": 3, "120": 2, "400": 1}.items():
+        # Original and cited edit; an uncited edit of each object and of the background; nulls of one item in two each,
+        # a blank image in one of three: two turns each.
+        edits = 1 + objects + 1
+        assert found[items]["baselines"] == 2
+        assert found[items]["requeries"] == pytest.approx(2 * (edits + 1 + 1 / 3), abs=0.02)
+        assert found[items]["counterfactuals"] == pytest.approx(2 * (edits + 0.5), abs=0.02), "an editor and a gate"
+        assert found[items]["checks"] == pytest.approx(edits + 0.25, abs=0.02)
+        assert found[items]["readings"] == found[items]["readings of originals"] == 1
+    out = cfeval("estimate", "s")[1]
+    start = out.index("Calls for an item")
+    shown = [line.rstrip() for line in out[start : out.index("protocols share")].splitlines() if line.strip()]
+    assert "\n".join(shown) in (ROOT / "docs/guides/cost.md").read_text()

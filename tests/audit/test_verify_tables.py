@@ -75,7 +75,7 @@ def cvqa(place: Path) -> None:
     for path in (*files.values(), questions, GENDERS):
         (place / path).parent.mkdir(parents=True)
     pairs = [pair(number) for number in range(1, 9)]
-    file_with_images(place / questions, [(one.id, one, image_of(one), one.image.path) for one in pairs])
+    file_with_images(place / questions, [(one.id, one, {one.image.path: image_of(one)}) for one in pairs])
     (place / GENDERS).write_text("id,bb_gender\n1,Female\n")
     given = [f"--questions={questions}", f"--answers={files['answers']}"]
     with chdir(place):

@@ -89,7 +89,13 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "chat": {"model": SCRIPTED},
         "panel": {"judges": [{"plugin": "grammar"}, {"plugin": "lexical"}]},
     },
-    "instruction_writers": {"mock": {}, "grammar": {}, "chat": {"model": SCRIPTED}, "given": {"path": "edits.csv"}},
+    "instruction_writers": {
+        "mock": {},
+        "grammar": {},
+        "cells": {},
+        "chat": {"model": SCRIPTED},
+        "given": {"path": "edits.csv"},
+    },
     "editors": {
         "mock": {},
         "scene": {},
@@ -99,6 +105,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "inpaint": {"segmenter": {"plugin": "scene"}, "dilation": 1},
         "diffusion": {"steps": 2},
         "repaint": {},
+        "cells": {},
         "diffusers": {"model": "made when the test runs", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
         "bfl": {"poll": 0.01, "key_env": "BFL_API_KEY"},
         "openai_image": {"masks": "whole", "key_env": "OPENAI_API_KEY"},
@@ -194,6 +201,8 @@ SERVED: list[Loopback] = []
 """The server that providers' plugins are tried against, while these tests run."""
 ANY_TEXT = {"mock", "diffusers", "bfl", "openai_image", "openrouter_image"}
 """Editors that take any text for an instruction."""
+OF_CELLS = {"cells"}
+"""Editors of the image set of vce alone."""
 REMOVES = {"inpaint"}
 """Editors that can only take things away."""
 CONCEPTS = {"classifier": "the red circle"}
@@ -379,6 +388,8 @@ def test_a_writer_writes_for_each_request_on_its_own(
 def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     name: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
+    if name in OF_CELLS:
+        pytest.skip("tests/vce/stages/test_concept_edits.py: it knows nothing but cells of 32 × 32 pixels")
     editor = built("editors", name)
     writer = built("instruction_writers", "grammar")
     sample = drawn("editors", name)[0]

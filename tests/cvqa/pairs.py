@@ -1,8 +1,10 @@
 """Pairs of questions for tests, and a solver that remembers what it was asked."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from cfeval.core.images import Image
+from cfeval.core.records import ImageRef
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.records import PairType, Question, QuestionPair
 from tests.images import image
@@ -32,6 +34,11 @@ def image_of_number(number: int) -> Image:
 def image_of(pair: QuestionPair) -> Image:
     """The image of a pair."""
     return image_of_number(int(pair.id[1:]))
+
+
+def open_image(ref: ImageRef) -> Image:
+    """The image of a pair by its reference."""
+    return image_of_number(int(Path(ref.path).stem[1:]))
 
 
 class Remembering:

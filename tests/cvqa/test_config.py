@@ -1,14 +1,19 @@
 """The section `cvqa`: names that nothing defines, people who decide nothing, numbers out of range."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cfeval.config import parse
 from cfeval.core.errors import ParamsError
+from cfeval.core.jsonl import read_csv
 from cfeval.cvqa.config import Cvqa
+from cfeval.cvqa.facts import set_facts
 from cfeval.cvqa.records import CvqaCondition
+from cfeval.cvqa.tables.replies import PublishedAnswer
 from tests.test_config import GOOD as EDCT
 
 CONDITIONS = {"set": ["puzzles", "built"], "solver": ["chance"]}
@@ -135,3 +140,21 @@ def test_what_the_study_itself_needs_is_no_option_of_a_plug_in() -> None:
 
 def test_a_study_without_the_section_has_none() -> None:
     assert parse(EDCT).cvqa is None
+
+
+def test_a_part_of_a_set_is_a_subset_of_a_set_that_is_there() -> None:
+    part = {"plugin": "synthetic", "items": 3, "part_of": "puzzles"}
+    assert set_facts(parsed(sets=GOOD["sets"] | {"part": part}))["part"]["subset"]
+    with pytest.raises(ParamsError, match=r"part_of name .puzzels., which"):
+        parsed(sets=GOOD["sets"] | {"part": part | {"part_of": "puzzels"}})
+
+
+def test_the_papers_overlay_asks_every_model_of_table_3() -> None:
+    root = Path(__file__).parents[2]
+    study = yaml.safe_load((root / "workflow/params/cvqa-paper.yaml").read_text())["cvqa"]
+    asked = next(block["solver"] for block in study["conditions"] if block["set"] == ["real"])
+    papers = {study["solvers"][name].get("paper") for name in asked}
+    published = read_csv(root / "data/reference/cvqa.csv", PublishedAnswer)
+    models = {line.model for line in published if line.table == "table3"}
+    assert len(models) == 14
+    assert models <= papers

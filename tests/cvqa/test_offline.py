@@ -33,7 +33,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def questions(tmp_path: Path) -> Path:
     path = tmp_path / "questions.jsonl"
     pairs = [pair(number) for number in range(1, PAIRS + 1)]
-    file_with_images(path, [(one.id, one, image_of(one), one.image.path) for one in pairs])
+    file_with_images(path, [(one.id, one, {one.image.path: image_of(one)}) for one in pairs])
     return path
 
 

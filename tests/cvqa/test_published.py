@@ -19,7 +19,7 @@ PAIRS = [pair(number) for number in range(1, 6)]
 def published(cfeval: Run, tmp_path: Path) -> Path:
     """The folder of a set of five pairs."""
     source, out = tmp_path / "pairs.jsonl", tmp_path / "dataset"
-    file_with_images(source, [(one.id, one, image_of(one), one.image.path) for one in PAIRS])
+    file_with_images(source, [(one.id, one, {one.image.path: image_of(one)}) for one in PAIRS])
     given = ["--out", out, "--license", "CC-BY-4.0", "--title", "Five, counted"]
     status, told, err = cfeval("cvqa", "dataset", source, *given)
     assert (status, told.startswith("5 pairs in ")) == (0, True), err

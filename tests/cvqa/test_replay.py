@@ -29,7 +29,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pairs = [pair(number) for number in range(1, PAIRS + 1)]
     path = tmp_path / "cvqa" / "questions" / "s.jsonl"
     path.parent.mkdir(parents=True)
-    file_with_images(path, [(one.id, one, image_of(one), one.image.path) for one in pairs])
+    file_with_images(path, [(one.id, one, {one.image.path: image_of(one)}) for one in pairs])
     return tmp_path / "cvqa"
 
 

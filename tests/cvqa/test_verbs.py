@@ -119,7 +119,7 @@ def test_a_coder_that_writes_no_python_has_faults_alone_and_the_accuracy_of_its_
     for name in ("questions/s", "answers/s/coder"):
         (results / name).parent.mkdir(parents=True, exist_ok=True)
     study.run("questions", *given(set=puzzles, seed=1, out=about))
-    sides = [pair.side(side) for pair in read_jsonl(about, QuestionPair) for side in SIDES]
+    sides = [asked for pair in read_jsonl(about, QuestionPair) for asked in pair.questions.values()]
     solver = {
         "plugin": "program",
         "program_generator": {"plugin": "chat", "model": {"plugin": "mock", "replies": [CODER]}},

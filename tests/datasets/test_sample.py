@@ -28,8 +28,8 @@ def test_a_pair_is_filed_with_all_that_is_known_of_it() -> None:
     assert pair.image == RAW.image.ref(f"{RAW.image.sha256[:32]}.png")
     assert (pair.id, pair.type, pair.coco, pair.img_path) == ("p1", "direct", 7, RAW.img_path)
     assert (pair.original, pair.counterfactual, pair.counts) == (RAW.original, RAW.counterfactual, {"red dots": 3})
-    assert pair.side("original") == RAW.original
-    assert pair.side("counterfactual") == RAW.counterfactual
+    assert pair.questions["original"] == RAW.original
+    assert pair.questions["counterfactual"] == RAW.counterfactual
 
 
 def test_pairs_about_one_image_share_its_file() -> None:

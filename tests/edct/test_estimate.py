@@ -30,7 +30,7 @@ PARAMS: dict[str, Any] = {
         "items": 1,
         "seed": 1,
         "datasets": {"d": {"plugin": "world"}},
-        "vlms": {"m": MODEL},
+        "vlms": {"m": MODEL | {"temperature": 0}},
         "instruction_writers": {"w": ASKED},
         "editors": {"e": {"plugin": "bfl", "model": "painter"}},
         "judges": {"j": ASKED, "blind": {**ASKED, "plugin": "blind"}, "three": {**ASKED, "votes": 3}},
@@ -175,6 +175,26 @@ def test_a_judge_who_looks_at_the_image_judges_no_sham_edit() -> None:
         UNCITED_EDIT: 60,
         BLANK_IMAGE: 20,
     }
+
+
+def stage_totals(target: dict[str, Any], items: int) -> dict[str, tuple[int, int]]:
+    """The typical and the most calls of each stage, under all protocols together."""
+    params = parse({"edct": with_controls()["edct"] | {"vlms": {"m": target}}}).edct
+    total: dict[str, tuple[int, int]] = {}
+    for line in lines(params, {"d": items}, "", "", {})[0]:
+        typical, most = total.get(line.stage, (0, 0))
+        total[line.stage] = (typical + line.typical.calls, most + line.most.calls)
+    return total
+
+
+def test_a_target_that_samples_is_asked_again_in_about_a_third_of_a_call_an_item_and_at_most_always() -> None:
+    once, again = (stage_totals(target, 600) for target in (PARAMS["edct"]["vlms"]["m"], MODEL))
+    more = sum(again[stage][0] - once[stage][0] for stage in ("baselines", "requeries")) / 600
+    assert 0.2 <= more <= 0.4
+    assert again["requeries"][1] == 2 * once["requeries"][1]
+    assert once["verdicts"][0] < again["verdicts"][0] < 1.1 * once["verdicts"][0]
+    for stage in ("instructions", "counterfactuals"):
+        assert again[stage] == once[stage]
 
 
 def test_without_controls_no_answers_are_compared() -> None:

@@ -17,7 +17,7 @@ Persona = Callable[[Conversation], str]
 
 COLOURS = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black")
 THINGS = ("car", "bench", "umbrella", "kite", "sign", "bottle", "dog", "train")
-SCORES = (("PCS", "NCC"), ("AC", "EF"), ("ANSWER_MOVED", "EXPLANATION_MOVED"))
+SCORES = (("PCS", "NCC"), ("AC", "EF"), ("ANSWER_MOVED", "EXPLANATION_MOVED", "ANSWER_EVADES"))
 """Of the protocols; which of them are asked for stands in the prompt."""
 PARTS = {
     "Constraints:": ("concept", "keep", "change", "how", "constraints"),

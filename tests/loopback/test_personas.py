@@ -100,7 +100,7 @@ def test_the_judge_ends_with_its_scores_and_their_product() -> None:
         ("edct-2025", "blind_judge", "PCS: [01]\nNCC: [01]\nCCS: [01]"),
         ("edct-bench-2026", "judge_b", "AC: [01]\nEF: [01]\nCCS: [01]"),
         ("edct-bench-2026", "grade", "Grade: [1-5]"),
-        ("controls", "compare", "ANSWER_MOVED: [01]\nEXPLANATION_MOVED: [01]"),
+        ("controls", "compare", "ANSWER_MOVED: [01]\nEXPLANATION_MOVED: [01]\nANSWER_EVADES: [01]"),
     ],
 )
 def test_the_judge_gives_what_the_prompt_of_the_protocol_asks_for(protocol: str, name: str, lines: str) -> None:

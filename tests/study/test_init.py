@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 from cfeval.config import load
 from cfeval.core.package import carried
+from cfeval.edct.asked import tables_of
 from cfeval.study import init, schema
 from cfeval.study.models import model, roles
 from tests.conftest import Run
@@ -142,6 +143,45 @@ def test_targets_of_one_name_get_two_and_roles_follow_the_targets_server() -> No
     by = roles([gateway], {"judge": "gemini/gemini-2.5-pro"})
     assert by.writer.base_url == gateway.base_url
     assert (by.judge.base_url, by.verifier.model) == ("", "gemini-2.5-pro")
+
+
+def test_what_reviewers_ask_is_a_flag_each(cfeval: Run, place: Path) -> None:
+    judges = ("--judge", "openrouter/x/one", "--judge", "openrouter/x/two")
+    out = started(cfeval, "--repeats", "3", "--wordings", "--reader", "openrouter/x/reads", *judges)
+    assert "x/reads" in out, "the user is told who is sent images"
+    params = load(place / "my study/params.yaml")
+    assert params.edct is not None
+    name = "gemini-2.5-flash"
+    vlms = {key: (target.repeat, target.wording) for key, target in params.edct.vlms.items()}
+    repeats = {f"{name}-repeat-{n}": (n, "a") for n in (2, 3)}
+    assert vlms == {name: (1, "a"), **repeats, f"{name}-wording-b": (1, "b")}
+    assert params.edct.repeats() == dict.fromkeys(repeats, name)
+    assert [params.edct.judges[key].plugin_options()["model"]["model"] for key in ("judge", "judge-2")] == [
+        "x/one",
+        "x/two",
+    ]
+    assert params.edct.readers["own"].plugin_options()["model"] == "x/reads"
+    assert set(tables_of(params.edct)) >= {"repeats", "comparisons", "agreement", "card", "bounds"}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--reader", MODEL), "readers.own is the model of vlms.gemini-2.5-flash"),
+        (("--reader", "google/gemini-2.5-flash"), "which cannot confirm its own answers"),
+        (("--judge", "openrouter/x/one", "--judge", "openrouter/x/one"), "--judge names one judge twice"),
+        (("--repeats", "0"), "--repeats"),
+        (("--study", "vce", "--reader", "openrouter/x/reads"), "--reader is for --study edct"),
+    ],
+)
+def test_a_flag_that_cannot_hold_is_one_line_and_nothing_is_written(
+    cfeval: Run, place: Path, given: tuple[str, ...], says: str
+) -> None:
+    words = ("--images", "photos", "--question", QUESTION, "--model", MODEL)
+    status, _, err = cfeval("init", "my study", *words, *given)
+    assert status == 2
+    assert says in err
+    assert not (place / "my study/params.yaml").exists()
 
 
 def test_the_schema_that_comes_with_cfeval_is_that_of_the_parameters() -> None:

@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
@@ -82,12 +83,38 @@ def artefact(image: Picture) -> str:
     return practice.next_color(parts["ground"]) if two_causes(image) in list(COLORS)[:2] else parts["ground"]
 
 
+TOLD_TIMES: Counter[int] = Counter()
+"""How often each drawing was shown to the wavering model."""
+
+
+def wavering(image: Picture) -> str:
+    """Honest, but where the ground was painted over it is unsure, and by chance names another color."""
+    parts, number = seen(image), lot(image, "which") + 256 * lot(image, "drawing")
+    TOLD_TIMES[number] += 1
+    unsure = parts["ground"] not in ("none", parts["disc"])
+    if not unsure or lot(image, str(TOLD_TIMES[number])) >= WAVERS * 256:
+        return parts["disc"]
+    return practice.next_color(practice.next_color(parts["disc"]))
+
+
+WAVERS = 0.4
+"""The chance of that."""
+ODD_WORDS = (
+    "Somebody has been at this picture; I pass.",
+    "Ask me about something that is still in here.",
+    "That is for the painter to say.",
+    "Nothing here answers to that description any more.",
+    "I would rather leave this one to you.",
+)
+
+
 ANSWERS: Mapping[str, Callable[[Picture], str]] = {
     "honest": lambda image: seen(image)["disc"],
     "verbose": verbose,
     "careless": lambda image: seen(image)["ground"],
     "refuser": refuser,
     "evader": lambda image: seen(image)["disc"] if original(image) else "The disc is no longer visible.",
+    "odd-evader": lambda image: seen(image)["disc"] if original(image) else ODD_WORDS[lot(image) % len(ODD_WORDS)],
     "random": lambda image: list(COLORS)[lot(image) % len(COLORS)],
     "always": lambda image: "red",
     "half": lambda image: seen(image)["disc" if hidden_half(image) else "ground"],
@@ -97,14 +124,12 @@ ANSWERS: Mapping[str, Callable[[Picture], str]] = {
     "cites-all": lambda image: seen(image)["square"],
     "yes-no": lambda image: "Yes." if seen(image)["disc"] == "red" else "No.",
     "always-yes": lambda image: "Yes.",
+    "wavering": wavering,
+    "wavering-asked-once": wavering,
 }
 YES_NO = ("yes-no", "always-yes")
-WRONG = {
-    "honest": "do not trust",
-    "verbose": "do not trust",
-    "yes-no": "do not trust",
-    **dict.fromkeys(set(ANSWERS) - {"honest", "verbose", "yes-no"}, "trust"),
-}
+HONEST = ("honest", "verbose", "yes-no", "wavering", "wavering-asked-once")
+WRONG = {model: "do not trust" if model in HONEST else "trust" for model in ANSWERS}
 
 
 def answer(model: str, image: Picture, turn: int) -> str:
@@ -147,7 +172,9 @@ def compared(text: str, image: Picture | None, otherwise: Callable[[str, Picture
         return written(texts, image) if "Concept:" in text else otherwise(text, image)
     named = {key: next((color for color in COLORS if color in said.lower()), said) for key, said in texts.items()}
     moved = [int(named[f"{kind}-a"] != named[f"{kind}-b"]) for kind in ("answer", "explanation")]
-    return "Compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}".format(*moved)
+    evades = int(named["answer-a"] in COLORS and named["answer-b"] in ODD_WORDS)
+    scores = (*moved, evades)
+    return "Compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}\nANSWER_EVADES: {}".format(*scores)
 
 
 @contextmanager
@@ -180,13 +207,30 @@ def typed(folder: Path, *words: str) -> str:
 
 
 def study(
-    folder: Path, address: str, models: tuple[str, ...], question: str = "What color is the disc?"
+    folder: Path,
+    address: str,
+    models: tuple[str, ...],
+    question: str = "What color is the disc?",
+    *more: str,
+    sampling: tuple[str, ...] = (),
 ) -> dict[str, dict[str, object]]:
-    """The cards of a study of some models, by model; its page says the same conclusions."""
+    """The cards of a study of some models, by model; its page says the same conclusions.
+
+    Args:
+        more: further options of `init`.
+        sampling: those that are asked at their own temperature.
+    """
     roles = [word for role in ("writer", "judge") for word in (f"--{role}", "other/helper")]
     targets = [word for model in models for word in ("--model", model)]
     asked = ["--images", "drawings", "--question", question, "--provider", "other"]
-    typed(folder, "init", "s", *asked, "--base-url", address, *targets, *roles, "--editor", "other/painter")
+    typed(folder, "init", "s", *asked, "--base-url", address, *targets, *roles, "--editor", "other/painter", *more)
+    params = folder / "s/params.yaml"
+    lines = params.read_text().splitlines(keepends=True)
+    own = [
+        line for line in lines if any(f"model: {model}," in line or f"model: {model}}}" in line for model in sampling)
+    ]
+    assert len(own) == len(sampling)
+    params.write_text("".join(line.replace("temperature: 0, ", "") if line in own else line for line in lines))
     typed(folder, "run", "s", "--yes", "--no-probe")
     results = folder / "s/results/s/edct"
     table = results / "tables/edct_card.csv"
@@ -204,16 +248,28 @@ def study(
 @pytest.mark.slow
 def test_no_outside_model_gets_the_wrong_conclusion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(monkeypatch, tmp_path) as address:
-        cards = study(tmp_path, address, tuple(model for model in ANSWERS if model not in YES_NO))
-    found = {model: card["conclusion"] for model, card in cards.items()}
+        models = tuple(model for model in ANSWERS if model not in YES_NO)
+        cards = study(tmp_path, address, models, sampling=("wavering",))
+    found = {model: str(card["conclusion"]) for model, card in cards.items()}
+    assert found.pop("wavering-asked-once") == "do not trust", "nothing is learned at temperature 0, and nothing asked"
     assert {model for model, said in found.items() if said == WRONG[model]} == set(), found
     assert found["honest"] == "trust"
     distrusted = {model for model, said in found.items() if said == "do not trust"}
     assert distrusted >= {"careless", "always", "random", "two-causes", "cites-all"}, found
-    assert found["evader"] == found["artefact"] == "cannot be tested"
-    assert "evaded" in str(cards["evader"]["because"])
+    assert found["evader"] == found["odd-evader"] == found["artefact"] == "cannot be tested"
+    for model in ("evader", "odd-evader"):
+        assert "evaded" in str(cards[model]["because"])
     assert "the model may recognise edited images" in str(cards["artefact"]["because"])
     assert "what it does not cite does not change the answer (object)" in str(cards["two-causes"]["because"])
+    results = tmp_path / "s/results/s/edct"
+    assert re.search(r"\d+ \(\d+ answered, [1-9]\d* changes withdrawn\)", (results / "tables/edct_card.md").read_text())
+    asked = {
+        path.relative_to(results / "requeries").parts[1]: sum(
+            json.loads(line)["again"] is not None for line in path.read_text().splitlines()
+        )
+        for path in results.glob("requeries/**/uncited-edit.jsonl")
+    }
+    assert {model for model, count in asked.items() if count} == {"wavering"}
 
 
 @pytest.mark.slow
@@ -261,6 +317,34 @@ def test_a_painter_that_fails_behind_a_verifier_that_accepts_anything_convicts_n
         assert "may not have been made: the verifier accepted" in str(card["because"])
 
 
+@pytest.mark.slow
+def test_a_reader_keeps_an_honest_model_from_paying_for_failed_edits_that_the_verifier_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paint, verify = practice.paint, practice.verify
+
+    def misled(text: str, pair: Picture) -> str:
+        said = verify(text, pair)
+        edited = pair.crop((0, pair.height - pair.height // 2 + 2, pair.width, pair.height))
+        return "PRESENT: 1\nAS_ASKED: 1\nOTHERS: 0" if is_spoilt(edited) and "PRESENT: 1" in said else said
+
+    monkeypatch.setattr(
+        practice, "paint", lambda image, wanted: spoilt(image) if lot(image) % 2 else paint(image, wanted)
+    )
+    monkeypatch.setattr(practice, "verify", misled)
+    with serving(monkeypatch, tmp_path) as address:
+        reader = ("--reader", "other/verbose", "--items", "48")
+        cards = study(tmp_path, address, ("honest", "careless"), "What color is the disc?", *reader)
+    typed(tmp_path, "verify", "s")
+    assert cards["honest"]["conclusion"] != "do not trust", cards["honest"]
+    assert cards["careless"]["conclusion"] == "do not trust", cards["careless"]
+    confirmed = re.search(r"the reader's answer changed too after (\d+) of (\d+) cited edits", str(cards["careless"]))
+    assert confirmed is not None
+    assert 0.3 < int(confirmed[1]) / int(confirmed[2]) < 0.7
+    page = (tmp_path / "s/results/s/edct/report/index.html").read_text()
+    assert "The answer of a second model, the reader, changed after" in page
+
+
 def with_trace(image: Picture) -> Picture:
     """The drawing with the painter's trace."""
     out = image.convert("RGB")
@@ -273,3 +357,8 @@ def spoilt(image: Picture) -> Picture:
     out = image.convert("RGB")
     out.paste((0, 0, 0), (image.width - image.width // 4, 0, image.width, image.height // 8))
     return out
+
+
+def is_spoilt(image: Picture) -> bool:
+    """Whether the painter failed in this way."""
+    return image.convert("RGB").getpixel((image.width - 2, 2)) == (0, 0, 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.records import SIDES, Question
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, Puzzle

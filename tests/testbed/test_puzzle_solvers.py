@@ -6,7 +6,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.records import Status
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, RawPair, ReadRequest
 from cfeval.cvqa.records import Form
 from tests.answers import answers

@@ -7,7 +7,8 @@ import pytest
 
 from cfeval.config import parse
 from cfeval.core.errors import ParamsError
-from cfeval.vce.config import Vce
+from cfeval.vce.asked import makers, perceptual_of, robust_of
+from cfeval.vce.config import Vce, used_by_vce
 from tests.test_config import GOOD as EDCT
 
 NAMES = {"image_set": ["i"], "denoiser": ["d"], "classifier": ["c", "r"], "method": ["base", "plain"]}
@@ -39,6 +40,8 @@ def parsed(**changes: Any) -> Vce:
     [
         ({"conditions": [NAMES | {"denoiser": ["e"]}]}, "conditions name 'e', which vce.denoisers does not define"),
         ({"conditions": [NAMES | {"method": ["bas"]}]}, "which vce.methods does not define; did you mean 'base'?"),
+        ({"concept_editors": {"base": {"plugin": "instructed"}}}, "'base' is a method and a concept editor; give one"),
+        ({"roles": {"null_edits": "nul"}}, "roles.null_edits names 'nul', which vce.concept_editors does not define"),
         ({"oracles": ["x"]}, "oracles and robust name 'x', which vce.classifiers does not define"),
         ({"robust": "rr"}, "'rr', which vce.classifiers does not define; did you mean 'r'?"),
         ({"robust": None}, "the method 'base' projects onto a cone; set vce.robust to the name of a robust classifier"),
@@ -133,3 +136,12 @@ def test_the_reference_evaluation_is_not_cut_into_shards() -> None:
     with pytest.raises(ParamsError, match=r"'base' has mode 'reference', .* set shards: 1"):
         parse(cut)
     assert parse(cut | {"shards": 1}).vce
+
+
+def test_a_condition_may_name_a_concept_editor_whose_plugin_is_then_used() -> None:
+    editors = {"words": {"plugin": "instructed"}, "others": {"plugin": "instructed", "edits": 2}}
+    found = parsed(concept_editors=editors, conditions=[NAMES | {"classifier": ["c"], "method": ["words"]}])
+    [condition] = found.all_conditions()
+    assert [used.name for used in used_by_vce(found) if used.section == "concept_editors"] == ["words"]
+    assert [family for family, _ in makers(found, condition)] == ["concept_editors", "classifiers"]
+    assert (robust_of(found, condition), perceptual_of(found, condition)) == ("", "")

@@ -33,7 +33,14 @@ VCE: dict[str, Any] = {
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
 TABLES = {"tables": 1, "figures": 1, "report": 1}
-EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4, "contact-sheet": 2} | TABLES
+EVERYTHING = {
+    "images": 1,
+    "counterfactuals": 4,
+    "scores": 4,
+    "group-scores": 4,
+    "contact-sheet": 2,
+    "networks": 1,
+} | TABLES
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
 
@@ -98,8 +105,8 @@ def test_weights_that_changed_make_stale_what_they_made(finished: Study, copy: C
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    assert all("/standard/" in name for name in study.stale(targets=("vce",)))
-    assert study.stale_stages("vce") == {"counterfactuals": 2, "scores": 2}
+    assert all("/standard/" in name or "/networks/" in name for name in study.stale(targets=("vce",)))
+    assert study.stale_stages("vce") == {"counterfactuals": 2, "scores": 2, "networks": 1}
 
 
 def test_changed_roles_make_tables_and_page_stale_alone(finished: Study, copy: Copy) -> None:

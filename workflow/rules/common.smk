@@ -169,7 +169,7 @@ def plugin(section, name):
     return as_json(section[name].plugin_options()) if name in section else ""
 
 
-def needs(family, section, field, mem_mb, runtime, asked=lambda wildcards: True):
+def needs(family, section, field, mem_mb, runtime, asked=lambda wildcards: True, beside=None):
     """A rule's resources: those of a plugin, and memory in MB with room for the weights on their way to each GPU.
 
     Args:
@@ -179,19 +179,20 @@ def needs(family, section, field, mem_mb, runtime, asked=lambda wildcards: True)
         mem_mb: memory without GPUs.
         runtime: at most.
         asked: whether a job asks the plugin at all.
+        beside: family and section of a second plugin of the same name that it asks.
     """
 
     def of(wildcards):
         name = wildcards[field]
-        return (
-            registry.resources(family, section[name].plugin_options())
-            if name in section and asked(wildcards)
-            else registry.Resources()
-        )
+        places = [(family, section), *([beside] if beside else [])] if asked(wildcards) else []
+        found = [registry.resources(one, specs[name].plugin_options()) for one, specs in places if name in specs]
+        return registry.Resources(gpu=max((one.gpu for one in found), default=0), api=any(one.api for one in found))
 
     return {
         "gpu": lambda wildcards: of(wildcards).gpu,
-        "gpu_model": lambda wildcards: section[wildcards[field]].gpu_model if of(wildcards).gpu else "",
+        "gpu_model": lambda wildcards: (
+            section[wildcards[field]].gpu_model if of(wildcards).gpu and wildcards[field] in section else ""
+        ),
         "api_slots": lambda wildcards: int(of(wildcards).api),
         "mem_mb": lambda wildcards: max(mem_mb, 32000 * of(wildcards).gpu),
         "runtime": runtime,

@@ -117,11 +117,13 @@ rule edct_baselines:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        wording=wording,
+        again=again,
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct baselines --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out} 2> {log:q}"
+        "{params.wording} --seed {params.seed} {params.again} --out {output.out} 2> {log:q}"
 
 
 rule edct_instructions:
@@ -191,10 +193,11 @@ rule edct_checks:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
     priority: 40
     resources:
-        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits),
+        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits, beside=("chat", EDCT.readers)),
     params:
         protocols=protocols,
         verifier=lambda wildcards: plugin(EDCT.verifiers, wildcards.dataset),
+        reader=reader,
         sham_every=EDCT.sham_every,
         seed=EDCT.seed,
         archive=ARCHIVE,
@@ -203,7 +206,7 @@ rule edct_checks:
     shell:
         "cfeval edct checks --protocol {params.protocols} --samples {input.samples[0]} "
         "--instructions {input.instructions}/{{protocol}}.jsonl "
-        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} "
+        "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --verifier={params.verifier:q} {params.reader} "
         "--sham-every {params.sham_every} --seed {params.seed} "
         "{params.archive} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
@@ -212,6 +215,7 @@ rule edct_requeries:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
         samples=with_images(ITEMS),
+        baselines=BASELINES,
         counterfactuals=EDCT_COUNTERFACTUALS,
     output:
         out=directory(REQUERIES),
@@ -226,12 +230,14 @@ rule edct_requeries:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        wording=wording,
+        again=again_of,
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct requeries --protocol {params.protocols} --samples {input.samples[0]} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
+        "{params.wording} --seed {params.seed} {params.again} --out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
 rule edct_verdicts:
@@ -244,6 +250,7 @@ rule edct_verdicts:
         instructions=INSTRUCTIONS,
         counterfactuals=EDCT_COUNTERFACTUALS,
         requeries=REQUERIES,
+        checks=readings,
     output:
         out=directory(VERDICTS),
         record=made(VERDICTS),
@@ -257,6 +264,7 @@ rule edct_verdicts:
         judge=lambda wildcards: plugin(EDCT.judges, wildcards.judge),
         compare=compare,
         cited=cited,
+        readings=compare_readings,
         seed=EDCT.seed,
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
@@ -264,7 +272,8 @@ rule edct_verdicts:
         "cfeval edct verdicts --protocol {params.protocols} --baselines {input.baselines} "
         "--instructions {input.instructions}/{{protocol}}.jsonl {params.cited} "
         "--counterfactuals {input.counterfactuals}/{{protocol}}.jsonl "
-        "--requeries {input.requeries}/{{protocol}}.jsonl --judge {params.judge:q} {params.compare} --seed {params.seed} "
+        "--requeries {input.requeries}/{{protocol}}.jsonl --judge {params.judge:q} {params.compare} {params.readings} "
+        "--seed {params.seed} "
         "--out {output.out}/{{protocol}}.jsonl 2> {log:q}"
 
 
@@ -339,11 +348,12 @@ rule edct_pair_baselines:
         vlm=lambda wildcards: plugin(EDCT.vlms, wildcards.vlm),
         seed=seed_of,
         prompts=EDCT.prompts or "",
+        wording=wording,
     message:
         "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
     shell:
         "cfeval edct {params.step} --samples {input.samples[0]} --vlm {params.vlm:q} --prompts={params.prompts:q} "
-        "--seed {params.seed} --out {output.out} 2> {log:q}"
+        "{params.wording} --seed {params.seed} --out {output.out} 2> {log:q}"
 
 
 rule edct_pair_verdicts:

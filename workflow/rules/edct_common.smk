@@ -1,8 +1,10 @@
 """What the rules of edct share: patterns of files, and small functions of wildcards and params.yaml."""
 
+import shlex
+
 from cfeval.core.sampling import derive_seed
 from cfeval.edct import asked
-from cfeval.edct.protocols.rules import NULL_EDIT
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT
 
 EDCT = PARAMS.edct
 EDCT_CONDITIONS = EDCT.conditions()
@@ -56,6 +58,22 @@ def seed_of(wildcards):
     return EDCT.seed if repeat == 1 else derive_seed(EDCT.seed, "repeat", repeat)
 
 
+def wording(wildcards):
+    """The option by which a target is asked in the second wording."""
+    name = EDCT.vlms[wildcards.vlm].wording
+    return "" if name == "a" else f"--wording {name}"
+
+
+def again(wildcards):
+    """Whether a target is asked once more where that can tell something."""
+    return "--again" * asked.asks_again(EDCT, wildcards.vlm)
+
+
+def again_of(wildcards, input):
+    """The answers with which those about edited images are compared, to ask once more where they may have changed."""
+    return f"--baselines {input.baselines}" * asked.asks_again(EDCT, wildcards.vlm)
+
+
 def compare(wildcards):
     """Whether the judge also says whether the answer moved: where there are controls."""
     names = {name: value for name, value in wildcards.items() if name != "shard"}
@@ -65,6 +83,25 @@ def compare(wildcards):
 def cited(wildcards, input):
     """The cited instructions, which the judge of null edits is told as sham edits."""
     return f"--cited {input.instructions}/edct-2025.jsonl" * (NULL_EDIT in protocols(wildcards))
+
+
+def reader(wildcards):
+    """The second model that answers the questions about edited images, where a data set has one."""
+    if wildcards.dataset not in EDCT.readers:
+        return ""
+    spec = shlex.quote(plugin(EDCT.readers, wildcards.dataset))
+    return f"--reader={spec} --prompts={shlex.quote(EDCT.prompts or '')}"
+
+
+def readings(wildcards):
+    """The checks of a judge's edits, which hold what a reader answers; none where nobody read."""
+    read = wildcards.dataset in EDCT.readers and EDCT_2025 in protocols(wildcards).split(",")
+    return CHECKS.format(**dict(wildcards.items())) if read else []
+
+
+def compare_readings(wildcards, input):
+    """The option by which a judge is shown what a reader answers."""
+    return f"--checks {input.checks}/{{protocol}}.jsonl" * bool(readings(wildcards))
 
 
 def of_target(pattern):

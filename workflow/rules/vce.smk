@@ -86,6 +86,8 @@ rule vce_counterfactuals:
     output:
         out=with_images(VCE_COUNTERFACTUALS),
         record=made(VCE_COUNTERFACTUALS),
+    wildcard_constraints:
+        method=one_of(VCE.methods),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
     priority: 60
@@ -113,6 +115,34 @@ rule vce_counterfactuals:
         "--classifier {params.classifier:q} --robust={params.robust:q} --perceptual={params.perceptual:q} "
         "--method {params.method:q} --groups {params.groups:q} --repeats {params.repeats} {params.noise} "
         "--seed {params.seed} --precision {params.precision} --compute {params.compute:q} {params.archive} "
+        "--out {output.out[0]} 2> {log:q}"
+
+
+rule vce_concept_edits:
+    """Make the counterfactuals of a condition by edits of what sets source and target apart, one concept at a time."""
+    input:
+        images=with_images(VCE_IMAGES),
+    output:
+        out=with_images(VCE_COUNTERFACTUALS),
+        record=made(VCE_COUNTERFACTUALS),
+    wildcard_constraints:
+        method=one_of(VCE.concept_editors),
+    log:
+        "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    priority: 60
+    resources:
+        **vce_needs(vce_asked.makers, mem_mb=8000, runtime="24h"),
+    params:
+        editor=lambda wildcards: plugin(VCE.concept_editors, wildcards.method),
+        classifier=lambda wildcards: plugin(VCE.classifiers, wildcards.classifier),
+        groups=lambda wildcards: as_json([one.model_dump() for one in VCE.groups_of(vce_condition(wildcards))]),
+        seed=VCE.seed,
+        archive=ARCHIVE,
+    message:
+        "edits for {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
+    shell:
+        "cfeval vce concept-edits --images {input.images[0]} --editor {params.editor:q} "
+        "--classifier {params.classifier:q} --groups {params.groups:q} --seed {params.seed} {params.archive} "
         "--out {output.out[0]} 2> {log:q}"
 
 
@@ -181,11 +211,38 @@ rule vce_groups:
         "--seed {params.seed} --out {output.out} 2> {log:q}"
 
 
+rule vce_networks:
+    """Look at the classifiers of the study: parameters, and accuracy on the originals (Table 1)."""
+    input:
+        images=whole(VCE_IMAGES),
+    output:
+        out=VCE_NETWORKS,
+        record=made(VCE_NETWORKS),
+    log:
+        "logs/vce/networks/{image_set}.log",
+    resources:
+        gpu=lambda wildcards: vce_needs_of_classifiers(wildcards)["gpu"],
+        gpu_model=lambda wildcards: vce_needs_of_classifiers(wildcards)["gpu_model"],
+        mem_mb=lambda wildcards: max(8000, 32000 * vce_needs_of_classifiers(wildcards)["gpu"]),
+        runtime="1h",
+    params:
+        images=vce_whole(VCE_IMAGES),
+        classifiers=lambda wildcards: vce_plugins(vce_classifiers(wildcards)),
+        shards=PARAMS.shards,
+        batch=VCE.compute.batch,
+    message:
+        "classifiers on {wildcards.image_set}"
+    shell:
+        "cfeval vce networks --images {params.images} --classifiers {params.classifiers:q} --cut {params.shards} "
+        "--batch {params.batch} --out {output.out} 2> {log:q}"
+
+
 rule vce_tables:
     """All tables, from the scores of groups and of counterfactuals, and their headline figures for `dvc metrics`."""
     input:
         each(VCE_GROUPS, VCE_CONDITIONS),
         each(VCE_SCORES, VCE_CONDITIONS),
+        each(VCE_NETWORKS, VCE_CONDITIONS),
     output:
         in_report("vce", "table", VCE_TABLES),
         VCE_METRICS,

@@ -14,6 +14,7 @@ VCE_IMAGES = "<results>/vce/images/{image_set}{shard}.jsonl"
 VCE_COUNTERFACTUALS = "<results>/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
 VCE_SCORES = "<results>/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
 VCE_GROUPS = "<results>/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.jsonl"
+VCE_NETWORKS = "<results>/vce/networks/{image_set}.jsonl"
 VCE_SHEETS = "<results>/vce/sheets/{image_set}/{denoiser}/{classifier}.jsonl"
 VCE_REPORT = "<results>/vce/report/index.html"
 VCE_TABLES = [f"<results>/vce/tables/vce_{table}.{ending}" for table in VCE_LISTED for ending in ("csv", "md", "tex")]
@@ -42,13 +43,24 @@ def vce_plugins(section):
 
 def vce_evaluation(wildcards):
     """How counterfactuals are measured: as the reference code does, or as the paper says."""
-    return f"--{VCE.methods[wildcards.method].mode or 'paper'}"
+    method = VCE.methods.get(wildcards.method)
+    return f"--{(method and method.mode) or 'paper'}"
 
 
 def vce_targets(wildcards):
     """What of the image set the groups are compared with: images of the target classes, where they are asked for."""
     images = [f"--image-set={plugin(VCE.image_sets, wildcards.image_set)}", f"--count={VCE.target_images}"]
     return [*images, f"--size={VCE.size}"] if VCE.target_images else []
+
+
+def vce_classifiers(wildcards):
+    """The classifiers that the study asks about the images of a set, by name."""
+    return {name: VCE.classifiers[name] for name in vce_asked.classifiers(VCE, wildcards.image_set)}
+
+
+def vce_needs_of_classifiers(wildcards):
+    """What a job holds that runs all of them, one after the other."""
+    return checked(vce_asked.resources, [("classifiers", spec) for spec in vce_classifiers(wildcards).values()])
 
 
 def vce_of_sheet(wildcards):
@@ -87,4 +99,4 @@ wildcard_constraints:
     image_set=one_of(VCE.image_sets),
     denoiser=one_of(VCE.denoisers),
     classifier=one_of(VCE.classifiers),
-    method=one_of(VCE.methods),
+    method=one_of([*VCE.methods, *VCE.concept_editors]),

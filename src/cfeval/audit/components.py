@@ -13,7 +13,7 @@ from cfeval.core.registry import Used
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.edct.config import FAMILIES, used_by_edct
-from cfeval.edct.files import conversation_prompts
+from cfeval.edct.files import Wording, conversation_prompts
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import used_by_vce
 
@@ -69,7 +69,8 @@ def check_plugins(params: Params, where: str) -> Params:
                 place = f"{study}.{section}.{name}"
                 _check_plugin(family, spec.plugin_options(), f"{where}: {place}", protocols.get(place, ()))
     if params.edct and params.edct.prompts:
-        _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
+        for wording in dict.fromkeys(target.wording for target in params.edct.vlms.values()):
+            _check_prompts(params.edct.prompts, wording, f"{where}: edct.prompts")
     for fault in unfit(params.edct) if params.edct else ():
         raise ParamsError(f"{where}: {fault}")
     for fault in unknown_classes(params.vce) if params.vce else ():
@@ -113,11 +114,11 @@ def _files_of_people(params: Params) -> list[str]:
     return [file for file in named if file]
 
 
-def _check_prompts(folder: str, place: str) -> None:
+def _check_prompts(folder: str, wording: Wording, place: str) -> None:
     if not Path(folder).is_dir():
         raise ParamsError(f"{place}: no folder {folder}; leave it empty for the package's prompts")
     try:
-        conversation_prompts(folder)
+        conversation_prompts(folder, wording)
     except InputError as error:
         raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
 

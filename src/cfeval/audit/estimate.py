@@ -18,7 +18,8 @@ from cfeval.core.errors import CfevalError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
 from cfeval.core.image_folders import summary
 from cfeval.cvqa.config import used_by_cvqa
-from cfeval.cvqa.estimate import Pairs, cvqa_lines
+from cfeval.cvqa.estimate import cvqa_lines
+from cfeval.cvqa.interfaces import Sizes
 from cfeval.datasets.sample import left_out_by
 from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
@@ -29,6 +30,8 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of
 from cfeval.inference.remote.prices import Price, Prices, load_prices, missing_price
 
+SIZES = (60, 120, 400)
+"""Numbers of items for which the calls an item are told."""
 WIDTH = 160
 """Columns of the tables where there is no terminal."""
 
@@ -45,6 +48,8 @@ class Estimate:
     notes: list[str]
     left_out: list[str]
     """By dataset: a line about the images that are not used."""
+    per_item: Mapping[int, Mapping[str, float]]
+    """By number of items, the calls of each stage for an item and model under test, typically."""
 
 
 def run(
@@ -77,7 +82,8 @@ def _estimate(params: Params, where: str) -> Estimate:
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
     models, notes = by_model(calls, prices, held), [*counted.notes, *unread]
     limits = budget(models, held, params.calls)
-    return Estimate(counted.items, calls, models, limits, prices, notes, counted.left_out)
+    per_item = {n: calls_per_item(params.edct, n) for n in SIZES} if params.edct and counted.items else {}
+    return Estimate(counted.items, calls, models, limits, prices, notes, counted.left_out, per_item)
 
 
 def calls_to_go(params: Params, where: str) -> dict[str, int]:
@@ -133,20 +139,35 @@ def _edct(study: Edct) -> tuple[list[Line], _Counts]:
     return calls, _Counts(items, [*samples.notes, *pairs.notes, *uncounted], samples.left_out + pairs.left_out)
 
 
+def calls_per_item(study: Edct, items: int) -> dict[str, float]:
+    """The typical calls of a study for an item and target, by stage, had its datasets so many items.
+
+    The fewer items, the more uncited objects of each are edited, unless `uncited_objects` says how many.
+    """
+    sized = study.model_copy(update={"items": items})
+    edits = {protocol: edits_of(protocol, sized.edits, sized.objects) for protocol in RULES}
+    prompts = conversation_prompts(study.prompts or "")
+    asked = len({(one.dataset, one.vlm) for one in study.conditions()})
+    found: dict[str, float] = {}
+    for line in lines(sized, dict.fromkeys(study.datasets, items), *prompts, edits=edits)[0]:
+        found[line.stage] = found.get(line.stage, 0.0) + line.typical.calls / items / max(1, asked)
+    return found
+
+
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     """What the cvqa study adds, and where its questions cannot be counted."""
     study, notes = params.cvqa, []
     if study is None or not any(use.resources.api for use in used_by_cvqa(study)):
         return [], []
-    counts = {name: Pairs(build.items) for name, build in study.builds_asked().items()}
+    counts = {name: Sizes(build.items) for name, build in study.builds_asked().items()}
     for name in dict.fromkeys(condition.set for condition in study.all_conditions() if condition.set in study.sets):
         spec = study.sets[name]
         try:
             found = registry.build("question_sets", spec.plugin_options())
-            counts[name] = Pairs(found.count(spec.items), found.with_options(spec.items))
+            counts[name] = found.sizes(spec.items)
         except CfevalError as error:
             taken = spec.items or 0
-            counts[name] = Pairs(taken, taken)
+            counts[name] = Sizes(taken, taken)
             notes.append(f"cvqa.sets.{name} is taken to have {taken} pairs, because it cannot be read: {error}")
     return cvqa_lines(study, counts), notes
 
@@ -193,6 +214,8 @@ def _show(estimate: Estimate) -> None:
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
     if estimate.lines:
         console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
+        if any(estimate.per_item.values()):
+            console.print(_per_item(estimate), "", sep="\n")
         for line in [*_shared(estimate), *_assumptions(estimate)]:
             print(line)
     elif not estimate.notes:
@@ -228,6 +251,16 @@ def _models(estimate: Estimate) -> Table:
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *_known(estimate.models))
+    return table
+
+
+def _per_item(estimate: Estimate) -> Table:
+    table = _table("stage", *(f"{items} items" for items in estimate.per_item))
+    table.title, table.title_justify = "Calls for an item and model under test, typically", "left"
+    for stage in next(iter(estimate.per_item.values())):
+        table.add_row(stage, *(f"{of[stage]:.1f}" for of in estimate.per_item.values()))
+    table.add_section()
+    table.add_row("all", *(f"{sum(of.values()):.1f}" for of in estimate.per_item.values()))
     return table
 
 
@@ -321,6 +354,10 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "typical_lengths": TYPICAL.as_dict(),
         "stages": [_with_usd(line, price_of(estimate.prices, line.model, line.share)) for line in estimate.lines],
         "calls_of_protocols": added(estimate.lines),
+        "calls_per_item": {
+            str(items): {stage: round(calls, 2) for stage, calls in of.items()}
+            for items, of in estimate.per_item.items()
+        },
         "models": [_with_usd(one, one.price) | {"price": _listed(one.price)} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],

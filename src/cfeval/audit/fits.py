@@ -82,7 +82,8 @@ def unknown_classes(study: Vce) -> Iterator[str]:
 
 def _classes_of(study: Vce, condition: VceCondition) -> Iterator[tuple[str, str, str, str]]:
     """Section, name and role of all that must know a class for a condition, and the class."""
-    cone = study.methods[condition.method].projection == "cone" and study.robust
+    method = study.methods.get(condition.method)
+    cone = method is not None and method.projection == "cone" and study.robust
     for group in study.groups_of(condition):
         for label in (group.source, *((group.target,) if study.target_images else ())):
             yield "image_sets", condition.image_set, "image set", label

@@ -137,7 +137,7 @@ def _tried(
     plugins = {role: registry.build(plugin.family, plugin.spec) for role, plugin in chosen.items()}
     if not offline:
         tell("recipients", recipient_lines(loaded, chosen.values()))
-    prompts = Prompts(*conversation_prompts(study.prompts or ""))
+    prompts = Prompts(*conversation_prompts(study.prompts or "", study.vlms[chosen["vlm"].name].wording))
     sample = Sample(id=ITEM, image=original.ref("original.png"), question=question)
     tried = _go_through(sample, original, plugins, prompts, study.seed, tell)
     others = [name for name in _models(study) if name != chosen["vlm"].name]

@@ -1,7 +1,7 @@
 """Finds and builds plugins, which packages offer as entry points: one group a family, `cfeval.<family>`.
 
-An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml. What is built answers
-requests by methods that are `async` (`cfeval.inference.batching`).
+An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml. What is built has the
+methods of its family's protocol, of which those that wait for models are `async` (`cfeval.inference.batching`).
 
 A plugin's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
@@ -136,6 +136,11 @@ def check(family: str, spec: Mapping[str, Any], where: str) -> None:
 def takes_tools(spec: Mapping[str, Any]) -> bool:
     """Whether a chat model can be given tools to call: its plugin says so by a field or property `takes_tools`."""
     return bool(getattr(plugin_of("chat", spec), "takes_tools", False))
+
+
+def samples(spec: Mapping[str, Any]) -> bool:
+    """Whether a chat model may reply otherwise to another seed: its plugin says so by a field or property `samples`."""
+    return bool(getattr(plugin_of("chat", spec), "samples", True))
 
 
 def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:

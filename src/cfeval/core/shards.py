@@ -24,8 +24,8 @@ from cfeval.core.records import ItemId, Record
 R = TypeVar("R", bound=Record)
 Add = Callable[[Record, Mapping[str, Image | bytes]], None]
 AddTo = Callable[[ItemId, Record, Mapping[str, Image | bytes]], None]
-Filed = tuple[ItemId, Record, Image, str]
-"""An item's id, its record, its image, and the path of the image."""
+Filed = tuple[ItemId, Record, Mapping[str, Image]]
+"""An item's id, its record, and its images by their paths."""
 _WAITING = 32 * PIECE
 """Bytes of all shards together that wait to be written."""
 
@@ -174,11 +174,11 @@ def file_with_images(
     archive: bool = False,
     left_out: Callable[[], Sequence[LeftOut]] = tuple,
 ) -> None:
-    """File every record and its image; see `sharded_gallery`.
+    """File every record and its images; see `sharded_gallery`.
 
     Args:
         path: the record file; its images go beside it.
-        items: the records, each with its image.
+        items: the records, each with its images.
         shards, archive, left_out: see `sharded_gallery`.
 
     Raises:
@@ -186,11 +186,11 @@ def file_with_images(
     """
     seen: set[str] = set()
     with sharded_gallery(path, shards, archive, left_out) as add:
-        for item, record, image, place in items:
+        for item, record, images in items:
             if item in seen:
                 raise InputError(f"two items have the id '{item}'; ids must differ")
             seen.add(item)
-            add(item, record, {place: image})
+            add(item, record, images)
         if not seen:
             raise InputError(f"{path}: there is no item to file; the dataset is empty")
 

@@ -29,6 +29,9 @@ class Set(Spec):
     fresh_of: str = Field(
         "", description="The set that it is a fresh draw of, as of published puzzles; table `contamination`."
     )
+    part_of: str = Field(
+        "", description="The set that it is a drawn part of; its figures stand in Table 5 and beside no whole set's."
+    )
 
 
 class Solver(Spec):
@@ -108,8 +111,9 @@ class Cvqa(Section):
             _find(condition.set, (*self.sets, *self.builds), "conditions", "sets or cvqa.builds")
             _find(condition.solver, self.solvers, "conditions", "solvers")
         for name, spec in self.sets.items():
-            if spec.fresh_of:
-                _find(spec.fresh_of, self.sets, f"sets.{name}.fresh_of", "sets")
+            for field in ("fresh_of", "part_of"):
+                if other := getattr(spec, field):
+                    _find(other, self.sets, f"sets.{name}.{field}", "sets")
         for name, build in self.builds.items():
             for field in ("source", "question_generator", "question_validator"):
                 _find(getattr(build, field), getattr(self, f"{field}s"), f"builds.{name}", f"{field}s")

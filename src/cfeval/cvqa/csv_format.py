@@ -5,67 +5,28 @@
 into quotes that needs none, so a row remembers which of its cells those are. What stands there with `;` between cells
 is read too, and written with commas.
 
-C-VQA-Synthetic has multiple choice inside a question: `… Select the correct answer:A:16  B:17  C:12  D:13`. No space
-stands after `answer:`, two stand between options (measured on all 6,000 published questions).
+C-VQA-Synthetic has multiple choice inside a question (`cfeval.cvqa.choices`).
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
 
 from cfeval.core.csv_files import NEEDS_QUOTES, CsvFile, Row, RowError
 from cfeval.core.files import atomic_writer
-from cfeval.cvqa.records import Form, PairType, Question, form_of
+from cfeval.cvqa.choices import LETTERS, read_choices
+from cfeval.cvqa.records import REAL, SYNTHETIC, Question
 
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
 RESPONSES = ("response", "new_response")
-TYPES: tuple[PairType, ...] = get_args(PairType)
-LETTERS = "ABCD"
-MARK = " Select the correct answer:"
-_OPTIONS = re.compile(
-    r"^(?P<stem>.*\S)\s*Select the correct answer:\s*A:\s*(\S+)\s+B:\s*(\S+)\s+C:\s*(\S+)\s+D:\s*(\S+)\s*$", re.DOTALL
-)
-ANSWERS: dict[Form, tuple[str, str]] = {
+TYPES = (*REAL, *SYNTHETIC)
+ANSWERS = {
     "number": ("[0-9]+", "decimal digits"),
     "boolean": ("yes|no", "yes or no"),
     "choice": ("[ABCD]", "one of the letters A, B, C, D"),
 }
 """What an answer may be: a pattern, and in words."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """A question without its options, and the values of A to D."""
-
-    stem: str
-    values: tuple[str, str, str, str]
-
-    def text(self) -> str:
-        """The question with its options, byte for byte as the published CSV writes it."""
-        options = "  ".join(f"{letter}:{value}" for letter, value in zip(LETTERS, self.values, strict=True))
-        return f"{self.stem}{MARK}{options}"
-
-    def reordered(self, order: str) -> "Choices":
-        """The options in another order: `BCDA` puts first what was B.
-
-        Raises:
-            ValueError: `order` is no permutation of ABCD.
-        """
-        if sorted(order) != list(LETTERS):
-            raise ValueError(f"`order` must be a permutation of {LETTERS}, but got {order!r}")
-        first, second, third, fourth = (self.values[LETTERS.index(letter)] for letter in order)
-        return Choices(self.stem, (first, second, third, fourth))
-
-
-def read_choices(question: str) -> Choices | None:
-    """The options in a question; None where there are none in this format."""
-    found = _OPTIONS.match(question)
-    if found is None:
-        return None
-    stem, first, second, third, fourth = found.groups()
-    return Choices(stem, (first, second, third, fourth))
 
 
 @dataclass(frozen=True)
@@ -80,7 +41,7 @@ class CvqaRow:
     img_path: str
     original: Question
     counterfactual: Question
-    type: PairType
+    type: str
     quoted: frozenset[str] = frozenset()
     line: int = field(default=0, compare=False)
 
@@ -156,15 +117,16 @@ def _question_row(row: Row) -> CvqaRow:
     )
 
 
-def _asked(kind: PairType, cells: Mapping[str, str], query: str, answer: str) -> Question:
+def _asked(kind: str, cells: Mapping[str, str], query: str, answer: str) -> Question:
     question, said = cells[query], cells[answer]
     if not question.strip():
         raise RowError(f"'{query}' is empty")
-    form = form_of(kind)
+    form = "boolean" if kind == "boolean" else "number" if kind in REAL else "choice"
     pattern, allowed = ANSWERS[form]
     if not re.fullmatch(pattern, said):
         raise RowError(f"'{answer}' of type {kind} must be {allowed}, but got {said!r:.60}")
-    if form == "choice" and read_choices(question) is None:
+    choices = read_choices(question) if form == "choice" else None
+    if form == "choice" and (choices is None or choices.letters != LETTERS):
         raise RowError(
             f"'{query}' of type {kind} must end in options, as in '… Select the correct answer:A:1  B:2  C:3  D:4'"
         )

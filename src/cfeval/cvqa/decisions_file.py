@@ -127,7 +127,7 @@ def _decision(place: str, row: Mapping[str, str], draft: Draft) -> Decision:
         raise InputError(f"{place}: a correction counts only where accept is yes; write yes, or leave it empty")
     if question and not has_if_clause(question):
         raise InputError(f"{place}: the question supposes nothing: it has no 'if'; write it as a counterfactual one")
-    pattern, allowed = _ANSWERS[form_of(draft.type)]
+    pattern, allowed = _ANSWERS[form_of(draft.original)]
     if answer and not re.fullmatch(pattern, answer):
         raise InputError(f"{place}: the answer to a {draft.type} question is {allowed}, but got {answer[:40]!r}")
     try:

@@ -6,30 +6,19 @@ A call a question and side, one a draft, one a review.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
 from cfeval.cvqa.config import Cvqa
-from cfeval.cvqa.records import SIDES
+from cfeval.cvqa.interfaces import Sizes
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
 """Typical lengths in tokens; with chain of thought an answer is as long as an explanation."""
 
 
-class Pairs(NamedTuple):
-    """How many pairs a set has, and of how many the questions have options, which are asked in several orders."""
-
-    all: int
-    with_options: int = 0
-
-    def asked(self, orders: int) -> int:
-        """How many questions are put about them."""
-        return len(SIDES) * (self.all - self.with_options + self.with_options * orders)
-
-
-def cvqa_lines(study: Cvqa, pairs: Mapping[str, Pairs]) -> list[Line]:
+def cvqa_lines(study: Cvqa, pairs: Mapping[str, Sizes]) -> list[Line]:
     """What every plugin that calls a provider takes at every stage; see `cfeval.inference.remote.cost.Line`.
 
     Args:
@@ -39,7 +28,7 @@ def cvqa_lines(study: Cvqa, pairs: Mapping[str, Pairs]) -> list[Line]:
     return [*_answers(study, pairs), *_readings(study, pairs), *_builds(study)]
 
 
-def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
+def _answers(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
     for condition in study.all_conditions():
         spec = study.solvers[condition.solver].plugin_options()
         asked = pairs[condition.set].asked(study.orders_of(condition))
@@ -59,10 +48,11 @@ def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
                 yield from _repairs(condition.solver, spec["program_generator"], asked)
         else:
             reply = REASONING if spec.get("cot") else ANSWER
-            yield from _lines("answers", condition.solver, "solvers", spec, asked, QUESTION, reply)
+            shown = pairs[condition.set].images
+            yield from _lines("answers", condition.solver, "solvers", spec, asked, QUESTION, reply, shown)
 
 
-def _readings(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
+def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
     """Typically the share that is read twice; at most every reply, if the rules read none."""
     asked = sum(pairs[one.set].asked(study.orders_of(one)) for one in study.all_conditions())
     for name, spec in study.reply_readers.items():

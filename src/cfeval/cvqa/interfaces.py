@@ -8,7 +8,8 @@ questions. For the family vision see `cfeval.cvqa.programs.vision`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from math import ceil
+from typing import Literal, NamedTuple, Protocol
 
 from cfeval.core.images import Image
 from cfeval.core.records import Metadata, Status
@@ -17,7 +18,7 @@ from cfeval.cvqa.records import Form, Language, PairType, ProgramRun, Question, 
 
 @dataclass(frozen=True)
 class AnswerRequest:
-    """A question about an image, asked in a fresh turn; `type` says what kind of answer is due."""
+    """A question about an image, asked in a fresh turn; `form` says what an answer is, `more_images` are shown too."""
 
     item: str
     side: Side
@@ -25,6 +26,8 @@ class AnswerRequest:
     image: Image
     question: str
     seed: int
+    form: Form = "number"
+    more_images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,14 @@ class AnswerReply:
     reason: str = ""
     calls: tuple[str, ...] = ()
     program: ProgramRun | None = None
+
+
+def several_images(request: AnswerRequest) -> AnswerReply | None:
+    """What a solver replies that takes one image, where a question has several; None where it has one."""
+    if not request.more_images:
+        return None
+    reason = f"this kind of solver sees one image, and the question has {1 + len(request.more_images)}"
+    return AnswerReply(request.question, status=Status.REJECTED, reason=reason)
 
 
 class Solver(Protocol):
@@ -197,13 +208,37 @@ class RawPair:
 
     id: str
     image: Image
-    original: Question
+    original: Question | None
     counterfactual: Question
     type: PairType
     img_path: str
     coco: int | None = None
     metadata: Metadata | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    more_images: tuple[Image, ...] = ()
+    changed_image: Image | None = None
+
+    @property
+    def all_images(self) -> tuple[Image, ...]:
+        """Every image of the pair, in the order of `QuestionPair.all_images`."""
+        return (self.image, *([self.changed_image] if self.changed_image else []), *self.more_images)
+
+
+class Sizes(NamedTuple):
+    """How many pairs a set has, and of a draw about: how many have options, which are asked in several orders.
+
+    `alone` have a counterfactual question and no original one; at most `images` are shown with a question.
+    """
+
+    all: int
+    with_options: int = 0
+    alone: int = 0
+    images: int = 1
+
+    def asked(self, orders: int) -> int:
+        """How many questions are put about them."""
+        both = 2 * (self.all - self.with_options + self.with_options * orders)
+        return ceil(both * (1 - self.alone / (2 * self.all))) if self.all else 0
 
 
 class QuestionSet(Protocol):
@@ -216,12 +251,8 @@ class QuestionSet(Protocol):
         """
         ...
 
-    def count(self, items: int | None) -> int:
-        """How many pairs `pairs` gives at most; no image is opened or drawn."""
-        ...
-
-    def with_options(self, items: int | None) -> int:
-        """How many of these have questions with options, which can be asked in several orders; of a draw about."""
+    def sizes(self, items: int | None) -> "Sizes":
+        """How many pairs `pairs` gives at most, and of which kinds; no image is opened or drawn."""
         ...
 
     @property

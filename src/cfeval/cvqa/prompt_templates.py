@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.inference.prompts import ChatPlugin
 
 COT = "Let's think step by step:"
@@ -72,7 +72,9 @@ def put(question: str, family: str, cot: bool = False) -> str:
     choices = read_choices(question) if template.choice else None
     if choices is None:
         return template.text.replace("{question}", _thinking(question, cot))
-    options = "  ".join(f"({letter.lower()}){value}" for letter, value in zip(LETTERS, choices.values, strict=True))
+    options = "  ".join(
+        f"({letter.lower()}){value}" for letter, value in zip(choices.letters, choices.values, strict=True)
+    )
     parts = template.choice.split("{question}")
     return _thinking(choices.stem, cot).join(part.replace("{options}", options) for part in parts)
 

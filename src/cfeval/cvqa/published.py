@@ -28,9 +28,9 @@ SPLIT, ROWS = "test", "metadata.jsonl"
 FIELDS: Mapping[str, str] = {
     "file_name": "The image's file, beside this one",
     "id": "The pair's id",
-    "type": "Group of C-VQA: direct, indirect, boolean, or a template abs_counting_1 to abs_counting_6",
+    "type": "Group: of C-VQA direct, indirect, boolean, or a template abs_counting_1 to abs_counting_6",
     "question": "The question about the image as it is",
-    "answer": "Its right answer: digits, yes or no, or the letter of an option",
+    "answer": "Its right answer: digits, yes or no, the letter of an option, or words",
     "counterfactual_question": "The same question under a counterfactual presupposition",
     "counterfactual_answer": "Its right answer",
     "img_path": "The image's name in the layout of C-VQA",
@@ -81,6 +81,9 @@ def _with_images(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
 
 def _row(pair: QuestionPair, name: str) -> dict[str, str]:
     first, then = pair.original, pair.counterfactual
+    if first is None or len(pair.all_images) > 1:
+        what = "no original question" if first is None else "several images"
+        raise InputError(f"pair '{pair.id}' has {what}; this layout holds pairs of questions about one image")
     said = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
     return dict(zip(FIELDS, said, strict=True))
 

@@ -1,17 +1,18 @@
 """Records of the cvqa study: pairs of questions, answers, programs, scores; drafts of questions and their fate."""
 
 import re
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record, Sha256, StageResult
+from cfeval.cvqa.choices import read_choices
 
 Language = Literal["vipergpt", "visprog"]
 """Whose surface a program is written for (specs: ViperGPT, ICCV 2023; VisProg, CVPR 2023)."""
 Side = Literal["original", "counterfactual"]
 SIDES: tuple[Side, Side] = ("original", "counterfactual")
-PairType = Literal[
+PublishedType = Literal[
     "direct",
     "indirect",
     "boolean",
@@ -23,10 +24,12 @@ PairType = Literal[
     "abs_counting_6",
 ]
 """Groups of C-VQA-Real (numerical direct, numerical indirect, boolean) and templates of C-VQA-Synthetic (Section 3)."""
-REAL: tuple[PairType, ...] = get_args(PairType)[:3]
-SYNTHETIC: tuple[PairType, ...] = get_args(PairType)[3:]
-Form = Literal["number", "boolean", "choice"]
-"""What an answer is: decimal digits, `yes` or `no`, or the letter of an option."""
+REAL: tuple[str, ...] = get_args(PublishedType)[:3]
+SYNTHETIC: tuple[str, ...] = get_args(PublishedType)[3:]
+PairType = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(?:[^\n\r]*\S)?$")]
+"""The group of a question: one of these, or any name of one line. `all` stands for all groups together."""
+Form = Literal["number", "boolean", "choice", "text"]
+"""What an answer is: decimal digits, `yes` or `no`, the letter of an option, or words of one's own."""
 ExtractorName = Literal["reference", "robust"]
 READERS: tuple[ExtractorName, ExtractorName] = ("robust", "reference")
 """The reader whose figures are the headline, then the released rules, whose figures stand beside as published."""
@@ -51,11 +54,13 @@ has not.
 """
 
 
-def form_of(kind: PairType) -> Form:
-    """What the answers of a type are."""
-    if kind == "boolean":
-        return "boolean"
-    return "number" if kind in REAL else "choice"
+_COCO = re.compile(r"COCO_\w+_(\d{12})\.jpg")
+
+
+def coco_number(name: str) -> int | None:
+    """The number of an image in COCO, by the name of its file; None for others."""
+    found = _COCO.fullmatch(name)
+    return int(found[1]) if found else None
 
 
 def has_if_clause(question: str) -> bool:
@@ -71,23 +76,44 @@ class CvqaCondition(Record):
 
 
 class Question(Record):
-    """A question and its right answer: digits, `yes` or `no`, or a letter."""
+    """A question and its right answer: digits, `yes` or `no`, a letter, or words; `also` are answers as right."""
 
     question: str = Field(min_length=1, pattern=r"\S")
-    answer: str = Field(pattern=r"^([0-9]+|yes|no|[A-D])$")
+    answer: str = Field(min_length=1, pattern=r"^\S(?:.*\S)?$")
+    also: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _letter_is_an_option(self) -> "Question":
+        choices = read_choices(self.question)
+        if choices and self.answer not in tuple(choices.letters):
+            raise ValueError(f"the answer must be one of the letters {', '.join(choices.letters)}: {self.answer!r:.40}")
+        return self
+
+
+def form_of(question: Question) -> Form:
+    """What an answer to a question is."""
+    if read_choices(question.question):
+        return "choice"
+    if question.answer in ("yes", "no"):
+        return "boolean"
+    return "number" if re.fullmatch("[0-9]+", question.answer) else "text"
 
 
 class QuestionPair(Record):
     """An image, a question about it, and the same question under a counterfactual presupposition.
 
-    `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it has one.
-    `metadata` is what the set keeps beside the image, such as the record of a drawn scene; `counts` is what is in a
-    synthetic puzzle, by name.
+    `original` is None where the set has the counterfactual question alone. `more_images` are shown behind `image`;
+    `changed_image` takes the place of `image` in the counterfactual question, where the set changes the image instead
+    of the question. `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it
+    has one. `metadata` is what the set keeps beside the image, such as the record of a drawn scene; `counts` is what is
+    in a synthetic puzzle, by name.
     """
 
     id: ItemId
     image: ImageRef
-    original: Question
+    more_images: tuple[ImageRef, ...] = ()
+    changed_image: ImageRef | None = None
+    original: Question | None
     counterfactual: Question
     type: PairType
     img_path: str
@@ -95,9 +121,21 @@ class QuestionPair(Record):
     metadata: Metadata | None = None
     counts: dict[str, int] = {}
 
-    def side(self, side: Side) -> Question:
-        """The question of a side."""
-        return self.original if side == "original" else self.counterfactual
+    @property
+    def questions(self) -> dict[Side, Question]:
+        """The questions that are asked, by side."""
+        original: dict[Side, Question] = {} if self.original is None else {"original": self.original}
+        return original | {"counterfactual": self.counterfactual}
+
+    def images(self, side: Side) -> tuple[ImageRef, ...]:
+        """What is shown with the question of a side."""
+        changed = self.changed_image if side == "counterfactual" else None
+        return (changed or self.image, *self.more_images)
+
+    @property
+    def all_images(self) -> tuple[ImageRef, ...]:
+        """Every image of the pair."""
+        return (self.image, *([self.changed_image] if self.changed_image else []), *self.more_images)
 
 
 class TraceStep(Record):
@@ -175,6 +213,9 @@ class CvqaScore(StageResult):
     image: Sha256
     coco: int | None = None
     gold: str
+    form: Form = "number"
+    options: int = 0
+    """How many options the question has."""
     read: dict[ExtractorName, str | None] = {}
     shown: dict[ExtractorName, str | None] = {}
     correct: dict[ExtractorName, Literal[0, 1] | None] = {}

@@ -61,7 +61,9 @@ def _images(results: Path) -> Iterator[Fault]:
     for folder, kind in kinds.items():
         for file in sorted((results / folder).rglob("*.jsonl")):
             for record in read_jsonl(file, kind):
-                yield f"{file}, item '{record.id}'", fault_of(folder_of(file), record.image)
+                refs = record.all_images if isinstance(record, QuestionPair) else (record.image,)
+                for ref in refs:
+                    yield f"{file}, item '{record.id}'", fault_of(folder_of(file), ref)
 
 
 def _calls(results: Path, answered: Iterable[Path], stored: dict[str, StoredCall]) -> Iterator[Fault]:

@@ -106,7 +106,7 @@ def file_samples(
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
     filed = ((as_record(raw, Sample), raw.image) for raw in raws)
-    items = ((sample.id, sample, image, sample.image.path) for sample, image in filed)
+    items = ((sample.id, sample, {sample.image.path: image}) for sample, image in filed)
     file_with_images(path, items, shards, archive, left_out)
 
 
@@ -122,16 +122,23 @@ def name_left_out(others: Iterable[LeftOut]) -> None:
 
 
 def as_record(raw: Raw, kind: type[R]) -> R:
-    """The record of what has an image. The image is named by its content, so that equal ones are one file.
+    """The record of what has images. An image is named by its content, so that equal ones are one file.
 
     Raises:
         InputError: it cannot be one, such as where its id is no file name.
     """
-    fields = {name: getattr(raw, name) for name in kind.model_fields if name != "image"}
+    fields = {name: _filed(getattr(raw, name)) for name in kind.model_fields}
     try:
-        return kind.model_validate(fields | {"image": raw.image.ref(f"{raw.image.sha256[:32]}.png")})
+        return kind.model_validate(fields)
     except ValidationError as error:
         raise InputError(f"{kind.__name__.lower()} {raw.id!r}: {first_fault(error)}") from None
+
+
+def _filed(value: object) -> object:
+    """A field as the record has it: of images their references."""
+    if isinstance(value, Image):
+        return value.ref(f"{value.sha256[:32]}.png")
+    return tuple(map(_filed, value)) if isinstance(value, tuple) else value
 
 
 def content_hash(sample: Sample | RawSample, image: Image) -> str:

@@ -8,6 +8,7 @@ from math import ceil, comb
 from pathlib import Path
 from typing import NamedTuple
 
+from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.told import Told
 from cfeval.edct.compared import compared_pairs, settings_of
@@ -32,6 +33,8 @@ _OF_KNOWN = ("calibration", "instrument")
 _OF_OTHERS = {"instrument": "calibration", "faithfulness": "controls"}
 """Tables that show the conditions of another one."""
 _OF_REPEATS = ("variance", "repeats")
+_CARDS = ("card", "bounds")
+_EXAMINED = ("faithfulness", *_CARDS)
 _FLAWED = "flawed"
 """The editor whose faults are known."""
 
@@ -216,6 +219,16 @@ def is_compared(study: Edct, **names: str) -> bool:
     return Condition(protocol=EDCT_2025, **names) in study.tables.conditions("controls")
 
 
+def asks_again(study: Edct, vlm: str) -> bool:
+    """Whether a target is asked once more where it gives no answer, or one that may have changed without a reason.
+
+    One that says the same to every seed is not, since nothing would be learned; nor is a built-in test model, whose
+    expected figures are those of one answer.
+    """
+    options = study.vlms[vlm].plugin_options()
+    return options["plugin"] not in TEST_MODELS and registry.samples(options)
+
+
 def edits_anything(protocols: Iterable[str]) -> bool:
     """Whether some protocol has edits written and made."""
     return any(RULES[protocol].written for protocol in protocols)
@@ -228,7 +241,7 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
     if table == "repeats":
         repeats = study.repeats()
         return [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
-    if table == "card":
+    if table in _CARDS:
         first = [condition for condition in study.tables.conditions("table1") if condition.protocol == EDCT_2025]
         return list(dict.fromkeys([*first, *study.tables.conditions("controls")]))
     if table == "gate":
@@ -258,7 +271,7 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
     expected = {
         name: told.model_dump(exclude_none=True, exclude={"phi", "no_phi"}) for name, told in study.expected.items()
     }
-    examined = study.exams if table == "faithfulness" else {}
+    examined = study.exams if table in _EXAMINED else {}
     exams = {name: path for name, path in examined.items() if name in judges}
     return AskedTable(
         conditions=conditions,
@@ -269,7 +282,7 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
         expected=expected if table == "test_models" else {},
         exams=exams,
         examined={name: identity("judges", study.judges[name].plugin_options()) for name in exams},
-        failed_edits=study.failed_edits if table == "card" else 0,
+        failed_edits=study.failed_edits if table in _CARDS else 0,
         repeats=study.repeats() if table in _OF_REPEATS else {},
         compared_with=study.compared_with if table == COMPARISONS else None,
         all_pairs=table == COMPARISONS and study.all_pairs,

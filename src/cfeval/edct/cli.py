@@ -10,6 +10,7 @@ from cfeval.core.package import carried
 from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
 from cfeval.edct.exam.table import exam_error
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Results
@@ -23,7 +24,6 @@ from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
 from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import write_table
-from cfeval.stats.misclassification import JudgeError
 
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
@@ -50,13 +50,13 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     write_metrics("edct", TABLES, asked.metrics, metrics, out, "metrics.json")
 
 
-def _exams(table: AskedTable) -> dict[str, JudgeError]:
-    """The error of each judge, from the table that its exam wrote."""
+def _exams(table: AskedTable) -> dict[str, ExamError]:
+    """What is known of each judge, from the table that its exam wrote."""
     return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
 
 
 def _made_from(
-    name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, JudgeError]
+    name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
     """What a table is made from."""
     files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}

@@ -13,6 +13,7 @@ from cfeval.core import registry
 from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
+from cfeval.edct.files import Wording
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED, objects_drawn
@@ -26,10 +27,19 @@ FAMILIES = {
     "editors": "editors",
     "judges": "judges",
     "verifiers": "verifiers",
+    "readers": "chat",
     "pair_sets": "pair_sets",
     "pair_judges": "pair_judges",
 }
 """Which plugin family each section of a study's plugins draws on."""
+
+
+class Target(Spec):
+    """A model under test: a chat plugin, and how it is asked."""
+
+    wording: Wording = Field(
+        "a", description="Which of two wordings of the question and of the request for a reason it is sent."
+    )
 
 
 class Names(Section):
@@ -210,13 +220,18 @@ class Edct(Section):
     )
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
     datasets: dict[Name, Spec] = Field(default_factory=dict, description="Where samples come from.")
-    vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
+    vlms: dict[Name, Target] = Field(min_length=1, description="Target models.")
     instruction_writers: dict[Name, Spec] = Field(
         default_factory=dict, description="Explanation → concept and instruction."
     )
     editors: dict[Name, Spec] = Field(default_factory=dict, description="Image and instruction → counterfactual image.")
     judges: dict[Name, Spec] = Field(default_factory=dict, description="Texts before and after → PCS and NCC.")
     verifiers: dict[Name, Spec] = Field(default_factory=dict, description="For each dataset, who checks the edits.")
+    readers: dict[Name, Spec] = Field(
+        default_factory=dict,
+        description="For each dataset, a second model that answers the questions about edited images: what its answer "
+        "does not confirm counts against no target.",
+    )
     pair_sets: dict[Name, Spec] = Field(default_factory=dict, description="Where given pairs of images come from.")
     pair_judges: dict[Name, Spec] = Field(
         default_factory=dict, description="Explanation and changed thing → is it named; two answers → did it move."
@@ -283,6 +298,7 @@ class Edct(Section):
                     )
         for section, keys, among in (
             ("verifiers", self.verifiers, self.datasets),
+            ("readers", self.readers, self.datasets),
             ("known", self.known, self.vlms),
             ("expected", self.expected, self.vlms),
             ("exams", self.exams, self.judges),
@@ -295,6 +311,12 @@ class Edct(Section):
             for name, spec in getattr(self, section).items():
                 if section != "vlms" and spec.repeat != 1:
                     raise ValueError(f"{section}.{name}: only targets, `vlms`, are repeated; take `repeat` out")
+        for condition in self.conditions():
+            if (reader := self.readers.get(condition.dataset)) and _same_model(reader, self.vlms[condition.vlm]):
+                raise ValueError(
+                    f"readers.{condition.dataset} is the model of vlms.{condition.vlm}, which cannot confirm its own "
+                    "answers; name another model"
+                )
         for name, many in self.one_item_in.items():
             if name not in CONTROLS:
                 raise ValueError(f"one_item_in names '{name}'; {nearest(name, CONTROLS)}")
@@ -316,10 +338,11 @@ class Edct(Section):
 
     def repeats(self) -> dict[str, str]:
         """The target that another one repeats: the first that differs from it in `repeat` and in nothing else."""
+        keys = {name: str([spec.wording, *sorted(spec.plugin_options().items())]) for name, spec in self.vlms.items()}
         first: dict[str, str] = {}
-        for name, spec in self.vlms.items():
-            first.setdefault(str(sorted(spec.plugin_options().items())), name)
-        bases = {name: first[str(sorted(spec.plugin_options().items()))] for name, spec in self.vlms.items()}
+        for name, key in keys.items():
+            first.setdefault(key, name)
+        bases = {name: first[key] for name, key in keys.items()}
         return {name: base for name, base in bases.items() if self.vlms[name].repeat != self.vlms[base].repeat}
 
     def conditions(self) -> list[Condition]:
@@ -330,6 +353,13 @@ class Edct(Section):
     def pair_conditions(self) -> list[PairCondition]:
         """Every condition of given pairs, each once, in the order of the blocks."""
         return list(dict.fromkeys(condition for block in self.pairs for condition in block.conditions()))
+
+
+def _same_model(one: Spec, other: Spec) -> bool:
+    """Whether two chat plugins ask the same model, wherever it is."""
+    options = [spec.plugin_options() for spec in (one, other)]
+    models = [str(option.get("model", "")).rstrip("/").rpartition("/")[2].lower() for option in options]
+    return models[0] == models[1] if all(models) else options[0] == options[1]
 
 
 def used_by_edct(study: Edct) -> list[Used]:
@@ -353,3 +383,5 @@ def _named(condition: Condition) -> Iterator[tuple[str, str]]:
     for field, section in SECTIONS.items():
         yield section, getattr(condition, field)
     yield "verifiers", condition.dataset
+    if condition.protocol == EDCT_2025:
+        yield "readers", condition.dataset

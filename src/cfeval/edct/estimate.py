@@ -10,17 +10,20 @@ from math import ceil, sqrt
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate, Used
+from cfeval.edct.asked import asks_again
 from cfeval.edct.config import SECTIONS, Edct, used_by_edct
-from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, Rules, listed
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, REPEATABLE, RULES, Rules, listed
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 LONGEST_QUESTION = 100
 UNKNOWN_LIMIT = 2048
 """The longest text of a plugin that calls no provider (EDCT 2025, Appendix B)."""
-FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
-"""Whose calls are counted; a verifier is named by the dataset that it checks."""
-_SECTIONS = {**SECTIONS, "verifier": "verifiers"}
+FIELDS = ("vlm", "writer", "editor", "verifier", "reader", "judge")
+"""Whose calls are counted; verifier and reader are named by the dataset."""
+_SECTIONS = {**SECTIONS, "verifier": "verifiers", "reader": "readers"}
+# Of conversations with a target that samples; one of some 5 of an item is asked again in about one item of 6.
+AGAIN = 30
 _UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 
 
@@ -68,6 +71,8 @@ STAGES = (
     Stage("instructions", "writer", _UP_TO[:4]),
     Stage("counterfactuals", "editor", _UP_TO[:5], every_edit=True),
     Stage("checks", "verifier", _UP_TO[:5], every_edit=True),
+    Stage("readings", "reader", _UP_TO[:5], every_edit=True),
+    Stage("readings of originals", "reader", _UP_TO[:1]),
     Stage("requeries", "vlm", _UP_TO[:5], every_edit=True),
     Stage("verdicts", "judge", _UP_TO, every_edit=True),
 )
@@ -99,30 +104,36 @@ def lines(
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         protocol = condition.protocol if "protocol" in stage.fields else ""
         taken_in = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
-        asked = [
-            (condition.protocol, call, edits.get(condition.protocol, 1), taken_in) for call in calls_of[stage.field]
-        ]
-        for more in besides(stage, condition, condition in controlled):
-            again = expected.get(("judges", condition.judge, more), ())
-            asked += [(more, call, 1, taken_in) for call in again if more == NULL_EDIT or not call.images_shown]
+        own = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
+        asked = [(*one, taken(items[condition.dataset], taken_in)) for one in own]
+        for more in besides(stage, condition, condition in controlled, condition.dataset in study.readers):
+            others = expected.get(("judges", condition.judge, more), ())
+            asked += [
+                (more, call, 1, taken(items[condition.dataset], taken_in))
+                for call in others
+                if more == NULL_EDIT or not call.images_shown
+            ]
         if stage.field == "verifier" and condition.protocol == EDCT_2025:
-            asked += [(condition.protocol, call, 1, study.sham_every) for call in calls_of[stage.field]]
+            for every in (study.sham_every, 2 * study.sham_every):
+                asked += [(*one, taken(items[condition.dataset], every)) for one in own]
+        if asks_again(study, condition.vlm) and again(stage, condition):
+            likely, at_most = taken(items[condition.dataset], taken_in)
+            asked += [(*one, (round(likely / AGAIN), at_most)) for one in own]
         if stage.field == "writer":
-            asked = [(under, call, listed(under, study.edits), every) for under, call, _, every in asked]
-        for under, call, number, every in asked:
+            asked = [(under, call, listed(under, study.edits), many) for under, call, _, many in asked]
+        for under, call, number, (likely, at_most) in asked:
             key = stage.name, protocol, named(condition, stage.field), call.model, call.share
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
-            likely, at_most = taken(items[condition.dataset], every)
             found[key] = Line(*key, before.typical + typical.times(likely), before.most + most.times(at_most))
     return list(found.values()), [use.place for use in plugins if _silent(use)]
 
 
-def besides(stage: Stage, condition: Condition, controlled: bool) -> tuple[str, ...]:
+def besides(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
     """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
-    the study has controls; a sham edit, a swapped pair and a reworded answer for a null edit. Texts may spare all but
-    the sham edit.
+    the study has controls, and one of the reader's answers, where it has a reader; a sham edit, a swapped pair and a
+    reworded answer for a null edit. Texts may spare all but the sham edit.
 
     A judge that looks at the image judges no sham edit.
     """
@@ -130,7 +141,13 @@ def besides(stage: Stage, condition: Condition, controlled: bool) -> tuple[str, 
         return ()
     if condition.protocol == NULL_EDIT:
         return (EDCT_2025, NULL_EDIT, NULL_EDIT)
-    return (NULL_EDIT,) if controlled and condition.protocol == EDCT_2025 else ()
+    return (NULL_EDIT,) * (1 + read) if controlled and condition.protocol == EDCT_2025 else ()
+
+
+def again(stage: Stage, condition: Condition) -> bool:
+    """Whether a target that samples is asked again at a stage, and a judge compares what it says then."""
+    changes = RULES[condition.protocol].edits in REPEATABLE
+    return stage.field == "vlm" or (stage.field == "judge" and changes)
 
 
 def taken(items: int, every: int) -> tuple[int, int]:
@@ -141,7 +158,7 @@ def taken(items: int, every: int) -> tuple[int, int]:
 
 def named(condition: Condition, field: str) -> str:
     """The name in params.yaml of the plugin that a condition meets."""
-    return str(getattr(condition, "dataset" if field == "verifier" else field))
+    return str(getattr(condition, "dataset" if field in ("verifier", "reader") else field))
 
 
 def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
@@ -159,6 +176,8 @@ def _is_asked(field: str, rules: Rules) -> bool:
     """Whether the plugin of a field has something to do under a protocol."""
     if field == "editor":
         return rules.edited
+    if field == "reader":
+        return rules == RULES[EDCT_2025]
     return rules.written or field not in ("writer", "verifier")
 
 
@@ -183,8 +202,10 @@ def requests(
     """
     numbers = range(1, edits + 1) if stage.every_edit else [1]
     said = has.answer + has.explanation
+    opening = answer_prompt + has.question
+    if stage.field == "reader":
+        return [RequestSize(opening, 1, has.answer)]
     if stage.field == "vlm":
-        opening = answer_prompt + has.question
         follow_up = opening + has.answer + explain_prompt
         return [RequestSize(opening, 1, has.answer), RequestSize(follow_up, 1, has.explanation)] * len(numbers)
     if stage.field == "writer":

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -20,6 +20,8 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.inference.prompts import load_prompt
 
+Wording = Literal["a", "b"]
+"""Which of two wordings of the conversation a target is sent."""
 Key = tuple[str, int]
 """An item and the number of its edit."""
 NAMES = tuple(Condition.model_fields)
@@ -190,6 +192,9 @@ Protocol = Annotated[
         help="The protocol: edct-2025, edct-bench-2026, null-edit, editor-null, uncited-edit or blank-image.",
     ),
 ]
+WordingOption = Annotated[
+    Wording, typer.Option("--wording", help="Which of two wordings of question and request for a reason is sent.")
+]
 VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its plugin and options.")]
 
 
@@ -199,10 +204,11 @@ def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
     return build(family, text, option) if asked else None
 
 
-def conversation_prompts(folder: str) -> tuple[str, str]:
-    """The templates of the two turns, question and reason."""
-    source = Path(folder) if folder else None
-    answer, explain = (load_prompt(name, protocol="conversation", folder=source) for name in ("answer", "explain"))
+def conversation_prompts(folder: str, wording: Wording = "a") -> tuple[str, str]:
+    """The templates of the two turns, answer.md and explain.md; of the other wording answer_b.md and explain_b.md."""
+    source, ending = Path(folder) if folder else None, "" if wording == "a" else f"_{wording}"
+    names = (f"answer{ending}", f"explain{ending}")
+    answer, explain = (load_prompt(name, protocol="conversation", folder=source) for name in names)
     return answer, explain
 
 

@@ -239,13 +239,15 @@ class JudgeReply:
 
     `grade`, from 1 to 5, is there where the protocol has one and it could be had; else `grade_reason` says why not. A
     reply can be ok without it. `stated_ccs` is the product as the judge wrote it, `completion` its whole reply, `calls`
-    the stored calls it came from.
+    the stored calls it came from. `evades`, under a control: 1 where the new answer evades the question as the one
+    before does not; None where the judge does not say.
     """
 
     scores: Mapping[str, Binary] = field(default_factory=dict)
     grade: float | None = None
     grade_reason: str = ""
     stated_ccs: Binary | None = None
+    evades: Binary | None = None
     completion: str = ""
     status: Status = Status.OK
     reason: str = ""

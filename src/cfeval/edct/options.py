@@ -9,9 +9,9 @@ from cfeval.core.cli_options import from_json
 from cfeval.core.errors import InputError
 from cfeval.core.record import MOST_SHARDS
 from cfeval.edct.exam.table import exam_error
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.records import Condition
 from cfeval.stats.intervals import Interval
-from cfeval.stats.misclassification import JudgeError
 
 Conditions = Annotated[
     str, typer.Option("--conditions", help="The conditions to show, in order: a JSON list of objects of names.")
@@ -40,6 +40,6 @@ def interval_of(text: str) -> Interval:
     return from_json(text, Interval, "--interval")
 
 
-def exam_errors(text: str) -> dict[str, JudgeError]:
+def exam_errors(text: str) -> dict[str, ExamError]:
     """The error of the judges of `--exams`, from the table that the exam of each wrote."""
     return {name: exam_error(Path(path), name) for name, path in from_json(text, dict[str, str], "--exams").items()}

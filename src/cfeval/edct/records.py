@@ -45,6 +45,9 @@ class Baseline(Conversation):
     question: str
     repeats_answer: bool = False
     """The explanation says no more than the answer: it cites nothing that an edit could change."""
+    first: Conversation | None = None
+    """The conversation before this one, in which the target gave no answer, so that it was asked again; None: there was
+    none."""
 
 
 class Instruction(StageResult):
@@ -122,6 +125,18 @@ class Counterfactual(StageResult):
         return self
 
 
+class Reading(Record):
+    """What a second model, the reader, answers to an item's question, without reasons."""
+
+    before: str = ""
+    """About the original image; empty where it gave no answer."""
+    after: str = ""
+    """About the edited one."""
+    reason: str = ""
+    """Why an answer is missing."""
+    calls: tuple[Sha256, ...] = ()
+
+
 class Check(StageResult):
     """How good an edit is, as someone sees it who had no part in making it (checks)."""
 
@@ -132,6 +147,11 @@ class Check(StageResult):
     sham: Verification | None = None
     """What the verifier found of an edit that was not made: the image encoded anew, shown with this instruction, or
     this edit, shown with another item's. None: not tried."""
+    reader: Reading | None = None
+    """What a second model answers, of an edit that the verifier did not reject; None: not asked."""
+    absent_thing: Verification | None = None
+    """What the verifier found of the image, encoded anew, shown with an edit of a thing that is not in it. None: not
+    tried."""
     gate_absent: Binary | None = None
     """`Verification.absent` as the editor's own gate found it for the image that it let through; None: there is none,
     or it did not look."""
@@ -139,10 +159,22 @@ class Check(StageResult):
     """Share of pixels whose colour moved by more than 8 of 255 in some channel, in [0, 1]."""
 
 
+AskedAgain = Literal["", "answered", "unanswered", "confirmed", "withdrawn", "unchanged", "unknown"]
+"""What came of asking a target once more. After no answer, or an evasion: it answered, or did not (`unanswered`). After
+an answer that had changed although nothing cited was edited: the second had changed as well (`confirmed`) or had not
+(`withdrawn`); it was none (`unanswered`); or the judge found that the first had not changed (`unchanged`), or could not
+say of one of them (`unknown`). Empty: it was not asked again."""
+
+
 class Requery(Conversation):
     """The conversation about the counterfactual image (requery)."""
 
     edit: int = Field(default=1, ge=1)
+    first: Conversation | None = None
+    """See `Baseline.first`; an evasion is no answer either."""
+    again: Conversation | None = None
+    """The conversation after this one, where the answer was, by the texts, not surely that of the baseline, although
+    nothing cited was edited; None: the target was not asked again."""
 
 
 class Verdict(StageResult):
@@ -164,7 +196,10 @@ class Verdict(StageResult):
     by_text: Binary | None = None
     """1: the texts alone decided whether the answer moved; 0: a judge was asked; None: nobody knows whether it did."""
     evaded: Binary | None = None
-    """1: the new answer evades the question (`cfeval.edct.evasions`), which the baseline's does not."""
+    """1: the new answer evades the question, which the baseline's does not: by its text (`cfeval.edct.evasions`), or by
+    the judge that compared the answers."""
+    again: AskedAgain = ""
+    """What came of asking the target again about this image."""
     names_edited: Binary | None = None
     """1: the new explanation names the edited thing (`cfeval.edct.answers.names`); None where nothing was edited."""
     sham: Binary | None = None
@@ -173,6 +208,9 @@ class Verdict(StageResult):
     """Null edits: whether another item's answer, which is another one for sure, was found to be another one."""
     reworded: Binary | None = None
     """Null edits about which the judge was asked: whether it found the same answer in other words to be another one."""
+    reader_moved: Binary | None = None
+    """1: the reader's answer changed with the edit (`Check.reader`); 0: it did not, or that is not known; None: it was
+    not asked."""
     completion: str = ""
     calls: tuple[Sha256, ...] = ()
 
@@ -204,12 +242,17 @@ class Score(StageResult, Condition):
     """See `Verdict.by_text`."""
     evaded: Binary | None = None
     """See `Verdict.evaded`."""
+    again: AskedAgain = ""
+    """See `Verdict.again`."""
     implied: Binary | None = None
     """1: by the explanation the edit changes the answer; 0: it does not; None: the writer does not say."""
     implied_blank: Binary | None = None
     """The same of a blank image."""
     sham_edit: Binary | None = None
     """1: the verifier took an edit that was not made for one that was (`Check.sham`); None: it was shown none."""
+    sees_absent: Binary | None = None
+    """1: the verifier saw in the image a thing that is not in it (`Check.absent_thing`); None: it was asked about none,
+    or did not look."""
     explanation_moved: Binary | None = None
     """Controls: does the new explanation cite other evidence?"""
     names_edited: Binary | None = None
@@ -220,6 +263,8 @@ class Score(StageResult, Condition):
     """See `Verdict.swapped`."""
     reworded: Binary | None = None
     """See `Verdict.reworded`."""
+    reader_moved: Binary | None = None
+    """See `Verdict.reader_moved`."""
     drawn_from: int | None = Field(default=None, ge=1)
     """See `Instruction.drawn_from`."""
     present: Binary | None = None

@@ -29,7 +29,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """One message of a conversation; a user's may carry an image.
+    """One message of a conversation; a user's may carry images: `image`, then `more_images`.
 
     An assistant's may hold `tool_calls`; each is answered by a message of the role `tool` that names it (`answers`).
     `parts` are those of such a turn as the provider sent them (`ChatReply.parts`).
@@ -41,6 +41,12 @@ class ChatMessage:
     tool_calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     parts: tuple[Any, ...] = ()
+    more_images: tuple[Image, ...] = ()
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """All its images."""
+        return (*([self.image] if self.image else []), *self.more_images)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,12 @@ from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.roots import PARAMS
 from cfeval.core.shell import cfeval
 from cfeval.core.yaml_files import parse_yaml
+from cfeval.cvqa.plugins.question_sets import counterbench, plain, whatsup
 from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
 from cfeval.cvqa.plugins.question_sets.csv import Plugin as CsvPlugin
+from cfeval.cvqa.question_tables import QuestionTable, QuestionTablePlugin
 from cfeval.datasets.files import Files, Plugin
+from cfeval.datasets.pairs.rows import rows_of
 from cfeval.study import texts
 from cfeval.study.class_folders import image_set
 from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
@@ -30,6 +33,12 @@ from cfeval.vce.models.spelling import FORMS
 Evaluation = Literal["edct", "vce", "cvqa"]
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
+READERS: Mapping[str, type[QuestionTablePlugin]] = {
+    "whatsup": whatsup.Plugin,
+    "counterbench": counterbench.Plugin,
+    "plain": plain.Plugin,
+}
+"""Who reads a table of questions, the first whose columns it has."""
 _PATHS = ("path", "questions", "images")
 """Options of sources that name files or folders."""
 
@@ -44,7 +53,7 @@ def run(
     question: Annotated[str, typer.Option(help="Asked about every image.")] = "",
     questions: Annotated[
         Path | None,
-        typer.Option(help="Own questions: CSV or JSONL with `image` and `question`; cvqa: CSV as published."),
+        typer.Option(help="Own questions: CSV or JSONL with `image` and `question`; cvqa: also `answer`."),
     ] = None,
     model_: Annotated[
         list[str] | None,
@@ -75,7 +84,30 @@ def run(
         str, typer.Option(help="Who must see an edit before it counts; as --model. Empty: the writer, if named.")
     ] = "",
     verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
-    judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who judges the texts; as --model. Repeatable: the first also judges the controls, and the table "
+            "`agreement` compares all."
+        ),
+    ] = None,
+    reader: Annotated[
+        str,
+        typer.Option(
+            help="Another model that also answers about edited images; as --model. Edits that do not change its answer "
+            "count against nobody. Empty: none."
+        ),
+    ] = "",
+    repeats: Annotated[
+        int,
+        typer.Option(min=1, help="How often each model is tested, each time with other seeds: the table `repeats`."),
+    ] = 1,
+    wordings: Annotated[
+        bool,
+        typer.Option(
+            "--wordings", help="Ask each model in a second wording, too: the tables `card` and `comparisons`."
+        ),
+    ] = False,
     items: Annotated[
         int | None, typer.Option(min=1, help="Items of the dataset, at most; vce: images of each class.")
     ] = None,
@@ -112,7 +144,14 @@ def run(
     _refuse_existing(place, dvc)
     named = _as_name(name or place.name)
     asked = _Asked(sys.stdin.isatty())
-    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
+    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier}
+    first_judge, *more_judges = judge or [""]
+    given |= {"judge": first_judge}
+    given |= {"reader": reader} if reader else {}
+    if study != "edct":
+        _refuse_other({**given, "repeats": repeats > 1, "wordings": wordings}, study)
+    if len(set(judge or ())) < len(judge or ()):
+        raise InputError("--judge names one judge twice; name each once")
     keys: list[str] = []
     notes: list[str] = []
     keyed: list[Model] = []
@@ -137,11 +176,10 @@ def run(
         targets = {key: one.seen_from(place) for key, one in asked.targets(model_ or [], provider, base_url).items()}
         keyed = list(targets.values())
         if study == "edct":
-            by = roles(keyed, given, asked.hosted_helpers(keyed[0], given))
-            by = Roles(**{role: one.seen_from(place) for role, one in vars(by).items()})
+            by = roles(keyed, given, asked.hosted_helpers(keyed[0], given), more_judges).seen_from(place)
             keyed += by.all()
             notes += _notes(targets, by)
-            params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"])
+            params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"], repeats, wordings)
         else:
             cut = {"items": items} if items else {}
             params = texts.cvqa_params(named, {**source, **cut}, targets)
@@ -165,8 +203,10 @@ class _Asked:
     def source(self, study: Evaluation, images: Path | None, question: str, questions: Path | None) -> dict[str, str]:
         """The dataset, or the set of questions, without the paths made relative."""
         if study == "cvqa":
-            file = questions or Path(self._ask("CSV of questions", "--questions FILE"))
-            return {"plugin": "csv", "questions": str(_there(file)), "images": str(_there(self.images(images)))}
+            file = _there(questions or Path(self._ask("Table of questions", "--questions FILE")))
+            if plain.is_published(file):
+                return {"plugin": "csv", "questions": str(file), "images": str(_there(self.images(images)))}
+            return {"plugin": _reader_of(file), "path": str(file)} | ({"images": str(_there(images))} if images else {})
         if questions:
             one = {"question": question} if question else {}
             return {"plugin": "files", "path": str(_there(questions)), **one}
@@ -219,9 +259,17 @@ def _given(flags: Mapping[str, bool], study: Evaluation) -> dict[str, bool]:
     return given
 
 
+def _refuse_other(given: Mapping[str, object], study: Evaluation) -> None:
+    """Refuse options that only a study of explanations has (InputError)."""
+    if odd := [name for name, value in given.items() if value]:
+        raise InputError(f"--{odd[0]} is for --study edct, and this is a study of {study}; leave it out")
+
+
 def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     """What a study's data set holds and what is left out of it; InputError where nothing can be used."""
     options = {name: value for name, value in source.items() if name != "plugin"}
+    if source["plugin"] in READERS:
+        return _scanned_table(READERS[source["plugin"]].model_validate(options).build())
     if study == "cvqa":
         questions = CsvQuestions(CsvPlugin.model_validate(options))
         rows, faults = questions.places().values(), questions.faults
@@ -235,6 +283,26 @@ def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     used, others = files.scan()
     files.refuse_losses(used, others)
     return [f"{source['path']}: {files.summary(used, others)}"]
+
+
+def _reader_of(path: Path) -> str:
+    """The plugin that reads a table of questions, by the columns of its first row."""
+    columns = next((set(row) for _, row in rows_of(path, (path.parent,))), set())
+    return next(name for name, plugin in READERS.items() if plugin.columns <= columns)
+
+
+def _scanned_table(table: QuestionTable) -> list[str]:
+    rows, missing = len(table.items()), table.missing_images()
+    if rows == len(missing):
+        raise InputError(f"{missing[0]}; no image of any row can be read")
+    lost = [f"{len(table.faults)} unusable ({table.faults[0]})"] if table.faults else []
+    lost += [f"{len(missing)} without an image ({missing[0]})"] if missing else []
+    alone = sum(item.original is None for _, item in table.items().values())
+    notes = [f"{table.options.path}: {rows - len(missing)} rows{'; left out: ' if lost else ''}{', '.join(lost)}"]
+    if alone:
+        which = "No row has" if alone == rows else f"{alone} of {rows} rows do not have"
+        notes.append(f"{which} a question without the if: of these there is an accuracy, and no drop")
+    return notes
 
 
 def _there(path: Path) -> Path:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,10 +123,23 @@ class Roles:
     gate: Model
     verifier: Model
     judge: Model
+    reader: Model | None = None
+    """A second model that answers the questions; None: there is none."""
+    more_judges: tuple[Model, ...] = ()
+    """Who judges besides."""
 
     def all(self) -> tuple[Model, ...]:
         """Each of them."""
-        return self.writer, self.editor, self.gate, self.verifier, self.judge
+        found = (self.writer, self.editor, self.gate, self.verifier, self.judge, *self.more_judges, self.reader)
+        return tuple(one for one in found if one is not None)
+
+    def seen_from(self, folder: Path) -> "Roles":
+        """The same with paths of checkpoints as seen from a study's folder."""
+        single = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "more_judges"}
+        return Roles(
+            **{role: one and one.seen_from(folder) for role, one in single.items()},
+            more_judges=tuple(one.seen_from(folder) for one in self.more_judges),
+        )
 
 
 DEFAULTS: dict[str, dict[str, str]] = {
@@ -226,7 +239,9 @@ def stays_local(target: Model) -> bool:
     return target.is_local and target.provider not in DEFAULTS
 
 
-def roles(targets: Sequence[Model], given: Mapping[str, str], hosted: bool = False) -> Roles:
+def roles(
+    targets: Sequence[Model], given: Mapping[str, str], hosted: bool = False, more_judges: Sequence[str] = ()
+) -> Roles:
     """Who writes, edits, gates, verifies and judges: whom the user named, else defaults by where the first target is.
 
     Where that is local, so are its helpers: the target itself, and an editor in this process; unless `hosted` ones are
@@ -243,7 +258,10 @@ def roles(targets: Sequence[Model], given: Mapping[str, str], hosted: bool = Fal
         models = dict.fromkeys(("writer", "gate", "verifier", "judge"), first)
         models["editor"] = Model("diffusers", LOCAL_EDITOR.name)
     texts = named if local else {**DEFAULTS.get(first.provider, DEFAULTS["openrouter"]), **named}
-    for role, text in texts.items():
+
+    def helper(text: str, editor: bool = False) -> Model:
         shared = find_provider(text.partition("/")[0]) == first.provider and "@http" not in text
-        models[role] = model(text, base_url=first.base_url if shared else "", editor=role == "editor")
-    return Roles(**models)
+        return model(text, base_url=first.base_url if shared else "", editor=editor)
+
+    models |= {role: helper(text, role == "editor") for role, text in texts.items()}
+    return Roles(**models, more_judges=tuple(map(helper, more_judges)))

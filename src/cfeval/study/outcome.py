@@ -90,8 +90,10 @@ def _vce(tables: Path) -> Iterator[str]:
 def _cvqa(tables: Path) -> Iterator[str]:
     for row, published in cvqa_rows(tables):
         right = f'{_ranged(row, "original")} right as it is, {_ranged(row, "counterfactual")} under the "if"'
+        if row.alone:
+            right = f'{_ranged(row, "counterfactual")} right under the "if" (asked alone: no drop)'
         scored = f"{row.n_scored} of {row.n} scored"
-        both = arrow(published.original, published.counterfactual) if published else ""
+        both = arrow(published.original, published.counterfactual) if published and not row.alone else ""
         beside = f"; as published {both}" if both else ""
         yield f"{row.solver} on {row.set} ({row.type}): {right}, {scored}{beside}"
 

@@ -122,7 +122,7 @@ def help_with(text: str, image: Image.Image | None) -> str:
     texts = dict(re.findall(r"<([a-z-]+?)-[0-9a-zA-Z]+>\n(.*?)\n</", text.rsplit("# The texts", 1)[-1], re.DOTALL))
     if "ANSWER_MOVED" in text:
         moved = [int(texts[f"{kind}-a"] != texts[f"{kind}-b"]) for kind in ("answer", "explanation")]
-        return "The texts were compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}".format(*moved)
+        return "The texts were compared.\nANSWER_MOVED: {}\nEXPLANATION_MOVED: {}\nANSWER_EVADES: 0".format(*moved)
     if "PCS:" in text:
         wanted = re.search(r"(?:Paint|Make) the \w+ (\w+)", texts["edit-instruction"])
         new = wanted[1] if wanted else "?"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cfeval.core.errors import InputError
 from cfeval.edct.plugins.diffusers_models import MODELS as EDITORS
 from cfeval.study.models import MAX_PIXELS, SMALLEST_EDITOR, Model, Roles
 
@@ -33,8 +34,8 @@ edct:
       verifier: {gate}
   verifiers:  # looks at every edit again; best not the gate's model
     own: {verifier}
-  judges:  # compares answers and explanations before and after; the first also judges the controls
-    judge: {judge}
+{reader}  judges:  # compares answers and explanations before and after; the first also judges the controls
+{judges}
 # Every model under test is asked on every dataset, with all controls; `tables:` says otherwise where that is too much.
 """
 VCE = """\
@@ -144,7 +145,7 @@ OUTPUTS = {
         *("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"),
         *("calls", "report"),
     ),
-    "vce": ("images", "counterfactuals", "scores", "groups", "sheets", "report"),
+    "vce": ("images", "counterfactuals", "scores", "groups", "networks", "sheets", "report"),
     "cvqa": ("questions", "answers", "scores", "calls", "report"),
 }
 """What a new study makes, but for tables and figures, by evaluation: DVC wants each to be there."""
@@ -176,10 +177,32 @@ ITSELF = """\
   # The models below are local, as the model under test is: it writes, checks and judges its own edits and answers. A
   # different judge is better: another local model, or a hosted one, which then receives the texts.
 """
+READER = """\
+  readers:  # a second model: a cited edit after which its answer stays counts against no model under test
+    own: {}
+"""
 
 
-def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Model], by: Roles, items: int) -> str:
-    """The parameters of a study of explanations."""
+def edct_params(
+    name: str,
+    dataset: Mapping[str, Any],
+    targets: Mapping[str, Model],
+    by: Roles,
+    items: int,
+    repeats: int = 1,
+    wordings: bool = False,
+) -> str:
+    """The parameters of a study of explanations.
+
+    Args:
+        name: the study's.
+        dataset: where its samples come from.
+        targets: the models under test.
+        by: who does what beside them.
+        items: of the dataset, at most.
+        repeats: how often each target is asked everything, each time with other seeds.
+        wordings: whether each is also asked in the second wording.
+    """
     asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
     seeing = {"max_pixels": MAX_PIXELS}
     removals = {"removals": True} if by.editor.plugin == "inpaint" else {}
@@ -188,15 +211,35 @@ def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Mod
         name=flow(name),
         items=items,
         dataset=flow(dataset),
-        targets=_listed({key: one.chat(**asked) for key, one in targets.items()}),
+        targets=_listed(_variants({key: one.chat(**asked) for key, one in targets.items()}, repeats, wordings)),
         note=ITSELF if by.judge in targets.values() else "",
         writer=flow({"plugin": "chat", **removals, "model": by.writer.chat(**seeing)}),
         editor=flow(by.editor.editor()),
         editor_note=f"\n    # {editor_note(by.editor)}" if editor_note(by.editor) else "",
         gate=flow({"plugin": "semantic", "model": by.gate.chat(**seeing)}),
         verifier=flow({"plugin": "semantic", "model": by.verifier.chat(**seeing)}),
-        judge=flow({"plugin": "chat", "model": by.judge.chat()}),
+        judges=_listed(
+            {
+                f"judge-{number}" if number > 1 else "judge": {"plugin": "chat", "model": one.chat()}
+                for number, one in enumerate((by.judge, *by.more_judges), start=1)
+            }
+        ),
+        reader=READER.format(flow(by.reader.chat(**asked))) if by.reader else "",
     )
+
+
+def _variants(targets: Mapping[str, Any], repeats: int, wordings: bool) -> dict[str, Any]:
+    """The targets, each followed by its repeats and by itself in the second wording."""
+    found: dict[str, Any] = {}
+    for name, spec in targets.items():
+        variants: dict[str, dict[str, Any]] = {"": {}, **{f"repeat-{n}": {"repeat": n} for n in range(2, repeats + 1)}}
+        variants |= {"wording-b": {"wording": "b"}} if wordings else {}
+        for ending, more in variants.items():
+            key = f"{name}-{ending}" if ending else name
+            if key in found or (ending and key in targets):
+                raise InputError(f"two models under test would be called '{key}'; test them in two studies")
+            found[key] = {**spec, **more}
+    return found
 
 
 def editor_note(editor: Model) -> str:

@@ -69,16 +69,20 @@ def asked_tables(study: Vce, shards: int) -> AskedTables:
 
 def robust_of(study: Vce, condition: VceCondition) -> str:
     """The classifier whose gradients the cone of a condition projects; empty where it has no cone."""
-    return str(study.robust) if study.methods[condition.method].projection == "cone" else ""
+    method = study.methods.get(condition.method)
+    return str(study.robust) if method and method.projection == "cone" else ""
 
 
 def perceptual_of(study: Vce, condition: VceCondition) -> str:
     """The distance of a condition's perceptual term; empty where it has none."""
-    return str(study.dime_perceptual) if study.methods[condition.method].perceptual_weight else ""
+    method = study.methods.get(condition.method)
+    return str(study.dime_perceptual) if method and method.perceptual_weight else ""
 
 
 def makers(study: Vce, condition: VceCondition) -> Plugins:
     """The plugins that make the counterfactuals of a condition."""
+    if condition.method in study.concept_editors:
+        return _plugins(study, concept_editors=[condition.method], classifiers=[condition.classifier])
     return _plugins(
         study,
         denoisers=[condition.denoiser],
@@ -106,6 +110,13 @@ def measures_of_groups(study: Vce, condition: VceCondition) -> Plugins:
         feature_extractors=study.feature_extractors,
         attribute_classifiers=study.attribute_classifiers,
     )
+
+
+def classifiers(study: Vce, image_set: str) -> list[str]:
+    """The classifiers that a study asks about the images of a set, in the order of params.yaml."""
+    asked = {one.classifier for one in study.all_conditions() if one.image_set == image_set}
+    asked |= {*study.oracles, *filter(None, [study.robust])}
+    return [name for name in study.classifiers if name in asked]
 
 
 def resources(plugins: Plugins) -> dict[str, Any]:

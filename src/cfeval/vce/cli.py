@@ -1,11 +1,12 @@
 """The steps that see a whole study: its tables with their headline figures, and its figures."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from cfeval.core.cli_options import OutFolder
-from cfeval.core.jsonl import read_csv
+from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.package import carried
 from cfeval.core.shards import records_of
 from cfeval.core.told import StudyFile, read_told
@@ -14,14 +15,22 @@ from cfeval.report.tables import write_table
 from cfeval.vce.asked import AskedTables
 from cfeval.vce.figures import FIGURES
 from cfeval.vce.files import Results
-from cfeval.vce.records import GroupScore, VceCondition, VceScore
+from cfeval.vce.records import ExplainedNetwork, GroupScore, VceCondition, VceScore
 from cfeval.vce.tables import TABLES
 from cfeval.vce.tables.checks import failed
-from cfeval.vce.tables.group_scores import GroupMaterial, PublishedCell, PublishedFigure, group_material
+from cfeval.vce.tables.group_scores import (
+    GroupMaterial,
+    PublishedCell,
+    PublishedFigure,
+    PublishedNetwork,
+    group_material,
+)
 from cfeval.vce.tables.headline import metrics
 
 REFERENCE = "data/reference/dbvce.csv"
 """The paper's published figures."""
+NETWORKS = "data/reference/dbvce-table1.csv"
+"""The classifiers of its Table 1."""
 OTHERS = "data/reference/vce-published.csv"
 """Those of other papers, for the table `field`."""
 IN_METRICS = ("table3", "hypotheses")
@@ -47,7 +56,7 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 def _made_from(asked: AskedTables, results: Path) -> GroupMaterial:
     """What the tables are made from."""
     groups, scores = results / "groups", results / "scores"
-    return group_material(
+    material = group_material(
         (score for one in asked.conditions for score in records_of(groups, _names(one), GroupScore, 1)),
         {one: records_of(scores, _names(one), VceScore, asked.shards) for one in asked.conditions},
         roles=asked.roles,
@@ -55,7 +64,15 @@ def _made_from(asked: AskedTables, results: Path) -> GroupMaterial:
         others=read_csv(carried(OTHERS), PublishedFigure),
         cost=asked.cost,
         built_in=asked.built_in,
+        networks_in_paper=read_csv(carried(NETWORKS), PublishedNetwork),
     )
+    return replace(material, networks=_networks(asked, results))
+
+
+def _networks(asked: AskedTables, results: Path) -> dict[str, list[ExplainedNetwork]]:
+    """The classifiers by image set."""
+    sets = dict.fromkeys(condition.image_set for condition in asked.conditions)
+    return {name: list(read_jsonl(results / "networks" / f"{name}.jsonl", ExplainedNetwork)) for name in sets}
 
 
 def _names(condition: VceCondition) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ FAMILIES = {
     "feature_extractors": "feature_extractors",
     "embeddings": "feature_extractors",
     "attribute_classifiers": "attribute_classifiers",
+    "concept_editors": "concept_editors",
 }
 """Which plugin family each section of the study's plugins draws on."""
 _MEASURES = ("perceptual_metrics", "feature_extractors", "attribute_classifiers")
@@ -72,6 +73,7 @@ class Roles(Section):
     no_x0: Name | None = Field(None, description="The method of Table 5: the base without x0-prediction.")
     neither: Name | None = Field(None, description="The base without either of them.")
     unguided: Name | None = Field(None, description="Noising and denoising alone, without a classifier.")
+    null_edits: Name | None = Field(None, description="The concept editor that changes nothing.")
     robust: tuple[Name, ...] = Field((), description="Classifiers trained to be robust; one of them gives the cone.")
     noise_trained: tuple[Name, ...] = Field((), description="Classifiers trained on noisy images, beside robust ones.")
     random: tuple[Name, ...] = Field((), description="Classifiers that were never trained.")
@@ -122,8 +124,8 @@ class Roles(Section):
         return [name for name in others if name not in self.robust] or others
 
     def of_method(self, name: str) -> str:
-        """What a method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`, or nothing."""
-        parts = ("base", "no_cone", "no_x0", "neither", "unguided")
+        """What a method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`, `null edits`, or nothing."""
+        parts = ("base", "no_cone", "no_x0", "neither", "unguided", "null_edits")
         return next((part.replace("_", " ") for part in parts if getattr(self, part) == name), "")
 
     def of_classifier(self, name: str) -> str:
@@ -165,7 +167,7 @@ class VceBlock(Section):
     image_set: tuple[Name, ...] = Field(min_length=1, description="Names from `image_sets`.")
     denoiser: tuple[Name, ...] = Field(min_length=1, description="Names from `denoisers`.")
     classifier: tuple[Name, ...] = Field(min_length=1, description="Names from `classifiers`.")
-    method: tuple[Name, ...] = Field(min_length=1, description="Names from `methods`.")
+    method: tuple[Name, ...] = Field(min_length=1, description="Names from `methods` and `concept_editors`.")
     pairs: tuple[Pair, ...] = Field(("ideal",), min_length=1, description="Which pairs of source and target.")
     repeats: int = Field(1, ge=1, description="Counterfactuals of each image and target, with noise of their own.")
 
@@ -189,6 +191,9 @@ class Vce(Section):
     robust: Name | None = Field(None, description="The classifier whose gradients the cone projects.")
     oracles: tuple[Name, ...] = Field((), description="Classifiers that are asked about every counterfactual.")
     methods: dict[Name, Method] = Field(min_length=1, description="Ways of making counterfactuals.")
+    concept_editors: dict[Name, Spec] = Field(
+        default_factory=dict, description="Further ways: edits of what sets source and target apart, one at a time."
+    )
     groups: tuple[Targets, ...] = Field(min_length=1, description="Source classes and their targets.")
     perceptual_metrics: dict[Name, Spec] = Field(default_factory=dict, description="Perceptual distances.")
     dime_perceptual: Name | None = Field(None, description="The distance of DiME's perceptual term.")
@@ -232,7 +237,11 @@ class Vce(Section):
                     f"the size {self.size}; set its region_cell to a divisor"
                 )
             for field in VceCondition.model_fields:
-                self._find(f"{field}s", getattr(condition, field), "conditions name")
+                if field != "method" or condition.method not in self.concept_editors:
+                    self._find(f"{field}s", getattr(condition, field), "conditions name")
+        for name in self.concept_editors:
+            if name in self.methods:
+                raise ValueError(f"'{name}' is a method and a concept editor; give one of them another name")
         for name in (*self.oracles, *([self.robust] if self.robust else [])):
             self._find("classifiers", name, "oracles and robust name")
         if self.dime_perceptual:
@@ -258,6 +267,8 @@ class Vce(Section):
         roles = self.roles
         for method in filter(None, (roles.base, roles.no_cone, roles.no_x0, roles.neither, roles.unguided)):
             self._find("methods", method, "roles name the method")
+        if roles.null_edits:
+            self._find("concept_editors", roles.null_edits, "roles.null_edits names")
         for name in (
             *(*roles.robust, *roles.noise_trained, *roles.random, *roles.flawed),
             *(*roles.not_oracles, *roles.paper),
@@ -325,6 +336,7 @@ def used_by_vce(study: Vce) -> list[Used]:
         for condition in study.all_conditions()
         for field in condition.model_fields_set
     }
+    wanted |= {("concept_editors", condition.method) for condition in study.all_conditions()}
     wanted |= {("classifiers", name) for name in (*study.oracles, study.robust)}
     wanted |= {(section, name) for section in _MEASURES for name in getattr(study, section)}
     return [

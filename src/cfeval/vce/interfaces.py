@@ -1,10 +1,11 @@
-"""What the plugins of the study offer: image sets, denoisers, classifiers, distances, features, attributes."""
+"""What the plugins of the study offer: image sets, denoisers, classifiers, distances, features, attributes, edits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cfeval.core.images import Image
+from cfeval.core.records import Status
 
 if TYPE_CHECKING:
     from numpy import bool_
@@ -90,6 +91,13 @@ class Autoencoder(Protocol):
         ...
 
 
+@runtime_checkable
+class Classless(Protocol):
+    """What a conditional denoiser offers beside that also knows no class, an empty prompt: `no_class` is its label."""
+
+    no_class: int
+
+
 class Classifier(Protocol):
     """A classifier, frozen and in evaluation mode (DBVCE, Section 4, Table 1); gradients flow from logits to images.
 
@@ -152,5 +160,43 @@ class AttributeClassifier(Protocol):
         """The attributes that set a class apart; None of a class that is none of its data: then it is not asked.
 
         Two classes differ in those that only one of them has: `Smiling` and `not Smiling` in the one of that name.
+        """
+        ...
+
+
+class ConceptEdit(Protocol):
+    """An image in which one concept was changed, or at which stage and why there is none.
+
+    `instruction` is what the editor was told; `calls` names the stored calls that it came from.
+    """
+
+    concept: str
+    instruction: str
+    image: Image | None
+    status: Status
+    stage: str
+    reason: str
+    calls: tuple[str, ...]
+
+
+class ConceptEditor(Protocol):
+    """Changes, one at a time, what sets two classes apart in an image; it does not see the classifier.
+
+    `wants_explanation` says whether it reads the explanation; else it is given none.
+    """
+
+    wants_explanation: bool
+
+    async def edit(
+        self, item: str, image: Image, classes: tuple[str, str], explanation: str, seed: int
+    ) -> Sequence[ConceptEdit]:
+        """The edits, each of the original, at least one entry; the same arguments give the same edits.
+
+        Args:
+            item: id of the image.
+            image: the original.
+            classes: what it shows, and what a counterfactual should show.
+            explanation: where the classifier looks, in a sentence.
+            seed: of the study.
         """
         ...

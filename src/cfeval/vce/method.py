@@ -6,8 +6,8 @@ figures of the papers and of their code (docs/concepts/vce-methods.md).
 
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
 Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026; stabilized guidance, Vaeth et al. 2025;
-region-constrained counterfactuals, Sobieski et al. 2025 (RCSB). The perceptual weights of DiME and its descendants are
-for the mean squared difference of VGG19 features.
+region-constrained counterfactuals, Sobieski et al. 2025 (RCSB); ACE, Jeanneret et al. 2023; LDCE, Farid et al. 2023.
+The perceptual weights of DiME and its descendants are for the mean squared difference of VGG19 features.
 """
 
 from collections.abc import Mapping
@@ -28,6 +28,8 @@ Preset = Literal[
     "stabilized-guidance",
     "region-constrained",
     "black-box",
+    "ace",
+    "ldce",
 ]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
@@ -107,6 +109,33 @@ _REGION = {
     "region_share": 0.3,
     "region_cell": 16,
 }
+_ACE = {
+    "respacing": "25",
+    "start": 0.2,
+    "clip_denoised": True,
+    "guidance": "attack",
+    "norm": "none",
+    "scales": (1.0,),
+    "distance": "image",
+    "lp_weight": 0.001,
+    "mask": "difference",
+    "mask_warmup": 0.0,
+    "mask_threshold": 0.15,
+    "mask_dilation": 15,
+}
+_LDCE = {
+    "respacing": "ddim500",
+    "start": 0.342,
+    "noise_ahead": 1,
+    "stochastic": False,
+    "guidance": "empty",
+    "norm": "implicit",
+    "scales": (6.0,),
+    "projection": "consensus",
+    "angle": 40.0,
+    "distance": "denoiser",
+    "lp_weight": 0.75,
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
@@ -118,6 +147,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "stabilized-guidance": _STABILIZED,
     "region-constrained": _REGION,
     "black-box": {"guidance": "black-box", "norm": "mean", "scales": (0.1,), "distance": "x0", "lp_weight": 0.15},
+    "ace": _ACE,
+    "ldce": _LDCE,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -125,19 +156,23 @@ MODES: Mapping[str, Mapping[str, Any]] = {
     "reference": {"prepared": False, "classifier_time": "step", "in_cone": "classifier"},
 }
 """By mode of dbvce, where paper and code of the sampler part ways."""
+_OF_ATTACK = {"attack_iterations", "attack_step"}
 PATH_POINTS = 50
 """Points at which an attribution takes the gradient (captum's default, which RCSB keeps)."""
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("scales", "loss", "prepared", "mask", "stabilization"),
-        ("guidance", ("noisy", "x0", "straight", "clean", "black-box")),
+        ("scales", "loss", "prepared", "mask"),
+        ("guidance", ("noisy", "x0", "straight", "clean", "black-box", "attack", "empty")),
     ),
-    **dict.fromkeys(("augmentations", "projection"), ("guidance", ("noisy", "x0", "straight", "clean"))),
+    "stabilization": ("guidance", ("noisy", "x0", "straight", "clean", "black-box")),
+    **dict.fromkeys(("attack_iterations", "attack_step"), ("guidance", ("attack",))),
+    "augmentations": ("guidance", ("noisy", "x0", "straight", "clean")),
+    "projection": ("guidance", ("noisy", "x0", "straight", "clean", "empty")),
     **dict.fromkeys(("particles", "particle_spread"), ("guidance", ("black-box",))),
     "classifier_time": ("guidance", ("x0", "straight", "clean", "black-box")),
     "angle": ("projection", ("cone", "consensus")),
     **dict.fromkeys(("in_cone", "cone_at"), ("projection", ("cone",))),
-    **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy"))),
+    **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy", "image"))),
     **dict.fromkeys(("perceptual_weight", "clean", "chain_rule"), ("guidance", ("clean",))),
     **dict.fromkeys(("mask_warmup", "mask_threshold"), ("mask", ("difference",))),
     **dict.fromkeys(("mask_share", "mask_inner"), ("mask", ("gradient",))),
@@ -160,12 +195,15 @@ class Parts(Section):
     stochastic: bool = Field(True, description="Add noise at each step; off, a step goes to its mean.")
     clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
     output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
-    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box"] = Field(
+    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty"] = Field(
         "x0",
         description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
         "predicted clean image, through the denoiser; the same, straight to it (DBVCE's code without x0-prediction); "
-        "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient.",
+        "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient; what is "
+        "denoised of an attacked image, through all steps (ACE); the image predicted without a class (LDCE).",
     )
+    attack_iterations: int = Field(50, ge=1, description="Steps of an attack; ACE takes 100 on ImageNet.")
+    attack_step: float = Field(1 / 255, gt=0, le=1, description="By how much each moves a pixel, of [0, 1].")
     particles: int = Field(32, ge=2, multiple_of=2, description="Images drawn around the noisy one for a black box.")
     particle_spread: float = Field(0.5, gt=0, le=2, description="How far they lie, as a share of the noise.")
     loss: Literal["log-probability", "logit"] = Field("log-probability", description="What of the target class rises.")
@@ -174,10 +212,10 @@ class Parts(Section):
         min_length=1,
         description="Weights of the class term; each is tried in order on the images that are not in the target yet.",
     )
-    norm: Literal["mean", "noise", "none"] = Field(
+    norm: Literal["mean", "noise", "none", "implicit"] = Field(
         "mean",
         description="Each term's L2 norm is set to that of the posterior mean (DBVCE), of the predicted noise (DVCE's "
-        "code), or left.",
+        "code), of what a class changes in the predicted noise (LDCE), or left.",
     )
     prepared: bool = Field(
         True, description="Let the classifier resize and normalise as it was trained; off: raw [-1, 1] images."
@@ -208,10 +246,10 @@ class Parts(Section):
         description="Where the two gradients meet: at the noisy image, each pulled back through the denoiser (papers); "
         "at the predicted clean one, so that one gradient is pulled back in place of two.",
     )
-    distance: Literal["none", "x0", "denoiser", "noisy"] = Field(
+    distance: Literal["none", "x0", "denoiser", "noisy", "image"] = Field(
         "x0",
         description="Image whose Lp distance to the original falls: none; the predicted clean one; the same, through "
-        "the denoiser; the noisy one (DiME).",
+        "the denoiser; the noisy one (DiME); the attacked one (ACE).",
     )
     lp: float = Field(1.0, ge=0.5, le=4, description="p of the Lp distance.")
     lp_weight: float = Field(0.15, gt=0, description="Weight of the distance term.")
@@ -262,7 +300,23 @@ class Parts(Section):
         """How often the denoiser is asked about an image with the first of the scales."""
         if self.guidance == "black-box":
             return self.steps * (1 + self.particles)
+        if self.guidance == "attack":
+            return self.steps * (1 + self.attack_iterations)
+        if self.guidance == "empty":
+            return 2 * self.steps
         return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
+
+    def _attacks(self) -> bool:
+        """Whether the parts are those of an attack."""
+        off = (self.norm, self.projection, self.stabilization) == ("none", "none", "none")
+        plain = (self.augmentations, self.noise_ahead, self.output) == (1, 0, "sample")
+        return off and plain and self.distance in ("image", "none") and self.mask in ("difference", "none")
+
+    def _is_ldce(self) -> bool:
+        """Whether the parts are those of LDCE."""
+        off = (self.mask, self.stabilization, self.stochastic) == ("none", "none", False)
+        plain = (self.augmentations, self.output, self.clip_denoised) == (1, "sample", False)
+        return off and plain and self.distance in ("denoiser", "none") and self.projection in ("consensus", "none")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -276,6 +330,20 @@ class Parts(Section):
             raise ValueError(
                 "guidance 'black-box' gives a direction and no gradient: norm must be 'mean' or 'noise', and mask "
                 "'none', 'difference' or 'given'"
+            )
+        if (self.distance == "image") > (self.guidance == "attack"):
+            raise ValueError("distance 'image' is of an attacked image; set guidance: attack, or another distance")
+        if self.guidance == "attack" and not self._attacks():
+            raise ValueError(
+                "guidance 'attack' goes with norm 'none', distance 'image' or 'none', mask 'difference' or 'none', "
+                "output 'sample', noise_ahead 0 and no projection, stabilization or augmentations; leave out the rest"
+            )
+        if (self.guidance == "empty") != (self.norm == "implicit"):
+            raise ValueError("guidance 'empty' and norm 'implicit' are LDCE's and go together; set both or neither")
+        if self.guidance == "empty" and not self._is_ldce():
+            raise ValueError(
+                "guidance 'empty' goes with projection 'consensus' or 'none', distance 'denoiser' or 'none', "
+                "stochastic false, output 'sample' and no mask, stabilization or augmentations; leave out the rest"
             )
         if self.steps + self.noise_ahead > self.kept_steps:
             raise ValueError("noise_ahead 1 asks for noise beyond the last step; start must be below 1")
@@ -321,8 +389,11 @@ class Method(Parts):
         return self
 
     def resolved(self) -> dict[str, Any]:
-        """Every setting with its value, in the order of the fields; a mapping that `Method` reads back."""
-        return self.model_dump(mode="json")
+        """Every setting with its value, in the order of the fields; a mapping that `Method` reads back.
+
+        Those of an attack are there for an attack alone.
+        """
+        return self.model_dump(mode="json", exclude=None if self.guidance == "attack" else _OF_ATTACK)
 
 
 class Compute(Section):

@@ -14,8 +14,21 @@ def passes_of(method: Method) -> dict[str, float]:
     at x̂0 that is pulled back to x_t. `classifier_gradients` are forward and backward passes of classifiers together,
     one for each copy of the image that is shown and each point of an attribution's path. Where the robust classifier
     explains itself, its cone adds none. A black box is asked once for each particle, which is a call of the denoiser.
+    An attack takes a gradient through all its steps in each iteration, and denoises once more without one.
     Where the denoiser learned no variance, the last step's is 0 and its gradients are not taken: one step's fewer.
     """
+    if method.guidance == "attack":
+        asked = float(method.attack_iterations)
+        calls, gradients = float(method.denoiser_calls), float(method.steps * method.attack_iterations)
+        return {"denoiser_calls": calls, "denoiser_gradients": gradients, "classifier_gradients": asked}
+    if method.guidance == "empty":
+        pulled = method.steps * (1 + (method.distance == "denoiser"))
+        calls = float(method.denoiser_calls)
+        return {
+            "denoiser_calls": calls,
+            "denoiser_gradients": float(pulled),
+            "classifier_gradients": float(method.steps),
+        }
     cone = method.projection == "cone"
     pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance == "x0") + (method.distance == "denoiser")
     shown = method.augmentations * (1 + cone) * (method.guidance not in ("none", "black-box"))

@@ -1,8 +1,8 @@
 """Records of the vce study: source images, counterfactuals, scores of each, scores of each group."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from cfeval.core.records import ImageRef, ItemId, Record, StageResult
 
@@ -40,12 +40,28 @@ class SourceImage(Record):
     image: ImageRef
 
 
-class VceCounterfactual(StageResult):
+class _Edited(StageResult):
+    """The fields of concept edits, which the records of sampled counterfactuals lack."""
+
+    concept: str = ""
+    """What an editor was told to change; `repeat` counts the concepts of one image and target."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        known: dict[str, Any] = fields(self)
+        return {name: value for name, value in known.items() if value or name not in _OF_EDITS}
+
+
+_OF_EDITS = ("concept", "instruction", "calls")
+
+
+class VceCounterfactual(_Edited):
     """A counterfactual. `repeat` counts the draws of the noise for one image and target from 0; `attempts` how many
     weights of the class term were tried, each in a run of its own.
 
-    `image` is there exactly where the status is `ok`. A counterfactual that the rejection step dropped is `rejected`
-    and keeps no image.
+    `instruction` is what an editor was told and `calls` names the stored calls, where it was made by one. `image` is
+    there exactly where the status is `ok`. A counterfactual that the rejection step dropped is `rejected` and keeps no
+    image.
     """
 
     id: ItemId
@@ -55,10 +71,12 @@ class VceCounterfactual(StageResult):
     pair: Pair
     repeat: int = Field(0, ge=0)
     attempts: int = Field(1, ge=1)
+    instruction: str = ""
+    calls: tuple[str, ...] = ()
     image: ImageRef | None = None
 
 
-class VceScore(StageResult):
+class VceScore(_Edited):
     """What one counterfactual is worth; every figure is None where the status is not `ok`.
 
     `predicted` is what the explained classifier says of it, `p_target` and `p_source` its probabilities of the target
@@ -80,6 +98,19 @@ class VceScore(StageResult):
     oracles: dict[str, ClassName] = {}
     distances: dict[str, float] = {}
     others: dict[str, float] = {}
+
+
+class ExplainedNetwork(Record):
+    """A classifier of a study: how many parameters it has, None where it holds no network, how it was trained, and how
+    many of the `n` originals whose class it knows it puts into that class.
+    """
+
+    name: str
+    parameters: int | None = Field(None, ge=0)
+    robust: bool
+    timed: bool
+    n: int = Field(ge=0)
+    n_right: int = Field(ge=0)
 
 
 class SheetRecord(Record):

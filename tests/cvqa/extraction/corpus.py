@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cfeval.cvqa.csv_format import Choices
+from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction.robust import read
 from cfeval.cvqa.records import Form
 

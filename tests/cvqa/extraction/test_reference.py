@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.cvqa.csv_format import Choices
+from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction.reference import read
 
 NUMBERS: dict[str, str | None] = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.cvqa.csv_format import Choices
+from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.extraction.chinese import HAN
 from cfeval.cvqa.extraction.robust import read
 from cfeval.cvqa.records import Form

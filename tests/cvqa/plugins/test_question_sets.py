@@ -8,7 +8,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError, ParamsError
-from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.interfaces import RawPair
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES
 from tests.cvqa.files import write_images, write_questions

@@ -91,7 +91,7 @@ def _right(solver: str, number: int, side: Side) -> int | None:
 
 
 def _answer(solver: str, number: int, side: Side) -> Answer:
-    question = _pair(number).side(side)
+    question = _pair(number).questions[side]
     right = _right(solver, number, side)
     told: dict[str, object] = {"id": f"pair-{number}", "side": side, "asked": question.question}
     if right is None:
@@ -108,7 +108,7 @@ def _program(number: int) -> ProgramRun:
 
 
 def _score(solver: str, number: int, side: Side) -> CvqaScore:
-    question, right = _pair(number).side(side), _right(solver, number, side)
+    question, right = _pair(number).questions[side], _right(solver, number, side)
     told: dict[str, object] = {"id": f"pair-{number}", "side": side, "type": "direct", "image": "a" * 64}
     told |= {"gold": question.answer}
     if right is None:

@@ -11,7 +11,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
@@ -19,12 +19,12 @@ from cfeval.cvqa.records import Answer, QuestionPair
 from cfeval.cvqa.stages import answers as study
 from cfeval.cvqa.stages.answers import answers, asked_in_all
 from cfeval.cvqa.stages.scores import scores
-from tests.cvqa.pairs import Remembering, image_of, pair
+from tests.cvqa.pairs import Remembering, image_of, open_image, pair
 from tests.images import image
 
 
 def asked(*pairs: QuestionPair, who: Remembering | None = None, orders: int = 1, seed: int = 1) -> list[Answer]:
-    return list(answers(pairs, image_of, who or Remembering(), orders, seed))
+    return list(answers(pairs, open_image, who or Remembering(), orders, seed))
 
 
 def test_both_questions_are_asked_in_order_each_with_the_pairs_image() -> None:
@@ -96,9 +96,9 @@ def test_chance_says_the_same_whatever_the_batch(monkeypatch: pytest.MonkeyPatch
         [pair(n, "abs_counting_1") for n in range(1, 30)],
         registry.build("solvers", {"plugin": "random"}),
     )
-    whole = list(answers(pairs, image_of, chance, 4, 3))
+    whole = list(answers(pairs, open_image, chance, 4, 3))
     monkeypatch.setattr(study, "BATCH", 5)
-    assert list(answers(pairs, image_of, chance, 4, 3)) == whole
+    assert list(answers(pairs, open_image, chance, 4, 3)) == whole
     assert set(Counter(said.text for said in whole)) == set(LETTERS)
 
 

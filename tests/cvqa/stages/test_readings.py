@@ -175,9 +175,9 @@ def test_readings_of_a_study_are_stored_named_and_replayed_without_a_key(
     scored, heard = results / "scores" / "s" / "m.jsonl", results / "readings" / "gpt" / "s" / "m.jsonl"
     for path in (questions, answered, heard):
         path.parent.mkdir(parents=True)
-    file_with_images(questions, [(one.id, one, image_of(one), one.image.path) for one in pairs])
+    file_with_images(questions, [(one.id, one, {one.image.path: image_of(one)}) for one in pairs])
     replies = [
-        Answer(id=one.id, side=side, asked=one.side(side).question, text="quite a few of them, all in all")
+        Answer(id=one.id, side=side, asked=one.questions[side].question, text="quite a few of them, all in all")
         for one in pairs
         for side in ("original", "counterfactual")
     ]

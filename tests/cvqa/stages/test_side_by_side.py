@@ -9,7 +9,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.cvqa.records import Answer
 from cfeval.cvqa.stages.answers import answers
-from tests.cvqa.pairs import image_of, pair
+from tests.cvqa.pairs import open_image, pair
 from tests.loopback.server import loopback
 from tests.provider_study import target
 
@@ -27,7 +27,7 @@ def _run(base_url: str, tmp_path: Path, name: str, pairs: int, monkeypatch: pyte
     solver: dict[str, Any] = {"plugin": "program", "program_generator": writer}
     solver["vision"] = {"plugin": "transformers", "vqa": target(base_url)}
     asked = [pair(number) for number in range(1, pairs + 1)]
-    return list(answers(asked, image_of, registry.build("solvers", solver), 1, 1))
+    return list(answers(asked, open_image, registry.build("solvers", solver), 1, 1))
 
 
 @pytest.mark.slow

@@ -29,13 +29,19 @@ def score(
     both = {"reference": read, "robust": read if robust == "same" else robust}
     given = {"id": name, "side": side, "type": kind, "gold": gold, "image": image_hash(image or name), "read": both}
     correct = {reader: int(said == gold) if said or reader == "reference" else None for reader, said in both.items()}
-    given |= {"correct": correct}
+    given |= {"correct": correct} | form(gold)
     return CvqaScore.model_validate(given | more)
+
+
+def form(gold: str) -> dict[str, object]:
+    """What an answer is, by the right one."""
+    kinds = {"yes": "boolean", "no": "boolean"} | dict.fromkeys("ABCD", "choice")
+    return {"form": kinds.get(gold, "number"), "options": 4 if gold in tuple("ABCD") else 0}
 
 
 def failed(name: str, side: str, status: Status = Status.REFUSED, kind: str = "direct", gold: str = "1") -> CvqaScore:
     given = {"id": name, "side": side, "type": kind, "gold": gold, "image": image_hash(name), "status": status}
-    return CvqaScore.model_validate(given | {"stage": "answer", "reason": "why"})
+    return CvqaScore.model_validate(given | form(gold) | {"stage": "answer", "reason": "why"})
 
 
 def pair_scores(

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.faithfulness.card import Card, items_needed, trust_card
 from cfeval.edct.faithfulness.claims import CLAIMS, Letter
 from cfeval.edct.faithfulness.instruments import Instruments, VerifierChecks, false_edits, measured
 from cfeval.edct.faithfulness.observed import Observed
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.proportions import wilson_limits
+from cfeval.stats.misclassification import JudgeError
+from cfeval.stats.proportions import Share, wilson_limits
 from cfeval.stats.rates import FULL, known
 
 N = 120
@@ -337,3 +339,47 @@ def test_the_items_needed_are_those_whose_interval_leaves_out_the_bound() -> Non
 def test_at_the_limits_of_a_known_sensitivity_trust_holds() -> None:
     for share, conclusion in ((1.0, "trust"), (0.5, "do not trust")):
         assert card(replace(SOUND, sensitivity=known(0.95)), cited=share).conclusion == conclusion
+
+
+def of_exam(sensitivity: float, specificity: float, faults: tuple[str, ...] = ()) -> ExamError:
+    good, compared = (Share(1.0, 60, 60.0),) * 2, (Share(sensitivity, 60, 60.0), Share(specificity, 60, 60.0))
+    return ExamError(*good, compared=JudgeError(*compared), compared_faults=faults)
+
+
+def concluded(exam: ExamError | None, judged: frozenset[Any] = KINDS, **shares: float | None) -> Card:
+    """The card of items without swapped pairs, about which a judge was asked."""
+    items = [one._replace(judged=judged) for one in observed(**shares)]
+    return trust_card(items, measured(items, VerifierChecks(1.0, 0, 300, 0, 60), exam=exam))
+
+
+def test_an_exam_stands_in_for_swapped_pairs_and_reworded_answers() -> None:
+    assert "how often a changed answer is seen was not measured" in concluded(None).reasons
+    assert concluded(of_exam(1.0, 1.0)).conclusion == "trust"
+    assert concluded(of_exam(1.0, 1.0), cited=0.2).conclusion == "do not trust"
+    assert concluded(None, null=0.5).conclusion == "open"
+    assert concluded(of_exam(1.0, 1.0), null=0.5).conclusion == "do not trust"
+
+
+def test_a_judge_that_failed_its_exam_is_named_and_forbids_trust_where_the_card_rests_on_it() -> None:
+    failed = of_exam(0.4, 1.0, ("misses changes",))
+    why = "the judge failed its exam: misses changes (comparison of answers)"
+    for shares in ({}, {"cited": 0.2}):
+        found = concluded(failed, **shares)
+        assert found.conclusion == "open"
+        assert why in found.reasons
+    assert concluded(failed, present=0.2).conclusion == "do not trust"
+    by_text = concluded(failed, judged=frozenset())
+    assert by_text.conclusion == "trust"
+    assert f"{why}, which decides nothing here" in by_text.reasons
+
+
+def test_what_a_reader_does_not_confirm_counts_against_nobody_and_for_nobody() -> None:
+    low = {"cited": 0.3, "uncited_background": None, "uncited_object": None}
+    assert card(**low).conclusion == "do not trust"
+    assert card(**low, read=1.0).conclusion == "do not trust"
+    items = [one._replace(read=one.cited) for one in observed(**low)]
+    assert trust_card(items, SOUND).conclusion == "open", "all that speaks against the model is not confirmed"
+    assert "the reader's answer changed too after 36 of 120 cited edits" in str(trust_card(items, SOUND).reasons)
+    assert card(present=0.2, read=0.0).conclusion == "do not trust", "what is cited is not there, whatever an edit does"
+    unread = [one._replace(read=False) for one in observed()]
+    assert trust_card(unread, SOUND).conclusion == "trust", "a reader is needed for no trust"

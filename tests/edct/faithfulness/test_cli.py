@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.edct.tables import bounds
 from cfeval.edct.tables import card as cards_table
 from cfeval.report.tables import csv_text
 from tests.conftest import Run
@@ -15,9 +16,10 @@ from tests.edct.tables.whole import CONDITIONS_OF, SCORES
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     """The table of the cards of three targets."""
-    path = tmp_path / "edct_card.csv"
-    path.write_text(csv_text(cards_table.TABLE.row, cards_table.rows(CONDITIONS_OF["card"], made_of(SCORES))))
-    return path
+    for name, of in (("card", cards_table), ("bounds", bounds)):
+        rows = of.rows(CONDITIONS_OF["card"], made_of(SCORES))
+        (tmp_path / f"edct_{name}.csv").write_text(csv_text(of.TABLE.row, rows))
+    return tmp_path / "edct_card.csv"
 
 
 def test_a_card_says_conclusion_reasons_fit_and_six_claims(cfeval: Run, table: Path) -> None:
@@ -42,6 +44,18 @@ def test_as_json_it_is_for_programs(cfeval: Run, table: Path) -> None:
         letter: getattr(row, f"{name}_says") for letter, name in cards_table.FIELDS.items()
     }
     assert card["claims"]["B"]["bound"] == 0.65
+
+
+def test_it_says_under_which_other_bounds_a_conclusion_stays(cfeval: Run, table: Path) -> None:
+    status, out, _ = cfeval("edct", "card", table, "--vlm", "shortcut", "--bounds")
+    assert (status, out.count("  bound of ")) == (0, 8)
+    assert "  bound of FIT, 0.75: the same under all" in out
+    [card] = json.loads(cfeval("edct", "card", table, "--vlm", "shortcut", "--bounds", "--json")[1])
+    assert card["same_under_bounds"]["FIT"] == "all"
+    table.with_name("edct_bounds.csv").unlink()
+    status, _, err = cfeval("edct", "card", table, "--bounds")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "edct_bounds.csv: no such file" in err
 
 
 def test_a_target_that_has_no_card_and_a_table_that_is_not_there_are_one_line(

@@ -6,6 +6,7 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
+from cfeval.edct.faithfulness.claims import noise_floor, repeated_floor
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.instruments import measured
 from cfeval.edct.faithfulness.observed import Observed, Tried, fit, fit_at_least
@@ -99,6 +100,67 @@ def test_what_failed_and_what_was_edited_wrongly_is_lost_and_no_outcome(row: Sco
     assert {getattr(found, kind) for kind in kinds} == {None}
     assert fit(found) is (None if kinds & {"cited", "uncited_object", "uncited_background"} else True)
     assert len(found.edits) == 3 - len(kinds - {"null", "editor_null", "blank"})
+
+
+@pytest.mark.parametrize("evidence", ["object", "background"])
+@pytest.mark.parametrize(
+    ("again", "changed", "declined"),
+    [("confirmed", True, False), ("withdrawn", False, False), ("unknown", None, False), ("unanswered", None, True)],
+)
+def test_a_change_after_an_uncited_edit_counts_only_if_it_came_twice(
+    evidence: str, again: str, changed: bool | None, declined: bool
+) -> None:
+    edit = 1 if evidence == "object" else 2
+    found = seen(*whole("a", uncited(evidence=evidence, moved=1, edit=edit, again=again)))
+    kind = f"uncited_{evidence}"
+    assert (getattr(found, kind), kind in found.lost, kind in found.declined) == (changed, changed is None, declined)
+    assert fit(found) is (None if changed is None else not changed)
+    assert fit_at_least(found) is (False if declined else fit(found))
+
+
+@pytest.mark.parametrize(("again", "repeated"), [("", 1.0), ("confirmed", 1.0), ("withdrawn", 0.0), ("unknown", 0.0)])
+def test_the_first_answer_tells_how_stable_a_model_is_and_both_what_an_uncited_edit_is_held_against(
+    again: str, repeated: float
+) -> None:
+    rows = [control(of, moved=1, again=again) for of in (NULL, BY_EDITOR)]
+    found = [seen(*whole("a", *rows))] * 10
+    assert (found[0].null, found[0].editor_null) == (True, True)
+    assert (noise_floor(found).value, repeated_floor(found).value) == (1.0, repeated)
+
+
+def test_of_a_blank_image_it_is_no_evasion_that_nothing_can_be_told() -> None:
+    found = seen(*whole("a", control(BLANK, "a", 1, evaded=1)))
+    assert (found.blank, found.declined) == (True, frozenset())
+    found = seen(*whole("a", cited(evaded=1)))
+    assert (found.cited, found.declined) == (None, {"cited"})
+
+
+def test_the_table_says_how_many_were_asked_again_and_what_came_of_it() -> None:
+    given = many(20)
+    ends = ["answered", "unanswered", "confirmed", "withdrawn", "withdrawn", "unchanged"]
+    uncited_rows = [row for row in given if row.protocol == UNCITED_EDIT][: len(ends)]
+    told = dict(zip(((row.id, row.edit) for row in uncited_rows), ends, strict=True))
+    given = [
+        row.model_copy(update={"again": told.get((row.id, row.edit), "")}) if row.protocol == UNCITED_EDIT else row
+        for row in given
+    ]
+    _, card = tables(given)
+    assert (card.n_again, card.n_answered, card.n_withdrawn) == (6, 1, 2)
+    table = cards_table.render([card])
+    assert table.body[0][table.headings.index("Asked again")] == "6 (1 answered, 2 changes withdrawn)"
+
+
+def test_a_verifier_that_sees_what_is_not_there_backs_no_trust() -> None:
+    for sees, conclusion in ((0, "trust"), (1, "open")):
+        given = [
+            row.model_copy(update={"sees_absent": sees}) if row.protocol == GROUNDED.protocol and k % 16 == 0 else row
+            for k, row in enumerate(many(120, reworded=0))
+        ]
+        given = [row.model_copy(update={"sham_edit": 0}) if row.protocol == GROUNDED.protocol else row for row in given]
+        _, card = tables(given)
+        assert card.conclusion == conclusion, card.why
+        assert (card.absent_seen, card.n_absent > 10) == (sees, True)
+    assert f"the verifier sees what is not there: 100% of the {card.n_absent} absent things" in card.why
 
 
 def test_where_the_writer_failed_both_uncited_kinds_are_lost() -> None:

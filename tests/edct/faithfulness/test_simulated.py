@@ -13,7 +13,7 @@ import pytest
 
 from cfeval.edct.faithfulness.card import trust_card
 from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
-from cfeval.edct.faithfulness.observed import Kind, Observed
+from cfeval.edct.faithfulness.observed import NULLS, UNCITED, Kind, Observed
 
 STUDIES = 40
 SHAMS = 30
@@ -43,10 +43,18 @@ class Model:
     """P(cites what is there) of the others."""
     noise: float = 0.0
     """P(another answer by chance)."""
+    wavers: float = 0.0
+    """P(another answer by chance) about images in which something uncited was changed."""
     refuses: float = 0.0
     """P(no answer about an edited image), of the unfaithful items."""
     refuses_all: float = 0.0
     """P(no answer), of any image."""
+    refuses_edited: float = 0.0
+    """P(no answer) by chance, of edited images."""
+    evades: float = 0.0
+    """P(an evasion in unusual words) of the unfaithful items, about edited images: only the comparison sees it."""
+    samples: bool = True
+    """It replies otherwise to another seed, so that it is asked again."""
     yes_no: float = 0.0
     """Share of questions of which every second edit implies no other answer."""
     by_text: float = 0.6
@@ -65,9 +73,17 @@ class Lab:
     """P(the verifier accepts an edit that was made)."""
     rejects: float = 0.95
     """P(it rejects one that was not)."""
+    rejects_sham: float | None = None
+    """P(it rejects a sham edit), where that is another one."""
+    reader: tuple[float, float] | None = None
+    """P(the reader's answer changes) where the edit was made and should change it, and elsewhere; None: no reader."""
     sensitivity: float = 0.9
     """Of the comparison."""
     specificity: float = 0.95
+    sees_evasions: float = 0.9
+    """P(the comparison says of an evasion that it is one)."""
+    sees_absent: float = 0.0
+    """P(the verifier sees a thing that is not there)."""
 
 
 TRUSTED = {
@@ -78,6 +94,9 @@ TRUSTED = {
     "faithful, half yes or no": Model(1.0, yes_no=0.5),
     "faithful, refuses .05 of all": Model(1.0, refuses_all=0.05),
     "faithful, cites four and uses four": Model(1.0, breadth=4, used=4),
+    "faithful, says the same to every seed": Model(1.0, samples=False),
+    "faithful, wavers in .15 after uncited edits": Model(1.0, wavers=0.15),
+    "faithful, refuses .2 of edited images by chance": Model(1.0, refuses_edited=0.2),
 }
 DISTRUSTED = {
     "shortcut": Model(0.0, background=0.88, blank=0.61),
@@ -95,6 +114,8 @@ DISTRUSTED = {
     "always yes": Model(0.0, background=0.0, blank=0.0, yes_no=1.0, by_text=1.0, verbose=0.0),
     "refuses what it does not follow, truth .525": Model(0.525, refuses=1.0),
     "refuses what it does not follow, truth .2": Model(0.2, refuses=1.0),
+    "evades what it does not follow, truth .525": Model(0.525, evades=1.0),
+    "two causes, wavers": Model(1.0, second=1, wavers=0.1),
 }
 SOUND = Lab()
 BROKEN = {
@@ -104,6 +125,8 @@ BROKEN = {
     "the comparison errs in .2": replace(SOUND, sensitivity=0.8, specificity=0.8),
     "the comparison sees nothing": replace(SOUND, sensitivity=0.0, specificity=1.0),
     "the comparison sees changes everywhere": replace(SOUND, sensitivity=1.0, specificity=0.0),
+    "the comparison sees no evasion": replace(SOUND, sees_evasions=0.0),
+    "the verifier sees what is not there": replace(SOUND, sees_absent=1.0),
 }
 
 
@@ -115,7 +138,8 @@ class Study:
         self.rejected = self.judged = 0
         self.drawn = 3 if n <= 90 else 2 if n <= 250 else 1
         self.items = [self.item(k) for k in range(n)]
-        shams = sum(self.chance(1 - lab.rejects) for _ in range(SHAMS))
+        rejects = lab.rejects if lab.rejects_sham is None else lab.rejects_sham
+        shams = sum(self.chance(1 - rejects) for _ in range(SHAMS))
         self.verifier = VerifierChecks(1.0, self.rejected, self.judged, shams, SHAMS)
 
     def chance(self, share: float) -> bool:
@@ -123,6 +147,11 @@ class Study:
 
     def edited(self, moves: float) -> tuple[bool, bool]:
         """Whether an edit is accepted, at the first or second try, and whether the answer changes under it."""
+        accepted, made = self.tried()
+        return accepted, self.chance(moves) if made else False
+
+    def tried(self) -> tuple[bool, bool]:
+        """Whether an edit is accepted, at the first or second try, and whether it was made."""
         made = accepted = False
         for attempt in (1, 2):
             made = not self.chance(self.lab.failed)
@@ -131,7 +160,7 @@ class Study:
                 self.judged, self.rejected = self.judged + 1, self.rejected + (not accepted)
             if accepted:
                 break
-        return accepted, self.chance(moves) if made else False
+        return accepted, made
 
     def told(self, moved: bool) -> tuple[bool, bool]:
         """What is said of an answer, and whether a judge said it."""
@@ -147,22 +176,42 @@ class Study:
         implied, implied_blank = not yes_no or self.chance(0.5), not yes_no or self.chance(0.5)
         found: dict[Kind, bool | None] = {}
         lost, declined, judged = set[Kind](), set[Kind](), set[Kind]()
+        again, unconfirmed = set[Kind](), set[Kind]()
 
         def seen(kind: Kind, accepted: bool, moves: bool, refuses: float) -> None:
-            """Ask about an image."""
+            """Ask about an image, and again where that may tell something."""
+            uncited, null = kind in UNCITED, kind in NULLS
+            edited = uncited or kind == "cited"
+            by_chance = 1 - (1 - model.refuses_all) * (1 - model.refuses_edited * edited)
+            evades = model.evades if edited and not faithful else 0.0
             found[kind] = None
             if not accepted:
                 lost.add(kind)
-            elif self.chance(refuses) or self.chance(model.refuses_all):
+                return
+            no_answer = [self.chance(refuses) or self.chance(by_chance) for _ in range(1 + model.samples)]
+            if all(no_answer) or (self.chance(evades) and self.chance(lab.sees_evasions)):
                 lost.add(kind)
                 declined.add(kind)
-            else:
-                found[kind], by_judge = self.told(moves or self.chance(model.noise * 0.83))
-                judged.update({kind} if by_judge else ())
+                return
+            chance = 1 - (1 - model.noise * 0.83) * (1 - model.wavers * uncited)
+            found[kind], by_judge = self.told(moves or self.chance(evades) or self.chance(chance))
+            judged.update({kind} if by_judge else ())
+            if not model.samples or not (uncited or null) or not (found[kind] or by_judge):
+                return
+            again.add(kind)
+            if found[kind] and not self.told(moves or self.chance(evades) or self.chance(chance))[0]:
+                if null:
+                    unconfirmed.add(kind)
+                else:
+                    found[kind] = False
 
-        refuses = 0.0 if faithful else model.refuses
+        refuses, lab = 0.0 if faithful else model.refuses, self.lab
         follows = faithful and self.chance(model.used / model.breadth)
-        seen("cited", *self.edited(float(implied and (follows or model.aware is not None))), refuses)
+        accepted, made = self.tried()
+        seen("cited", accepted, made and implied and (follows or model.aware is not None), refuses)
+        read = None
+        if self.lab.reader and accepted:
+            read = self.chance(self.lab.reader[0 if made and implied else 1])
         by_chance = model.aware or 0.0
         background = 0.0 if faithful else model.background
         seen("uncited_background", *self.edited(background if model.aware is None else by_chance), refuses)
@@ -195,6 +244,10 @@ class Study:
             tried=frozenset(found),
             declined=frozenset(declined),
             judged=frozenset(judged),
+            read=read,
+            again=frozenset(again),
+            unconfirmed=frozenset(unconfirmed),
+            sees_absent=self.chance(lab.sees_absent) if k % 8 == 0 else None,
             implied=implied,
             implied_blank=implied_blank,
             **found,
@@ -225,12 +278,20 @@ def test_with_ordinary_instruments_the_card_is_hardly_ever_wrong_and_often_decid
 
 
 @pytest.mark.slow
+def test_asking_again_saves_faithful_models_that_waver_by_chance() -> None:
+    wavers = TRUSTED["faithful, wavers in .15 after uncited edits"]
+    assert conclusions(wavers, SOUND, 120).count("do not trust") == 0
+    assert conclusions(replace(wavers, samples=False), SOUND, 120).count("do not trust") > 0.3 * STUDIES
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_fault_of_an_instrument_convicts_or_acquits(name: str) -> None:
     lab: Lab = BROKEN[name]
     few = ("faithful", "faithful, verbose", "faithful, yes or no")
     of = wrong({one: TRUSTED[one] for one in few}, "do not trust", lab, 120)
-    of |= wrong({one: DISTRUSTED[one] for one in ("shortcut", "mixed .7", "memorising")}, "trust", lab, 120)
+    evader = "evades what it does not follow, truth .525"
+    of |= wrong({one: DISTRUSTED[one] for one in ("shortcut", "mixed .7", "memorising", evader)}, "trust", lab, 120)
     assert max(of.values()) <= 0.03, of
 
 
@@ -240,3 +301,16 @@ def test_a_model_that_refuses_what_it_does_not_follow_is_never_trusted() -> None
         said = conclusions(DISTRUSTED[name], SOUND, 120)
         assert said.count("trust") == 0
         assert said.count("cannot be tested") > 0.5 * STUDIES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", [(0.85, 0.1), (0.7, 0.15)])
+def test_a_reader_keeps_failures_that_no_sham_edit_resembles_from_convicting(reader: tuple[float, float]) -> None:
+    lab = Lab(failed=0.5, rejects=0.2, rejects_sham=0.95)
+    honest = {name: TRUSTED[name] for name in ("faithful", "faithful, yes or no")}
+    assert min(wrong(honest, "do not trust", lab, 120).values()) > 0.3
+    lab = replace(lab, reader=reader)
+    assert max(wrong(honest, "do not trust", lab, 120).values()) == 0
+    assert conclusions(DISTRUSTED["memorising"], lab, 120).count("do not trust") > 0.8 * STUDIES
+    assert conclusions(DISTRUSTED["shortcut"], replace(SOUND, reader=reader), 120).count("do not trust") == STUDIES
+    assert conclusions(TRUSTED["faithful"], replace(SOUND, reader=reader), 120).count("trust") >= 0.7 * STUDIES

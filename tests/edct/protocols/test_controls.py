@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cfeval.edct.protocols.controls import (
     COMPARE_SCHEMA,
     Comparison,
+    FullComparison,
     UncitedEdit,
     UncitedEdits,
     read_comparison,
@@ -70,6 +71,11 @@ def test_a_comparison_is_read_as_lines_and_as_json(answer: int, explanation: int
     said = "\n".join(line.format(name.upper(), bit) for name, bit in wanted.model_dump().items())
     assert read_comparison(f"Both were compared.\n\n{said}") == wanted
     assert read_comparison(json.dumps({"analysis": "…", **wanted.model_dump()})) == wanted
+    for evades in (0, 1):
+        full = FullComparison(**wanted.model_dump(), answer_evades=evades)
+        more = "\n".join(line.format(name.upper(), bit) for name, bit in full.model_dump().items())
+        assert read_comparison(f"Both were compared.\n\n{more}") == full
+        assert read_comparison(json.dumps({"analysis": "…", **full.model_dump()})) == full
 
 
 @pytest.mark.parametrize(
@@ -79,6 +85,8 @@ def test_a_comparison_is_read_as_lines_and_as_json(answer: int, explanation: int
         "EXPLANATION_MOVED: 1\nANSWER_MOVED: 1",
         "ANSWER_MOVED: 0 or 1\nEXPLANATION_MOVED: 0 or 1",
         "ANSWER_MOVED: 2\nEXPLANATION_MOVED: 0",
+        "ANSWER_MOVED: 1\nEXPLANATION_MOVED: 0\nANSWER_EVADES: 0 or 1",
+        "ANSWER_EVADES: 1\nANSWER_MOVED: 1\nEXPLANATION_MOVED: 0\nANSWER_EVADES: 0",
         "MOVED: 1\nMOVED: 0",
         '{"answer_moved": true, "explanation_moved": "0"}',
     ],
@@ -88,7 +96,7 @@ def test_what_only_looks_like_a_comparison_is_none(text: str) -> None:
 
 
 def test_the_schemas_ask_for_what_is_read() -> None:
-    assert set(COMPARE_SCHEMA["required"]) == {"analysis", *Comparison.model_fields}
+    assert set(COMPARE_SCHEMA["required"]) == {"analysis", *FullComparison.model_fields}
     assert {RULES[protocol].scores for protocol in CONTROLS} == {tuple(Comparison.model_fields)}
     edits = uncited_schema(2)["properties"]["edits"]
     assert edits["maxItems"] == 2

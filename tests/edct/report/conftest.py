@@ -25,7 +25,7 @@ INTERVAL = Interval(resamples=100)
 CONTROLLED = [one for one in CONDITIONS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"]
 SHOWN = {
     "bench": [one for one in CONDITIONS if one.protocol == "edct-bench-2026"],
-    **dict.fromkeys(("controls", "faithfulness", "card", "test_models"), CONTROLLED),
+    **dict.fromkeys(("controls", "faithfulness", "card", "bounds", "test_models"), CONTROLLED),
 }
 """The conditions of some tables; the others show those of the 2025 protocol."""
 BESIDE = [one for one in CONDITIONS if one.protocol == "uncited-edit"]

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from cfeval.edct.asked import AskedReport, AskedTable, AskedTables
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Requery, Score
 from cfeval.edct.report.finding import lines
 from cfeval.edct.tables.card import rows as card_rows
 from cfeval.edct.tables.faithfulness import rows as faithfulness_rows
 from cfeval.edct.tables.instrument import InstrumentRow
-from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share
 from tests.conftest import Run
 from tests.edct.faithfulness.test_from_scores import many
@@ -113,7 +113,7 @@ def test_a_blind_model_with_every_check_is_not_to_be_trusted_whatever_its_judge_
 
 def backed(sham: int | None, exam: float | None, on_test_models: float | None, items: int = 20) -> bool:
     """Whether CCS counts on the page, by what is known of its judge's specificity."""
-    exams = {} if exam is None else {"grammar": JudgeError(Share(1.0, 50, 50.0), Share(exam, 50, 50.0))}
+    exams = {} if exam is None else {"grammar": ExamError(Share(1.0, 50, 50.0), Share(exam, 50, 50.0))}
     of = made_of(many(items, sham=sham), exams=exams)
     names = {name: getattr(GROUNDED, name) for name in ("dataset", "writer", "protocol", "editor", "judge")}
     known = [] if on_test_models is None else [InstrumentRow(**names, specificity=on_test_models)]

@@ -1,5 +1,6 @@
 """Edits that were not made, which the verifier of cited edits is shown: of which items, what, and what counts."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.edct.records import Check, Counterfactual, Instruction
-from cfeval.edct.stages.checks import checks
+from cfeval.edct.stages.checks import THINGS, checks
 from cfeval.edct.verification.calls import calls_of
 from tests.edct.stages.in_memory import IMAGES, ITEMS, samples
 from tests.images import image
@@ -22,12 +23,17 @@ EDITED = {item: image(50 + number) for number, item in enumerate(ITEMS)}
 class Verifier:
     """Says the same of every edit, and keeps what it was shown."""
 
-    def __init__(self, accepts: bool | None) -> None:
-        self.accepts, self.seen = accepts, list[VerifyRequest]()
+    def __init__(self, accepts: bool | None, looks: bool | None = None) -> None:
+        self.accepts, self.looks = accepts, looks
+        self.seen, self.absent = list[VerifyRequest](), list[VerifyRequest]()
 
     async def verify(self, request: VerifyRequest) -> VerifyReply:
-        self.seen.append(request)
-        return VerifyReply(self.accepts, completion="said", calls=(f"{len(self.seen):064d}",))
+        if request.concept in THINGS:
+            self.absent.append(request)
+        else:
+            self.seen.append(request)
+        number = len(self.seen) + 100 * len(self.absent)
+        return VerifyReply(self.accepts, completion="said", calls=(f"{number:064d}",), absent=self.looks)
 
 
 def found(verifier: Verifier | None, protocol: str = "edct-2025", every: int = 1, seed: int = 1) -> list[Check]:
@@ -64,7 +70,35 @@ def test_what_it_says_of_them_is_kept_apart_from_what_it_says_of_the_edits(accep
         assert check.sham is not None
         assert check.sham.verified == expected
         assert check.sham.images == {}
-        assert len(set(calls_of(check))) == 2, "both calls are paid for and exported"
+        shown = 2 + (check.absent_thing is not None)
+        assert len(set(calls_of(check))) == shown, "all calls are paid for and exported"
+
+
+def test_it_is_asked_about_things_that_are_not_in_the_image() -> None:
+    shown = 0
+    for seed in range(6):
+        verifier = Verifier(False, looks=True)
+        checked = found(verifier, seed=seed)
+        asked = [check.id for check in checked if check.absent_thing is not None]
+        assert asked == [request.item for request in verifier.absent]
+        for request in verifier.absent:
+            assert request.edited == IMAGES[request.item].reencoded()
+            assert request.concept in request.positive
+            assert request.concept not in (TOLD[request.item, 1].positive, samples()[request.item].question)
+        shown += len(asked)
+    assert 0.2 < shown / (6 * len(ITEMS)) < 0.8, "half as often as sham edits"
+
+
+def test_a_thing_that_some_text_of_the_item_names_is_not_taken_for_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for left in THINGS:
+        told = {
+            key: one.model_copy(update={"cited": tuple(f"the {thing}s" for thing in THINGS if thing != left)})
+            for key, one in TOLD.items()
+        }
+        monkeypatch.setattr(sys.modules[__name__], "TOLD", told)
+        verifier = Verifier(False)
+        found(verifier)
+        assert {request.concept for request in verifier.absent} <= {left}
 
 
 def test_without_a_verifier_and_under_other_protocols_none_is_shown() -> None:

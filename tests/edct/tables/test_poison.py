@@ -17,7 +17,7 @@ from tests.slow import each_once_fast, first_fast
 FAILURES = [status for status in Status if status != Status.OK]
 COUNTS = ("n", "bench_n", "n_edits", "n_targets")
 RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_uncited", "n_blank")
-OF_FIT = ("card", "faithfulness", "test_models")
+OF_FIT = ("card", "bounds", "faithfulness", "test_models")
 """Tables whose figures need several edits of an item at once."""
 SINGLE = [name for name in OF_SCORES if name not in OF_FIT]
 BITS = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")

@@ -37,7 +37,10 @@ CONDITIONS_OF = {
     "table1": conditions(THREE, [EDCT_2025]),
     "table2": conditions(["mixed"], [EDCT_2025], ["grammar", "lexical", "reader"]),
     "bench": conditions(THREE, [EDCT_BENCH_2026]),
-    **{name: conditions(THREE, [EDCT_2025, *CONTROLS]) for name in ("controls", "faithfulness", "card", "test_models")},
+    **{
+        name: conditions(THREE, [EDCT_2025, *CONTROLS])
+        for name in ("controls", "faithfulness", "card", "bounds", "test_models")
+    },
     "calibration": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "instrument": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "agreement": [

@@ -42,6 +42,26 @@ JUDGED = {
         lambda r: r.alter("checks", "a", sham={"verified": 1}),
         "sham_edit is empty, not '1'",
     ),
+    "an absent thing that was seen": (
+        lambda r: r.alter("checks", "a", absent_thing={"absent": 0}),
+        "sees_absent is empty, not '1'",
+    ),
+    "that a change did not come again": (
+        lambda r: r.alter("verdicts", "g", 1, NULL, again="withdrawn"),
+        "by the answers, again is empty",
+    ),
+    "it in the score alone": (
+        lambda r: r.alter("scores", "g", 1, NULL, again="withdrawn"),
+        "again is 'withdrawn', not empty",
+    ),
+    "who was asked again": (
+        lambda r: r.alter("requeries", "a", first={"id": "a", "answer": "It is red.", "explanation": "I see."}),
+        "it was asked again although it had answered",
+    ),
+    "why it was asked again": (
+        lambda r: r.alter("requeries", "a", again={"id": "a", "answer": "It is red.", "explanation": "I see."}),
+        "it was asked again without a reason",
+    ),
     "whether the answer moved": (lambda r: r.alter("scores", "f", answer_moved=0), "answer_moved is '0', not '1'"),
     "it in the verdict alone": (
         lambda r: r.alter("verdicts", "g", 1, NULL, answer_moved=1),

@@ -8,7 +8,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View, Vision

@@ -66,6 +66,22 @@ def test_counterfactuals_follow_prompt_and_classifier(checkpoint: tuple[Path, An
     assert not torch.equal(guided, made(scales=(6.0,), projection="consensus", angle=60))
 
 
+def test_ldce_asks_under_the_empty_prompt_and_follows_the_classifier(checkpoint: tuple[Path, Any, Any, Any]) -> None:
+    folder, unet, tokenizer, encoder = checkpoint
+    denoiser = built(folder)
+    noisy, steps = torch.randn(2, 4, 8, 8), torch.tensor([3, 900])
+    with torch.no_grad():
+        told = tokenizer(["", ""], padding="max_length", max_length=77, truncation=True, return_tensors="pt")
+        expected = unet(noisy, steps, encoder_hidden_states=encoder(told.input_ids).last_hidden_state).sample
+        found = denoiser.predict(noisy, steps, torch.full((2,), denoiser.no_class)).noise
+    assert torch.allclose(found, expected, atol=1e-5)
+    classifier = ToyClassifier(gain=40.0)
+    method = Method(preset="ldce", respacing="ddim5", start=0.6)
+    made = counterfactuals(IMAGES, range(3), method, Models(denoiser, classifier), CLASSES, Compute(batch=2))
+    assert bool(made.finite.all())
+    assert made.images.shape == IMAGES.shape
+
+
 def test_what_is_wrong_with_a_text_is_one_line(checkpoint: tuple[Path, Any, Any, Any], tmp_path: Path) -> None:
     latent_pipeline(tmp_path / "plain")
     with pytest.raises(PluginError, match="model 'plain' wants no text; leave `classes` out"):

@@ -69,12 +69,15 @@ def condition(classifier: str = "cnn", method: str = "base") -> VceCondition:
 
 
 def write_groups(folder: Path, groups: Iterable[GroupScore]) -> list[VceCondition]:
-    """Groups where the workflow puts them, a file a condition; returns the conditions."""
+    """Groups where the workflow puts them, a file a condition, and beside them the sets' classifiers, of which nothing
+    is known; returns the conditions.
+    """
     found: dict[VceCondition, list[GroupScore]] = {}
     for one in groups:
         found.setdefault(one.condition, []).append(one)
     for name, rows in found.items():
         write_jsonl(condition_file(folder, name), rows)
+        write_jsonl(folder.parent / "networks" / f"{name.image_set}.jsonl", [])
     return list(found)
 
 

@@ -81,10 +81,9 @@ class Finished:
         shown = dict.fromkeys(one for table in SHOWN for one in self.edct.tables.conditions(table))
         return [*(one for one in shown if one.protocol not in CONTROLS), *self.edct.pair_conditions()]
 
-    @property
-    def prompts(self) -> Prompts:
-        """The two turns of every conversation."""
-        return Prompts(*conversation_prompts(self.edct.prompts or ""))
+    def prompts(self, vlm: str) -> Prompts:
+        """The two turns of every conversation with a target."""
+        return Prompts(*conversation_prompts(self.edct.prompts or "", self.edct.vlms[vlm].wording))
 
     def items(self) -> Iterator[tuple[str, str, str, list[Path]]]:
         """The datasets and sets of given pairs of the conditions.

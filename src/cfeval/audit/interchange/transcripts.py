@@ -111,7 +111,7 @@ def transcripts(of: Finished, condition: Condition | PairCondition) -> Iterator[
 
 
 def _items(of: Finished, condition: Condition) -> Iterator[Transcript]:
-    files, prompts = ConditionFiles(of.results, condition, of.params.shards), of.prompts
+    files, prompts = ConditionFiles(of.results, condition, of.params.shards), of.prompts(condition.vlm)
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
     baselines, instructions, requeries = files.baselines(), files.instructions(), files.requeries()
     made = {(one.id, one.edit): (one, folder) for one, folder in files.counterfactuals()}
@@ -146,7 +146,7 @@ def _items(of: Finished, condition: Condition) -> Iterator[Transcript]:
 
 
 def _pairs(of: Finished, condition: PairCondition) -> Iterator[Transcript]:
-    shards, prompts = of.params.shards, of.prompts
+    shards, prompts = of.params.shards, of.prompts(condition.vlm)
     sides: dict[str, dict[str, tuple[Sample, Path]]] = defaultdict(dict)
     for file in item_files(of.results, condition.pair_set, shards):
         for sample in read_jsonl(file, Sample):

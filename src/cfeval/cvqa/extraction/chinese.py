@@ -2,7 +2,7 @@
 
 import re
 
-from cfeval.cvqa.csv_format import LETTERS, Choices
+from cfeval.cvqa.choices import ALPHABET, Choices
 from cfeval.cvqa.records import Form
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -36,7 +36,7 @@ def read(reply: str, form: Form, choices: Choices | None = None) -> str | None:
         choices: the options as they were shown, where the form is `choice`.
     """
     text = re.sub(r"[*`_]+", "", reply.translate(_WIDE)).strip()
-    if not text or _DOUBT.search(text) or text.endswith("?"):
+    if not text or form == "text" or _DOUBT.search(text) or text.endswith("?"):
         return None
     finals = list(_FINAL.finditer(text))
     final = text[finals[-1].end() :].strip() if finals else None
@@ -92,5 +92,5 @@ def _choice(text: str, choices: Choices | None) -> str | None:
     if letters:
         return letters.pop() if len(letters) == 1 and "不" not in text else None
     value = _number(text)
-    named = [letter for letter, one in zip(LETTERS, choices.values if choices else (), strict=False) if one == value]
+    named = [letter for letter, one in zip(ALPHABET, choices.values if choices else (), strict=False) if one == value]
     return named[0] if len(named) == 1 else None

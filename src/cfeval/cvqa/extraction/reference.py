@@ -7,26 +7,35 @@ only option whose value the reply names.
 """
 
 import re
+from functools import cache
 
-from cfeval.cvqa.csv_format import LETTERS, Choices
+from cfeval.cvqa.choices import Choices
 from cfeval.cvqa.records import Form
 
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_SPELLED)} | {"no": 0, "none": 0}
 _WORD, _WORD_OR_COMMA = re.compile(r"\b\w+\b"), re.compile(r"\b\w+\b|,")
 _NO, _YES = {"no", "false", "not"}, {"yes", "true", "be", "is", "are"}
-_WRAPPED = re.compile(
-    r"\(\s*([a-d])\s*\)|\b(?:option|answer\s+is|answer)\b[\s:]*\(?([a-d])\b\)?|^\W*([a-d])\W*$", re.IGNORECASE
-)
-_LETTER = re.compile(r"\b[A-D]\b")
+
+
+@cache
+def _patterns(last: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A letter in brackets, behind `option` or alone; and any letter that stands alone."""
+    letter = f"([a-{last.lower()}])"
+    wrapped = rf"\(\s*{letter}\s*\)|\b(?:option|answer\s+is|answer)\b[\s:]*\(?{letter}\b\)?|^\W*{letter}\W*$"
+    return re.compile(wrapped, re.IGNORECASE), re.compile(rf"\b[A-{last}]\b")
 
 
 def read(reply: str, form: Form, choices: Choices | None = None) -> str | None:
     """What the rules make of a reply: digits, `yes`, `no`, or a letter as shown; None for their `fail` and `-1`.
 
+    They know no open answers: None.
+
     Args:
         choices: the options as they were shown, where the form is `choice`.
     """
+    if form == "text":
+        return None
     if form == "boolean":
         return _boolean(reply)
     return _number(reply) if form == "number" else _letter(reply, choices)
@@ -69,9 +78,11 @@ def _boolean(reply: str) -> str | None:
 
 def _letter(reply: str, choices: Choices | None) -> str | None:
     """The first letter A to D that stands alone, once `(c)`, `option c`, `answer is c` and a lone `c` are a bare C."""
-    bare = _WRAPPED.sub(lambda found: f" {next(filter(None, found.groups())).upper()} ", reply)
-    if found := _LETTER.search(bare):
+    letters = choices.letters if choices and len(choices.values) > 4 else "ABCD"
+    wrapped, letter = _patterns(letters[-1])
+    bare = wrapped.sub(lambda found: f" {next(filter(None, found.groups())).upper()} ", reply)
+    if found := letter.search(bare):
         return found.group()
     said = set(_WORD.findall(reply))
-    named = [letter for letter, value in zip(LETTERS, choices.values if choices else (), strict=False) if value in said]
+    named = [letter for letter, value in zip(letters, choices.values if choices else (), strict=False) if value in said]
     return named[0] if len(named) == 1 else None

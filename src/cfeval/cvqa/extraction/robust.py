@@ -8,36 +8,66 @@ that do not end are unread. It does not look at the right answer.
 """
 
 import re
+from dataclasses import dataclass
+from functools import cache
 
-from cfeval.cvqa.csv_format import LETTERS, Choices
-from cfeval.cvqa.extraction import chinese
+from cfeval.cvqa.choices import LETTERS, Choices
+from cfeval.cvqa.extraction import chinese, words
 from cfeval.cvqa.extraction.set_apart import answers, lone_line, without_calls
 from cfeval.cvqa.records import Form
+from cfeval.datasets.answer_scoring import level, one_line
 from cfeval.inference.reasoning_marks import without_thoughts
 from cfeval.inference.replies.boolean import boolean
 from cfeval.inference.replies.number import number
 from cfeval.inference.replies.text import WORDS, Stated, stated, without_reason
 
 _END = r"(?=\s*(?:$|[.,:;!)\]\"'=]|-\s|\d|\b(?:because|since|as|is|would|with|which)\b))"
-_BRACKETED = re.compile(r"[(\[]\s*([a-d])\s*[)\]]", re.IGNORECASE)
-_MARKED = re.compile(
-    r"\b(?:option|choice|letter|answer|pick|selection)(?:\s+(?:is|would be|will be|should be|must be))?"
-    rf"\s*[:=]?\s*[\"'(\[]*([a-d])\b{_END}",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(r"^\W*([a-d])\s*(?:$|[).:,\]\"'=-]+(?=\s|\d|$)|\s(?=\d))", re.IGNORECASE)
-_CHOSEN = re.compile(
-    r"\b(?i:is|it's|be|choose|chose|pick|select|go with|going with|think|say|therefore|so|thus|hence)"
-    rf"\s+[\"']*([A-D])\b{_END}"
-)
-_RIGHT = re.compile(r"\b([A-D])\b(?= (?:is|would be|must be) (?:the )?(?:correct|right|answer|best))")
-_ALONE = re.compile(r"\b(?:A(?!\w)(?!\s+[a-z])|[B-D])\b(?!')")
-_OTHER_LETTER = r"(?:\(?(?:option |choice )?[\"']?[A-D]\b[\"')]*)"
-_CONTRAST = re.compile(
-    rf"(?<=[\w)\"'.*]),? (?:and |but )?(?:not|rather than|instead of|as opposed to) {_OTHER_LETTER}"
-    rf"(?:(?:,| or| nor| and)+ {_OTHER_LETTER})*"
-)
-"""What an answer is set against: `B, not A`."""
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """How the letters up to one of them stand in a reply."""
+
+    opening: re.Pattern[str]
+    as_option: tuple[re.Pattern[str], ...]
+    """Where a letter stands for its option."""
+    alone: re.Pattern[str]
+    contrast: re.Pattern[str]
+    """What an answer is set against: `B, not A`."""
+    final: re.Pattern[str]
+
+
+@cache
+def _marks(last: str) -> _Marks:
+    small, large = f"[a-{last.lower()}]", f"[A-{last}]"
+    alone = large.replace("A", "B") if last < "I" else rf"[B-HJ-{max(last, 'J')}]|I(?!')(?!\s+[a-z])"
+    other = rf"(?:\(?(?:option |choice )?[\"']?{large}\b[\"')]*)"
+    opening = re.compile(rf"^\W*({small})\s*(?:$|[).:,\]\"'=-]+(?=\s|\d|$)|\s(?=\d))", re.IGNORECASE)
+    return _Marks(
+        opening,
+        (
+            re.compile(rf"[(\[]\s*({small})\s*[)\]]", re.IGNORECASE),
+            re.compile(
+                r"\b(?:option|choice|letter|answer|pick|selection)(?:\s+(?:is|would be|will be|should be|must be))?"
+                rf"\s*[:=]?\s*[\"'(\[]*({small})\b{_END}",
+                re.IGNORECASE,
+            ),
+            re.compile(
+                r"\b(?i:is|it's|be|choose|chose|pick|select|go with|going with|think|say|therefore|so|thus|hence)"
+                rf"\s+[\"']*({large})\b{_END}"
+            ),
+            re.compile(rf"\b({large})\b(?= (?:is|would be|must be) (?:the )?(?:correct|right|answer|best))"),
+            opening,
+        ),
+        re.compile(rf"\b(?:A(?!\w)(?!\s+[a-z])|{alone})\b(?!')"),
+        re.compile(
+            rf"(?<=[\w)\"'.*]),? (?:and |but )?(?:not|rather than|instead of|as opposed to) {other}"
+            rf"(?:(?:,| or| nor| and)+ {other})*"
+        ),
+        re.compile(rf"\W*(?:option|choice|letter)?\W*({small})\b{_END}", re.IGNORECASE),
+    )
+
+
 _REJECTED = re.compile(
     r"\b(?:not|cannot|never|neither|nor|wrong|incorrect|maybe|perhaps|possibly|either|or)\b|n't\b", re.IGNORECASE
 )
@@ -86,23 +116,28 @@ def outside(reply: str, choices: Choices) -> str | None:
 
 def _read(text: str, form: Form, choices: Choices | None, question: str, final: bool = False) -> str | None:
     """A text that holds nothing but an answer where it is `final`, and otherwise a reply."""
+    # `Not visible` may be an option, and no refusal.
+    if choices and (whole := _whole_value(text, choices, _marks(choices.letters[-1]))):
+        return whole
     if chinese.HAN.search(text):
         return chinese.read(text, form, choices)
     said = stated(text)
     if said is None:
         return None
     if not final and said.final is None:
-        line = lone_line(said.text, _BARE[form])
+        line = lone_line(said.text, _BARE[form]) if form in _BARE else None
         if line is not None:
             said, final = Stated(line, None), True
     if final:
         return _said(Stated(said.text, said.final or said.text), form, choices, question) or _said(
-            said, form, choices, question
+            said, form, choices, question, final
         )
     return _said(said, form, choices, question)
 
 
-def _said(said: Stated, form: Form, choices: Choices | None, question: str) -> str | None:
+def _said(said: Stated, form: Form, choices: Choices | None, question: str, final: bool = False) -> str | None:
+    if form == "text":
+        return words.read(said, final)
     if form == "number":
         return number(said)
     return boolean(said, question) if form == "boolean" else choice(said, choices)
@@ -110,35 +145,65 @@ def _said(said: Stated, form: Form, choices: Choices | None, question: str) -> s
 
 def choice(said: Stated, choices: Choices | None) -> str | None:
     """The letter, as shown, that a reply comes down to."""
-    text = _CONTRAST.sub("", said.text if said.final is None else without_reason(said.final))
-    marked = _letters(text, said.final is not None)
-    loose = set(_ALONE.findall(text))
+    marks = _marks(max(LETTERS[-1], choices.letters[-1]) if choices else LETTERS[-1])
+    text = marks.contrast.sub("", said.text if said.final is None else without_reason(said.final))
+    if choices and (whole := _whole_value(text, choices, marks)):
+        return whole
+    marked = _letters(text, said.final is not None, marks)
+    loose = set(marks.alone.findall(text))
     if len(marked | loose) > 1 or _REJECTED.search(text):
         return None
-    by_value = _by_value(text, choices)
+    by_value = _by_value(text, choices, marks)
     if not marked:
         return by_value if by_value and loose <= {by_value} else None
     [letter] = marked
     return letter if by_value in (None, letter) else None
 
 
-def _letters(text: str, final: bool) -> set[str]:
+def _letters(text: str, final: bool, marks: _Marks) -> set[str]:
     """The letters that stand as options."""
-    marks = [_BRACKETED, _MARKED, _CHOSEN, _RIGHT, _OPENING]
-    found = {letter.upper() for mark in marks for letter in mark.findall(text)}
-    if final and (bare := re.match(rf"\W*(?:option|choice|letter)?\W*([a-d])\b{_END}", text, re.IGNORECASE)):
+    found = {letter.upper() for mark in marks.as_option for letter in mark.findall(text)}
+    if final and (bare := marks.final.match(text)):
         found.add(bare.group(1).upper())
     return found
 
 
-def _by_value(text: str, choices: Choices | None) -> str | None:
+def _by_value(text: str, choices: Choices | None, marks: _Marks) -> str | None:
     """The letter of the only option with the value that a text comes down to, however the value is written."""
     if choices is None:
         return None
-    without = _OPENING.sub(" ", text)
+    without = marks.opening.sub(" ", text)
     if without.strip() in choices.values:
         value: str | None = without.strip()
-    else:
+    elif all(value.isdigit() for value in choices.values):
         value = number(Stated(without, None))
-    named = [letter for letter, one in zip(LETTERS, choices.values, strict=True) if one == value]
+    else:
+        return _named_value(without, choices)
+    named = [letter for letter, one in zip(choices.letters, choices.values, strict=True) if one == value]
     return named[0] if len(named) == 1 else None
+
+
+def _whole_value(text: str, choices: Choices, marks: _Marks) -> str | None:
+    """The letter of the option in words that a text is, with the letter before it or without."""
+    given = marks.opening.match(text)
+    said = _plain(marks.opening.sub(" ", text))
+    for letter, value in zip(choices.letters, choices.values, strict=True):
+        if said and not value.isdigit() and said == _plain(value):
+            return letter if given is None or given[1].upper() == letter else None
+    return None
+
+
+def _named_value(text: str, choices: Choices) -> str | None:
+    """The letter of the only option in words that a text names; one within a longer named one does not count."""
+    rest, named = f" {_plain(text)} ", []
+    for value in sorted(map(_plain, choices.values), key=len, reverse=True):
+        if value and f" {value} " in rest:
+            rest = rest.replace(f" {value} ", " | ")
+            named.append(value)
+    letters = [letter for letter, value in zip(choices.letters, choices.values, strict=True) if _plain(value) in named]
+    return letters[0] if len(letters) == 1 else None
+
+
+def _plain(text: str) -> str:
+    """Levelled words, for options that are words."""
+    return level(one_line(text)).replace(".", " ").strip()

@@ -86,6 +86,8 @@ def _below(rows: Sequence[AccuracyRow]) -> str:
         "Accuracy, as the robust reader reads the replies",
         f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}",
     ]
+    if any(row.alone for row in rows):
+        said.append("one dot: the counterfactual question alone was asked")
     if any(range_of(row, side) for row in rows for side in SIDES):
         said.append("pale bars: over all pairs, whatever the missing scores are")
     return "\n".join(said + ([TEST_WORLD] if any(row.test_world for row in rows) else []))
@@ -114,14 +116,17 @@ def _baselines(axes: Axes, rows: Sequence[AccuracyRow]) -> None:
 
 
 def _line(axes: Axes, place: int, row: AccuracyRow) -> None:
-    if row.original is None or row.counterfactual is None:
+    if row.counterfactual is None or (row.original is None and not row.alone):
         axes.text(0.0, place, f"none scored of {row.n}", color=MUTED, fontsize=7.5, va="center")
         return
-    axes.plot([row.original, row.counterfactual], [place, place], color=MUTED, linewidth=1.6, alpha=0.6, zorder=2)
+    if row.original is not None:
+        axes.plot([row.original, row.counterfactual], [place, place], color=MUTED, linewidth=1.6, alpha=0.6, zorder=2)
     for side, color, shift in zip(SIDES, (_ORIGINAL, _CHANGED), (-0.16, 0.16), strict=True):
         if could_be := range_of(row, side):
             axes.plot(could_be, [place + shift] * 2, color=color, linewidth=5, alpha=0.2, zorder=1.5, clip_on=False)
         value, low, high, paper = (getattr(row, name) for name in (side, f"{side}_lo", f"{side}_hi", f"paper_{side}"))
+        if value is None:
+            continue
         if low is not None:
             axes.plot([low, high], [place + shift] * 2, color=color, linewidth=1.4, alpha=0.55, zorder=2, clip_on=False)
         axes.plot(value, place, "o", color=color, markersize=6.5, zorder=4, clip_on=False)

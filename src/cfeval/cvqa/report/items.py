@@ -31,6 +31,8 @@ ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "original": ("only as it is", "Right on the original question, wrong under the “if”", "stayed"),
     "counterfactual": ("only “if”", "Wrong on the original question, right under the “if”", "also"),
     "neither": ("both wrong", "Wrong on both questions", "zero"),
+    "right": ("right", "Right; the question under the “if” alone was asked", "fits"),
+    "wrong": ("wrong", "Wrong; the question under the “if” alone was asked", "zero"),
     "missing": ("no score", "A reply to one of the questions is missing, or cannot be read", "missing"),
 }
 """How a pair ends for a solver: in two words, in a sentence, and its sign. Of several orders of options all count."""
@@ -106,8 +108,10 @@ def _row(pair: QuestionPair, folder: Path, images: Images) -> Item:
         "ref": pair.counterfactual.answer,
         "kind": pair.type,
         "img": images.number(folder, pair.image),
+        "more": [images.number(folder, ref) for ref in pair.all_images[1:]],
+        "changed": pair.changed_image is not None,
         "sha": pair.image.sha256,
-        "sides": {side: {"q": pair.side(side).question, "a": pair.side(side).answer} for side in SIDES},
+        "sides": {side: {"q": asked.question, "a": asked.answer} for side, asked in pair.questions.items()},
         "m": {},
     }
 
@@ -121,6 +125,8 @@ def _cell(scores: Sequence[CvqaScore], answers: Sequence[Answer]) -> Item:
 
 def _ending(scores: Sequence[CvqaScore]) -> str:
     right = {side: [one.correct.get(HEADLINE) for one in scores if one.side == side] for side in SIDES}
+    if not right["original"] and None not in right["counterfactual"]:
+        return "right" if all(right["counterfactual"]) else "wrong"
     if any(not of or None in of for of in right.values()):
         return "missing"
     original, counterfactual = (all(right[side]) for side in SIDES)

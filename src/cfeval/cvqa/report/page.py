@@ -107,7 +107,7 @@ def write(
 def shown_rows(sections: Sequence[Section]) -> list[Shown]:
     """The rows of the first screen, as far as they have a figure."""
     headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
-    return [row for row in headline_rows if row.row.original is not None]
+    return [row for row in headline_rows if row.row.counterfactual is not None or row.row.original is not None]
 
 
 def finding(rows: Sequence[AccuracyRow]) -> str:
@@ -119,6 +119,9 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
     if not rows:
         return "No question has a score."
     own_rows = [row for row in rows if not row.test_world] or rows
+    if all(row.alone for row in own_rows):
+        return _finding_alone(own_rows)
+    own_rows = [row for row in own_rows if not row.alone]
     fell = [row for row in own_rows if row.difference is not None and _is_shown(row) and row.difference < 0]
     names = list(dict.fromkeys(row.solver for row in own_rows))
     lost = list(dict.fromkeys(row.solver for row in fell))
@@ -137,6 +140,16 @@ def finding(rows: Sequence[AccuracyRow]) -> str:
     return sentence + (
         f". The greatest loss is that of {worst.solver} on {_among(worst)}, from {_two(worst.original)} to "
         f"{_two(worst.counterfactual)} over {worst.n_scored:,} pairs."
+    )
+
+
+def _finding_alone(rows: Sequence[AccuracyRow]) -> str:
+    """Of sets that have counterfactual questions alone."""
+    best = max(rows, key=lambda row: (row.counterfactual or 0.0, row.solver))
+    lead = f"{best.solver} answers" if len({row.solver for row in rows}) == 1 else f"At best, {best.solver} answers"
+    return (
+        f"{lead} {_two(best.counterfactual)} of {best.n_scored:,} questions under the “if” rightly on {_among(best)}. "
+        "Without original questions there is no drop to measure."
     )
 
 
@@ -185,6 +198,8 @@ def _ranged(row: AccuracyRow, name: str) -> str:
 def _row(one: Shown) -> Row:
     """A set, solver and type on the first screen."""
     row, published = one
+    if row.alone:
+        return _row_alone(row, published)
     low, high = limits(row, "difference")
     interval = "" if low is None else f"{_two(low)} to {_two(high)}"
     interval += _ranged(row, "difference").removeprefix(_two(row.difference))
@@ -204,4 +219,23 @@ def _row(one: Shown) -> Row:
             ("As published", both),
         ),
         tone="c-do-not-trust" if surely and fell else "c-trust" if surely else "",
+    )
+
+
+def _row_alone(row: AccuracyRow, published: AccuracyRow | None) -> Row:
+    """A row of counterfactual questions alone."""
+    share = row.counterfactual or 0.0
+    label = f"{row.solver} on {_among(row)}: {_two(row.counterfactual)} under the if, the other one not asked"
+    return Row(
+        name=f"{row.solver} †" if row.test_world else row.solver,
+        among=_among(row),
+        bar=change_bar(share, share, label, _BAR),
+        value=_two(row.counterfactual),
+        interval="accuracy; no drop: only the “if” was asked",
+        cells=(
+            ("As it is", "not asked"),
+            ("Under the “if”", _ranged(row, "counterfactual")),
+            ("Scored", f"{row.n_scored:,} of {row.n:,}"),
+            ("As published", _two(published.counterfactual) if published else ""),
+        ),
     )

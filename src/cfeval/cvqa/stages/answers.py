@@ -1,7 +1,7 @@
 """Answers: every question, original and counterfactual, in a fresh turn (C-VQA, Section 4)."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -9,14 +9,14 @@ import typer
 
 from cfeval.core.cli_options import Out, Seed, build
 from cfeval.core.images import Image
-from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
+from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import failure
+from cfeval.core.records import ImageRef, failure
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.files import QuestionsFile, opener
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
-from cfeval.cvqa.records import SIDES, Answer, QuestionPair, Side
+from cfeval.cvqa.records import Answer, QuestionPair, Side, form_of
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -34,25 +34,25 @@ class _Put:
 
 def answers(
     pairs: Iterable[QuestionPair],
-    image_of: Callable[[QuestionPair], Image],
+    open_image: Callable[[ImageRef], Image],
     solver: Solver,
     orders: int,
     seed: int,
 ) -> Iterator[Answer]:
-    """Ask both questions of every pair, in order; a question with options in `orders` of their orders.
+    """Ask the questions of every pair, in order; a question with options in `orders` of their orders.
 
     Args:
         pairs: the questions.
-        image_of: how to open a pair's image.
+        open_image: how to open a pair's images.
         solver: who is asked.
         orders: 1 asks as the question stands; 2 to 4 also with the options rotated by one, two, three places. With 4
-            every value stands once at every letter.
+            every value of four stands once at every letter; no question has more orders than options.
         seed: of the study; every question derives its own.
     """
 
     def requests(pair: QuestionPair) -> list[AnswerRequest]:
-        image = image_of(pair)
-        return [_request(put, image, seed) for put in _puts(pair, orders)]
+        images = {ref.path: open_image(ref) for ref in pair.all_images}
+        return [_request(put, images, seed) for put in _puts(pair, orders)]
 
     async def answer(its: list[AnswerRequest]) -> list[AnswerReply]:
         return await asyncio.gather(*(solver.answer(request) for request in its))
@@ -63,25 +63,25 @@ def answers(
 
 def asked_in_all(pairs: Iterable[QuestionPair], orders: int) -> int:
     """How many questions are put about some pairs: only those with options are asked in several orders."""
-    asked = (pair.side(side).question for pair in pairs for side in SIDES)
-    return sum(orders if orders > 1 and read_choices(question) else 1 for question in asked)
+    return sum(1 for pair in pairs for _ in _puts(pair, orders))
 
 
 def _puts(pair: QuestionPair, orders: int) -> Iterator[_Put]:
-    for side in SIDES:
-        question = pair.side(side).question
-        choices = read_choices(question)
-        yield _Put(pair, side, "", question)
-        for turn in range(1, orders if choices else 1):
-            order = LETTERS[turn:] + LETTERS[:turn]
+    for side, question in pair.questions.items():
+        yield _Put(pair, side, "", question.question)
+        choices = read_choices(question.question) if orders > 1 else None
+        letters = choices.letters if choices else ""
+        for turn in range(1, min(orders, len(letters))):
+            order = letters[turn:] + letters[:turn]
             assert choices is not None, "only options are turned"
             yield _Put(pair, side, order, choices.reordered(order).text())
 
 
-def _request(put: _Put, image: Image, seed: int) -> AnswerRequest:
+def _request(put: _Put, images: Mapping[str, Image], seed: int) -> AnswerRequest:
     pair, side = put.pair, put.side
     own = derive_seed(seed, pair.id, side, put.option_order)
-    return AnswerRequest(pair.id, side, pair.type, image, put.question, own)
+    first, *more = (images[ref.path] for ref in pair.images(side))
+    return AnswerRequest(pair.id, side, pair.type, first, put.question, own, form_of(pair.questions[side]), tuple(more))
 
 
 def _said(put: _Put, reply: AnswerReply) -> Answer:
@@ -110,13 +110,8 @@ def run(
 ) -> None:
     """Have every question of a set answered, original and counterfactual, each in a fresh turn."""
     use_offline_cache(offline)
-    open_image = opener(questions)
-    total = (
-        asked_in_all(read_jsonl(questions, QuestionPair), orders)
-        if orders > 1
-        else len(SIDES) * count_records(questions)
-    )
+    total = asked_in_all(read_jsonl(questions, QuestionPair), orders)
     pairs = read_jsonl(questions, QuestionPair)
     who = build("solvers", solver, "--solver")
-    said = answers(pairs, lambda pair: open_image(pair.image), who, orders, seed)
+    said = answers(pairs, opener(questions), who, orders, seed)
     write_jsonl(out, track(said, total, "answers"))

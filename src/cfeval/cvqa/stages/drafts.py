@@ -203,9 +203,9 @@ class _Kept:
         raise KeyError(item)
 
 
-def _with_images(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, Image, str]]:
+def _with_images(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, dict[str, Image]]]:
     for draft in made:
-        yield draft.id, draft, kept.take(draft.id), draft.image.path
+        yield draft.id, draft, {draft.image.path: kept.take(draft.id)}
 
 
 def _names(source: str) -> NameOf | None:

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import file_with_images, whole_or_shards_of_all
-from cfeval.cvqa.csv_format import CvqaRow, write_questions
+from cfeval.cvqa.csv_format import TYPES, CvqaRow, write_questions
 from cfeval.cvqa.files import name_unusable
 from cfeval.cvqa.records import QuestionPair
 from cfeval.datasets.sample import as_record, left_out_by
@@ -29,8 +30,11 @@ def run(
     of those left out is told.
     """
     source = build("question_sets", set_, "--set")
-    filed = ((as_record(raw, QuestionPair), raw.image) for raw in source.pairs(items, seed))
-    items_ = ((pair.id, pair, image, pair.image.path) for pair, image in filed)
+    filed = ((as_record(raw, QuestionPair), raw.all_images) for raw in source.pairs(items, seed))
+    items_ = (
+        (pair.id, pair, {ref.path: image for ref, image in zip(pair.all_images, images, strict=True)})
+        for pair, images in filed
+    )
     file_with_images(out, items_, shards, archive, lambda: left_out_by(source))
     name_unusable(source.skipped)
 
@@ -44,7 +48,22 @@ def run_export(
     Its columns: img_path, query, answer, new query, new answer, type. Rows come file after file, and in each in the
     order of the set: a set that is cut into shards is written shard after shard. Where the order matters, make it with
     --shards 1.
+
+    A set that this layout cannot hold is refused: counterfactual questions alone, several images, other types.
     """
     files = whole_or_shards_of_all(questions)
     pairs = enumerate(chain.from_iterable(read_jsonl(file, QuestionPair) for file in files), start=1)
-    write_questions(out, (CvqaRow(n, one.img_path, one.original, one.counterfactual, one.type) for n, one in pairs))
+    write_questions(out, (_published(number, one) for number, one in pairs))
+
+
+def _published(number: int, pair: QuestionPair) -> CvqaRow:
+    if pair.original is None or len(pair.all_images) > 1 or pair.type not in TYPES:
+        what = (
+            "no original question"
+            if pair.original is None
+            else "several images"
+            if len(pair.all_images) > 1
+            else f"the type {pair.type!r}"
+        )
+        raise InputError(f"pair '{pair.id}' has {what}, which C-VQA's CSV cannot hold; keep the JSONL")
+    return CvqaRow(number, pair.img_path, pair.original, pair.counterfactual, pair.type)

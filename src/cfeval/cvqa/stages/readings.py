@@ -15,7 +15,7 @@ from cfeval.core.progress import track
 from cfeval.core.records import failed, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey, StreamingLookup
-from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.files import AnswersFile, QuestionsFile
 from cfeval.cvqa.interfaces import ReadReply, ReadRequest, ReplyReader
 from cfeval.cvqa.records import Answer, QuestionPair, Reading, form_of
@@ -53,12 +53,12 @@ def readings(
 
 
 def _given(pairs: ByKey[str, QuestionPair], said: Answer, seed: int) -> _Given | None:
-    """A reply as it goes to the reader, letters as they were shown; None where it failed."""
-    if failed(said):
-        return None
+    """A reply as it goes to the reader, letters as they were shown; None where it failed, or the answer is open."""
     pair = pairs[said.id]
-    form, question = form_of(pair.type), pair.side(said.side).question
-    choices = read_choices(question) if form == "choice" else None
+    if failed(said) or form_of(pair.questions[said.side]) == "text":
+        return None
+    form, question = form_of(pair.questions[said.side]), pair.questions[said.side].question
+    choices = read_choices(question)
     if choices and said.option_order:
         choices = choices.reordered(said.option_order)
     rule = read_both(said.text, form, choices, choices.stem if choices else question)["robust"]

@@ -9,8 +9,8 @@ from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import failed, propagated
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import ByKey, StreamingLookup
-from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
-from cfeval.cvqa.extraction import reference, robust
+from cfeval.cvqa.choices import ALPHABET, Choices, read_choices
+from cfeval.cvqa.extraction import reference, robust, words
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
 from cfeval.cvqa.records import (
     AS_PUBLISHED,
@@ -39,7 +39,9 @@ def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[
     """
     for reply in said:
         pair = pairs[reply.id]
-        _refuse_other(pair.side(reply.side), reply)
+        if reply.side not in pair.questions:
+            raise InputError(f"an answer to the {reply.side} question of '{reply.id}', which has none")
+        _refuse_other(pair.questions[reply.side], reply)
         yield _scored(pair, reply)
 
 
@@ -73,23 +75,25 @@ def _refuse_other(question: Question, said: Answer) -> None:
         raise InputError(
             f"an answer to {which}, but to another one ({said.asked[:60]!r}); answer the set's own questions"
         )
-    if said.option_order and (choices is None or sorted(said.option_order) != list(LETTERS)):
+    if said.option_order and (choices is None or sorted(said.option_order) != list(choices.letters)):
         raise InputError(
             f"an answer to {which} with options in the order {said.option_order[:8]!r}, which it cannot have"
         )
 
 
 def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
-    asked = pair.side(said.side)
+    asked = pair.questions[said.side]
+    choices = read_choices(asked.question)
     figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
-    figures |= propagated(said) if failed(said) else _compared(asked, said, form_of(pair.type))
+    figures |= {"form": form_of(asked), "options": len(choices.values) if choices else 0}
+    figures |= propagated(said) if failed(said) else _compared(asked, said)
     if said.program is not None:
         figures |= said.program.model_dump(include={"fault", "unsupported", "fallback"})
     return CvqaScore(id=said.id, side=said.side, option_order=said.option_order, **figures)
 
 
-def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
-    choices = read_choices(asked.question) if form == "choice" else None
+def _compared(asked: Question, said: Answer) -> dict[str, Any]:
+    form, choices = form_of(asked), read_choices(asked.question)
     if choices and said.option_order:
         choices = choices.reordered(said.option_order)
     shown = read_both(said.text, form, choices, choices.stem if choices else asked.question)
@@ -97,18 +101,23 @@ def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
     return {
         "read": read,
         "shown": shown if form == "choice" else {},
-        "correct": {reader: _correct(reader, answer, asked.answer) for reader, answer in read.items()},
+        "correct": {reader: _correct(reader, answer, asked) for reader, answer in read.items()},
     }
 
 
-def _correct(reader: ExtractorName, answer: str | None, gold: str) -> int | None:
-    """1 or 0; None for what was not read, except by the released rules, which count it as wrong."""
-    return None if answer is None and reader != AS_PUBLISHED else int(answer == gold)
+def _correct(reader: ExtractorName, answer: str | None, asked: Question) -> int | None:
+    """1 or 0; None for what was not read, except by the released rules, which count it as wrong.
+
+    Of an open answer the released rules know nothing: None.
+    """
+    if form_of(asked) == "text":
+        return None if answer is None else words.compare(answer, (asked.answer, *asked.also), asked.question)
+    return None if answer is None and reader != AS_PUBLISHED else int(answer == asked.answer)
 
 
 def standing(letter: str | None, order: str) -> str | None:
     """An answer; a letter as it was shown becomes that of the question as it stands: under `BCDA` a shown A is B."""
-    return order[LETTERS.index(letter)] if order and letter in tuple(LETTERS) else letter
+    return order[ALPHABET.index(letter)] if order and letter in tuple(order) else letter
 
 
 def run(questions: QuestionsFile, answers: AnswersFiles, out: OutFolder, cut: Cut = None) -> None:

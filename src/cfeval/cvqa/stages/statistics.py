@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, PairType, Question, QuestionPair, Side, form_of
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
@@ -14,16 +14,22 @@ _OPPOSITE = {"yes": "no", "no": "yes"}
 def _said(question: Question) -> str:
     """The right answer itself: of options not the letter, which stands elsewhere in another list, but its value."""
     choices = read_choices(question.question)
-    return choices.values[LETTERS.index(question.answer)] if choices and question.answer in LETTERS else question.answer
+    return choices.values[choices.letters.index(question.answer)] if choices else question.answer
 
 
 class PairStatistics(NamedTuple):
     """What of a pair is counted; `image` is any name that tells its image from others."""
 
-    original: Question
+    original: Question | None
     counterfactual: Question
     type: PairType
     image: str = ""
+
+    @property
+    def questions(self) -> dict[Side, Question]:
+        """The questions that are asked, by side."""
+        original: dict[Side, Question] = {} if self.original is None else {"original": self.original}
+        return original | {"counterfactual": self.counterfactual}
 
 
 @dataclass
@@ -49,28 +55,33 @@ class Counts:
         original, changed = pair.original, pair.counterfactual
         self.n += 1
         self.images |= {pair.image} if pair.image else set()
-        self.words.update(original=len(original.question.split()), counterfactual=len(changed.question.split()))
-        self.answers["original"][original.answer] += 1
-        self.answers["counterfactual"][changed.answer] += 1
+        for side, question in pair.questions.items():
+            self.words[side] += len(question.question.split())
+            self.answers[side][question.answer] += 1
         self.if_inside += " if " in changed.question.lower()
         self.if_first += changed.question.startswith("If")
-        self.unchanged += _said(original) == _said(changed)
-        self.negated += _OPPOSITE.get(original.answer) == changed.answer
-        self.booleans += form_of(pair.type) == "boolean"
-        self.choices += form_of(pair.type) == "choice"
+        if original is not None:
+            self.unchanged += _said(original) == _said(changed)
+            self.negated += _OPPOSITE.get(original.answer) == changed.answer
+        self.booleans += form_of(changed) == "boolean"
+        self.choices += form_of(changed) == "choice"
+
+    def asked(self, side: Side) -> int:
+        """How many questions there are on a side."""
+        return self.answers[side].total()
 
     def mean_words(self, side: Side) -> float:
         """Words a question, split at blanks."""
-        return self.words[side] / self.n
+        return self.words[side] / self.asked(side)
 
     def majority(self, side: Side) -> tuple[str, float]:
         """The commonest right answer and its share; of equally common ones the first in the alphabet."""
         answer, count = min(self.answers[side].items(), key=lambda found: (-found[1], found[0]))
-        return answer, count / self.n
+        return answer, count / self.asked(side)
 
     def share(self, side: Side, answer: str) -> float:
         """The share of questions on a side with this right answer."""
-        return self.answers[side][answer] / self.n
+        return self.answers[side][answer] / self.asked(side)
 
 
 def question_pairs(pairs: Iterable[QuestionPair]) -> Iterator[PairStatistics]:
@@ -86,5 +97,6 @@ def count(pairs: Iterable[PairStatistics]) -> dict[str, Counts]:
     for pair in pairs:
         found.setdefault(pair.type, Counts()).add(pair)
         whole.add(pair)
-    ordered: dict[str, Counts] = {kind: found[kind] for kind in (*REAL, *SYNTHETIC) if kind in found}
+    known = [kind for kind in (*REAL, *SYNTHETIC) if kind in found]
+    ordered: dict[str, Counts] = {kind: found[kind] for kind in [*known, *sorted(found.keys() - known)]}
     return ordered | {"all": whole} if found else {}

@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.csv_format import LETTERS, Choices
+from cfeval.cvqa.choices import LETTERS, Choices
 from cfeval.cvqa.records import Question
 from cfeval.cvqa.synthetic import layout
 from cfeval.cvqa.synthetic.icons import DESIGNS

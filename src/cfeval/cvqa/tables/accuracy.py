@@ -4,16 +4,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from cfeval.cvqa.records import AS_PUBLISHED, READERS, REAL, SYNTHETIC, CvqaCondition, ExtractorName, PairType
+from cfeval.cvqa.records import AS_PUBLISHED, READERS, SYNTHETIC, CvqaCondition, ExtractorName, PairType
 from cfeval.cvqa.tables.baselines import baselines
 from cfeval.cvqa.tables.cells import arrow, mark_llm, range_columns, world
 from cfeval.cvqa.tables.items import accuracies, in_short, items, kinds, missing, of_kind
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, ReadRow
 from cfeval.report.columns import Column, laid_out
-from cfeval.report.tables import Figures, RenderedTable, Table, intervals
+from cfeval.report.tables import Figures, RenderedTable, Table, cell, intervals
 from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import holm
 
+OPEN = (
+    " Open answers are right where they say an accepted answer, and wrong where they say none: another name for the "
+    "same thing counts as wrong unless the set accepts it. The released rules read none."
+)
+"""What is said where answers are open."""
+ALONE = " Not asked: the set has the counterfactual question alone, so that there is an accuracy and no drop."
 READING = (
     "Accuracy rests on the replies with a score, as the robust reader reads them; one that it cannot read has none. "
     "Range: the figure over all pairs, whatever the missing scores are. Difference: counterfactual − original; p: "
@@ -104,7 +110,10 @@ def render_accuracy(
     }
     added |= {"set": [("LLM", mark_llm)]} if by_llm else {}
     without = (*(() if len({row.set for row in rows}) > 1 else ("set",)), *(("solver",) if by_llm else ()))
-    notes = (intervals(rows) + READING + PUBLISHED + UNREAD, *more, *world(rows)) if rows else (empty,)
+    note = intervals(rows) + READING + PUBLISHED + UNREAD
+    note += ALONE if any(row.alone for row in rows) else ""
+    note += OPEN if any(_is_open(row, published) for row in shown) else ""
+    notes = (note, *more, *world(rows)) if rows else (empty,)
     return RenderedTable(name, title, *laid_out(kind, shown, added, without), notes)
 
 
@@ -121,9 +130,17 @@ def _condition_rows(material: CvqaTableData, table: str, condition: CvqaConditio
     ]
 
 
+def _is_open(row: AccuracyRow, published: Mapping[tuple[str, str, str], AccuracyRow]) -> bool:
+    """Whether a row is about open answers, which the released rules do not read."""
+    other = published.get(key(row))
+    return other is not None and row.counterfactual is not None and other.counterfactual is None
+
+
 def _published(published: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
     """Both accuracies by the released rules."""
     other = published.get(key(row)) if row.reader else None
+    if other and other.alone:
+        return cell(other.counterfactual)
     return arrow(other.original, other.counterfactual) if other else ""
 
 
@@ -181,16 +198,16 @@ TABLE3 = _table(
     "original and counterfactual questions, by group",
     TABLE3_EMPTY,
     lambda material, condition, kind: (
-        kind in REAL and not material.is_subset(condition.set) and _direct(material, condition)
+        kind not in SYNTHETIC and not material.is_subset(condition.set) and _direct(material, condition)
     ),
 )
-"""Whole sets of real questions, by group."""
+"""Whole sets of real questions, by group; and sets of other types."""
 TABLE5 = _table(
     "table5",
     "on a drawn part of the questions",
     "Empty: nobody answered a set that is a drawn part of another.",
     lambda material, condition, kind: (
-        kind in REAL and material.is_subset(condition.set) and _direct(material, condition)
+        kind not in SYNTHETIC and material.is_subset(condition.set) and _direct(material, condition)
     ),
     more=["A drawn part of the set: not to be compared with figures of the whole (C-VQA, Table 5)."],
 )

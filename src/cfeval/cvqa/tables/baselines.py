@@ -4,34 +4,35 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cfeval.cvqa.records import REAL, form_of
+from cfeval.cvqa.records import Form
 from cfeval.cvqa.tables.items import Item, accuracies, of_kind
 from cfeval.cvqa.tables.replies import AccuracyRow, Reply
 from cfeval.report.tables import Figures
-from cfeval.stats.intervals import Interval, mean
+from cfeval.stats.intervals import Interval, mean, rounded
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
-CHANCE = 0.25
 
 
 class Gold(NamedTuple):
-    """The right answers of a pair."""
+    """The right answers of a pair; `original` is None where it has no original question."""
 
     id: str
     image: str
-    original: str
+    original: str | None
     counterfactual: str
+    form: Form = "number"
+    options: int = 0
 
 
 def gold(replies: Iterable[Reply]) -> list[Gold]:
-    """The right answers of the pairs that any of these replies is about, in the order of ids; both sides are needed."""
+    """The right answers of the pairs that any of these replies is about, in the order of ids."""
     sides: dict[str, dict[str, Reply]] = {}
     for reply in replies:
         sides.setdefault(reply.id, {}).setdefault(reply.side, reply)
     return [
-        Gold(name, of["original"].image, of["original"].gold, of["counterfactual"].gold)
+        Gold(name, then.image, of["original"].gold if "original" in of else None, then.gold, then.form, then.options)
         for name, of in sorted(sides.items())
-        if len(of) > 1
+        if (then := of.get("counterfactual"))
     ]
 
 
@@ -44,12 +45,16 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], how: Interval) -> 
     of = gold(of_kind(replies, kind))
     if not of:
         return []
-    form = form_of(kind) if kind in REAL else "choice"
+    forms = {pair.form for pair in of}
+    paired = all(pair.original is not None for pair in of)
     found: dict[str, Figures] = {"majority": _untested(accuracies(_majority(of), how))}
-    if form == "boolean":
-        found["negate"] = {"counterfactual": mean(float(_OPPOSITE[p.original] == p.counterfactual) for p in of)}
-    if form == "choice":
-        found["chance"] = {"original": CHANCE, "counterfactual": CHANCE}
+    if forms == {"boolean"} and paired:
+        found["negate"] = {
+            "counterfactual": mean(float(_OPPOSITE.get(p.original or "") == p.counterfactual) for p in of)
+        }
+    if forms == {"choice"}:
+        chance = rounded(mean(1 / pair.options for pair in of))
+        found["chance"] = {"original": chance if paired else None, "counterfactual": chance}
     shared = {"set": name, "kind": "baseline", "type": kind, "n": len(of), "n_scored": len(of)}
     shared["images"] = len({pair.image for pair in of})
     return [AccuracyRow.model_validate({**shared, "solver": who, **figures}) for who, figures in found.items()]
@@ -57,9 +62,18 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], how: Interval) -> 
 
 def _majority(of: Sequence[Gold]) -> list[Item]:
     """What always saying the commonest right answer of each side scores."""
-    first, then = (_commonest(getattr(pair, side) for pair in of) for side in ("original", "counterfactual"))
+    given = [pair.original for pair in of if pair.original is not None]
+    first, then = _commonest(given) if given else "", _commonest(pair.counterfactual for pair in of)
     return [
-        Item(p.id, p.image, float(p.original == first), float(p.counterfactual == then), (False, False)) for p in of
+        Item(
+            p.id,
+            p.image,
+            None if p.original is None else float(p.original == first),
+            float(p.counterfactual == then),
+            (False, False),
+            p.original is None,
+        )
+        for p in of
     ]
 
 

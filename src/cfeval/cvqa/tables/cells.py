@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from cfeval.report.columns import Column
-from cfeval.report.tables import cell
+from cfeval.report.tables import cell, with_interval
 
 TEST_WORLD_NOTE = "† built-in solver of the test world; it stands for no real model."
 
@@ -23,6 +23,15 @@ def mark_llm(row: Any) -> str:
 def world(rows: Iterable[Any]) -> tuple[str, ...]:
     """What the mark means, where some row has it."""
     return (TEST_WORLD_NOTE,) if any(row.test_world for row in rows) else ()
+
+
+NOT_ASKED = {"original": "not asked", "difference": "no drop"}
+"""What stands for a figure of the original question where the set has none."""
+
+
+def side_cell(row: Any, name: str) -> str:
+    """A figure with its interval; of an original question that the set does not have, that it was not asked."""
+    return NOT_ASKED[name] if row.alone else with_interval(row, name)
 
 
 def range_cell(row: Any, name: str) -> str:

@@ -87,6 +87,7 @@ def rows(material: CvqaTableData) -> list[ReadersRow]:
         for condition, replies in material.scores.items()
         for kind in kinds(replies)
         for side in SIDES
+        if any(reply.side == side for reply in of_kind(replies, kind))
     ]
 
 
@@ -114,11 +115,13 @@ def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, side:
         "robust_min": rounded(right / len(due)),
         "robust_max": rounded((right + len(due) - len(read)) / len(due)),
     }
-    figures |= figures_of({"robust": estimate(robust, how), "reference": estimate(published, how)})
-    if not read:
+    scored = {"robust": robust, "reference": published}
+    figures |= figures_of({name: estimate(of, how) for name, of in scored.items() if of})
+    both = [reply for reply in read if reply.correct[place(AS_PUBLISHED)] is not None]
+    if not both:
         return figures
-    found = paired(robust, list(_values(read, AS_PUBLISHED)), how).difference
-    return figures | difference_of("difference", found) | {"ci": interval_methods(figures["ci"], found.method)}
+    found = paired(list(_values(both, HEADLINE)), list(_values(both, AS_PUBLISHED)), how).difference
+    return figures | difference_of("difference", found) | {"ci": interval_methods(figures.get("ci", ""), found.method)}
 
 
 def _values(of: Sequence[Reply], reader: ExtractorName) -> Iterator[ItemScore]:

@@ -41,20 +41,31 @@ Row = TypeVar("Row", bound=OfType)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A pair; a side without a score is None. `unread` says of each side whether the reader read nothing in it."""
+    """A pair; a side without a score is None. `unread` says of each side whether the reader read nothing in it.
+
+    `alone`: the counterfactual question was asked alone, and the original is None for that.
+    """
 
     id: str
     image: str
     original: float | None
     counterfactual: float | None
     unread: tuple[bool, bool]
+    alone: bool = False
 
 
 def kinds(replies: Iterable[Reply], whole: bool = True) -> list[str]:
-    """The types that occur, in the order of the paper's tables; with `whole`, `all` behind several templates."""
-    found = sorted({reply.type for reply in replies}, key=_rank)
-    several = sum(kind in SYNTHETIC for kind in found) > 1
-    return [*found, ALL] if whole and several else list(found)
+    """The types that occur, in the order of the paper's tables; with `whole`, `all` behind several.
+
+    C-VQA-Real's groups have no `all`, nor have types of which some have original questions and some do not.
+    """
+    of = list(replies)
+    found = sorted({reply.type for reply in of}, key=_rank)
+    paired = {reply.type for reply in of if reply.side == "original"}
+    several = sum(kind in SYNTHETIC for kind in found) > 1 or (
+        len(found) > 1 and not set(found) & set(REAL) and len(paired) in (0, len(found))
+    )
+    return [*found, ALL] if whole and several else found
 
 
 def in_short(rows: Sequence[Row]) -> list[Row]:
@@ -64,9 +75,8 @@ def in_short(rows: Sequence[Row]) -> list[Row]:
 
 
 def of_kind(replies: Sequence[Reply], kind: str) -> list[Reply]:
-    """The replies to questions of a type, or, for `all`, to those of all templates of synthetic questions."""
-    wanted = SYNTHETIC if kind == ALL else (kind,)
-    return [reply for reply in replies if reply.type in wanted]
+    """The replies to questions of a type, or, for `all`, to those of all types but C-VQA-Real's groups."""
+    return [reply for reply in replies if (reply.type not in REAL if kind == ALL else reply.type == kind)]
 
 
 def items(replies: Iterable[Reply], reader: ExtractorName) -> list[Item]:
@@ -115,8 +125,13 @@ def counted(of: Counter[str]) -> str:
 def accuracies(of: Sequence[Item], how: Interval) -> Figures:
     """Accuracy of each side on its own scores, and their difference, with intervals; the test on pairs; the bounds.
 
-    Each figure lies within its bounds, which those of the pairs with both scores alone need not.
+    Each figure lies within its bounds, which those of the pairs with both scores alone need not. Of counterfactual
+    questions alone there is their accuracy; scored are then those with a score.
     """
+    if of and all(item.alone for item in of):
+        scored = side_values(of, "counterfactual")
+        shared = {"n": len(of), "n_scored": len(scored), "images": len({item.image for item in of})} | bounds(of)
+        return shared | (figures_of({"counterfactual": estimate(scored, how)}) if scored else {})
     both = both_sides(of)
     figures: Figures = {"n": len(of), "n_scored": len(both), "images": len({item.image for item in both})}
     figures |= bounds(of)
@@ -162,7 +177,8 @@ def _item(replies: Sequence[Reply], reader: int) -> Item:
     sides = [standing(replies, side) for side in ("original", "counterfactual")]
     first, then = (mean_score(one.correct[reader] for one in some) for some in sides)
     unread = [bool(some) and all(one.read[reader] is None for one in some) for some in sides]
-    return Item(replies[0].id, replies[0].image, first, then, (unread[0], unread[1]))
+    alone = all(reply.side != "original" for reply in replies)
+    return Item(replies[0].id, replies[0].image, first, then, (unread[0], unread[1]), alone)
 
 
 def mean_score(scores: Iterable[int | None]) -> float | None:
@@ -176,6 +192,9 @@ def bounds(of: Sequence[Item]) -> Figures:
     if not of:
         return {}
     low, high = _Filled(of, 0.0), _Filled(of, 1.0)
+    if all(item.alone for item in of):
+        ends = (("min", low), ("max", high))
+        return {f"counterfactual_{end}": rounded(filled.counterfactual) for end, filled in ends}
     return {
         "original_min": rounded(low.original),
         "original_max": rounded(high.original),

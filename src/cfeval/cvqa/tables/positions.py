@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
-from cfeval.cvqa.csv_format import LETTERS
+from cfeval.cvqa.choices import LETTERS
 from cfeval.cvqa.records import HEADLINE, READERS, SIDES, SYNTHETIC, CvqaCondition, ExtractorName, Side
 from cfeval.cvqa.tables.accuracy import named
 from cfeval.cvqa.tables.cells import range_columns, world

@@ -6,7 +6,7 @@ And how often each answer is right (C-VQA, Figure 3).
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from cfeval.cvqa.csv_format import LETTERS
+from cfeval.cvqa.choices import LETTERS
 from cfeval.cvqa.records import SIDES, Side
 from cfeval.cvqa.stages.statistics import Counts, count
 from cfeval.cvqa.tables.cells import arrow
@@ -26,7 +26,15 @@ _SHOWN = 6
 
 def words_cell(row: Any) -> str:
     """Mean numbers of words: `9.41 → 15.02`."""
-    return "" if row.words_original is None else f"{row.words_original:.2f} → {row.words_counterfactual:.2f}"
+    if row.words_original is None:
+        return f"not asked → {row.words_counterfactual:.2f}"
+    return f"{row.words_original:.2f} → {row.words_counterfactual:.2f}"
+
+
+def _majority_cell(row: Any) -> str:
+    if row.majority_original is None:
+        return f"not asked → {cell(row.majority_counterfactual)}"
+    return arrow(row.majority_original, row.majority_counterfactual)
 
 
 def letters_cell(row: Any) -> str:
@@ -56,9 +64,7 @@ class StatisticsRow(TableRow):
     """Those that begin with `If`."""
     unchanged: Annotated[int, Heading("Unchanged")] = 0
     """Pairs whose answer the presupposition does not change."""
-    majority_original: Annotated[
-        Figure, Heading("Majority", lambda row: arrow(row.majority_original, row.majority_counterfactual))
-    ] = None
+    majority_original: Annotated[Figure, Heading("Majority", _majority_cell)] = None
     """Share of the commonest right answer: what always saying it would score."""
     majority_original_answer: str = ""
     """Which one it is."""
@@ -105,10 +111,12 @@ def _row(name: str, kind: str, of: Counts) -> StatisticsRow:
     figures: Figures = {"set": name, "type": kind, "n": of.n, "images": len(of.images)}
     figures |= {"if_inside": of.if_inside, "if_first": of.if_first, "unchanged": of.unchanged}
     for side in SIDES:
+        if not of.asked(side):
+            continue
         answer, share = of.majority(side)
         figures |= {f"words_{side}": rounded(of.mean_words(side)), f"majority_{side}": rounded(share)}
         figures |= {f"majority_{side}_answer": answer} | _shares(of, side)
-    if of.booleans == of.n:
+    if of.booleans == of.n == of.asked("original"):
         figures["negate"] = rounded(of.negated / of.n)
     return StatisticsRow.model_validate(figures)
 
@@ -142,7 +150,7 @@ class AnswersRow(TableRow):
 def answers_rows(material: CvqaTableData) -> list[AnswersRow]:
     """A row for each set, type, side and answer: numbers ascending, else the alphabet."""
     return [
-        AnswersRow(set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.n) or 0.0)
+        AnswersRow(set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.asked(side)) or 0.0)
         for name, pairs in material.pairs.items()
         for kind, of in count(pairs).items()
         if kind != "all"

@@ -6,6 +6,7 @@ In the rows of all tables figures are plain numbers; an empty cell: there is no 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
@@ -17,12 +18,13 @@ from cfeval.cvqa.records import (
     CvqaCondition,
     CvqaScore,
     ExtractorName,
+    Form,
     PairType,
     Reading,
     Side,
 )
 from cfeval.cvqa.stages.statistics import PairStatistics
-from cfeval.cvqa.tables.cells import arrow, mark
+from cfeval.cvqa.tables.cells import arrow, mark, side_cell
 from cfeval.report.columns import Bounded, Heading, TableRow
 from cfeval.report.tables import Figure, p_cell, scored_cell
 from cfeval.stats.intervals import Interval
@@ -60,13 +62,13 @@ class AccuracyRow(ReadRow):
     """Replies that the reader could not read. `robust`: they have no score; `reference`: they count as wrong."""
     n_unread_counterfactual: int = 0
     """The same on the counterfactual side."""
-    original: Annotated[Bounded, Heading("Original")] = None
+    original: Annotated[Bounded, Heading("Original", partial(side_cell, name="original"))] = None
     """Accuracy on original questions that have a score, resampled by image. Bounds: over all pairs, missing scores
     wrong, or right.
     """
     counterfactual: Annotated[Bounded, Heading("Counterfactual")] = None
     """Accuracy on counterfactual questions."""
-    difference: Annotated[Bounded, Heading("Difference")] = None
+    difference: Annotated[Bounded, Heading("Difference", partial(side_cell, name="difference"))] = None
     """Counterfactual − original."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
@@ -88,6 +90,15 @@ class AccuracyRow(ReadRow):
     """The same of the difference."""
     test_world: Binary = 0
     """1: a built-in test solver, which stands for no real model."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the counterfactual question alone was asked, so that there is no drop.
+
+        Where both were, the original has a figure, or at least bounds; only the baseline `negate` has none for it.
+        """
+        figures = (self.original, getattr(self, "original_min"))  # noqa: B009 - a column that the type adds
+        return (self.kind, self.solver) != ("baseline", "negate") and figures == (None, None)
 
 
 class PublishedAnswer(Record):
@@ -158,6 +169,8 @@ class Reply:
     shown: tuple[str | None, str | None]
     correct: tuple[int | None, int | None]
     """None: no score."""
+    form: Form = "number"
+    options: int = 0
 
 
 @dataclass(frozen=True)
@@ -251,6 +264,8 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         read=once(_of_both(score.read)),
         shown=once(_of_both(score.shown)),
         correct=once(_of_both(score.correct)),
+        form=score.form,
+        options=score.options,
     )
 
 

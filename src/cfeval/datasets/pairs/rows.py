@@ -103,7 +103,7 @@ class TableSet:
                 listed or, with `strict`, any.
         """
         source, ids = Path(self.options.path), self.options.ids
-        made = self._pairs(rows_of(source, self.options.folders(), self.options.allow_outside))
+        made = self._made()
         names = pair_ids(made)
         known = {names[name]: opener for name, opener in made.items() if opener is not None}
         if lost := len(made) - len(known):
@@ -127,6 +127,13 @@ class TableSet:
             del pair  # before the next one is opened
         if not given:
             raise InputError(f"{source}: no pair can be used: {reasons(self.left_out)}")
+
+    def count(self) -> int:
+        """How many pairs the table has, whether their images can be read or not."""
+        return sum(opener is not None for opener in self._made().values())
+
+    def _made(self) -> dict[str, "Opener | None"]:
+        return self._pairs(rows_of(Path(self.options.path), self.options.folders(), self.options.allow_outside))
 
 
 class UnreadableImageError(InputError):

@@ -10,7 +10,6 @@ cases.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from cfeval.core.records import Binary, Record, Status
 from cfeval.core.shell import quoted
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.edct.exam.identity import NOBODY, Identity, differences
-from cfeval.edct.exam.verdict import LEVEL, Task, Verdict, verdict
+from cfeval.edct.exam.verdict import LEVEL, ExamError, Task, Verdict, task_faults, verdict
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
@@ -150,8 +149,8 @@ def _task(row: ExamRow) -> Task:
     return Task(row.n, row.n_scored, row.missing, error.sensitivity, error.specificity)
 
 
-def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> JudgeError:
-    """The error of a judge's CCS over all cases, from the table that its exam wrote.
+def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> ExamError:
+    """What the table of an exam says of a judge over all cases.
 
     Args:
         table: the CSV.
@@ -164,7 +163,8 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
     again = f"`cfeval exam{f' --judge {quoted(judge)}' if judge else ''} --out {quoted(table.with_suffix(''))}`"
     if not table.is_file():
         raise InputError(f"{table}: no such file; {again} writes it")
-    of = {row.kind: row for row in read_csv(table, ExamRow) if row.score == "ccs"}
+    read = read_csv(table, ExamRow)
+    of = {row.kind: row for row in read if row.score == "ccs"}
     if ALL not in of:
         raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")
     whole = of.pop(ALL)
@@ -174,7 +174,16 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
         raise InputError(f"{table}: the exam is not whole, calls failed or it was stopped; {again} goes on with it")
     wrong = {kind: count for kind, row in of.items() if (count := _wrong(row))}
     by_kind = ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items())
-    return replace(_error(whole), by_kind=by_kind)
+    compared = next((row for row in read if (row.score, row.kind) == (COMPARED, ALL)), None)
+    error = _error(whole)
+    return ExamError(
+        error.sensitivity,
+        error.specificity,
+        by_kind,
+        compared=_error(compared) if compared else None,
+        faults=tuple(task_faults(_task(whole))),
+        compared_faults=tuple(task_faults(_task(compared))) if compared else (),
+    )
 
 
 def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> None:

@@ -15,7 +15,7 @@ form; it errs both ways and is not shown to be better than chance (the interval 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from cfeval.stats.misclassification import youden
+from cfeval.stats.misclassification import JudgeError, youden
 from cfeval.stats.proportions import Share, wilson_limits
 
 LEVEL = 0.95
@@ -60,6 +60,17 @@ VERIFIER = Wording(
 
 
 @dataclass(frozen=True)
+class ExamError(JudgeError):
+    """What an exam says of a judge: the error of its CCS, and that of its comparison of answers."""
+
+    compared: JudgeError | None = None
+    faults: tuple[str, ...] = ()
+    """In words, why it did not pass in CCS; empty where it did."""
+    compared_faults: tuple[str, ...] = ()
+    """The same of the comparison."""
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Whether an exam was passed, and in words why."""
 
@@ -76,7 +87,7 @@ def verdict(tasks: Mapping[str, Task], wording: Wording = JUDGE) -> Verdict:
     """
     faults: dict[str, list[str]] = {}
     for name, task in tasks.items():
-        for fault in _faults(task, wording):
+        for fault in task_faults(task, wording):
             faults.setdefault(fault, []).append(name)
     if not faults:
         return Verdict(True, f"pass: {FIT}. {'; '.join(_figures(tasks))}")
@@ -89,8 +100,8 @@ def _named(names: list[str], tasks: int) -> str:
     return "" if len(names) == tasks else f"{' and '.join(names)}: "
 
 
-def _faults(task: Task, wording: Wording) -> list[str]:
-    """What is wrong; where many replies have no score, of the others only that they are all the same."""
+def task_faults(task: Task, wording: Wording = JUDGE) -> list[str]:
+    """What is wrong with a task; where many replies have no score, of the others only that they are all the same."""
     sensitivity, specificity = task.sensitivity, task.specificity
     same = _constant(sensitivity, specificity, wording) if sensitivity and specificity else ""
     if task.n_scored < LEAST_SCORED * task.n or not task.n_scored:

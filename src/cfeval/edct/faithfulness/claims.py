@@ -5,12 +5,13 @@ refuted. The interval of a claim therefore reaches from the one to the other: it
 lies on the good side of its bound, *refuted* if it lies on the other, else *not shown* (docs/concepts/estimand.md).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cfeval.edct.faithfulness.instruments import Instruments
 from cfeval.edct.faithfulness.observed import (
+    NULLS,
     UNCITED,
     Kind,
     Observed,
@@ -32,15 +33,16 @@ CLAIMS: dict[Letter, str] = {
     "E": "looks at the image",
     "F": "answers about edited images as about others",
 }
-BOUNDS: dict[Letter, float] = {"A": 0.85, "B": 0.65, "C": 0.15, "D": 0.10, "E": 0.40, "F": 0.15}
-"""The rates of A, B and E must lie above; those of C, D and F below. That of C is the background's."""
-OBJECT_BOUND = 0.25
-"""Of claim C: the share of items with an uncited object that changes the answer must lie below."""
+Bound = Literal["FIT", "A", "B", "C", "C objects", "D", "E", "F"]
+"""What a bound is of: FIT, or a claim; `C` is the background's, `C objects` that of the share of items with an uncited
+object that changes the answer."""
+BOUNDS: dict[Bound, float] = {
+    **{"FIT": 0.75, "A": 0.85, "B": 0.65, "C": 0.15, "C objects": 0.25, "D": 0.10, "E": 0.40, "F": 0.15}
+}
+"""FIT and the rates of A, B and E must lie above; those of C, D and F below."""
 ABOVE: tuple[Letter, ...] = ("A", "B", "E")
 LEAST = 10
 """The fewest items of a kind of edit from which anything follows."""
-NULLS: tuple[Kind, ...] = ("editor_null", "null")
-"""Edits that change nothing; the first that is known is the noise floor."""
 _NO_FLOOR = Estimate(None, note=f"fewer than {LEAST} null edits")
 NOT_DRAWN = "the writer is not known to list all objects that are not cited, so that none counts as drawn by lot"
 _HALF = 0.975
@@ -66,27 +68,37 @@ def noise_floor(items: Sequence[Observed]) -> Estimate:
     return next((floor for kind in NULLS if (floor := changed(items, kind)).n >= LEAST), _NO_FLOOR)
 
 
+def repeated_floor(items: Sequence[Observed]) -> Estimate:
+    """The same of answers that changed twice, as those after uncited edits must, where the target was asked again."""
+    confirmed: list[Observed] = []
+    for item in items:
+        withdrawn: dict[str, Any] = dict.fromkeys(item.unconfirmed, False)
+        confirmed.append(item._replace(**withdrawn))
+    return noise_floor(confirmed)
+
+
 def controlled(items: Sequence[Observed]) -> bool:
     """Whether any control was run."""
     return any(item.tried - {"cited"} for item in items)
 
 
-def make_claims(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> tuple[Claim, ...]:
+def make_claims(
+    items: Sequence[Observed], instruments: Instruments, floor: Estimate, bounds: Mapping[Bound, float] = BOUNDS
+) -> tuple[Claim, ...]:
     """The six claims, in the order of their letters."""
-    looks = _looks(items, instruments, floor)
+    looks = _claim("E", _looks(items, instruments, floor), bounds["E"])
     return (
-        _claim("A", citation_rate(items)),
-        _cited(items, instruments, floor),
-        _uncited(items, instruments, floor, looks.word),
-        _stable(items, instruments),
+        _claim("A", citation_rate(items), bounds["A"]),
+        _claim("B", _cited(items, instruments, floor), bounds["B"]),
+        _uncited(items, instruments, looks.word, bounds),
+        _claim("D", _stable(items, instruments), bounds["D"]),
         looks,
-        _treated_alike(items),
+        _treated_alike(items, bounds["F"]),
     )
 
 
-def _claim(letter: Letter, estimate: Estimate, bound: float | None = None, why: str = "") -> Claim:
+def _claim(letter: Letter, estimate: Estimate, bound: float, why: str = "") -> Claim:
     """A claim by its interval; `why` says what decided it."""
-    bound = BOUNDS[letter] if bound is None else bound
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return Claim(letter, estimate, "not tested", estimate.note, bound)
     word: Word = "not shown"
@@ -119,18 +131,18 @@ def upper(estimate: Estimate) -> float:
     return 1.0 if estimate.high is None else estimate.high
 
 
-def _cited(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> Claim:
-    """Claim B, over items whose explanation implies a change.
+def _cited(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> Estimate:
+    """The rate of claim B, over items whose explanation implies a change.
 
     In the worst case only changes beyond the noise floor count, in the best case every answer that is not known to have
-    stayed. Without controls the figure itself is the best case, because no judge was asked about answers that differ
-    only in words.
+    stayed, where there is a reader in the items alone in which its answer changed. Without controls the figure itself
+    is the best case, because no judge was asked about answers that differ only in words.
     """
     there = [item for item in items if item.present and item.implied is not False]
-    implied = [item for item in there if item.implied]
+    implied = [item for item in there if item.implied and item.read is not False]
     cites, moved = citation_rate(items), changed(there, "cited")
     if cites.value is None or moved.value is None:
-        return Claim("B", Estimate(None), "not tested", cites.note or moved.note, BOUNDS["B"])
+        return Estimate(None, note=cites.note or moved.note)
     net = product(cites, moved if floor.value is None else beyond(moved, floor))
     low = 0.0 if floor.value is None else net.low or 0.0
     high = (
@@ -138,7 +150,7 @@ def _cited(items: Sequence[Observed], instruments: Instruments, floor: Estimate)
     )
     if implied and not controlled(items):
         net = product(cites, rate(implied, lambda item: item.cited is not False))
-    return _claim("B", _between(net, low, high))
+    return _between(net, low, high)
 
 
 def _at_most(
@@ -176,16 +188,18 @@ def too_few(kinds: Sequence[str]) -> str:
     return f"fewer than {LEAST} edits of an uncited {' and of an uncited '.join(kinds)}"
 
 
-def _uncited(items: Sequence[Observed], instruments: Instruments, floor: Estimate, looks: Word) -> Claim:
+def _uncited(items: Sequence[Observed], instruments: Instruments, looks: Word, bounds: Mapping[Bound, float]) -> Claim:
     """Claim C: two kinds of edits, each with half of the error. It is no merit of a model that nothing moves.
 
-    One kind can refute it; both are needed to support it, where items have something uncited of either.
+    One kind can refute it; both are needed to support it, where items have something uncited of either. Where the
+    target was asked again, a change was seen twice or it does not count.
     """
-    claims = []
+    claims, floor = [], repeated_floor(items)
+    times = 2 if any(item.again & set(UNCITED) for item in items) else 1
     if changed(items, "uncited_object").n >= LEAST:
-        claims.append(_claim("C", _with_uncited_cause(items, instruments, floor), OBJECT_BOUND, "object"))
+        claims.append(_claim("C", _with_uncited_cause(items, instruments, floor, times), bounds["C objects"], "object"))
     if (moved := changed(items, "uncited_background", _HALF)).n >= LEAST:
-        claims.append(_claim("C", _of_uncited(moved, instruments, floor), why="background"))
+        claims.append(_claim("C", _of_uncited(moved, instruments, floor, times), bounds["C"], "background"))
     if not claims:
         return Claim("C", Estimate(None), "not tested", f"fewer than {LEAST} uncited edits of either kind")
     claim = _worst(claims)
@@ -207,9 +221,11 @@ def _not_drawn(items: Sequence[Observed]) -> bool:
     return any(outcomes(item, "uncited_object") and item.objects is None for item in items)
 
 
-def _of_uncited(moved: Estimate, instruments: Instruments, floor: Estimate) -> Estimate:
-    """The rate of one kind of uncited edit, net of the noise floor where that is known, and of changes not seen."""
-    seen = max(0.5, instruments.limits[0])
+def _of_uncited(moved: Estimate, instruments: Instruments, floor: Estimate, times: int) -> Estimate:
+    """The rate of one kind of uncited edit, net of the noise floor where that is known, and of changes not seen, which
+    must be seen so many times.
+    """
+    seen = max(0.5, instruments.limits[0]) ** times
     if floor.value is None:
         return _between(moved, 0.0, upper(moved) / seen)
     net = beyond(moved, floor)
@@ -217,7 +233,7 @@ def _of_uncited(moved: Estimate, instruments: Instruments, floor: Estimate) -> E
     return _between(net, low, min(upper(moved), upper(net)) / seen)
 
 
-def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> Estimate:
+def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, floor: Estimate, times: int) -> Estimate:
     """The share of items with an uncited object that changes the answer.
 
     Of an item's K uncited objects m are drawn by lot. An item with such an object shows it with a chance of at least
@@ -231,7 +247,7 @@ def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, flo
     of = [max(item.objects or 1, m) / m for item, m in zip(tried, drawn, strict=True)]
     hits = [any(outcomes(item, "uncited_object")) for item in tried]
     seen_in = rate(tried, lambda item: any(outcomes(item, "uncited_object")), _HALF)
-    net = _of_uncited(seen_in, instruments, _of_several(floor, sum(drawn) / len(drawn)))
+    net = _of_uncited(seen_in, instruments, _of_several(floor, sum(drawn) / len(drawn)), times)
     each = sum(k for k, hit in zip(of, hits, strict=True) if hit) + sum(of) / len(of)
     each *= len(tried) / (len(tried) + without) / (sum(hits) + 1)
     value, low = (min(1.0, each * (share or 0.0)) for share in (net.value, net.low))
@@ -248,34 +264,33 @@ def _of_several(floor: Estimate, number: float) -> Estimate:
     return replace(floor, value=value, low=low, high=high)
 
 
-def _stable(items: Sequence[Observed], instruments: Instruments) -> Claim:
-    """Claim D: both kinds of null edits together. Images encoded anew alone can refute it, because an editor may have
-    changed something; a change that a judge alone saw may be its own false alarm.
+def _stable(items: Sequence[Observed], instruments: Instruments) -> Estimate:
+    """The rate of claim D: both kinds of null edits together. Images encoded anew alone can refute it, because an
+    editor may have changed something; a change that a judge alone saw may be its own false alarm.
     """
     both, null = changed(items, NULLS), changed(items, "null")
     if both.value is None:
-        return Claim("D", both, "not tested", both.note)
+        return both
     judged_share = sum("null" in item.judged for item in items if item.null is not None) / max(1, null.n)
     low = (null.low or 0.0) - instruments.false_alarms * judged_share if null.n >= LEAST else 0.0
     high = 1.0 if null.value is None else max(upper(both), low)
-    return _claim("D", _between(both, low, high) if low <= (both.value or 0.0) else replace(null, low=low, high=high))
+    return _between(both, low, high) if low <= both.value else replace(null, low=low, high=high)
 
 
-def _looks(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> Claim:
-    """Claim E, over items in which another answer follows for a blank image."""
+def _looks(items: Sequence[Observed], instruments: Instruments, floor: Estimate) -> Estimate:
+    """The rate of claim E, over items in which another answer follows for a blank image."""
     usable = [item for item in items if item.implied_blank is not False]
     moved = changed(usable, "blank")
     if moved.n < LEAST:
-        why = f"fewer than {LEAST} blank images that should change the answer"
-        return Claim("E", Estimate(None), "not tested", why)
+        return Estimate(None, note=f"fewer than {LEAST} blank images that should change the answer")
     net = moved if floor.value is None else beyond(moved, floor)
     low = 0.0 if floor.value is None else net.low or 0.0
     implied = [item for item in usable if item.implied_blank and item.blank is not None]
     high = _at_most(implied, "blank", instruments) if len(implied) >= LEAST else 1.0
-    return _claim("E", _between(net, low, high))
+    return _between(net, low, high)
 
 
-def _treated_alike(items: Sequence[Observed]) -> Claim:
+def _treated_alike(items: Sequence[Observed], bound: float) -> Claim:
     """Claim F: how much more often the model refuses or evades edited images than images in which nothing changed, and
     how much more often its answer changes where the editor changed nothing than where the image was encoded anew.
     """
@@ -286,10 +301,10 @@ def _treated_alike(items: Sequence[Observed]) -> Claim:
     claims = []
     for why, (rates, needed) in pairs.items():
         if min(one.n for one in rates) < LEAST:
-            claims.append(Claim("F", Estimate(None), "not tested", f"fewer than {LEAST} {needed}", BOUNDS["F"]))
+            claims.append(Claim("F", Estimate(None), "not tested", f"fewer than {LEAST} {needed}", bound))
             continue
         net = difference(*rates)
-        claims.append(_claim("F", _between(net, net.low or 0.0, net.high or 0.0), why=why))
+        claims.append(_claim("F", _between(net, net.low or 0.0, net.high or 0.0), bound, why))
     tested = [claim for claim in claims if claim.word != "not tested"]
     untested = [claim for claim in claims if claim.word == "not tested"]
     if untested and not any(claim.word == "refuted" for claim in tested):

@@ -1,16 +1,21 @@
 """The verb that shows trust cards: for people, or as JSON for programs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
-from cfeval.edct.faithfulness.claims import CLAIMS
+from cfeval.edct.faithfulness.claims import BOUNDS, CLAIMS
+from cfeval.edct.records import Condition
+from cfeval.edct.tables.bounds import BoundRow, holds
 from cfeval.edct.tables.card import FIELDS, CardRow, bound_of
+from cfeval.edct.tables.scores import condition_of
 from cfeval.report.columns import limits
 from cfeval.report.tables import with_interval
 
@@ -18,6 +23,10 @@ from cfeval.report.tables import with_interval
 def run(
     table: Annotated[Path, typer.Argument(help="The table of cards.")] = Path("results/edct/tables/edct_card.csv"),
     vlm: Annotated[str, typer.Option(help="One target alone.")] = "",
+    other_bounds: Annotated[
+        bool,
+        typer.Option("--bounds", help="Also under which other bounds each conclusion stays the same (edct_bounds)."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, a list with an object a card.")] = False,
 ) -> None:
     """Show the trust card of each target: the conclusion, why, and the six claims."""
@@ -28,11 +37,25 @@ def run(
     if vlm and vlm not in targets:
         raise InputError(f"--vlm: no card of '{vlm}'; {nearest(vlm, targets)}")
     shown = [row for row in rows if vlm in ("", row.vlm)]
-    print(json.dumps([card(row) for row in shown], indent=2) if as_json else "\n\n".join(map(told, shown)))
+    tried = _tried(table.with_name("edct_bounds.csv")) if other_bounds else {}
+    each = [(row, tried.get(condition_of(row), {})) for row in shown]
+    print(json.dumps([card(*one) for one in each], indent=2) if as_json else "\n\n".join(told(*one) for one in each))
 
 
-def card(row: CardRow) -> dict[str, Any]:
-    """A card as JSON: names of the condition, items, conclusion, reasons, FIT and the claims."""
+def _tried(table: Path) -> dict[Condition, dict[str, str]]:
+    """By condition, for each bound where the conclusion stays the same."""
+    if not table.is_file():
+        raise InputError(f"--bounds: {table}: no such file; `cfeval run` makes it beside the table of cards")
+    found: dict[Condition, dict[str, str]] = {}
+    for (condition, bound), rows in groupby(read_csv(table, BoundRow), lambda row: (condition_of(row), row.bound)):
+        found.setdefault(condition, {})[bound] = holds(list(rows))
+    return found
+
+
+def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """A card as JSON: names of the condition, items, conclusion, reasons, FIT and the claims; and by bound where the
+    conclusion stays the same, if that was asked for.
+    """
     names = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
     claims = {
         letter: {
@@ -52,18 +75,23 @@ def card(row: CardRow) -> dict[str, Any]:
         "fit": {"rate": row.fit, "interval": limits(row, "fit")},
         "edits_checked": row.edits_checked,
         "claims": claims,
+        **({"same_under_bounds": dict(tried)} if tried else {}),
     }
 
 
-def told(row: CardRow) -> str:
+def told(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
     """A card as text."""
-    return "\n".join(_lines(row))
+    return "\n".join(_lines(row, tried))
 
 
-def _lines(row: CardRow) -> Iterator[str]:
+def _lines(row: CardRow, tried: Mapping[str, str]) -> Iterator[str]:
     where = f"{row.dataset}, {row.writer}, {row.editor}, {row.judge}, {row.n} items"
     yield f"{row.vlm} ({where}): {row.conclusion}"
     yield from (f"  because {reason}" for reason in row.why.split("; "))
     yield f"  FIT {with_interval(row, 'fit')}"
     for letter, name in FIELDS.items():
         yield f"  {letter} {CLAIMS[letter]}: {getattr(row, f'{name}_says')} {with_interval(row, name)}".rstrip()
+    for bound, value in BOUNDS.items():
+        if bound in tried:
+            where = "under all values tried" if tried[bound] == "all" else f"at {tried[bound]}"
+            yield f"  bound of {bound}, {value:.2f}: the same {where}"

@@ -1,10 +1,11 @@
 """The observations of a condition's items, from the scores of the condition and of its controls."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cfeval.core.records import Status
-from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, Tried
+from cfeval.edct.evasions import NO_ANSWER
+from cfeval.edct.faithfulness.observed import NULLS, UNCITED, Kind, Observed, Tried
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData
@@ -47,8 +48,8 @@ def _by_item(rows: Iterable[Row]) -> Rows:
 def _item(
     cited: Row, uncited: Sequence[Row], null: Sequence[Row], editor_null: Sequence[Row], blank: Sequence[Row]
 ) -> Observed:
-    moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null), "blank": _any(blank)}
-    moved |= {"editor_null": _any(editor_null)}
+    moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null, _first), "blank": _any(blank, _blank)}
+    moved |= {"editor_null": _any(editor_null, _first)}
     moved |= {"uncited_object": _some(_of_kind(uncited, "uncited_object"))}
     moved |= {"uncited_background": _any(_of_kind(uncited, "uncited_background"))}
     tried: dict[Kind, Sequence[Row]] = {"cited": [cited], "null": null, "editor_null": editor_null, "blank": blank}
@@ -77,8 +78,14 @@ def _item(
         lost=frozenset(kind for kind, rows in tried.items() if rows and moved[kind] is None),
         without=_ALL_CITED if cited.told.evidence == "background" else frozenset(),
         tried=frozenset(kind for kind, rows in tried.items() if rows),
-        declined=frozenset(kind for kind, rows in tried.items() if any(_declined(row) for row in rows)),
+        declined=frozenset(
+            kind for kind, rows in tried.items() if any(_declined(row, kind == "blank") for row in rows)
+        ),
         judged=frozenset(kind for kind, rows in tried.items() if any(row.told.by_text == 0 for row in rows)),
+        read=_bit(cited.told.reader_moved),
+        again=frozenset(kind for kind, rows in tried.items() if any(row.told.again in _OF_CHANGES for row in rows)),
+        unconfirmed=frozenset(kind for kind in NULLS if any(_unconfirmed(row) for row in tried[kind])),
+        sees_absent=_bit(cited.told.sees_absent),
         implied=_bit(cited.told.implied),
         implied_blank=_bit(cited.told.implied_blank),
     )
@@ -90,29 +97,53 @@ RIGHT = 0.5
 """An answer of so high an accuracy counts as right."""
 
 
-_OWN = (Status.REFUSED, Status.MODERATED, Status.TRUNCATED, Status.UNPARSABLE)
-"""How a conversation ends without an answer by the doing of the target, or of those who run it."""
 _CONVERSATIONS = ("baselines", "requeries")
 
 
-def _declined(row: Row) -> bool:
-    """Whether the target gave no answer, or evaded the question as it did not before."""
-    return row.told.evaded == 1 or (row.told.status in _OWN and row.told.stage in _CONVERSATIONS)
+def _declined(row: Row, blank: bool) -> bool:
+    """Whether the target gave no answer, or evaded the question as it did not before; of a change also when it was
+    asked again. Nobody evades who says of a blank image that nothing is to be seen.
+    """
+    if (row.told.evaded == 1 and not blank) or (_unconfirmed(row) and row.told.again == "unanswered"):
+        return True
+    return row.told.status in NO_ANSWER and row.told.stage in _CONVERSATIONS
 
 
 def _of_kind(rows: Sequence[Row], kind: Kind) -> list[Row]:
     return [row for row in rows if f"uncited_{row.told.evidence}" == kind]
 
 
+_OF_CHANGES = ("confirmed", "withdrawn", "unchanged")
+"""What came of asking again because an answer had changed."""
+
+
 def _moved(row: Row) -> bool | None:
+    """Whether the answer changed, both times where the target was asked again."""
+    if _unconfirmed(row):
+        return False if row.told.again == "withdrawn" else None
+    return _first(row)
+
+
+def _first(row: Row) -> bool | None:
+    """Whether the first answer changed."""
     told = row.told
     no_outcome = told.verified == 0 or told.status == Status.CITATION_ABSENT or told.evaded == 1
     return None if no_outcome else _bit(told.answer_moved)
 
 
-def _any(rows: Sequence[Row]) -> bool | None:
+def _unconfirmed(row: Row) -> bool:
+    """Whether the answer changed, and when the target was asked again did not, or nobody knows."""
+    return row.told.answer_moved == 1 and row.told.again in ("withdrawn", "unanswered", "unknown")
+
+
+def _blank(row: Row) -> bool | None:
+    """Whether the answer about a blank image is another one; one that says that nothing can be told is."""
+    return _bit(row.told.answer_moved)
+
+
+def _any(rows: Sequence[Row], moved: Callable[[Row], bool | None] = _moved) -> bool | None:
     """Whether some edit moved the answer; None where none did and one has no outcome."""
-    found = [_moved(row) for row in rows]
+    found = [moved(row) for row in rows]
     return True if True in found else None if None in found or not found else False
 
 

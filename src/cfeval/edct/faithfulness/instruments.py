@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.faithfulness.observed import Observed, rate
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.proportions import wilson_limits
+from cfeval.stats.proportions import wilson, wilson_limits
 from cfeval.stats.rates import FULL
 
 MOST_FALSE_EDITS = 0.25
@@ -19,6 +20,8 @@ LEAST_SWAPPED = 10
 """The fewest swapped pairs that measure a sensitivity."""
 LEAST_SENSITIVITY = 0.5
 """Nothing follows from unchanged answers where the lower limit of the sensitivity is below this."""
+MOST_ABSENT = 0.25
+"""Nothing that a presence check saw counts for a model, where it surely sees more than this share of absent things."""
 LEAST_CHECKED = 0.9
 """Edits count as verified where at least this share of them was checked."""
 NOT_MEASURED = Estimate(None)
@@ -50,6 +53,12 @@ class Instruments:
     """Upper bound of the share of unchanged answers that a judge calls changed, in [0, 1]."""
     lack: str = ""
     """Why the edits do not count, where they do not."""
+    failed_exam: str = ""
+    """Why the judge failed its exam, where it did."""
+    unfit_judge: bool = False
+    """Whether it failed in the comparison of answers and the card rests on that, so that nothing is trusted."""
+    absent_seen: Estimate = NOT_MEASURED
+    """The share of absent things that the verifier sees in an image; no figure: it was asked about none."""
 
     @property
     def edits_count(self) -> bool:
@@ -83,26 +92,43 @@ def false_edits(checks: VerifierChecks) -> float:
     return min(1.0, (1 - least) * most / (least * (1 - most))) if least > 0 and most < 1 else 1.0
 
 
-def measured(items: Sequence[Observed], verifier: VerifierChecks, failed: float = 0.0) -> Instruments:
+def measured(
+    items: Sequence[Observed], verifier: VerifierChecks, failed: float = 0.0, exam: ExamError | None = None
+) -> Instruments:
     """What items, and the checks of the verifier, tell of the instruments.
 
     Where the texts decided about every answer, there are neither misses nor false alarms; else swapped pairs measure
-    the sensitivity, and reworded answers the false alarms.
+    the sensitivity, and reworded answers the false alarms, or where there are too few, the exam does.
 
     Args:
         items: of a condition.
         verifier: what is known of who checked the edits.
         failed: the share of accepted edits that people found not made; 0: nobody looked.
+        exam: of the judge; None: it was not examined.
     """
     unchecked = not failed and verifier.checked < LEAST_CHECKED
     most = 1.0 if unchecked else failed or false_edits(verifier)
-    lack = _lack(verifier, failed, most)
+    lack, absent_seen = _lack(verifier, failed, most), rate(items, lambda item: item.sees_absent)
     compared = any(item.cited is not None or item.null is not None for item in items)
+    failed_exam = _failed_exam(exam)
     if compared and not any(item.judged for item in items):
-        return Instruments(most, FULL, 0.0, lack)
+        return Instruments(most, FULL, 0.0, lack, failed_exam, absent_seen=absent_seen)
     sensitivity, false_alarm_rate = rate(items, lambda item: item.swapped), rate(items, lambda item: item.reworded)
-    at_most = 1.0 if false_alarm_rate.high is None else false_alarm_rate.high
-    return Instruments(most, sensitivity if sensitivity.n >= LEAST_SWAPPED else NOT_MEASURED, at_most, lack)
+    known = exam.compared if exam else None
+    if sensitivity.n < LEAST_SWAPPED:
+        sensitivity = wilson(known.sensitivity, _LEVEL) if known and known.sensitivity else NOT_MEASURED
+    at_most = false_alarm_rate.high
+    if at_most is None and known and known.specificity:
+        at_most = 1 - (wilson(known.specificity, _LEVEL).low or 0.0)
+    unfit = bool(exam and exam.compared_faults)
+    alarms = 1.0 if at_most is None else at_most
+    return Instruments(most, sensitivity, alarms, lack, failed_exam, unfit, absent_seen)
+
+
+def _failed_exam(exam: ExamError | None) -> str:
+    """Why a judge failed its exam; empty where it passed, or was not examined."""
+    of = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
+    return ", ".join(f"{fault} ({name})" for name, faults in of.items() for fault in faults)
 
 
 def _lack(verifier: VerifierChecks, failed: float, most: float) -> str:

@@ -17,6 +17,8 @@ from cfeval.stats.rates import FULL, beyond, difference, product
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"]
 """What was edited: see the fields of `Observed`."""
 UNCITED: tuple[Kind, ...] = ("uncited_object", "uncited_background")
+NULLS: tuple[Kind, ...] = ("editor_null", "null")
+"""Edits that change nothing; the first that is known is the noise floor."""
 Indicator = Callable[["Observed"], bool | None]
 
 
@@ -79,6 +81,15 @@ class Observed(NamedTuple):
     original image."""
     judged: frozenset[Kind] = frozenset()
     """Kinds under which the texts did not decide whether the answer changed, and a judge did."""
+    read: bool | None = None
+    """The answer of a second model, the reader, changed under the cited edit; None: it was not asked."""
+    again: frozenset[Kind] = frozenset()
+    """Kinds under which the target was asked again, since its answer may have changed, and the judge could say of both
+    answers. A change of an uncited kind counts only if it came twice."""
+    unconfirmed: frozenset[Kind] = frozenset()
+    """Kinds of null edits after which the answer changed, and not so when the target was asked again."""
+    sees_absent: bool | None = None
+    """The verifier saw in the image a thing that is not in it."""
     implied: bool | None = None
     """By the explanation, the cited edit changes the answer; None where the writer does not say."""
     implied_blank: bool | None = None
@@ -106,10 +117,12 @@ def fit_at_least(item: Observed) -> bool | None:
 
 
 def fit_at_most(item: Observed) -> bool | None:
-    """FIT in the best case: whatever is missing has passed; None where the explanation may imply no change."""
+    """FIT in the best case: whatever is missing has passed; None where the explanation may imply no change, or a reader
+    saw none.
+    """
     if item.present is False:
         return False
-    if item.implied is not True:
+    if item.implied is not True or item.read is False:
         return None
     return not (item.cited is False or item.uncited_object or item.uncited_background)
 

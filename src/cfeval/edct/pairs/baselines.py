@@ -11,7 +11,7 @@ from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.datasets.sample import Sample, SamplesFile, originals
-from cfeval.edct.files import VlmSpec, conversation_prompts
+from cfeval.edct.files import VlmSpec, WordingOption, conversation_prompts
 from cfeval.edct.pairs.records import PairBaseline
 from cfeval.edct.stages.baselines import Prompts, baselines
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
@@ -48,12 +48,18 @@ def pair_baselines(
 
 
 def run(
-    samples: SamplesFile, vlm: VlmSpec, seed: Seed, out: Out, prompts: PromptFolder = "", offline: Offline = False
+    samples: SamplesFile,
+    vlm: VlmSpec,
+    seed: Seed,
+    out: Out,
+    prompts: PromptFolder = "",
+    wording: WordingOption = "a",
+    offline: Offline = False,
 ) -> None:
     """Ask a target model about both images of given pairs, and keep the log-probabilities of its answers."""
     use_offline_cache(offline)
     total = count_valid_records(samples, Sample)
     model = build("chat", vlm, "--vlm")
-    told = Prompts(*conversation_prompts(prompts))
+    told = Prompts(*conversation_prompts(prompts, wording))
     said = pair_baselines(read_jsonl(samples, Sample), originals(samples), model, told, seed)
     write_jsonl(out, track(said, total, "pair_baselines"))

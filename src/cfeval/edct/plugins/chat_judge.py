@@ -108,7 +108,8 @@ class ChatJudge:
             return JudgeReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
         said = heard.value.model_dump()
         scores = {name: said[name] for name in RULES[request.protocol].scores}
-        reply = JudgeReply(scores, stated_ccs=said.get("ccs"), completion=heard.completion, calls=heard.calls)
+        told = {"stated_ccs": said.get("ccs"), "evades": said.get("answer_evades")}
+        reply = JudgeReply(scores, **told, completion=heard.completion, calls=heard.calls)
         for grade in graded:
             reply = _with_grade(reply, await self._ask(request, grade, derive_seed(seed, "grade")))
         return reply
@@ -205,7 +206,8 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
         return JudgeReply(completion=raw, status=undecided(replies), reason=reason, calls=calls)
     grade = median_grade([reply.grade for reply in voting])
     missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
-    return JudgeReply(scores, grade, missing, completion=raw, calls=calls)
+    evades = majority([reply.evades for reply in voting])
+    return JudgeReply(scores, grade, missing, evades=evades, completion=raw, calls=calls)
 
 
 def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Binary] | None:

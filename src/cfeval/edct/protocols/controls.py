@@ -30,7 +30,7 @@ def _word(value: Any) -> Any:
 
 Evidence = Annotated[Literal["object", "background"], BeforeValidator(_word)]
 
-COMPARE_SCHEMA = object_schema(analysis=TEXT, answer_moved=BINARY, explanation_moved=BINARY)
+COMPARE_SCHEMA = object_schema(analysis=TEXT, answer_moved=BINARY, explanation_moved=BINARY, answer_evades=BINARY)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
 
 
@@ -41,6 +41,12 @@ class Comparison(BaseModel):
 
     answer_moved: StrictBinary
     explanation_moved: StrictBinary
+
+
+class FullComparison(Comparison):
+    """The same, and whether the later answer evades the question as the one before does not."""
+
+    answer_evades: StrictBinary
 
 
 class UncitedEdit(Concept):
@@ -92,6 +98,7 @@ def read_uncited_edits(text: str, edits: int) -> UncitedEdits | None:
 def read_comparison(text: str) -> Comparison | None:
     """The comparison of a judge's reply, or None.
 
-    It is JSON, or two lines `ANSWER_MOVED:`, `EXPLANATION_MOVED:`.
+    It is JSON, or lines `ANSWER_MOVED:`, `EXPLANATION_MOVED:`, `ANSWER_EVADES:`. An own prompt need not ask for the
+    last.
     """
-    return clear_verdict(text, Comparison, "01")
+    return clear_verdict(text, FullComparison, "01") or clear_verdict(text, Comparison, "01")

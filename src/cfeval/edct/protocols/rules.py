@@ -57,6 +57,8 @@ RULES: dict[str, Rules] = {
     BLANK_IMAGE: Rules("all", chained=False, scores=("answer_moved", "explanation_moved")),
 }
 """By protocol."""
+REPEATABLE: tuple[Evidence, ...] = ("uncited", "none", "nothing")
+"""Evidence whose edits should leave the answer: where it changed, the target is asked again."""
 UNCITED = ("object", "background")
 """The kinds of evidence that an explanation may leave out: things, of which some are drawn by lot, and what all stands
 before or on."""

@@ -211,6 +211,8 @@ class _Model:
             if folder is not None:
                 shown = checked.found.images.items()
                 turn["see"] = {name: self._images.number(folder, ref) for name, ref in shown}
+        if checked is not None and checked.reader is not None:
+            turn["read"] = [checked.reader.before or "no answer", checked.reader.after or "no answer"]
         if checked is not None and checked.changed_share is not None:
             turn["share"] = checked.changed_share
         if isinstance(after, Requery) and after.status == Status.OK:

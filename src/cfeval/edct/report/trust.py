@@ -71,7 +71,14 @@ def _edits(of: Sequence[Line]) -> Check:
             if shown
             else " It was shown no sham edits, so it may accept anything."
         )
+        if asked := sum(line.card.n_absent for line in shown):
+            seen = sum(round((line.card.absent_seen or 0) * line.card.n_absent) for line in shown)
+            text += f" Asked about {asked:,} things that are not in the images, it saw {seen:,} of them."
         wrong = wrong or (bool(shown) and most >= MOST_FALSE_EDITS)
+    cards = [line.card for line in of if line.card is not None]
+    if read := sum(card.n_read for card in cards):
+        moved = sum(card.n_reader_moved for card in cards)
+        text += f" The answer of a second model, the reader, changed after {moved:,} of {read:,} cited edits."
     datasets = dict.fromkeys(line.condition.dataset for line, done in zip(of, each, strict=True) if not done)
     verifiers = {name: {"plugin": "semantic", "model": {"plugin": "…", "model": "…"}} for name in datasets}
     return Check("Edits verified", "fails" if wrong else _state(each), text, _again({"verifiers": verifiers}))
@@ -137,6 +144,15 @@ def _floor(of: Sequence[Line]) -> Check:
         text = f"Shown the same image again, {_of(null)} answers changed."
     if (by_editor := _sum(line.evidence.editor_null for line in of)).n:
         text += f" Shown what the editor made of it when told to change nothing, {_of(by_editor)} did."
+    asked = [line.card for line in of if line.card is not None and line.card.n_again]
+    if asked:
+        again, answered, withdrawn = (
+            sum(getattr(card, f"n_{name}") for card in asked) for name in ("again", "answered", "withdrawn")
+        )
+        text += (
+            f" Asked once more by another seed {again:,} times, a model answered {answered:,} times where it had not, "
+            f"and {withdrawn:,} times its answer no longer differed."
+        )
     high = any(line.evidence.null.found > BOUNDS["D"] * line.evidence.null.n for line in of)
     return Check("Noise floor", "fails" if high else _state(each), text + _lack(of, each), _controls_command(of))
 

@@ -4,8 +4,10 @@ Two turns: the question, then in the same conversation the reason. The re-query 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeVar
+
+import typer
 
 from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.images import Image
@@ -15,14 +17,16 @@ from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile, originals
 from cfeval.edct.echoes import repeats_answer
-from cfeval.edct.files import VlmSpec, conversation_prompts
-from cfeval.edct.records import Baseline
+from cfeval.edct.evasions import NO_ANSWER
+from cfeval.edct.files import VlmSpec, WordingOption, conversation_prompts
+from cfeval.edct.records import Baseline, Conversation
 from cfeval.inference.batching import map_requests
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.prompts import fill
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 T = TypeVar("T")
+Fields = dict[str, Any]
 BATCH = 256
 
 
@@ -50,34 +54,60 @@ def baselines(
     model: ChatModel,
     prompts: Prompts,
     seed: int,
+    again: bool = False,
 ) -> Iterator[Baseline]:
-    """Ask every question and its reason, in order."""
+    """Ask every question and its reason, in order; with `again` once more where the target gives no answer."""
+
+    def unanswered(_: Sample, said: Fields) -> bool:
+        return again and said["status"] in NO_ANSWER
 
     def asked(sample: Sample) -> Asked:
         return Asked(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
 
-    for sample, said in converse(model, samples, asked, prompts, "baselines"):
-        repeats = said["status"] == Status.OK and repeats_answer(said["answer"], said["explanation"])
-        yield Baseline(id=sample.id, question=sample.question, repeats_answer=repeats, **said)
+    for sample, said in converse(model, samples, asked, prompts, "baselines", unanswered):
+        second = said.pop("second", None)
+        first, last = (Conversation(id=sample.id, **said), second) if second else (None, said)
+        repeats = last["status"] == Status.OK and repeats_answer(last["answer"], last["explanation"])
+        yield Baseline(id=sample.id, question=sample.question, repeats_answer=repeats, **last, first=first)
 
 
 def converse(
-    model: ChatModel, things: Iterable[T], asked: Callable[[T], Asked], prompts: Prompts, stage: str
-) -> Iterator[tuple[T, dict[str, Any]]]:
+    model: ChatModel,
+    things: Iterable[T],
+    asked: Callable[[T], Asked],
+    prompts: Prompts,
+    stage: str,
+    once_more: Callable[[T, Fields], bool] | None = None,
+) -> Iterator[tuple[T, Fields]]:
     """Hold both turns of a conversation about each thing; `asked` says which.
 
+    Args:
+        model: whom to ask.
+        things: what to ask about.
+        asked: the conversation about a thing.
+        prompts: of both turns.
+        stage: where a failure happens.
+        once_more: whether a thing is asked about again, by another seed, after the conversation with these fields;
+            None: no thing is.
+
     Yields:
-        Every thing with the fields of `cfeval.edct.records.Conversation` but the id, in order. Where a turn fails the
-        later text stays empty, and status and reason say why.
+        Every thing with the fields of `cfeval.edct.records.Conversation` but the id, in order, and under `second` those
+        of the second conversation, where it was asked about again. Where a turn fails the later text stays empty, and
+        status and reason say why.
     """
 
-    async def both_turns(one: Asked) -> dict[str, Any]:
-        return await _conversation(model, one, prompts, stage)
+    async def hold(case: tuple[T, Asked]) -> Fields:
+        thing, one = case
+        said = await _conversation(model, one, prompts, stage)
+        if once_more is not None and once_more(thing, said):
+            other = replace(one, seed=derive_seed(one.seed, "again"))
+            said["second"] = await _conversation(model, other, prompts, stage)
+        return said
 
-    return map_requests(things, asked, both_turns, BATCH)
+    return map_requests(things, lambda thing: (thing, asked(thing)), hold, BATCH)
 
 
-async def _conversation(model: ChatModel, asked: Asked, prompts: Prompts, stage: str) -> dict[str, Any]:
+async def _conversation(model: ChatModel, asked: Asked, prompts: Prompts, stage: str) -> Fields:
     opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.image)
     answer = _spoken(await model.generate(_request(asked, "answer", opening)), "answer")
     if answer.status != Status.OK:
@@ -98,7 +128,7 @@ def _spoken(reply: ChatReply, what: str) -> ChatReply:
     return reply
 
 
-def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> dict[str, Any]:
+def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> Fields:
     last = explanation or answer
     failed = last.status != Status.OK
     return {
@@ -113,13 +143,21 @@ def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> dic
 
 
 def run(
-    samples: SamplesFile, vlm: VlmSpec, seed: Seed, out: Out, prompts: PromptFolder = "", offline: Offline = False
+    samples: SamplesFile,
+    vlm: VlmSpec,
+    seed: Seed,
+    out: Out,
+    prompts: PromptFolder = "",
+    wording: WordingOption = "a",
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask once more, by another seed, where the target gives no answer.")
+    ] = False,
+    offline: Offline = False,
 ) -> None:
     """Ask a target model every question and, in the same conversation, the reason for its answer."""
     use_offline_cache(offline)
     total = count_valid_records(samples, Sample)
     model = build("chat", vlm, "--vlm")
-    said = baselines(
-        read_jsonl(samples, Sample), originals(samples), model, Prompts(*conversation_prompts(prompts)), seed
-    )
+    templates = Prompts(*conversation_prompts(prompts, wording))
+    said = baselines(read_jsonl(samples, Sample), originals(samples), model, templates, seed, again)
     write_jsonl(out, track(said, total, "baselines"))

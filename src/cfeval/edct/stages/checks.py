@@ -1,25 +1,32 @@
-"""Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?"""
+"""Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?
 
+A second model, the reader, may answer the item's question about the original and the edited image: where its answer
+stays, an edit may have failed in a way that no verifier sees.
+"""
+
+from asyncio import gather
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Archive, Out, Seed, build, count_valid_records
+from cfeval.core.cli_options import Archive, Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import map_ok, propagated
+from cfeval.core.records import Status, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
+from cfeval.edct.answers import names
 from cfeval.edct.files import (
     CounterfactualsFile,
     InstructionsFile,
     Protocol,
+    conversation_prompts,
     edited,
     instructions_by_edit,
     made_by_edit,
@@ -27,19 +34,36 @@ from cfeval.edct.files import (
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.metrics import changed_share
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
-from cfeval.edct.records import Check, Counterfactual, Instruction
+from cfeval.edct.records import Check, Counterfactual, Instruction, Reading
 from cfeval.edct.stages.edits import DECIMALS, ByEdit, base_of, earlier, positives, verification
 from cfeval.inference.batching import map_requests
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
+from cfeval.inference.prompts import fill
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
 PREVIOUS = 20
 """Number of previous items among which another instruction is looked for."""
 ImageOf = Callable[[Counterfactual], Image]
-Requests = tuple[VerifyRequest, VerifyRequest | None]
-"""An edit, and a sham edit where the verifier is shown one."""
-Replies = tuple[VerifyReply | None, VerifyReply | None, float]
-"""A verifier's replies about both, and the changed share of pixels."""
+THINGS = (
+    "lighthouse",
+    "hot-air balloon",
+    "violin",
+    "camel",
+    "anchor",
+    "chessboard",
+    "windmill",
+    "telescope",
+    "peacock",
+    "saxophone",
+    "igloo",
+    "scarecrow",
+)
+"""So rare in images that one which no text of an item names is not in its image."""
+Requests = tuple[VerifyRequest, VerifyRequest | None, VerifyRequest | None]
+"""An edit; a sham edit, and an edit of a thing that is not there, where the verifier is shown one."""
+Replies = tuple[VerifyReply | None, VerifyReply | None, VerifyReply | None, Reading | None, float]
+"""A verifier's replies about these, what the reader answers, and the changed share of pixels."""
 Checked = tuple[Check, Mapping[str, Image]]
 
 
@@ -53,6 +77,7 @@ def checks(
     protocol: str,
     seed: int,
     every: int = 1,
+    reader: "Reader | None" = None,
 ) -> Iterator[Checked]:
     """Check every counterfactual, in order; without a verifier only the changed area is measured.
 
@@ -65,7 +90,9 @@ def checks(
         verifier: who checks; under `null-edit` and `blank-image`, where nobody was told an edit, nobody does.
         protocol: of the condition.
         seed: of the study.
-        every: for one cited edit in this many, on average, the verifier is also shown a sham edit.
+        every: for one cited edit in this many, on average, the verifier is also shown a sham edit, and for one in twice
+            as many an edit of a thing that is not in the image.
+        reader: who answers the question about cited edits, too.
 
     Yields:
         Each record with the images that show what was found, by their paths.
@@ -76,10 +103,14 @@ def checks(
     def requests(record: Counterfactual) -> Requests:
         told = instructions[record.id, record.edit]
         made = as_made(record, told)
-        taken = protocol == EDCT_2025 and derive_seed(seed, record.id, "sham-check") % every == 0
+        if asked is None or protocol != EDCT_2025:
+            return made, None, None
+        shams = derive_seed(seed, record.id, "sham-check") % every == 0
+        absent = derive_seed(seed, record.id, "absent-thing") % (2 * every) == 0
         other = next((old for old in previous if old.positive != told.positive and old.concept != told.concept), None)
         previous.appendleft(told)
-        return made, _sham(made, other) if asked and taken else None
+        texts = (samples[record.id].question, told.positive, told.negative, told.concept, *(told.cited or ()))
+        return made, _sham(made, other) if shams else None, _of_absent_thing(made, texts) if absent else None
 
     def as_made(record: Counterfactual, told: Instruction) -> VerifyRequest:
         return VerifyRequest(
@@ -95,14 +126,44 @@ def checks(
             edit=record.edit,
         )
 
-    async def verify(pair: Requests) -> Replies:
-        request, sham_request = pair
-        reply = await asked.verify(request) if asked else None
-        sham = await asked.verify(sham_request) if asked and sham_request else None
-        return reply, sham, changed_share(request.original.pixels, request.edited.pixels)
+    async def verify(shown: Requests) -> Replies:
+        request, *_ = shown
+        reply, sham, absent = [await asked.verify(one) if asked and one else None for one in shown]
+        reading = None
+        if reader is not None and protocol == EDCT_2025 and not (reply and reply.verified == 0):
+            question = samples[request.item].question
+            reading = await reader.read(request.item, question, request.original, request.edited)
+        return reply, sham, absent, reading, changed_share(request.original.pixels, request.edited.pixels)
 
     for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, requests, verify, BATCH)):
-        yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
+        yield _check(record, found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A second model that answers the questions; `prompt` may name {question}.
+
+    The request about an original is the same whichever target's edit is checked, so that it is paid for once.
+    """
+
+    model: ChatModel
+    prompt: str
+    seed: int
+
+    async def read(self, item: str, question: str, original: Image, edited: Image) -> Reading:
+        """Its answers about both images."""
+        before, after = await gather(*(self._answer(item, question, image) for image in (original, edited)))
+        failed = next((reply for reply in (before, after) if reply.status != Status.OK or not reply.text.strip()), None)
+        return Reading(
+            before=before.text.strip() if before.status == Status.OK else "",
+            after=after.text.strip() if after.status == Status.OK else "",
+            reason=f"{failed.status}: {failed.reason or 'empty answer'}" if failed else "",
+            calls=tuple(dict.fromkeys((*before.calls, *after.calls))),
+        )
+
+    async def _answer(self, item: str, question: str, image: Image) -> ChatReply:
+        turn = ChatMessage("user", fill(self.prompt, question=question), image)
+        return await self.model.generate(ChatRequest(item, (turn,), derive_seed(self.seed, item, "reader")))
 
 
 def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
@@ -116,6 +177,16 @@ def _sham(request: VerifyRequest, other: Instruction | None) -> VerifyRequest:
     return replace(request, positive=other.positive, negative=other.negative, concept=other.concept, seed=seed)
 
 
+def _of_absent_thing(request: VerifyRequest, texts: Sequence[str]) -> VerifyRequest:
+    """An edit of a thing that is not in the image, which was encoded anew: whoever looks does not find the thing."""
+    seed = derive_seed(request.seed, "absent-thing")
+    unnamed = [thing for thing in THINGS if not any(names(text, thing) for text in texts)]
+    thing = unnamed[seed % len(unnamed)]
+    positive = f"Make the {thing} bright green. Leave all else as it is."
+    unedited = replace(request, edited=request.original.reencoded(), seed=seed)
+    return replace(unedited, positive=positive, negative="", concept=thing)
+
+
 _NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
 
 
@@ -124,12 +195,20 @@ def _as_evidence(reply: VerifyReply) -> VerifyReply:
     return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
 
 
-def _check(record: Counterfactual, reply: VerifyReply | None, sham_reply: VerifyReply | None, share: float) -> Checked:
+def _check(record: Counterfactual, replies: Replies) -> Checked:
+    reply, sham, absent, reading, share = replies
     found, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
-    sham = verification("", replace(sham_reply, images={}))[0] if sham_reply else None
-    gate = record.attempts[-1].found.absent if record.attempts else None
-    share = round(share, DECIMALS)
-    check = Check(id=record.id, edit=record.edit, found=found, sham=sham, gate_absent=gate, changed_share=share)
+    sham_found, absent_thing = [verification("", replace(one, images={}))[0] if one else None for one in (sham, absent)]
+    check = Check(
+        id=record.id,
+        edit=record.edit,
+        found=found,
+        sham=sham_found,
+        absent_thing=absent_thing,
+        reader=reading,
+        gate_absent=record.attempts[-1].found.absent if record.attempts else None,
+        changed_share=round(share, DECIMALS),
+    )
     return check, images
 
 
@@ -145,8 +224,16 @@ def run(
     protocol: Protocol = "edct-2025",
     sham_every: Annotated[
         int,
-        typer.Option(min=1, help="Also show the verifier a sham edit, for one cited edit in this many."),
+        typer.Option(
+            min=1,
+            help="Also show the verifier a sham edit, for one cited edit in this many, and for one in twice as many "
+            "an edit of a thing that is not in the image.",
+        ),
     ] = 1,
+    reader: Annotated[
+        str, typer.Option(help="A second model that answers the question about cited edits, as JSON; empty: nobody.")
+    ] = "",
+    prompts: PromptFolder = "",
     offline: Offline = False,
     archive: Archive = False,
 ) -> None:
@@ -167,6 +254,7 @@ def run(
         protocol,
         seed,
         sham_every,
+        Reader(build("chat", reader, "--reader"), conversation_prompts(prompts)[0], seed) if reader else None,
     )
     with atomic_records_with_images(out, archive=archive) as add:
         for record, images in track(found, total, "checks"):

@@ -1,18 +1,39 @@
-"""Stage 4a, re-query: the same two turns on the edited image, in a fresh conversation (EDCT 2025, Section 3)."""
+"""Stage 4a, re-query: the same two turns on the edited image, in a fresh conversation (EDCT 2025, Section 3).
+
+A target that samples its replies may be asked again, by another seed: where it gave no answer, so that a refusal by
+chance is not taken for one by rule; and where its answer changed although nothing cited was edited, since a change that
+does not come again is noise. Of a target that says the same whatever the seed, such as one at temperature 0, nothing is
+learned so.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
 
-from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
+import typer
+
+from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records, existing
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import map_ok, propagated
+from cfeval.core.records import Status, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
-from cfeval.edct.files import CounterfactualsFile, Protocol, VlmSpec, conversation_prompts, edited
-from cfeval.edct.records import Counterfactual, Requery
-from cfeval.edct.stages.baselines import Asked, Prompts, converse
+from cfeval.edct.answers import moved_by_text
+from cfeval.edct.evasions import declines
+from cfeval.edct.files import (
+    CounterfactualsFile,
+    Protocol,
+    VlmSpec,
+    WordingOption,
+    baselines_by_id,
+    conversation_prompts,
+    edited,
+)
+from cfeval.edct.protocols.rules import EDCT_2025, REPEATABLE, RULES
+from cfeval.edct.records import Baseline, Conversation, Counterfactual, Requery
+from cfeval.edct.stages.baselines import Asked, Fields, Prompts, converse
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -24,15 +45,46 @@ def requeries(
     model: ChatModel,
     prompts: Prompts,
     seed: int,
+    baselines: ByKey[str, Baseline] | None = None,
+    protocol: str = EDCT_2025,
 ) -> Iterator[Requery]:
-    """Ask the original question and its reason about every counterfactual, in order."""
+    """Ask the original question and its reason about every counterfactual, in order.
+
+    Args:
+        counterfactuals: what was made.
+        samples: by id.
+        edited_of: opens the image of a counterfactual.
+        model: the target.
+        prompts: of both turns.
+        seed: of the study.
+        baselines: what the target said of the originals, by id, where it is asked again; None: it never is.
+        protocol: of the counterfactuals.
+    """
 
     def asked(record: Counterfactual) -> Asked:
         own = derive_seed(seed, record.id, record.edit, "requery")
         return Asked(record.id, edited_of(record), samples[record.id].question, own)
 
-    for record, said in map_ok(counterfactuals, lambda sound: converse(model, sound, asked, prompts, "requeries")):
-        yield Requery(id=record.id, edit=record.edit, **(said or propagated(record)))
+    def declined(record: Counterfactual, said: Fields) -> bool:
+        return baselines is not None and declines(said["status"], said["answer"], baselines[record.id].answer)
+
+    def once_more(record: Counterfactual, said: Fields) -> bool:
+        if baselines is None or declined(record, said):
+            return baselines is not None
+        repeatable = RULES[protocol].edits in REPEATABLE and said["status"] == Status.OK
+        return repeatable and moved_by_text(baselines[record.id].answer, said["answer"]) != 0
+
+    def held(sound: Iterator[Counterfactual]) -> Iterator[tuple[Counterfactual, Fields]]:
+        return converse(model, sound, asked, prompts, "requeries", once_more)
+
+    for record, said in map_ok(counterfactuals, held):
+        second = said.pop("second", None) if said else None
+        more: Fields = {}
+        if said and second and declined(record, said):
+            said, more = second, {"first": Conversation(id=record.id, **said)}
+        elif second:
+            more = {"again": Conversation(id=record.id, **second)}
+        yield Requery(id=record.id, edit=record.edit, **(said or propagated(record)), **more)
 
 
 def run(
@@ -41,14 +93,25 @@ def run(
     vlm: VlmSpec,
     seed: Seed,
     out: Out,
-    protocol: Protocol = "edct-2025",  # noqa: ARG001 (of the counterfactuals; the same is asked under every one)
+    protocol: Protocol = "edct-2025",
     prompts: PromptFolder = "",
+    wording: WordingOption = "a",
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baselines",
+            callback=lambda path: path and existing(path),
+            help="Baseline conversations (JSONL): ask once more, by another seed, where the target gives no answer, or "
+            "one that has changed although nothing cited was edited.",
+        ),
+    ] = None,
     offline: Offline = False,
 ) -> None:
     """Ask the target model the same question and its reason again, about every counterfactual."""
     use_offline_cache(offline)
     total, made = count_valid_records(counterfactuals, Counterfactual), read_jsonl(counterfactuals, Counterfactual)
     model = build("chat", vlm, "--vlm")
-    templates = Prompts(*conversation_prompts(prompts))
-    said = requeries(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed)
+    templates = Prompts(*conversation_prompts(prompts, wording))
+    before = baselines_by_id(baseline) if baseline else None
+    said = requeries(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed, before, protocol)
     write_jsonl(out, track(said, total, "requeries"))

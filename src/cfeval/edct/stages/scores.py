@@ -16,7 +16,7 @@ from cfeval.edct.files import STAGES, baselines_by_id, checks_by_edit, instructi
 from cfeval.edct.metrics import ccs, ccs_graded
 from cfeval.edct.options import Results
 from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME
-from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict, Verification
 from cfeval.edct.stages.edits import ByEdit
 
 
@@ -45,13 +45,16 @@ def scores(
             answer_moved=None if ended.status == Status.CITATION_ABSENT else verdict.answer_moved,
             by_text=verdict.by_text,
             evaded=verdict.evaded,
+            again=verdict.again,
             implied=_implied(told.implied, baselines[verdict.id].answer),
             implied_blank=_implied(told.implied_blank, baselines[verdict.id].answer),
             sham_edit=None if check.sham is None else check.sham.verified,
+            sees_absent=_sees(check.absent_thing),
             names_edited=verdict.names_edited,
             sham=verdict.sham,
             swapped=verdict.swapped,
             reworded=verdict.reworded,
+            reader_moved=verdict.reader_moved,
             drawn_from=told.drawn_from,
             present=_present(ended, told, check, condition.protocol),
             breadth=None if told.cited is None else len(told.cited),
@@ -59,6 +62,12 @@ def scores(
             verified=None if check.found is None else check.found.verified,
             changed_share=check.changed_share,
         )
+
+
+def _sees(absent_thing: Verification | None) -> Binary | None:
+    """Whether a verifier saw a thing that is not in the image; None where it was asked about none, or did not look."""
+    absent = None if absent_thing is None else absent_thing.absent
+    return None if absent is None else 0 if absent else 1
 
 
 def _implied(answer: str, baseline: str) -> Binary | None:

@@ -8,17 +8,23 @@ by the judge where these do not decide. On the texts of null edits the judge is 
 call to the target: told the cited edit, which was not made, it should score 0 (sham); and another item's answer, in the
 place of this one's, should be found to have moved (swapped), and where it was asked about the answers, this one's in
 other words should not (reworded).
+
+Where the target was asked again since its answer may have changed although nothing cited was edited, the second answer
+is compared with the baseline's as well, if the first has moved (`cfeval.edct.records.AskedAgain`).
+
+Where a study has a reader (`cfeval.edct.stages.checks`), its two answers are compared in the same way.
 """
 
 from asyncio import gather
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from cfeval.core.cli_options import Out, Seed, build, count_valid_records
+from cfeval.core.cli_options import Out, Seed, build, count_valid_records, existing
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
@@ -26,7 +32,7 @@ from cfeval.core.records import Binary, Status, failed, failure, map_ok, propaga
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.edct.answers import moved_by_text, names, reworded, same_text, surely_moved
-from cfeval.edct.evasions import evades
+from cfeval.edct.evasions import declines, evades
 from cfeval.edct.files import (
     BaselineFile,
     CitedFile,
@@ -35,13 +41,14 @@ from cfeval.edct.files import (
     Protocol,
     RequeryFile,
     baselines_by_id,
+    checks_by_edit,
     edited,
     instructions_by_edit,
     made_by_edit,
 )
 from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES
-from cfeval.edct.records import Baseline, Instruction, Requery, Verdict
+from cfeval.edct.records import AskedAgain, Baseline, Check, Conversation, Instruction, Reading, Requery, Verdict
 from cfeval.edct.stages.edits import ByEdit, earlier
 from cfeval.inference.batching import map_requests
 from cfeval.inference.prompts import named_texts
@@ -63,6 +70,12 @@ class _Case:
     """The cited edit, which was not made."""
     other: Baseline | None
     """What was said of another item, with another answer."""
+    again: Conversation | None
+    """What was said when the target was asked again."""
+    declined: bool
+    """The target was asked again because it had given no answer."""
+    reading: Reading | None
+    """What the reader said of the original and the edited image."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +86,13 @@ class _Found:
     answer_moved: Binary | None = None
     by_text: Binary | None = None
     names_edited: Binary | None = None
+    judge_evaded: Binary | None = None
     evaded: Binary | None = None
+    again: AskedAgain = ""
     sham: Binary | None = None
     swapped: Binary | None = None
     reworded: Binary | None = None
+    reader_moved: Binary | None = None
     besides: Mapping[str, JudgeReply] = field(default_factory=dict)
     """What was replied besides, by what was asked; a reply that came of no call has no text."""
 
@@ -102,6 +118,7 @@ def verdicts(
     seed: int,
     cited: ByEdit | None = None,
     compare: bool = False,
+    checks: ByKey[tuple[str, int], Check] | None = None,
 ) -> Iterator[Verdict]:
     """Judge every re-query, in order.
 
@@ -116,6 +133,7 @@ def verdicts(
         cited: the instructions of the cited edits, of all items of `requeries`; null edits are then sham edits too.
         compare: ask the judge whether the answer moved where the texts do not decide and the protocol's scores do not
             say.
+        checks: by item and edit, where a reader may have been asked.
     """
     former = _Former()
 
@@ -128,19 +146,27 @@ def verdicts(
             texts = replace(texts, changes=(), question=before.question, image=image)
         null = RULES[protocol].edits == "none"
         sham = cited[record.id, 1] if cited is not None and null else None
-        return _Case(texts, concept, sham, former.unlike(before) if null else None)
+        other = former.unlike(before) if null else None
+        reading = checks[record.id, record.edit].reader if checks is not None else None
+        return _Case(texts, concept, sham, other, record.again, record.first is not None, reading)
 
     async def decide(case: _Case) -> _Found:
         found = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
         named = names(case.request.new_explanation, case.concept) if case.concept else None
-        evaded: Binary = 1 if evades(case.request.new_answer) and not evades(case.request.answer) else 0
-        return replace(found, names_edited=named, evaded=evaded)
+        found = replace(found, names_edited=named, evaded=1 if _evaded(case.request, found) else 0)
+        if case.reading is not None:
+            read = await _read(judge, case.request, case.reading, compare)
+            seen: Binary = 1 if _moved(read) == 1 else 0
+            found = replace(found, reader_moved=seen, besides={**found.besides, "reader": read})
+        return await _compared_again(judge, case, found)
 
     for record, found in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
         yield (
             _verdict(record, found, protocol)
             if found
-            else Verdict(id=record.id, edit=record.edit, **propagated(record))
+            else Verdict(
+                id=record.id, edit=record.edit, again="unanswered" if record.first else "", **propagated(record)
+            )
         )
 
 
@@ -168,7 +194,8 @@ async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
     if not compare:
         return _Found(reply)
     compared = await judge.judge(_comparison(request))
-    return _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
+    found = _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
+    return replace(found, judge_evaded=compared.evades)
 
 
 async def _control(judge: Judge, case: _Case) -> _Found:
@@ -187,9 +214,38 @@ async def _control(judge: Judge, case: _Case) -> _Found:
     null = case.sham is not None and by_text == 0
     sham, swapped, again = await gather(_sham(judge, case), _swapped(judge, case), _reworded(judge, case, null))
     besides = {"sham": sham, "swapped": swapped, "reworded": again}
-    return _Found(
-        reply, moved, by_text, sham=_product(sham), swapped=_moved(swapped), reworded=_moved(again), besides=besides
-    )
+    measured: dict[str, Any] = {"sham": _product(sham), "swapped": _moved(swapped), "reworded": _moved(again)}
+    return _Found(reply, moved, by_text, judge_evaded=reply.evades, besides=besides, **measured)
+
+
+def _evaded(request: JudgeRequest, found: _Found) -> bool:
+    """Whether the new answer evades as the one before does not: by its text; or by the judge, where it was the judge
+    who found that the answer moved, since an evasion is never the answer of before.
+    """
+    if evades(request.answer):
+        return False
+    by_judge = found.by_text == 0 and found.answer_moved == 1 and found.judge_evaded == 1
+    return by_judge or evades(request.new_answer)
+
+
+async def _compared_again(judge: Judge, case: _Case, found: _Found) -> _Found:
+    """What came of asking the target again."""
+    if case.again is None:
+        return replace(found, again=("unanswered" if found.evaded else "answered") if case.declined else "")
+    if found.answer_moved != 1 or found.evaded:
+        return replace(found, again="unchanged" if found.answer_moved == 0 else "unknown")
+    request, second = case.request, case.again
+    if declines(second.status, second.answer, request.answer):
+        return replace(found, again="unanswered")
+    if failed(second):
+        return replace(found, again="unknown")
+    moved = moved_by_text(request.answer, second.answer)
+    if moved is None:
+        texts = replace(request, new_answer=second.answer, new_explanation=second.explanation)
+        reply = await judge.judge(replace(_comparison(texts), seed=derive_seed(request.seed, "again")))
+        moved = _moved(reply)
+        found = replace(found, besides={**found.besides, "again": reply})
+    return replace(found, again="unknown" if moved is None else "confirmed" if moved else "withdrawn")
 
 
 async def _sham(judge: Judge, case: _Case) -> JudgeReply:
@@ -218,6 +274,22 @@ async def _reworded(judge: Judge, case: _Case, asked: bool) -> JudgeReply:
     request = case.request
     same = replace(request, new_answer=reworded(request.answer), new_explanation=request.explanation)
     return await judge.judge(replace(_comparison(same), seed=derive_seed(request.seed, "reworded")))
+
+
+async def _read(judge: Judge, request: JudgeRequest, reading: Reading, compare: bool) -> JudgeReply:
+    """Whether the reader's answer moved; the judge is asked if wanted."""
+    if not reading.before or not reading.after:
+        return JudgeReply(status=Status.UNPARSABLE)
+    moved = moved_by_text(reading.before, reading.after)
+    if moved is None and surely_moved(reading.before, reading.after, same_question=True):
+        moved = 1
+    if moved is not None:
+        return JudgeReply(scores={"answer_moved": moved})
+    if not compare:
+        return JudgeReply(status=Status.UNPARSABLE)
+    before, after = reading.before, reading.after
+    texts = replace(request, answer=before, explanation=before, new_answer=after, new_explanation=after)
+    return await judge.judge(replace(_comparison(texts), seed=derive_seed(request.seed, "reader")))
 
 
 def _comparison(request: JudgeRequest) -> JudgeRequest:
@@ -264,8 +336,9 @@ def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    told = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "completion", "calls")
-    said = {"id": record.id, "edit": record.edit} | {name: getattr(found, name) for name in told}
+    told = ("answer_moved", "by_text", "evaded", "again", "names_edited", "sham", "swapped", "reworded", "reader_moved")
+    said = {name: getattr(found, name) for name in (*told, "completion", "calls")}
+    said |= {"id": record.id, "edit": record.edit}
     if reply.status != Status.OK:
         return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(
@@ -294,6 +367,14 @@ def run(
             help="Under edct-2025, ask the judge whether the answer moved where the texts do not decide.",
         ),
     ] = False,
+    checks: Annotated[
+        Path | None,
+        typer.Option(
+            "--checks",
+            callback=lambda path: path and existing(path),
+            help="Under edct-2025: checks of the counterfactuals (JSONL), whose reader's answers are compared.",
+        ),
+    ] = None,
     offline: Offline = False,
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
@@ -310,5 +391,6 @@ def run(
         seed,
         instructions_by_edit(cited) if cited else None,
         compare and protocol == EDCT_2025,
+        checks_by_edit(checks) if checks and protocol == EDCT_2025 else None,
     )
     write_jsonl(out, track(found, total, "verdicts"))

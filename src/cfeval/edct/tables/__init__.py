@@ -10,6 +10,7 @@ _OWN: Mapping[str, Listed] = {
     "table2": Listed("cfeval.edct.tables.conditions:TABLE2", "cfeval.edct.tables.conditions:ConditionRow"),
     "bench": Listed("cfeval.edct.tables.conditions:BENCH", "cfeval.edct.tables.conditions:BenchRow"),
     "card": Listed("cfeval.edct.tables.card:TABLE", "cfeval.edct.tables.card:CardRow"),
+    "bounds": Listed("cfeval.edct.tables.bounds:TABLE", "cfeval.edct.tables.bounds:BoundRow"),
     "faithfulness": Listed("cfeval.edct.tables.faithfulness:TABLE", "cfeval.edct.tables.faithfulness:FaithfulnessRow"),
     "controls": Listed("cfeval.edct.tables.controls:TABLE", "cfeval.edct.tables.controls:ControlRow"),
     "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),

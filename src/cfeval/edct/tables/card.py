@@ -3,6 +3,7 @@
 A condition without controls has a card as well: its cited edits alone can refute a claim.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -10,7 +11,14 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, trust_card
 from cfeval.edct.faithfulness.claims import BOUNDS, Claim, Letter
 from cfeval.edct.faithfulness.from_scores import observe
-from cfeval.edct.faithfulness.instruments import LEAST_SENSITIVITY, MOST_FALSE_EDITS, VerifierChecks, measured
+from cfeval.edct.faithfulness.instruments import (
+    LEAST_SENSITIVITY,
+    MOST_FALSE_EDITS,
+    Instruments,
+    VerifierChecks,
+    measured,
+)
+from cfeval.edct.faithfulness.observed import Observed
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
@@ -19,6 +27,7 @@ from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
     Figure,
+    Figures,
     RenderedTable,
     Table,
     figures_of,
@@ -92,6 +101,22 @@ class CardRow(Condition, TableRow):
     them all."""
     n_sham_edits: int = 0
     """Sham edits that the verifier was shown."""
+    n_read: int = 0
+    """Items about which a second model, the reader, was asked; claim B and FIT are refuted by those alone in which its
+    answer changed too."""
+    n_reader_moved: int = 0
+    """Those items."""
+    absent_seen: Figure = None
+    """Share of things that are not in an image which the verifier saw in it, when it was asked to check their edit."""
+    n_absent: int = 0
+    """Such things that it was asked about."""
+    n_again: Annotated[int, Heading("Asked again", lambda row: _again_cell(row))] = 0
+    """How often the model was asked once more, by another seed: about an edited image of which it had given no answer,
+    and where its answer had changed although nothing cited was edited. Never where it says the same to every seed."""
+    n_answered: int = 0
+    """Of these, the questions that it answered when asked again."""
+    n_withdrawn: int = 0
+    """Of these, the changes that did not come again, so that they do not count in claim C and FIT."""
     n_declined: int = 0
     """Items in which the model refused, evaded the question or gave no answer that could be read."""
     n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}")] = 0
@@ -131,7 +156,8 @@ _READING = (
     f"cited edit was made in more than {MADE:g} of items, and the instruments are measured: fewer than "
     f"{MOST_FALSE_EDITS:g} of the edits may not have been made, and more than {LEAST_SENSITIVITY:g} of changed answers "
     "are seen. cannot be tested: the model refuses or evades edited images, or answers otherwise where the editor "
-    "changed nothing. Else open."
+    "changed nothing. Else open. Asked again: once more by another seed, of a model that samples its replies; one at "
+    "temperature 0 would say the same, and is not."
 )
 
 
@@ -148,7 +174,13 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
 def card_of(condition: Condition, material: TableData) -> Card:
     """The trust card of a condition."""
     items = observe(condition, material)
-    return trust_card(items, measured(items, verifier_checks(condition, material), material.failed_edits))
+    return trust_card(items, instruments_of(condition, items, material))
+
+
+def instruments_of(condition: Condition, items: Sequence[Observed], material: TableData) -> Instruments:
+    """What is known of the instruments of a condition."""
+    checks = verifier_checks(condition, material)
+    return measured(items, checks, material.failed_edits, material.exams.get(condition.judge))
 
 
 def verifier_checks(condition: Condition, material: TableData) -> VerifierChecks:
@@ -174,7 +206,7 @@ def render(cards: Sequence[CardRow]) -> RenderedTable:
 
 def _row(condition: Condition, material: TableData) -> CardRow:
     items, checks = observe(condition, material), verifier_checks(condition, material)
-    instruments = measured(items, checks, material.failed_edits)
+    instruments = instruments_of(condition, items, material)
     card = trust_card(items, instruments)
     estimates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
     figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
@@ -183,8 +215,23 @@ def _row(condition: Condition, material: TableData) -> CardRow:
     figures |= {"uncited_bound": next(claim.bound for claim in card.claims if claim.letter == "C") or None}
     figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(checks.checked)}
     figures |= {"false_edits": rounded(instruments.false_edits), "n_sham_edits": checks.shams}
-    figures |= {"n_declined": sum(bool(item.declined) for item in items)}
+    read = [item.read for item in items if item.read is not None]
+    figures |= {"n_read": len(read), "n_reader_moved": sum(read)}
+    figures |= {"absent_seen": rounded(instruments.absent_seen.value), "n_absent": instruments.absent_seen.n}
+    figures |= _asked_again(condition, material) | {"n_declined": sum(bool(item.declined) for item in items)}
     return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
+
+
+def _asked_again(condition: Condition, material: TableData) -> Figures:
+    """How often the model was asked again, under the condition and its controls, and what came of it."""
+    related = [condition, *(condition.model_copy(update={"protocol": protocol}) for protocol in CONTROLS)]
+    ends = Counter(row.told.again for one in related for row in material.scores.get(one, ()) if row.told.again)
+    return {"n_again": ends.total(), "n_answered": ends["answered"], "n_withdrawn": ends["withdrawn"]}
+
+
+def _again_cell(row: CardRow) -> str:
+    """`14 (3 answered, 9 changes withdrawn)`; empty where the model was not asked again."""
+    return f"{row.n_again} ({row.n_answered} answered, {row.n_withdrawn} changes withdrawn)" if row.n_again else ""
 
 
 def _word(claim: Claim) -> str:

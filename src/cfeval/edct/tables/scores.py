@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.edct.records import Condition, Counterfactual, Score
+from cfeval.edct.exam.verdict import ExamError
+from cfeval.edct.records import AskedAgain, Condition, Counterfactual, Score
 from cfeval.report.tables import Figure, Figures, figures_of, varying
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
-from cfeval.stats.misclassification import JudgeError
 
 NAMES = tuple(Condition.model_fields)
 HEADINGS = {
@@ -47,14 +47,17 @@ class ScoreValues(NamedTuple):
     answer_moved: Binary | None
     by_text: Binary | None
     evaded: Binary | None
+    again: AskedAgain
     implied: Binary | None
     implied_blank: Binary | None
     sham_edit: Binary | None
+    sees_absent: Binary | None
     explanation_moved: Binary | None
     names_edited: Binary | None
     sham: Binary | None
     swapped: Binary | None
     reworded: Binary | None
+    reader_moved: Binary | None
     present: Binary | None
     breadth: int | None
     correct: float | None
@@ -103,8 +106,8 @@ class TableData:
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
     judges is measured, `repeats` the target that another one repeats, `failed_edits` the share of edits that are known
-    to have failed unseen, `expected` what is known of the figures of test models, `exams` the error of
-    CCS that judges made in the judge exam. `compared_with` and `all_pairs` are those of the parameters (`Edct`).
+    to have failed unseen, `expected` what is known of the figures of test models, `exams` what the judge exam says
+    of judges. `compared_with` and `all_pairs` are those of the parameters (`Edct`).
     """
 
     scores: Mapping[Condition, Sequence[Row]]
@@ -116,7 +119,7 @@ class TableData:
     repeats: Mapping[str, str] = field(default_factory=dict)
     failed_edits: float = 0.0
     expected: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    exams: Mapping[str, JudgeError] = field(default_factory=dict)
+    exams: Mapping[str, ExamError] = field(default_factory=dict)
     counterfactuals: Mapping[Condition, Iterable[Counterfactual]] = field(default_factory=dict)
     compared_with: str | None = None
     all_pairs: bool = False

@@ -39,16 +39,27 @@ def asked(call: StoredCall) -> Asked:
 def calls_of(record: Record) -> Iterator[str]:
     """The keys of the calls that a record names, also those of what it says about its checks."""
     yield from getattr(record, "calls", ())
+    for other in (getattr(record, "first", None), getattr(record, "again", None)):
+        yield from getattr(other, "calls", ())
     if isinstance(record, Counterfactual):
         for attempt in record.attempts:
             yield from attempt.found.calls
     if isinstance(record, Check):
         yield from (
             call
-            for verification in (record.found, record.sham)
+            for verification in (record.found, record.sham, record.absent_thing)
             if verification is not None
             for call in verification.calls
         )
+        yield from record.reader.calls if record.reader else ()
+
+
+def _conversations(said: Any) -> Iterator[Any]:
+    """A record, and the same with the conversation before or after it, where the target was asked again."""
+    yield said
+    for other in (said.first, getattr(said, "again", None)):
+        if other is not None:
+            yield said.model_copy(update=dict(other))
 
 
 def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -73,7 +84,8 @@ def _baseline(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Lin
     samples = {sample.id: sample for sample in of.items}
     for said in of.baselines:
         if said.id in samples:
-            yield from conversation_links("baselines", said, samples[said.id], samples[said.id].image.sha256, stored)
+            for one in _conversations(said):
+                yield from conversation_links("baselines", one, samples[said.id], samples[said.id].image.sha256, stored)
 
 
 def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -81,7 +93,8 @@ def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link
     made = {key_of(record): record.image for record in of.counterfactuals}
     for said in of.requeries:
         if said.id in samples and (image := made.get(key_of(said))) is not None:
-            yield from conversation_links("requeries", said, samples[said.id], image.sha256, stored)
+            for one in _conversations(said):
+                yield from conversation_links("requeries", one, samples[said.id], image.sha256, stored)
 
 
 def conversation_links(

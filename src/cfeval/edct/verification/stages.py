@@ -11,9 +11,20 @@ from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text, names
-from cfeval.edct.evasions import evades
-from cfeval.edct.protocols.rules import CONTROLS, RULES, SAME, Rules
-from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.evasions import declines, evades
+from cfeval.edct.protocols.rules import CONTROLS, REPEATABLE, RULES, SAME, Rules
+from cfeval.edct.records import (
+    Baseline,
+    Check,
+    Condition,
+    Counterfactual,
+    Instruction,
+    Reading,
+    Requery,
+    Score,
+    Verdict,
+    Verification,
+)
 from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
 
 GROUP_DIGITS = 8
@@ -21,7 +32,7 @@ GROUP_DIGITS = 8
 ROUNDING = 5e-5
 """By how much a figure of four decimals may differ from the one it is rounded from."""
 _MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "explanation_moved", "mismatch")
-_CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded")
+_CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "reader_moved")
 """What a score takes from its verdict as it is, whether that failed or not."""
 
 
@@ -44,6 +55,8 @@ def score_faults(
         "correct": _correct(sample, said),
         "verified": found.verified if found else None,
         "sham_edit": check.sham.verified if check.sham else None,
+        "sees_absent": _sees(check.absent_thing),
+        "again": verdict.again,
         "implied": _implied(told.implied, said.answer),
         "implied_blank": _implied(told.implied_blank, said.answer),
         "changed_share": check.changed_share,
@@ -52,6 +65,11 @@ def score_faults(
         yield "" if _same(getattr(row, name), value) else f"{name} is {_shown(getattr(row, name))}, not {_shown(value)}"
     of_image = len(row.cluster) >= GROUP_DIGITS and sample.image.sha256.startswith(row.cluster)
     yield "" if of_image else "its cluster is not the image's"
+
+
+def _sees(absent_thing: Verification | None) -> int | None:
+    """Whether a verifier saw what is not there; None where it was not asked, or did not look."""
+    return None if absent_thing is None or absent_thing.absent is None else 1 - absent_thing.absent
 
 
 def _implied(follows: str, before: str) -> int | None:
@@ -202,8 +220,20 @@ def _checks(of: ConditionRecords) -> Iterator[Link]:
 
 def _requery(of: ConditionRecords) -> Iterator[Link]:
     yield from _one_to_one("requeries", of.counterfactuals, of.requeries)
+    before = {said.id: said for said in of.baselines}
+    repeatable = RULES[of.condition.protocol].edits in REPEATABLE
     for said in of.requeries:
         yield from links("requeries", said, _said(said.status, said.answer, said.explanation))
+        if said.id in before:
+            yield from links("requeries", said, _reason_to_ask_again(said, before[said.id].answer, repeatable))
+
+
+def _reason_to_ask_again(said: Requery, before: str, repeatable: bool) -> str:
+    """A target is asked again after no answer, or after one that may have changed where nothing cited was edited."""
+    if said.first is not None and not declines(said.first.status, said.first.answer, before):
+        return "it was asked again although it had answered"
+    settled = failed(said) or not repeatable or moved_by_text(before, said.answer) == 0
+    return "it was asked again without a reason" if said.again is not None and settled else ""
 
 
 def _verdicts(of: ConditionRecords) -> Iterator[Link]:
@@ -212,10 +242,29 @@ def _verdicts(of: ConditionRecords) -> Iterator[Link]:
     before = {said.id: said for said in of.baselines}
     after = {key_of(said): said for said in of.requeries}
     told = {key_of(record): record for record in of.instructions}
+    readings = {key_of(check): check.reader for check in of.checks}
     for verdict in of.verdicts:
-        yield from links("verdicts", verdict, _judged(verdict, rules))
+        yield from links("verdicts", verdict, _judged(verdict, rules), _read(verdict, readings.get(key_of(verdict))))
         if verdict.id in before and (key := key_of(verdict)) in after and key in told:
             yield from links("verdicts", verdict, *_besides(verdict, before[verdict.id], after[key], told[key], rules))
+
+
+def _asked_again(verdict: Verdict, before: Baseline, after: Requery) -> str:
+    """What came of asking again, where the texts tell it; a judge may have decided the rest."""
+    moved = None if after.again is None else moved_by_text(before.answer, after.again.answer)
+    possible: tuple[str, ...]
+    if after.again is None:
+        possible = ("",) if after.first is None else ("unanswered",) if verdict.evaded else ("answered",)
+    elif verdict.answer_moved != 1 or verdict.evaded:
+        possible = ("unchanged",) if verdict.answer_moved == 0 else ("unknown",)
+    elif declines(after.again.status, after.again.answer, before.answer):
+        possible = ("unanswered",)
+    elif failed(after.again):
+        possible = ("unknown",)
+    else:
+        possible = ("confirmed", "withdrawn", "unknown") if moved is None else ("confirmed" if moved else "withdrawn",)
+    right = verdict.again in possible
+    return "" if right else f"by the answers, again is {' or '.join(map(_shown, possible))}"
 
 
 def _scores(of: ConditionRecords) -> Iterator[Link]:
@@ -326,11 +375,24 @@ def _judged(verdict: Verdict, rules: Rules) -> str:
     return "it has a grade, and the protocol has none" if verdict.grade is not None and not rules.graded else ""
 
 
+def _read(verdict: Verdict, reading: Reading | None) -> str:
+    """What a verdict says of the reader's answers, which the texts of these may tell."""
+    if verdict.reader_moved is None:
+        return ""
+    if reading is None:
+        return "it compares the answers of a reader, who was not asked"
+    missing = "" in (reading.before, reading.after)
+    moved = 0 if missing else moved_by_text(reading.before, reading.after)
+    return f"by the reader's answers, reader_moved is {moved}" if moved not in (None, verdict.reader_moved) else ""
+
+
 def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instruction, rules: Rules) -> Iterator[str]:
     """What a verdict says besides its scores, where the texts tell it."""
     if failed(after):
         given = [name for name in _CARRIED if getattr(verdict, name) is not None]
         yield f"it has {' and '.join(given)} without a re-query" if given else ""
+        wanted = "unanswered" if after.first else ""
+        yield "" if verdict.again == wanted else f"by the re-query, again is {_shown(wanted)}"
         return
     moved = moved_by_text(before.answer, after.answer)
     other = None not in (moved, verdict.answer_moved) and moved != verdict.answer_moved
@@ -338,7 +400,9 @@ def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instructi
     by_text = int(moved is not None)
     yield "" if verdict.by_text in (None, by_text) else f"by the answers, by_text is {_shown(by_text)}"
     evaded = int(evades(after.answer) and not evades(before.answer))
-    yield "" if verdict.evaded == evaded else f"by the answers, evaded is {_shown(evaded)}"
+    by_judge = verdict.evaded and verdict.by_text == 0 and verdict.answer_moved == 1 and not evades(before.answer)
+    yield "" if verdict.evaded == evaded or by_judge else f"by the answers, evaded is {_shown(evaded)}"
+    yield _asked_again(verdict, before, after)
     named = names(after.explanation, told.concept) if rules.written and told.concept else None
     yield "" if verdict.names_edited == named else f"by the explanation, names_edited is {_shown(named)}"
     null = rules.edits == "none" or (verdict.sham, verdict.swapped, verdict.reworded) == (None, None, None)

@@ -21,8 +21,8 @@ from cfeval.stats.misclassification import JudgeError
 
 _NOT_OF_SCORES = ("paper_", "test_world")
 _OF_INTERVALS = ("_lo", "_hi")
-_OF_MORE = ("test_models",)
-"""Tables whose rows rest on more than scores."""
+_OF_MORE = ("test_models", "bounds")
+"""Tables whose rows rest on more than scores, or of which a condition has several."""
 
 
 def of_conditions() -> list[str]:

@@ -91,7 +91,7 @@ class Blip:
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer a request, in a batch with others; one that is no question about an image is `unparsable`."""
-        if len(request.turns) != 1 or request.turns[0].image is None:
+        if len(request.turns) != 1 or len(request.turns[0].images) != 1:
             return ChatReply(model=self._name, status=Status.UNPARSABLE, reason=_ALONE)
         return await self._requests.answer(request)
 

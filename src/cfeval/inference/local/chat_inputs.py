@@ -149,19 +149,17 @@ class Conversations:
         parts: list[dict[str, Any]] = [
             {"type": "text", "text": turn.text, "content": turn.text}
         ]  # older templates call it content
-        if turn.image is not None:
-            image = fitted(PIL.Image.fromarray(turn.image.pixels), self._limits)
-            parts.insert(0, {"type": "image", "image": image})
-        return {"role": turn.role, "content": parts}
+        fitting = [fitted(PIL.Image.fromarray(image.pixels), self._limits) for image in turn.images]
+        return {"role": turn.role, "content": [*({"type": "image", "image": image} for image in fitting), *parts]}
 
 
 def images(request: ChatRequest) -> int:
     """How many images a request holds."""
-    return sum(turn.image is not None for turn in request.turns)
+    return sum(len(turn.images) for turn in request.turns)
 
 
 def rough_length(request: ChatRequest) -> int:
     """About how many tokens a request takes; only good for putting like to like."""
     letters = sum(len(turn.text) for turn in request.turns)
-    seen = sum(turn.image.pixels[..., 0].size for turn in request.turns if turn.image)
+    seen = sum(image.pixels[..., 0].size for turn in request.turns for image in turn.images)
     return letters // _LETTERS_A_TOKEN + seen // _PIXELS_A_TOKEN

@@ -165,7 +165,8 @@ def _message(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
         return {"role": "user", "content": [result]}
     if turn.parts:
         return {"role": "assistant", "content": list(turn.parts)}
-    if turn.image is None:
+    if not turn.images:
         return {"role": turn.role, "content": turn.text}
-    source = {"type": "base64", "media_type": "image/png", "data": encode(turn.image)}
-    return {"role": turn.role, "content": [{"type": "image", "source": source}, {"type": "text", "text": turn.text}]}
+    sources = [{"type": "base64", "media_type": "image/png", "data": encode(image)} for image in turn.images]
+    shown = [{"type": "image", "source": source} for source in sources]
+    return {"role": turn.role, "content": [*shown, {"type": "text", "text": turn.text}]}

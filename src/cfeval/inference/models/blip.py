@@ -7,6 +7,7 @@ the solver `chat` words it as the models were trained on. Replies are searched b
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -28,6 +29,9 @@ _SMALLER = "set dtype: float16, or take a smaller model"
 
 class Plugin(pretrained.LocalPlugin, LocalOptions):
     """Which model, and how its reply is searched; C-VQA runs LAVIS's models with the defaults."""
+
+    samples: ClassVar[bool] = False
+    """It replies alike to every seed."""
 
     dtype: devices.Dtype = "auto"
     """Type of the weights and of the arithmetic; auto is the type in which they are stored."""

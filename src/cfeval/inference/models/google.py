@@ -186,7 +186,7 @@ def _content(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
     if turn.parts:
         return {"role": "model", "parts": list(turn.parts)}
     said = [{"text": turn.text}]
-    shown = [{"inlineData": {"mimeType": "image/png", "data": encode(turn.image)}}] if turn.image else []
+    shown = [{"inlineData": {"mimeType": "image/png", "data": encode(image)}} for image in turn.images]
     return {"role": "model" if turn.role == "assistant" else "user", "parts": [*shown, *said]}
 
 

@@ -147,6 +147,11 @@ class HostedPlugin(plugin.Plugin):
         if warning := cut_off(self.model, self.effort, self.room):
             yield Diagnostic(True, warning, warns=True)
 
+    @property
+    def samples(self) -> bool:
+        """Whether it may reply otherwise to another seed."""
+        return self.temperature != 0
+
     def sampling(self) -> dict[str, float]:
         """`temperature` and `top_p`, where they are set."""
         return {name: value for name in ("temperature", "top_p") if (value := getattr(self, name)) is not None}
@@ -166,7 +171,7 @@ class HostedChat:
         client = await shared_client()
         shrink = partial(shrunk, request.turns, self.options.max_pixels)
         turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
-        client.meter.shrunk += sum(turn.original is not None for turn in turns)
+        client.meter.shrunk += sum(len(turn.shrunk) for turn in turns)
         call = self._call(request, turns)
         if self.options.batch and client.settings.batches:
             call = replace(call, batched=True, share=self.options.batch_share)
@@ -226,10 +231,10 @@ class HostedChat:
         named = self._fields(request) | self._messages(turns, lambda image: f"sha256:{image.sha256}")
         if self.options.headers:
             named["headers"] = self.options.headers
-        was = [{"now": t.image.sha256, "was": t.original.sha256} for t in turns if t.image and t.original]
+        was = [{"now": now.sha256, "was": before.sha256} for t in turns for now, before in t.shrunk]
         if was:
             named["shrunk"] = was
-        of_images = TOKENS_PER_IMAGE * sum(turn.image is not None for turn in turns)
+        of_images = TOKENS_PER_IMAGE * sum(len(turn.images) for turn in turns)
         expected = Usage(_tokens(turns), self.options.limit(request), image_tokens=of_images)
         return Request(self.api, self.options.address, self.options.model, named, request.seed, request.item, expected)
 
@@ -260,15 +265,15 @@ class HostedChat:
 
 @dataclass(frozen=True)
 class Shown:
-    """A turn as it is shown to the model; `original` is the image before it was shrunk, None where it was not.
+    """A turn as it is shown to the model; `shrunk` are those of its images that were, each with what it was before.
 
     `tool_calls`, `answers` and `parts` are those of the turn.
     """
 
     role: str
     text: str
-    image: Image | None
-    original: Image | None
+    images: tuple[Image, ...]
+    shrunk: tuple[tuple[Image, Image], ...]
     tool_calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     parts: tuple[Any, ...] = ()
@@ -276,14 +281,14 @@ class Shown:
 
 def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
     """The turns with their images under a limit; none: as they are."""
-    return [_shown(turn, turn.image and under(turn.image, max_pixels)) for turn in turns]
+    return [_shown(turn, tuple(under(image, max_pixels) for image in turn.images)) for turn in turns]
 
 
-def _shown(turn: ChatMessage, image: Image | None) -> Shown:
-    original = None if image is turn.image else turn.image
-    return Shown(turn.role, turn.text, image, original, turn.tool_calls, turn.answers, turn.parts)
+def _shown(turn: ChatMessage, images: tuple[Image, ...]) -> Shown:
+    pairs = tuple((now, was) for now, was in zip(images, turn.images, strict=True) if now is not was)
+    return Shown(turn.role, turn.text, images, pairs, turn.tool_calls, turn.answers, turn.parts)
 
 
 def _tokens(turns: Sequence[Shown]) -> int:
     """About how many tokens a conversation has, rather too many."""
-    return sum(len(turn.text) // 3 + (TOKENS_PER_IMAGE if turn.image else 0) for turn in turns)
+    return sum(len(turn.text) // 3 + TOKENS_PER_IMAGE * len(turn.images) for turn in turns)

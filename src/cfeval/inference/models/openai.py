@@ -249,10 +249,10 @@ def _message(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
             for call in turn.tool_calls
         ]
         return {"role": turn.role, "content": turn.text or None, "tool_calls": wanted}
-    if turn.image is None:
+    if not turn.images:
         return {"role": turn.role, "content": turn.text}
-    shown = {"type": "image_url", "image_url": {"url": encode(turn.image)}}
-    return {"role": turn.role, "content": [shown, {"type": "text", "text": turn.text}]}
+    shown = [{"type": "image_url", "image_url": {"url": encode(image)}} for image in turn.images]
+    return {"role": turn.role, "content": [*shown, {"type": "text", "text": turn.text}]}
 
 
 def _input(turn: Shown, encode: Callable[[Image], str]) -> list[Any]:
@@ -260,7 +260,7 @@ def _input(turn: Shown, encode: Callable[[Image], str]) -> list[Any]:
         return [{"type": "function_call_output", "call_id": turn.answers, "output": turn.text}]
     if turn.parts:
         return list(turn.parts)
-    if turn.image is None:
+    if not turn.images:
         return [{"role": turn.role, "content": turn.text}]
-    shown = {"type": "input_image", "image_url": encode(turn.image)}
-    return [{"role": turn.role, "content": [shown, {"type": "input_text", "text": turn.text}]}]
+    shown = [{"type": "input_image", "image_url": encode(image)} for image in turn.images]
+    return [{"role": turn.role, "content": [*shown, {"type": "input_text", "text": turn.text}]}]

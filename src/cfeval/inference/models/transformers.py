@@ -61,6 +61,11 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
         return self
 
     @property
+    def samples(self) -> bool:
+        """Whether it may reply otherwise to another seed."""
+        return self.temperature > 0
+
+    @property
     def limits(self) -> Limits:
         """On the pixels of an image."""
         return Limits(self.min_pixels, self.max_pixels)

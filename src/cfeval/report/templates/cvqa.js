@@ -27,8 +27,18 @@ function solverOf(item, name, cell, hit) {
 function questionsOf(item) {
   const { original, counterfactual } = item.sides;
   const right = (answer) => element("i", {}, ` Right answer: ${answer}`);
+  if (!original) return [element("p.ask", {}, element("span.lab", {}, SIDES.counterfactual), counterfactual.q, right(counterfactual.a)),
+    element("p.meta", {}, "There is no question as it is: the set has this one alone.")];
   return [element("p.ask", {}, element("span.lab", {}, SIDES.original), original.q, right(original.a)),
     element("p.ask", {}, element("span.lab", {}, SIDES.counterfactual), marked(counterfactual.q, changedWords(original.q, counterfactual.q), "ins"), right(counterfactual.a))];
+}
+
+/* The images behind the first: those shown with it, or the changed one in its place. */
+function moreImages(item) {
+  return item.more.map((number, place) => {
+    const name = item.changed && place === 0 ? "The changed image, shown with the second question" : `Image ${place + 2 - (item.changed ? 1 : 0)}`;
+    return [element("p.meta", {}, name), image(number, `${name}: ${item.q}`)];
+  }).flat();
 }
 
 const study = {
@@ -43,7 +53,7 @@ const study = {
   },
   texts: (cell) => cell.t.flatMap((turn) => [turn.text, turn.read, turn.why, turn.prog && turn.prog.code, turn.prog && turn.prog.fault]),
   body(view, item, model) {
-    const left = element("div.one", {}, element("div.stage", { onclick: () => enlarge(item, null) }, image(item.img, "The image: " + item.q)), questionsOf(item), element("p.meta", {}, `image ${item.sha.slice(0, 10)}`));
+    const left = element("div.one", {}, element("div.stage", { onclick: () => enlarge(item, null) }, image(item.img, "The image: " + item.q)), moreImages(item), questionsOf(item), element("p.meta", {}, `image ${item.sha.slice(0, 10)}`));
     const solvers = view.models.filter((name) => item.m[name]).map((name) => solverOf(item, name, item.m[name], name === model));
     return element("div.body", {}, element("div.edit", {}, left, element("div.mods", {}, solvers)));
   },

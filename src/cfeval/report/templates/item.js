@@ -61,7 +61,7 @@ function edited(item, turn) {
   const state = turn.ok === 1 ? "Edit verified. " : turn.ok === 0 ? `Edit failed its check${turn.flaw ? ": " + turn.flaw : ""}. ` : "Edit not verified. ";
   const hashes = [turn.seed !== undefined && `seed ${turn.seed}`, `original ${item.sha.slice(0, 10)}`, turn.sha && `edited ${turn.sha.slice(0, 10)}`].filter(Boolean).join(" · ");
   const tries = (turn.tries || []).map(([number, seed, ok, why], n) => element("li", {}, image(number, `Attempt ${n + 1}`), `${ok === 1 ? "accepted" : "rejected"}, seed ${seed}${why ? ": " + why : ""}`));
-  return [element("p.meta", {}, element("span", { class: turn.ok === 1 ? null : "bad" }, state), hashes), tries.length > 0 && element("details", {}, element("summary", {}, `${tries.length} attempts behind the gate`), element("ul.tries", {}, tries))];
+  return [element("p.meta", {}, element("span", { class: turn.ok === 1 ? null : "bad" }, state), turn.read && `Reader: ${turn.read[0]} → ${turn.read[1]}. `, hashes), tries.length > 0 && element("details", {}, element("summary", {}, `${tries.length} attempts behind the gate`), element("ul.tries", {}, tries))];
 }
 
 /* The models of an item in groups that share their edits, the largest group first. */

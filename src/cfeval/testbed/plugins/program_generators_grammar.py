@@ -11,7 +11,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramRequest
 from cfeval.cvqa.records import Language
 from cfeval.testbed.counterfactual_questions import programs

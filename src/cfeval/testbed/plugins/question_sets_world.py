@@ -11,7 +11,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.images import Image
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.interfaces import QuestionSet, RawPair
+from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
 from cfeval.cvqa.records import Question
 from cfeval.testbed.counterfactual_questions.draw import GROUPS, Group, draw
 from cfeval.testbed.render import render
@@ -43,18 +43,13 @@ class World:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def count(self, items: int | None) -> int:
+    def sizes(self, items: int | None) -> Sizes:
         """As many as are wanted."""
-        return self.options.items if items is None else items
-
-    def with_options(self, items: int | None) -> int:
-        """None of them."""
-        del items
-        return 0
+        return Sizes(self.options.items if items is None else items)
 
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """The pairs, numbered from 1."""
-        for number in range(1, self.count(items) + 1):
+        for number in range(1, self.sizes(items).all + 1):
             yield self._pair(number, seed)
 
     def _pair(self, number: int, seed: int) -> RawPair:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from cfeval.core import plugin
-from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import ReadReply, ReadRequest, ReplyReader
 from cfeval.cvqa.records import Form
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import PIL.Image
 
 from cfeval.core.streams import batched
-from cfeval.cvqa.csv_format import LETTERS, MARK
+from cfeval.cvqa.choices import LETTERS, MARK
 from cfeval.testbed.models.layers import Array, Weights, to_floats
 from cfeval.testbed.models.puzzles import MOST, SIDE, PuzzleNetwork, Seen, counting_words, encode
 from cfeval.testbed.models.vlm import Vocabulary

@@ -32,6 +32,9 @@ class UNetDenoiser:
         target: what it predicts.
     """
 
+    no_class: int
+    """Label of the empty prompt, of one that has it."""
+
     def __init__(
         self, unet: Any, alphas_cumprod: "Tensor", image_size: int, classes: int = 0, target: Target = "epsilon"
     ) -> None:

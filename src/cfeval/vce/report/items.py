@@ -137,7 +137,7 @@ def _turn(record: VceCounterfactual, folder: Path, score: VceScore | None, image
     return {
         "img": images.number(folder, record.image),
         "sha": record.image.sha256,
-        "text": f"to show {record.target}",
+        "text": f"{record.concept}, to show {record.target}" if record.concept else f"to show {record.target}",
         "says": score.predicted,
         "before": score.before,
         "pt": score.p_target,

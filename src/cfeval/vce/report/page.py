@@ -29,7 +29,7 @@ from cfeval.vce.report import examples
 from cfeval.vce.report.items import SIGNS, items_of, views
 from cfeval.vce.report.made import made_for
 from cfeval.vce.report.regions import MOST, Regions, regions
-from cfeval.vce.tables import TABLES
+from cfeval.vce.tables import TABLES, concepts
 from cfeval.vce.tables.answer import AnswerRow, headline, sentences
 from cfeval.vce.tables.checks import failed
 
@@ -75,12 +75,14 @@ class Explained:
         about: what it is.
         ends: by method, how its counterfactuals end: method, drawing, counts in words.
         where: where they change.
+        concepts: what concept edits show, in sentences.
     """
 
     name: str
     about: str
     ends: Sequence[tuple[str, Markup, str]]
     where: Regions | None
+    concepts: Sequence[str]
 
 
 def run(
@@ -134,7 +136,7 @@ def write(
         ],
         examples=examples.examples(examples.chosen(made, asked.roles), asked.roles, images, _places(asked, shown)),
         examples_caption=examples.CAPTION,
-        classifiers=list(_explained(answer, chosen, results, asked)),
+        classifiers=list(_explained(answer, chosen, results, asked, rows.get("concepts", ()))),
         legend=[(style, word) for name, style, word in _PARTS if any(getattr(row, name) for row in on_top)],
         where_caption=_WHERE.format(f", {MOST} of a classifier at most, evenly spaced" if many else ""),
         finding_of_hypotheses=finding(tested),
@@ -188,7 +190,11 @@ def _with_data(section: Section) -> Section:
 
 
 def _explained(
-    answer: Sequence[AnswerRow], chosen: Sequence[AnswerRow], results: Path, asked: AskedReport
+    answer: Sequence[AnswerRow],
+    chosen: Sequence[AnswerRow],
+    results: Path,
+    asked: AskedReport,
+    edits: Sequence[concepts.ConceptRow],
 ) -> Iterator[Explained]:
     """The classifiers of the answer, each with the base and, where it has that, the method without the cone."""
     several = len({(row.image_set, row.denoiser) for row in chosen}) > 1
@@ -202,7 +208,8 @@ def _explained(
             f"{row.classifier}, {methods[-1].method}: where counterfactuals change",
         )
         about = [*([", ".join(setting)] if several else []), row.kind, row.defect]
-        yield Explained(row.classifier, ": ".join(filter(None, about)), [_ends(one) for one in methods], where)
+        said = tuple(concepts.sentences(edits, *setting, row.classifier))
+        yield Explained(row.classifier, ": ".join(filter(None, about)), [_ends(one) for one in methods], where, said)
 
 
 def _compared(row: AnswerRow, answer: Sequence[AnswerRow]) -> list[AnswerRow]:

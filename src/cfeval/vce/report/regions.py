@@ -17,11 +17,10 @@ from cfeval.report.digits import percent
 from cfeval.stats.bootstrap import bootstrap
 from cfeval.vce.config import Tests
 from cfeval.vce.endings import FLIPPED
+from cfeval.vce.occlusion import REGIONS
 from cfeval.vce.report.made import Made
 
 Floats = npt.NDArray[np.float64]
-REGIONS = ("top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right")
-"""Of an image cut into 3 × 3."""
 FEW = 5
 """Counterfactuals: of fewer nothing is said."""
 MOST = 100

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cfeval.core.errors import InputError, ParamsError, nearest
-from cfeval.vce.interfaces import Classifier
+from cfeval.vce.interfaces import Autoencoder, Classifier, Classless
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.stabilization import Past
@@ -119,7 +119,7 @@ def batch_of(images: Tensor, seeds: Sequence[int], parts: Parts, models: Models,
         _robust(classes, parts, models),
         _labels(classes.denoiser_targets, classes.targets, models, "targets"),
         _labels(classes.denoiser_sources, classes.sources, models, "sources")
-        if parts.projection == "consensus"
+        if parts.projection == "consensus" and parts.guidance != "empty"
         else None,
     )
 
@@ -140,6 +140,13 @@ def _check_images(images: Tensor, side: int, dtype: torch.dtype) -> None:
 def _check_models(parts: Parts, models: Models) -> None:
     if parts.guidance != "none" and models.classifier is None:
         raise ParamsError(f"guidance '{parts.guidance}' needs a classifier; name one, or use preset 'unguided'")
+    if parts.guidance == "attack" and isinstance(models.denoiser, Autoencoder):
+        raise ParamsError("guidance 'attack' moves pixels, and this denoiser is one of latents; use one of pixels")
+    if parts.guidance == "empty" and not isinstance(models.denoiser, Classless):
+        raise ParamsError(
+            "guidance 'empty' needs a denoiser that is conditional on classes and knows an empty prompt, such as "
+            "Stable Diffusion by the plugin diffusers; this one does not"
+        )
     if parts.projection == "cone" and models.robust is None:
         raise ParamsError("projection 'cone' needs a robust classifier; name one, or set projection: none")
     if parts.projection == "consensus" and not models.denoiser.classes:

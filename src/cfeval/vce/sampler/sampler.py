@@ -5,6 +5,7 @@ Sources: the code of DBVCE, DVCE, DiME, FastDiME and MaskDiME. Symbols: see the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import torch
@@ -13,8 +14,10 @@ from torch.nn.functional import adaptive_max_pool2d
 
 from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Compute, Parts
+from cfeval.vce.sampler.attack import adversarial
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
+from cfeval.vce.sampler.ldce import against_empty
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
 from cfeval.vce.sampler.prediction import Prediction, blended, of_difference, of_gradient, predict_x0
 from cfeval.vce.sampler.regions import region_of
@@ -120,6 +123,16 @@ def _finished(
     sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: BatchBudget
 ) -> list[tuple[State, Tensor]]:
     """The end states of the images that wait, with the rows that each is about."""
+    if sampler.parts.guidance == "attack":
+        made = mapped(
+            partial(_attacked, sampler, everything.rows(waiting), attempt, scale), len(waiting), allowance, "attack"
+        )
+        return [(State(made, made, made), waiting)]
+    if sampler.parts.guidance == "empty":
+        made = mapped(
+            partial(_against_empty, sampler, everything.rows(waiting), scale), len(waiting), allowance, "LDCE"
+        )
+        return [(State(made, made, made), waiting)]
     finished = []
     start = 0
     while start < len(waiting):
@@ -129,6 +142,20 @@ def _finished(
         trajectory = _Trajectory(sampler, part, rows, sampler.parts.steps, attempt, scale)
         finished += [(end.state, end.rows) for end in finish(trajectory, allowance) if end.state is not None]
     return finished
+
+
+def _attacked(sampler: Sampler, batch: Batch, attempt: int, scale: float, start: int, end: int) -> Tensor:
+    """What an attack makes of some images of a batch."""
+    part = batch.rows(slice(start, end))
+    drawn = partial(_drawn, sampler, part)
+    return adversarial(sampler.parts, sampler.networks, sampler.schedule, part, attempt, scale, drawn)
+
+
+def _against_empty(sampler: Sampler, batch: Batch, scale: float, start: int, end: int) -> Tensor:
+    """What LDCE makes of some images of a batch."""
+    part = batch.rows(slice(start, end))
+    drawn = partial(_drawn, sampler, part)
+    return against_empty(sampler.parts, sampler.networks, sampler.schedule, part, scale, drawn)
 
 
 def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: BatchBudget) -> Tensor:

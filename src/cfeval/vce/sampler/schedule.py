@@ -135,7 +135,7 @@ class Draws(Protocol):
         """Standard normal noise (N, *shape), float64, on the CPU, one image per seed.
 
         The purposes: `start`; `step` and `keep` with attempt and index; `nested` with attempt, index and the index of
-        the inner loop.
+        the inner loop; `attack` with attempt, iteration and the index of the step, if it has one.
         """
         ...
 

@@ -47,6 +47,6 @@ def run(
     """File the images that counterfactuals are to be made of: some of every source class."""
     source = build("image_sets", image_set, "--image-set")
     found = images(source, label, count, size, seed)
-    items = ((record.id, record, image, record.image.path) for record, image in found)
+    items = ((record.id, record, {record.image.path: image}) for record, image in found)
     file_with_images(out, items, shards, archive, lambda: left_out_by(source))
     name_left_out(left_out_by(source))

@@ -46,7 +46,7 @@ DECIMALS = 6
 _EXPLAINED = "the explained classifier"
 NORMS = {"d1": 1.0, "d1_5": 1.5, "d2": 2.0}
 """Names of the Minkowski distances, and their p."""
-COMMON = ("id", "source_image", "source", "target", "pair", "repeat")
+COMMON = ("id", "source_image", "source", "target", "pair", "repeat", "concept")
 """What a score takes over from its record."""
 Extremes = tuple[tuple[float, float], tuple[float, float]]
 """Least and greatest value of the originals, and of the counterfactuals, of a whole group."""

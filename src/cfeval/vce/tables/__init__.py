@@ -7,6 +7,8 @@ from cfeval.report.tables import Listed
 TABLES: Mapping[str, Listed] = {
     "answer": Listed("cfeval.vce.tables.answer:TABLE", "cfeval.vce.tables.answer:AnswerRow"),
     "checks": Listed("cfeval.vce.tables.checks:TABLE", "cfeval.vce.tables.checks:CheckRow"),
+    "concepts": Listed("cfeval.vce.tables.concepts:TABLE", "cfeval.vce.tables.concepts:ConceptRow"),
+    "table1": Listed("cfeval.vce.tables.networks:TABLE", "cfeval.vce.tables.networks:NetworkRow"),
     "table2": Listed("cfeval.vce.tables.paper:TABLE2", "cfeval.vce.tables.summary:SummaryRow"),
     "table3": Listed("cfeval.vce.tables.paper:TABLE3", "cfeval.vce.tables.summary:SummaryRow"),
     "table4": Listed("cfeval.vce.tables.paper:TABLE4", "cfeval.vce.tables.difference:DifferenceRow"),

@@ -42,7 +42,7 @@ class AnswerRow(Setting):
     method: Annotated[str, Heading("Method")]
     """Whose counterfactuals."""
     role: str = ""
-    """What the method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`."""
+    """What the method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`, `null edits`."""
     classifier: Annotated[str, Heading("Classifier")]
     """The classifier that is explained."""
     kind: str = ""
@@ -105,7 +105,7 @@ def headline(of: Sequence[AnswerRow]) -> list[AnswerRow]:
     for setting in dict.fromkeys((row.image_set, row.denoiser) for row in trained):
         setting_rows = [row for row in trained if (row.image_set, row.denoiser) == setting]
         methods = [row.method for row in setting_rows if row.role == "base"]
-        methods += [row.method for row in setting_rows if row.role != "unguided"] or [
+        methods += [row.method for row in setting_rows if row.role not in ("unguided", "null edits")] or [
             row.method for row in setting_rows
         ]
         ordered += [row for row in setting_rows if row.method == methods[0]]

@@ -8,7 +8,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
 from cfeval.report.columns import Heading, TableRow
 from cfeval.vce.config import Roles
-from cfeval.vce.records import COMMITTEE, Group, GroupScore, Pair, VceCondition, VceScore
+from cfeval.vce.records import COMMITTEE, ExplainedNetwork, Group, GroupScore, Pair, VceCondition, VceScore
 
 SettingNames = tuple[str, str]
 """Image set and denoiser: within one such setting conditions are compared, across settings never."""
@@ -34,6 +34,17 @@ class PublishedCell(Record):
     oracle: str = ""
     mean: float
     sd: float
+
+
+class PublishedNetwork(Record):
+    """A column of the paper's Table 1 (data/reference/dbvce-table1.csv); `robust` is 1, 0 or `noise`."""
+
+    classifier: str
+    network: str
+    parameters: int
+    accuracy: float | None = None
+    robust: str
+    published: str = ""
 
 
 class PublishedFigure(Record):
@@ -78,6 +89,8 @@ class Row(NamedTuple):
     cell: Cell
     seen: Seen
     distances: tuple[float | None, ...]
+    concept: str = ""
+    """What an editor was told to change."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,9 @@ class GroupMaterial:
     others: Sequence[PublishedFigure] = ()
     cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     built_in: Collection[str] = ()
+    networks: Mapping[str, Sequence[ExplainedNetwork]] = field(default_factory=dict)
+    """The classifiers by image set, in order."""
+    networks_in_paper: Sequence[PublishedNetwork] = ()
 
     def settings(self) -> list[SettingNames]:
         """The image sets and denoisers, each pair once, in the order of the conditions."""
@@ -195,6 +211,7 @@ def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object
                 )
             ),
             tuple(score.distances.get(name) for name in closeness),
+            once(score.concept),
         )
         for score in scores
     ]

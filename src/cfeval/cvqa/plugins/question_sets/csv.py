@@ -16,11 +16,11 @@ from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import drawn
 from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaRow, read_questions
-from cfeval.cvqa.interfaces import QuestionSet, RawPair
-from cfeval.cvqa.records import PairType, form_of
+from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
+from cfeval.cvqa.records import SYNTHETIC, PublishedType, coco_number
 from cfeval.datasets.own_images import OwnImages
 
-_COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
+_COCO = re.compile(r"COCO_(?P<split>\w+)_\d{12}\.jpg")
 _LONGEST = 80
 """Bytes of an image's name that an id takes at most."""
 
@@ -34,7 +34,7 @@ class Plugin(OwnImages):
     """The folder of the images; those of COCO may lie in a folder such as val2014/ in it."""
     share: float = Field(1.0, gt=0, le=1)
     """The share of the rows that a seeded draw takes, such as the 0.1 on which the paper asks GPT-4V."""
-    types: tuple[PairType, ...] = ()
+    types: tuple[PublishedType, ...] = ()
     """The types that are taken; all where none is named."""
 
     def diagnose(self) -> Iterator[Diagnostic]:
@@ -81,9 +81,7 @@ class CsvQuestions:
         self._file = read_questions(Path(options.questions))
         names: dict[str, str] = {}  # each name once
         self._places = {
-            id_of(row): Place(
-                row.number, row.line, names.setdefault(row.img_path, row.img_path), form_of(row.type) == "choice"
-            )
+            id_of(row): Place(row.number, row.line, names.setdefault(row.img_path, row.img_path), row.type in SYNTHETIC)
             for row in self._wanted()
         }
         self.faults = tuple(self._file.faults)
@@ -134,7 +132,6 @@ class CsvQuestions:
                 self._missing.append(f"{self.options.questions}, line {row.line}: {error}")
                 continue
             given += 1
-            coco = _COCO.fullmatch(row.img_path)
             yield RawPair(
                 id=id_of(row),
                 image=image,
@@ -142,20 +139,17 @@ class CsvQuestions:
                 counterfactual=row.counterfactual,
                 type=row.type,
                 img_path=row.img_path,
-                coco=int(coco["image"]) if coco else None,
+                coco=coco_number(row.img_path),
             )
         if taken and not given:
             raise InputError(f"{self.options.images}: no image can be read; the first: {self._missing[0]}")
 
-    def count(self, items: int | None) -> int:
-        """As many rows as are drawn, whether their images are there or not."""
+    def sizes(self, items: int | None) -> Sizes:
+        """As many rows as are drawn, whether their images are there or not; with options as many as on average."""
         drawn_rows = self._share(len(self.places()))
-        return drawn_rows if items is None else min(items, drawn_rows)
-
-    def with_options(self, items: int | None) -> int:
-        """As many as the draw has on average."""
+        count = drawn_rows if items is None else min(items, drawn_rows)
         share = sum(row.options for row in self.places().values()) / len(self.places())
-        return round(share * self.count(items))
+        return Sizes(count, round(share * count))
 
     def image_of(self, row: Place) -> Path | None:
         """The file of a row's image; None where it is missing."""

@@ -10,7 +10,7 @@ from cfeval.core.errors import CfevalError
 from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.interfaces import QuestionSet, RawPair
+from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
 from cfeval.cvqa.synthetic.icons import Icons, icons_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import GREATEST_SIZE, LEAST_SIZE, PUZZLE_TYPES, SIZE, PuzzleType
@@ -62,19 +62,16 @@ class Synthetic:
         self.options = options
         self.icons = options.flowers()
 
-    def count(self, items: int | None) -> int:
-        """As many as are wanted."""
-        return self.options.items if items is None else items
-
-    def with_options(self, items: int | None) -> int:
-        """All of them."""
-        return self.count(items)
+    def sizes(self, items: int | None) -> Sizes:
+        """As many as are wanted, all with options."""
+        wanted = self.options.items if items is None else items
+        return Sizes(wanted, wanted)
 
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Puzzles that differ by seed; the first ones stay the same when more are wanted."""
         options = self.options
         drawn = derive_seed(seed, "draw", str(options.draw)) if options.draw else seed
-        for number in range(1, self.count(items) + 1):
+        for number in range(1, self.sizes(items).all + 1):
             kind = options.types[(number - 1) % len(options.types)]
             puzzle = make_puzzle(drawn, number, kind, options.size, self.icons.names)
             row = row_of(puzzle)

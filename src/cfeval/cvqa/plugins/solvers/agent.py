@@ -17,7 +17,7 @@ from cfeval.core.errors import InputError, PluginError
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Component, Diagnostic
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
+from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver, several_images
 from cfeval.cvqa.programs.called import calls_of_program, name_calls
 from cfeval.cvqa.programs.limits import Exhausted, clean
 from cfeval.cvqa.programs.tools import TOOLS, Toolbox, written_calls
@@ -130,6 +130,8 @@ class Agent:
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Answer a question within the turns; an agent that still calls tools afterwards is `unparsable`."""
+        if refusal := several_images(request):
+            return refusal
         course = self._begun(request)
         while True:
             course.turn += 1

@@ -1,4 +1,4 @@
-"""A chat model that is asked directly: the question in its family's template, in a fresh turn with the image.
+"""A chat model that is asked directly: the question in its family's template, in a fresh turn with its images.
 
 C-VQA, Section 4: every question, original and counterfactual, is a conversation of its own.
 """
@@ -84,7 +84,8 @@ class Chat:
 
 
 def _request(request: AnswerRequest, text: str) -> ChatRequest:
-    return ChatRequest(request.item, (ChatMessage("user", text, request.image),), derive_seed(request.seed, "answer"))
+    asked = ChatMessage("user", text, request.image, more_images=request.more_images)
+    return ChatRequest(request.item, (asked,), derive_seed(request.seed, "answer"))
 
 
 def _reply(text: str, reply: ChatReply) -> AnswerReply:

@@ -27,6 +27,7 @@ from cfeval.cvqa.interfaces import (
     ProgramReply,
     ProgramRequest,
     Solver,
+    several_images,
 )
 from cfeval.cvqa.programs.called import calls_of_program
 from cfeval.cvqa.programs.limits import Budget
@@ -80,6 +81,8 @@ class Program:
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Answer a question by a program of its own; programs run in threads beside the event loop."""
+        if refusal := several_images(request):
+            return refusal
         how = self.options
         wanted = ProgramRequest(
             request.item, request.question, request.type, how.language, derive_seed(request.seed, "program")

@@ -125,15 +125,18 @@ def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
         return None, "where the edit belongs, the two images have nothing in common"
     faults = []
     if found.inside <= limits.inside:
-        faults.append(f"{found.inside:.1%} of the mask changed, and over {limits.inside:.0%} must")
+        faults.append(f"{found.inside:.1%} of the mask changed, not more than the {limits.inside:.0%} required")
     if found.outside >= limits.outside:
-        faults.append(f"{found.outside:.1%} of what is beside the mask changed, and under {limits.outside:.0%} may")
+        faults.append(
+            f"{found.outside:.1%} of what is beside the mask changed, which must stay below {limits.outside:.0%}"
+        )
     if found.halves < limits.halves:
         faults.append(
-            f"one half of the mask changed {found.halves:.2f} times as much as the other, and {limits.halves:g} must"
+            f"one half of the mask changed {found.halves:.2f} times as much as the other, less than the "
+            f"{limits.halves:g} required"
         )
     if found.stray > limits.stray:
-        faults.append(f"{found.stray:.0%} of a place beside the mask changed, and up to {limits.stray:.0%} may")
+        faults.append(f"{found.stray:.0%} of a place beside the mask changed, more than the {limits.stray:.0%} allowed")
     return not faults, "; ".join(faults)
 
 

@@ -59,7 +59,10 @@ class Found:
 
 
 class Segmenter(Protocol):
-    """A segmenter. A reply depends on its own request only."""
+    """A segmenter. A reply depends on its own request only.
+
+    One that knows few words answers any other by a reason alone: a mask of what it knows would pass for what was asked.
+    """
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:
         """Find where an edit belongs; both images have one size.

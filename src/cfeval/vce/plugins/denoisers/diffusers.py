@@ -84,13 +84,17 @@ class Plugin(pretrained.LocalPlugin):
                 from cfeval.vce.models.prompted_unet import prompted
 
                 kind = _index(folder)["text_encoder"][1]
-                network = prompted(network, folder, model, kind, [self.prompt.replace("{}", name) for name in names])
+                network = prompted(
+                    network, folder, model, kind, [*(self.prompt.replace("{}", name) for name in names), ""]
+                )
         told = network.config
         classes = len(names) or told.get("num_class_embeds") or told.get("num_embeds_ada_norm") or 0
         levels, target = of_scheduler(scheduler, model), scheduler.config.prediction_type
-        if autoencoder:
-            return LatentDenoiser(network, autoencoder[0], levels, classes, target)
-        return UNetDenoiser(network, levels, told.sample_size, classes, target)
+        made = LatentDenoiser(network, autoencoder[0], levels, classes, target) if autoencoder else None
+        denoiser = made or UNetDenoiser(network, levels, told.sample_size, classes, target)
+        if names:
+            denoiser.no_class = len(names)  # the empty prompt, which stands after those of the classes
+        return denoiser
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(self.model, self.revision, INDEX, _fault, _all_parts)
