@@ -25,13 +25,13 @@ setup: .venv/ready ## Virtual environment with all locked packages and cfeval it
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode --requirements requirements-demo.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable packages/cfeval_testbed
 	touch $@
 
 # The whole environment adds to that: the versions are the same.
 .venv/ready: requirements.lock .venv/demo
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable packages/cfeval_testbed
 	touch $@
 
 # Not for all: with it every start of Snakemake takes half as long again. `make setup` removes it when the lock changes.
@@ -182,14 +182,14 @@ lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 
 dist: setup ## What goes to a package index, in dist: cfeval and the weights of the test bed.
 	CFEVAL_RELEASE=1 $(BIN)/uv build --quiet --out-dir dist .
-	$(BIN)/uv build --quiet --wheel --out-dir dist packages/cfeval_testbed_weights
+	$(BIN)/uv build --quiet --wheel --out-dir dist packages/cfeval_testbed
 
 lock: ## Resolve requirements.lock anew, and requirements-demo.lock as a part of it.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra all --extra dev \
-	  --no-emit-package cfeval-testbed-weights \
+	  --no-emit-package cfeval-testbed \
 	  pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra world --extra dvc \
-	  --no-emit-package cfeval-testbed-weights \
+	  --no-emit-package cfeval-testbed \
 	  --constraint requirements.lock pyproject.toml --output-file requirements-demo.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra test \
 	  --no-emit-package cfeval packages/cfeval_inspect/pyproject.toml --output-file packages/cfeval_inspect/requirements.lock

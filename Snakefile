@@ -98,5 +98,12 @@ onsuccess:
 
 
 onstart:
+    if not workflow.storage_settings.shared_fs_usage and not os.environ.get(CACHE_SERVER):
+        _called = next((use.place for use in used(PARAMS) if use.resources.api), "")
+        if _called and not Path(CACHE).is_absolute():  # an absolute path may be on a volume that all jobs mount
+            stop(
+                f"params.yaml: {_called} calls a provider, and jobs of this executor share no disk, so that what they "
+                "pay for would be lost; start `cfeval cache serve HOST:PORT`, run the line that it prints, then run again"
+            )
     # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
     workflow.scheduler.job_rate_limiter = None

@@ -1,4 +1,4 @@
-"""What of the package's metadata depends on where it is built: links, addresses, and the weights beside the checkout.
+"""What of the package's metadata depends on where it is built: links, addresses, and the test bed of the checkout.
 
 Links of the README lead to files of the repository. A package index shows the text without them, so there the links
 are absolute. The repository's address is that of the git remote `origin`; where there is none, a link to a file is left
@@ -13,7 +13,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-WEIGHTS, WEIGHTS_FOLDER = "cfeval-testbed-weights", "packages/cfeval_testbed_weights"
+TEST_BED, TEST_BED_FOLDER = "cfeval-testbed", "packages/cfeval_testbed"
 RELEASE = "CFEVAL_RELEASE"
 """Set by `make dist`: a package index takes no requirement that names a folder."""
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\((?!\w+:|#)([^)\s]+)\)")
@@ -77,12 +77,12 @@ def urls(address: str) -> dict[str, str]:
 
 
 def extras(listed: dict[str, list[str]], root: Path) -> dict[str, list[str]]:
-    """The extras, with the weights of the test bed taken from the checkout that is being built, where it is one."""
-    folder = root / WEIGHTS_FOLDER
+    """The extras, with the test bed taken from the checkout that is being built, where it is one."""
+    folder = root / TEST_BED_FOLDER
     if RELEASE in os.environ or not folder.is_dir():
         return listed
-    beside = f"{WEIGHTS} @ {folder.as_uri()}"
+    beside = f"{TEST_BED} @ {folder.as_uri()}"
     return {
-        name: [beside if requirement.startswith(WEIGHTS) else requirement for requirement in requirements]
+        name: [beside if requirement.startswith(TEST_BED) else requirement for requirement in requirements]
         for name, requirements in listed.items()
     }

@@ -20,7 +20,17 @@ from bench.table import Table
 
 ROOT = Path(__file__).parent.parent
 TAKEN = (
-    *("src", "workflow", "profiles", "data/models", "data/reference", "Snakefile", "params.yaml", "pyproject.toml"),
+    *(
+        "src",
+        "packages/cfeval_testbed",
+        "workflow",
+        "profiles",
+        "data/models",
+        "data/reference",
+        "Snakefile",
+        "params.yaml",
+        "pyproject.toml",
+    ),
     *("results/edct", "results/vce", "results/cvqa"),
 )
 """What a dry run looks at."""
@@ -150,7 +160,7 @@ print(json.dumps([[job.rule, job.name, bool(job.reason), job.name in late] for j
 
 
 def _dry_run(root: Path) -> Ran:
-    path = os.pathsep.join([str(root / "src"), str(root / "lib")])
+    path = os.pathsep.join([str(root / "src"), str(root / "packages/cfeval_testbed"), str(root / "lib")])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     told = subprocess.run([sys.executable, "-c", _TELL], cwd=root, env=environment, stdout=subprocess.PIPE, check=True)
     jobs = json.loads(told.stdout)

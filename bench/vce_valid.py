@@ -33,7 +33,6 @@ from cfeval.core import registry
 from cfeval.core.sampling import derive_seed
 from cfeval.report.colors import COLORS, GRID, INK, MUTED
 from cfeval.report.figures import plain, share_ticks, strip_spines, use_style
-from cfeval.testbed.scenes import CELL_CLASSES
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.metrics.proximity import lp_distance
 from cfeval.vce.metrics.validity import oracle_target_accuracy, target_accuracy
@@ -41,6 +40,7 @@ from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals
 from cfeval.vce.stages.counterfactuals import to_images
+from cfeval_testbed.scenes import CELL_CLASSES
 
 PARAMS = Path(__file__).parent.parent / "params.yaml"
 IMAGES, EXPLAINED = 25, ("standard", "brittle")

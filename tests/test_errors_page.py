@@ -339,7 +339,7 @@ def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> st
 
 
 def full_sampling(desk: Desk) -> str:
-    from cfeval.testbed.models.cell_denoiser import CellDenoiser
+    from cfeval_testbed.models.cell_denoiser import CellDenoiser
 
     desk.patch.setattr(CellDenoiser, "forward", _full)
     return explained(desk)

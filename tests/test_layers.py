@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
+ROOT = Path(__file__).parents[1]
+PACKAGES = (ROOT / "src" / "cfeval", ROOT / "packages" / "cfeval_testbed" / "cfeval_testbed")
 FLOORS = (
     {"core"},
     {"stats"},
@@ -20,7 +21,7 @@ FLOORS = (
     {"datasets"},
     {"edct", "vce", "cvqa"},
     {"config"},
-    {"audit", "testbed"},
+    {"audit", "cfeval_testbed"},
     {"study"},
     {"verbs", "cli", "results"},
     {"__main__"},
@@ -28,11 +29,10 @@ FLOORS = (
 """From the ground up: a room may know those of lower floors, and of its own floor none but itself."""
 OPEN = {"verbs", "cli"}
 """Single modules of one floor that may know each other."""
-NOTHING_BUT_NAMES = {"core/outside.py"}
-"""Files that list modules which they never import."""
 MODULES = {
-    ".".join(("cfeval", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path
-    for path in SOURCE.rglob("*.py")
+    ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in PACKAGES
+    for path in package.rglob("*.py")
 }
 
 
@@ -47,13 +47,15 @@ def imported(path: Path, modules: dict[str, Path] = MODULES) -> set[str]:
             names |= {
                 full if (full := f"{node.module}.{alias.name}") in modules else node.module for alias in node.names
             }
-        elif isinstance(node, ast.Constant) and re.fullmatch(r"cfeval(\.\w+)+(:\w+)?", str(node.value)):
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"cfeval(_testbed)?(\.\w+)+(:\w+)?", str(node.value)):
             names.add(node.value.partition(":")[0])
-    return names & modules.keys() - {"cfeval"}
+    return names & modules.keys() - {"cfeval", "cfeval_testbed"}
 
 
 def room(module: str) -> str:
-    return module.split(".")[1]
+    """The folder of a module, or the package beside cfeval that it is in."""
+    top, *rest = module.split(".")
+    return rest[0] if top == "cfeval" else top
 
 
 def floor(module: str) -> int:
@@ -67,22 +69,25 @@ def not_below(module: str, names: set[str]) -> list[str]:
     return sorted(name for name in others if floor(name) >= floor(module))
 
 
+ONLY_LISTING = {"cfeval.core.outside", "cfeval.core.extras", "cfeval", "cfeval_testbed"}
+"""Modules that list others by name and never import them, and the packages themselves."""
+
+
 @cache
 def graph() -> dict[str, set[str]]:
     """What every module imports."""
-    return {module: imported(path) for module, path in MODULES.items() if module != "cfeval"}
+    return {module: imported(path) for module, path in MODULES.items() if module not in ONLY_LISTING}
 
 
 def test_arrows_run_down_and_no_study_knows_another() -> None:
     assert len(graph()) > 100
-    named = {f"cfeval.{name.removesuffix('.py').replace('/', '.')}" for name in NOTHING_BUT_NAMES}
-    wrong = {module: found for module, names in graph().items() if (found := not_below(module, names))}
-    assert {module: found for module, found in wrong.items() if module not in named} == {}
+    wrong = {module: upward for module, names in graph().items() if (upward := not_below(module, names))}
+    assert wrong == {}
 
 
 def test_nothing_but_the_registry_finds_the_test_bed() -> None:
-    knowing = {room(module) for module, names in graph().items() if any(room(name) == "testbed" for name in names)}
-    assert knowing == {"testbed"}
+    knowing = {room(module) for module, names in graph().items() if "cfeval_testbed" in map(room, names)}
+    assert knowing == {"cfeval_testbed"}
 
 
 def _cycle(graph: dict[str, set[str]]) -> Iterator[str]:
@@ -93,9 +98,8 @@ def _cycle(graph: dict[str, set[str]]) -> Iterator[str]:
 
 
 def test_no_files_know_each_other_in_a_circle() -> None:
-    only_listing = {"cfeval.core.outside", "cfeval.verbs"}
-    named = {module: set() if module in only_listing else names - {module} for module, names in graph().items()}
-    assert list(_cycle(named)) == []
+    others = {module: names - {module} for module, names in graph().items() if module != "cfeval.verbs"}
+    assert list(_cycle(others)) == []
 
 
 @pytest.mark.parametrize(

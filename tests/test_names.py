@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "cfeval"
+SOURCES = (ROOT / "src" / "cfeval", ROOT / "packages" / "cfeval_testbed")
 GIVEN_UP = {
     "Bit": "StrictBinary, or what it is a bit of",
     "Caller": "Client",
@@ -78,14 +78,20 @@ def definitions(tree: ast.AST) -> Iterator[str]:
 
 def found() -> set[tuple[str, str]]:
     """Every word that was given up and names a definition, with its file."""
-    files = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+    files = {
+        path.relative_to(source).as_posix(): ast.parse(path.read_text())
+        for source in SOURCES
+        for path in source.rglob("*.py")
+    }
     return {(name, file) for file, tree in files.items() for name in definitions(tree) if name in GIVEN_UP}
 
 
 def read() -> dict[str, str]:
     """What people read, by file: README, documentation, parameters, and in the code help, error lines and pages."""
     written = ["README.md", "params.yaml", *(path for top in ("docs", "workflow", "profiles") for path in _below(top))]
-    code = (path for path in _below("src/cfeval") if "/prompts/" not in path)
+    code = (
+        path for top in ("src/cfeval", "packages/cfeval_testbed") for path in _below(top) if "/prompts/" not in path
+    )
     return {name: (ROOT / name).read_text(encoding="utf-8") for name in (*written, *code)}
 
 

@@ -25,6 +25,7 @@ def scratch() -> Path:
 def use_code_of(checkout: Path | None) -> None:
     """Let jobs run this interpreter, and the code of a checkout where there is one, whatever else is installed."""
     if checkout:
+        _put_first("PYTHONPATH", str(checkout / "packages/cfeval_testbed"))
         _put_first("PYTHONPATH", str(checkout / "src"))
     _put_first("PATH", str(Path(sys.executable).parent))
 

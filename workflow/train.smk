@@ -3,7 +3,7 @@
     snakemake --snakefile workflow/train.smk
 
 Inputs: the networks that one starts from or is measured by; scenes and questions are drawn from the seeds that
-cfeval.testbed.training names.
+cfeval_testbed.training names.
 Outputs: data/models/{name}.safetensors and the figures of the training in {name}.json, kept in git.
 Steps: 1. readers, which check edits. 2. the target model and the one for easy-VQA. 3. locator and editor of the learned
 editor. 4. classifiers and denoiser of cells. 5. the target that counts in puzzles.
@@ -17,7 +17,7 @@ min_version("9.18")
 include: "rules/setup.smk"
 
 
-from cfeval.testbed.training import SHIPPED as TRAININGS
+from cfeval_testbed.training import SHIPPED as TRAININGS
 
 WEIGHTS = "data/models/{name}.safetensors"
 FIGURES = "data/models/{name}.json"
@@ -67,7 +67,7 @@ rule run_train:
         "training of {wildcards.name}"
     shell:
         """
-        python -m cfeval.testbed.training {wildcards.name:q} \
+        python -m cfeval_testbed.training {wildcards.name:q} \
             --seed {params.seed} \
             --steps {params.steps} \
             --out {output.weights:q} \

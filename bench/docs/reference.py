@@ -138,8 +138,8 @@ def _models(kind: Any) -> Iterator[tuple[type[BaseModel], str]]:
 
 
 def plugins() -> str:
-    """Every plugin of every family that cfeval offers, with its options."""
-    own = metadata.distribution("cfeval").entry_points
+    """Every plugin of every family that cfeval and its test bed offer, with its options."""
+    own = [*metadata.distribution("cfeval").entry_points, *metadata.distribution("cfeval-testbed").entry_points]
     groups = sorted({entry.group for entry in own if entry.group.startswith(registry.GROUP)})
     lines = [
         "# Plugins",
@@ -150,7 +150,7 @@ def plugins() -> str:
     for group in groups:
         family = group.removeprefix(registry.GROUP)
         lines += [f"## {family}", ""]
-        for entry in sorted(own.select(group=group), key=lambda entry: entry.name):
+        for entry in sorted((entry for entry in own if entry.group == group), key=lambda entry: entry.name):
             lines += _plugin(entry)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -224,10 +224,17 @@ def _families() -> Iterator[str]:
 def _protocol(family: str) -> str:
     """A family's protocol: where it is, and its methods."""
     built = (plugin.build.__annotations__["return"] for plugin in registry.options(family).values())
-    kind = next(kind for kind in built if getattr(kind, "_is_protocol", False))
+    kind = next((kind for kind in built if getattr(kind, "_is_protocol", False)), None) or _by_name(family)
     methods = {name: value for name, value in vars(kind).items() if inspect.isfunction(value) and name[0] != "_"}
     said = ("async " * inspect.iscoroutinefunction(value) + name for name, value in methods.items())
     return _row(f"`{registry.GROUP}{family}`", f"`{kind.__module__}.{kind.__name__}`", _listed(said))
+
+
+def _by_name(family: str) -> type:
+    """The protocol of a family whose plugins are of another evaluation than the protocol, which they cannot import."""
+    name = family.title().replace("_", "").removesuffix("s")
+    modules = map(import_module, (*INTERFACES, "cfeval.vce.interfaces"))
+    return next(getattr(module, name) for module in modules if hasattr(module, name))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -126,6 +126,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "import": "cfeval.inference.cli:run_import",
         "prune": "cfeval.inference.cli:run_prune",
         "recover": "cfeval.inference.cli:run_recover",
+        "serve": "cfeval.inference.cli:run_serve",
         "stats": "cfeval.inference.cli:run_stats",
         "verify": "cfeval.inference.cli:run_verify",
     },

@@ -119,7 +119,7 @@ def test_an_unknown_key_comes_before_a_missing_one(cfeval: Run, params: dict[str
 def test_weights_that_are_not_installed_are_named_with_what_brings_them(
     cfeval: Run, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
+    monkeypatch.setattr("cfeval_testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
     params["edct"]["vlms"]["v"] = {"plugin": "easy_vqa"}
     expected = "the file models/easy-vqa.safetensors is missing; pip install 'cfeval[world]'\n"
     assert check(cfeval, params)[2].endswith(expected)

@@ -14,7 +14,7 @@ from cfeval.core import registry
 from cfeval.inference.models import openai
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response
-from cfeval.testbed.mocks import chat
+from cfeval_testbed.mocks import chat
 from tests.conftest import Run
 from tests.images import image
 from tests.loopback.site import Loopback
@@ -170,7 +170,7 @@ def test_a_missing_file_and_a_missing_folder_are_both_told(examined: Any, server
 def test_missing_weights_are_named_once_with_what_brings_them(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
+    monkeypatch.setattr("cfeval_testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
     content = params(tmp_path, server.openai)
     content["edct"]["vlms"]["m"] = {"plugin": "easy_vqa"}
     status, lines, _ = examined(content)

@@ -32,7 +32,7 @@ from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.protocols.rules import EDCT_2025, RULES, UNCITED_EDIT
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.settings import VARIABLE
-from cfeval.testbed.scenes import scene_in
+from cfeval_testbed.scenes import scene_in
 from tests.answers import answers
 from tests.data_files import SETS
 from tests.images import image
@@ -418,7 +418,7 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
 
 def removal_of(positive: str) -> str:
     """The instruction to remove what an instruction of the grammar changes."""
-    from cfeval.testbed.language.instructions import describe, parse_instruction
+    from cfeval_testbed.language.instructions import describe, parse_instruction
 
     intent = parse_instruction(positive)
     assert intent is not None
@@ -427,7 +427,7 @@ def removal_of(positive: str) -> str:
 
 def explained_by_the_world(sample: RawSample) -> str:
     """A true explanation of a scene's first object."""
-    from cfeval.testbed.records import POSITIONS
+    from cfeval_testbed.records import POSITIONS
 
     place, slot = next((p, s) for p, s in zip(POSITIONS, recorded(sample.metadata).slots, strict=True) if s.present)
     return f"there is a {slot.color} {slot.shape} in the {place}"

@@ -162,6 +162,6 @@ def test_what_is_outside_is_there() -> None:
 def test_no_plug_in_record_statistic_or_prompt_is_outside() -> None:
     parts = (
         *("cfeval.core.registry", "cfeval.core.plugin", "cfeval.core.records", "cfeval.stats", "cfeval.report"),
-        *("cfeval.datasets", "cfeval.edct", "cfeval.vce", "cfeval.cvqa", "cfeval.testbed"),
+        *("cfeval.datasets", "cfeval.edct", "cfeval.vce", "cfeval.cvqa", "cfeval_testbed"),
     )
     assert [name for name in outside.MODULES if name.startswith(parts)] == []

@@ -52,7 +52,7 @@ def checkout(tmp_path: Path) -> Path:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         (place / name).parent.mkdir(exist_ok=True)
         copy(ROOT / name, place / name)
-    (place / "packages/cfeval_testbed_weights").mkdir(parents=True)
+    (place / "packages/cfeval_testbed").mkdir(parents=True)
     ran("git", "init", "--quiet", cwd=place)
     ran("git", "remote", "add", "origin", f"{SITE.replace('//', '//me:secret@')}.git", cwd=place)
     return place
@@ -81,7 +81,7 @@ def test_an_index_shows_absolute_links_addresses_and_no_requirement_that_names_a
         assert all((ROOT / file).exists() for file in files)
         assert "secret" not in str(about)
         requirements = about.get_all("Requires-Dist", ())
-        assert any(text.startswith("cfeval-testbed-weights<2") for text in requirements)
+        assert any(text.startswith("cfeval-testbed<0.2") for text in requirements)
         assert not [text for text in requirements if "@" in text]
         shutil.rmtree(checkout / "dist")
 
@@ -90,7 +90,7 @@ def test_the_extra_of_the_test_bed_brings_the_weights_of_the_checkout(tmp_path: 
     place = tmp_path / "environment"
     ran(sys.executable, "-m", "venv", place)
     ran(place / "bin/python", "-m", "pip", "install", "--quiet", f"{ROOT}[world]", env=dict(os.environ))
-    code = "import cfeval; from cfeval.testbed.weights import load, models_dir; "
+    code = "import cfeval; from cfeval_testbed.weights import load, models_dir; "
     code += "load('vlm'); print(models_dir(), dir(cfeval))"
     place_of_weights = ran(place / "bin/python", "-c", code, cwd=tmp_path)
     assert place_of_weights.startswith(str(place))

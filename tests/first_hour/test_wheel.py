@@ -7,6 +7,7 @@ Packages come from the registries that pip is set up for. It prints what `pip in
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.audit.bundle.study import contents
@@ -65,7 +66,11 @@ def test_a_missing_extra_is_one_line(installed: Path, bare: dict[str, str], tmp_
 
 
 def test_the_example_of_the_module_runs_with_the_wheel(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:
-    place = tmp_path / "work"
+    """Its models answer as they are told: they are in the package of the test bed."""
+    place, beside = tmp_path / "work", tmp_path / "packages"
     shutil.copytree(ROOT / "examples/module", place)
+    install = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--target", beside)
+    ran(*install, ROOT / "packages/cfeval_testbed")
+    bare["PYTHONPATH"] = str(beside)
     ran(installed / "bin/snakemake", "--cores", "2", "--quiet", "all", env=bare, cwd=place)
     assert (place / "conclusion.csv").read_text() == "vlm,n,n_scored\nscripted,1,1\n"

@@ -38,8 +38,8 @@ def pause(what):
 '''
 DATASET = '''"""The dataset of the test bed, which a test can hold."""
 
-from cfeval.testbed import held
-from cfeval.testbed.plugins import datasets_world
+from cfeval_testbed import held
+from cfeval_testbed.plugins import datasets_world
 
 
 class Plugin(datasets_world.Plugin):
@@ -49,8 +49,8 @@ class Plugin(datasets_world.Plugin):
 '''
 TARGET = '''"""The target of the test bed, which a test can hold."""
 
-from cfeval.testbed import held
-from cfeval.testbed.plugins import chat_world
+from cfeval_testbed import held
+from cfeval_testbed.plugins import chat_world
 
 
 class Plugin(chat_world.Plugin):
@@ -64,8 +64,8 @@ import os
 import sys
 
 from cfeval.core.registry import Resources
-from cfeval.testbed import held
-from cfeval.testbed.plugins import chat_world
+from cfeval_testbed import held
+from cfeval_testbed.plugins import chat_world
 
 
 class Plugin(chat_world.Plugin):
@@ -83,7 +83,7 @@ import atexit
 import time
 
 from cfeval.core.registry import Resources
-from cfeval.testbed.mocks import chat
+from cfeval_testbed.mocks import chat
 
 
 class Plugin(chat.Plugin):
@@ -148,7 +148,7 @@ class Through:
 def through(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Through:
     """Part of the built-in study: a job is cancelled, its phase run by DVC; the node dies and comes back; the rest."""
     study = laid_out(tmp_path_factory.mktemp("built-in"), built_in(), cluster)
-    (study.root / "src/cfeval/testbed/held.py").write_text(HELD)
+    (study.root / "packages/cfeval_testbed/cfeval_testbed/held.py").write_text(HELD)
     for family, name, source in (("datasets", "held", DATASET), ("chat", "held", TARGET), ("chat", "needy", NEEDY)):
         study.plug_in(family, name, source)
     local = study.copy(study.home.parent / "local")

@@ -5,15 +5,24 @@ The provider is a folder (snakemake-storage-plugin-fs, which needs rsync); jobs 
 
 import os
 import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from tests.workflow.study import CONDITION, PARAMS, Study, lay_out
+from cfeval.inference.remote.cache import ResponseCache
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
+from tests.workflow.study import CONDITION, PARAMS, Study, lay_out, wait
 
 PLUGINS = Path(__file__).parent / "plugins"
+KEY = "canary-7a20"
 STAGES = ("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores", "calls")
 
 
@@ -153,3 +162,71 @@ def test_jobs_that_start_in_empty_folders_make_the_same(laid_out: Kept, tmp_path
     assert made == {name: here[name] for name in made}
     assert any("requeries" in name for name in made)
     assert study.noted() == [], "no job has run on this machine"
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Loopback]:
+    with loopback(key=KEY) as server:
+        yield server
+
+
+@pytest.mark.usefixtures("plain_programs")
+def test_jobs_without_a_shared_folder_pay_each_call_once_and_a_killed_one_loses_nothing(
+    laid_out: Kept, provider: Loopback, tmp_path: Path
+) -> None:
+    """Two targets of one model, so that two jobs ask alike; the cache is behind a server."""
+    study = laid_out.copy(tmp_path / "home")
+    where = {"provider": "openrouter", "base_url": provider.openrouter, "key_env": "OPENROUTER_API_KEY"}
+    model = {"plugin": "openai", "model": "lab/vlm", **where}
+    params = study.params() | {"calls": {"max_connections": 4}}
+    params["edct"] |= {"vlms": {"v": model, "w": model}, "tables": {"table1": [CONDITION | {"vlm": ["v", "w"]}]}}
+    study.set_params(params)
+    study.run("git", "add", "--force", "data")
+    study.commit("sources")
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    keys = {"CFEVAL_TEST_NODES": str(nodes), "OPENROUTER_API_KEY": KEY}
+    words = study.with_storage("--executor", "elsewhere", "--jobs", "2", "--", "edct_baselines_all")
+    refused = study.try_(*words, **keys)
+    assert "edct.vlms.v calls a provider, and jobs of this executor share no disk" in refused.stdout + refused.stderr
+    assert not provider.log
+
+    serve = [shutil.which("cfeval", path=study.environment["PATH"]), "cache", "serve", "127.0.0.1:0"]
+    with subprocess.Popen(serve, cwd=study.root, env=study.environment, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            name, _, address = server.stdout.readline().strip().removeprefix("export ").partition("=")
+            keys[name] = address
+            provider.held = lambda place: place > 6
+            run = study.start(*words, **keys)
+            wait(lambda: stored(study) == 6 and provider.in_flight, run)
+            answered = [entry.digest for entry in provider.log[:6]]
+            for job in psutil.process_iter(["cwd"]):
+                if str(job.info["cwd"]).startswith(str(nodes)):
+                    job.kill()
+            assert run.wait() != 0
+            provider.held = lambda place: False
+            study.run(*words, **keys)
+            paid = Counter(entry.digest for entry in provider.log)
+            assert [paid[digest] for digest in answered] == [1] * 6, "what was answered is not asked again"
+            assert paid.total() - len(paid) <= 8, "no more than both jobs may have in flight"
+
+            shutil.rmtree(study.store)
+            provider.reset()
+            study.run(*words, **keys)
+            assert not provider.log, "a run from nothing pays nothing"
+        finally:
+            server.terminate()
+    first, second = (records(study.store, name) for name in "vw")
+    assert first == second
+    assert stored(study) == len(paid)
+
+
+def stored(study: Study) -> int:
+    """How many replies the cache of a study holds."""
+    with closing(ResponseCache(study.root / ".cfeval/calls.sqlite")) as cache:
+        return sum(good for good, _ in cache.counts().values())
+
+
+def records(store: Path, vlm: str) -> bytes:
+    return (store / f"results/edct/baselines/mine/{vlm}.jsonl").read_bytes()

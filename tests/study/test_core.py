@@ -13,7 +13,7 @@ from cfeval.core.package import CARRIED, carried, name_of
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-WEIGHTS = tomllib.loads((ROOT / "packages/cfeval_testbed_weights/pyproject.toml").read_text())
+WEIGHTS = tomllib.loads((ROOT / "packages/cfeval_testbed/pyproject.toml").read_text())
 OPTIONAL = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["optional-dependencies"]
 IN_EXTRAS_ALONE = sorted({package for packages in extras.EXTRAS.values() for package in packages})
 CODE = """

@@ -7,10 +7,10 @@ from functools import cache
 from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest, VerifyRequest
-from cfeval.testbed.items import sample_edit
-from cfeval.testbed.language.instructions import describe
-from cfeval.testbed.render import render
-from cfeval.testbed.scenes import as_metadata, sample_scene
+from cfeval_testbed.items import sample_edit
+from cfeval_testbed.language.instructions import describe
+from cfeval_testbed.render import render
+from cfeval_testbed.scenes import as_metadata, sample_scene
 from tests.answers import answers
 
 
@@ -31,7 +31,7 @@ def _request(number: int, rng: random.Random) -> EditRequest:
 
 @cache
 def drawn(count: int, fault: str = "none") -> tuple[VerifyRequest, ...]:
-    """The edits made with a fault of `cfeval.testbed.plugins.editors_flawed`, to be verified."""
+    """The edits made with a fault of `cfeval_testbed.plugins.editors_flawed`, to be verified."""
     editor = registry.build("editors", {"plugin": "flawed", "fault": fault})
     requests = wanted(count)
     replies = answers(editor.edit, requests)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from cfeval.testbed.records import Scene
+from cfeval_testbed.records import Scene
 
 COLORS = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black")
 SHAPES = ("circle", "square", "triangle", "star", "cross")

@@ -3,8 +3,8 @@
 import random
 
 from cfeval.core.records import Metadata
-from cfeval.testbed.records import Scene
-from cfeval.testbed.scenes import replace_slot, sample_scene, scene_in
+from cfeval_testbed.records import Scene
+from cfeval_testbed.scenes import replace_slot, sample_scene, scene_in
 
 Thing = tuple[str, str] | None
 

@@ -4,9 +4,9 @@ import random
 
 from hypothesis import strategies as st
 
-from cfeval.testbed.items import sample_edit
-from cfeval.testbed.records import ALL_COLORS, ALL_SHAPES, BACKGROUNDS, POSITIONS, SIZES, EditIntent, Referent, Scene
-from cfeval.testbed.scenes import sample_scene
+from cfeval_testbed.items import sample_edit
+from cfeval_testbed.records import ALL_COLORS, ALL_SHAPES, BACKGROUNDS, POSITIONS, SIZES, EditIntent, Referent, Scene
+from cfeval_testbed.scenes import sample_scene
 
 colors, shapes = st.sampled_from(ALL_COLORS), st.sampled_from(ALL_SHAPES)
 things = st.builds(lambda color, shape: f"{color} {shape}", colors, shapes)

@@ -12,14 +12,14 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
-from cfeval.testbed.agents.behaviors import CHANCY, REMEMBERING, Behavior
-from cfeval.testbed.census import edits_of_things, things_cited
-from cfeval.testbed.imagined import place_asked_about
-from cfeval.testbed.items import Item, generate_items
-from cfeval.testbed.language.explanations import is_true, parse_answer, parse_explanation, seen
-from cfeval.testbed.language.questions import Question, parse_question, prior, shortcut_answer
-from cfeval.testbed.records import BACKGROUNDS, POSITIONS, Claim, Scene
-from cfeval.testbed.render import render
+from cfeval_testbed.agents.behaviors import CHANCY, REMEMBERING, Behavior
+from cfeval_testbed.census import edits_of_things, things_cited
+from cfeval_testbed.imagined import place_asked_about
+from cfeval_testbed.items import Item, generate_items
+from cfeval_testbed.language.explanations import is_true, parse_answer, parse_explanation, seen
+from cfeval_testbed.language.questions import Question, parse_question, prior, shortcut_answer
+from cfeval_testbed.records import BACKGROUNDS, POSITIONS, Claim, Scene
+from cfeval_testbed.render import render
 from tests.answers import answers
 
 SEED = 20250929

@@ -12,12 +12,12 @@ import torch
 from torch.nn.functional import pixel_shuffle, pixel_unshuffle
 
 from cfeval.core import registry
-from cfeval.testbed.models.cell_denoiser import CellDenoiser, alphas_cumprod
-from cfeval.testbed.models.cells import TILE, CellClassifier, Kind, tagged
-from cfeval.testbed.scenes import CELL_CLASSES, draw_cells, draw_many_cells, parts_of, shared_parts
-from cfeval.testbed.training import cell_classifier, cell_denoiser
-from cfeval.testbed.training.cell_classifier import noised
-from cfeval.testbed.weights import models_dir
+from cfeval_testbed.models.cell_denoiser import CellDenoiser, alphas_cumprod
+from cfeval_testbed.models.cells import TILE, CellClassifier, Kind, tagged
+from cfeval_testbed.scenes import CELL_CLASSES, draw_cells, draw_many_cells, parts_of, shared_parts
+from cfeval_testbed.training import cell_classifier, cell_denoiser
+from cfeval_testbed.training.cell_classifier import noised
+from cfeval_testbed.weights import models_dir
 from tests.slow import fast_only, first_fast
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-import cfeval.testbed.census
+import cfeval_testbed.census
 from cfeval.core import registry
 from cfeval.inference.chat import ChatReply, ChatRequest
-from cfeval.testbed.agents import scene_reader, small_vlm
-from cfeval.testbed.agents.scene_reader import Reading
-from cfeval.testbed.census import Finding, KnownTruth, census, edits_of_things, known_truth, things_cited
-from cfeval.testbed.items import Item, generate_items
-from cfeval.testbed.language.explanations import parse_explanation, wordings
-from cfeval.testbed.language.questions import (
+from cfeval_testbed.agents import scene_reader, small_vlm
+from cfeval_testbed.agents.scene_reader import Reading
+from cfeval_testbed.census import Finding, KnownTruth, census, edits_of_things, known_truth, things_cited
+from cfeval_testbed.items import Item, generate_items
+from cfeval_testbed.language.explanations import parse_explanation, wordings
+from cfeval_testbed.language.questions import (
     PERSONAS,
     Persona,
     Question,
@@ -24,8 +24,8 @@ from cfeval.testbed.language.questions import (
     respond,
     well_posed,
 )
-from cfeval.testbed.records import Claim, Scene
-from cfeval.testbed.render import Pixels, render
+from cfeval_testbed.records import Claim, Scene
+from cfeval_testbed.render import Pixels, render
 from tests.slow import first_fast
 from tests.testbed.scenes import scene_of
 
@@ -165,7 +165,7 @@ def seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_vlm, "SmallTalker", lambda _, persona: talker.speaking_as(persona))
     monkeypatch.setattr(small_vlm, "_REMEMBERED", 10_000)
     monkeypatch.setattr(scene_reader, "SceneReader", ReadOnce)
-    monkeypatch.setattr(cfeval.testbed.census, "_opening", cache(cfeval.testbed.census._opening))
+    monkeypatch.setattr(cfeval_testbed.census, "_opening", cache(cfeval_testbed.census._opening))
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from cfeval.core.sampling import derive_seed
-from cfeval.testbed.counterfactual_questions.draw import GROUPS, Drawn, Group, draw
-from cfeval.testbed.counterfactual_questions.language import CONDITIONS, parse, wordings
-from cfeval.testbed.counterfactual_questions.meaning import (
+from cfeval_testbed.counterfactual_questions.draw import GROUPS, Drawn, Group, draw
+from cfeval_testbed.counterfactual_questions.language import CONDITIONS, parse, wordings
+from cfeval_testbed.counterfactual_questions.meaning import (
     Add,
     Change,
     Join,
@@ -21,9 +21,9 @@ from cfeval.testbed.counterfactual_questions.meaning import (
     Take,
     answer,
 )
-from cfeval.testbed.language import questions
-from cfeval.testbed.records import COLORS, NUMBERS, SHAPES, EditIntent, Referent, Scene, Slot
-from cfeval.testbed.scenes import apply, sample_scene
+from cfeval_testbed.language import questions
+from cfeval_testbed.records import COLORS, NUMBERS, SHAPES, EditIntent, Referent, Scene, Slot
+from cfeval_testbed.scenes import apply, sample_scene
 from tests.testbed.recount import recount
 
 N = 240

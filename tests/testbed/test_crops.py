@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from cfeval.testbed.agents.crops import Box, box_around, box_blur, dilated, eroded, halve, light_of
+from cfeval_testbed.agents.crops import Box, box_around, box_blur, dilated, eroded, halve, light_of
 
 
 def test_an_empty_outline_has_no_box() -> None:

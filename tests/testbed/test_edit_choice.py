@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from cfeval.testbed.items import Item, generate_items
-from cfeval.testbed.language.edit_choice import choose_chain, choose_edit, uncited_edits
-from cfeval.testbed.language.explanations import background_claim, is_true, object_claim, objects_claim
-from cfeval.testbed.language.instructions import describe, parse_instruction, scene_after
-from cfeval.testbed.language.questions import PERSONAS, Persona, Question, parse_question, respond, well_posed
-from cfeval.testbed.records import Claim, EditIntent, Referent, Scene
-from cfeval.testbed.scenes import apply
+from cfeval_testbed.items import Item, generate_items
+from cfeval_testbed.language.edit_choice import choose_chain, choose_edit, uncited_edits
+from cfeval_testbed.language.explanations import background_claim, is_true, object_claim, objects_claim
+from cfeval_testbed.language.instructions import describe, parse_instruction, scene_after
+from cfeval_testbed.language.questions import PERSONAS, Persona, Question, parse_question, respond, well_posed
+from cfeval_testbed.records import Claim, EditIntent, Referent, Scene
+from cfeval_testbed.scenes import apply
 from tests.testbed.scenes import scene_of
 
 THREE = objects_claim([("red", "circle"), ("blue", "star"), ("green", "cross")])

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from cfeval.inference.local.depthwise import DepthwiseConvolution, fits_depthwise
-from cfeval.testbed.models.convolution import Convolution
-from cfeval.testbed.models.layers import erf
-from cfeval.testbed.models.precision import precise
-from cfeval.testbed.models.winograd import WinogradConvolution, fits
-from cfeval.testbed.training.common import for_inference
+from cfeval_testbed.models.convolution import Convolution
+from cfeval_testbed.models.layers import erf
+from cfeval_testbed.models.precision import precise
+from cfeval_testbed.models.winograd import WinogradConvolution, fits
+from cfeval_testbed.training.common import for_inference
 
 
 def _layer(channels: int = 5, outputs: int = 7) -> nn.Conv2d:

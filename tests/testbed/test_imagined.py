@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.testbed.agents.scene_reader import Reading, reading_of
-from cfeval.testbed.imagined import ANSWERS, alone, misperceived, place_asked_about, scene_read, showing
-from cfeval.testbed.items import generate_items
-from cfeval.testbed.language.questions import QUESTION_KINDS, Question, QuestionKind, parse_question, true_answer
-from cfeval.testbed.records import Scene
-from cfeval.testbed.scenes import objects
+from cfeval_testbed.agents.scene_reader import Reading, reading_of
+from cfeval_testbed.imagined import ANSWERS, alone, misperceived, place_asked_about, scene_read, showing
+from cfeval_testbed.items import generate_items
+from cfeval_testbed.language.questions import QUESTION_KINDS, Question, QuestionKind, parse_question, true_answer
+from cfeval_testbed.records import Scene
+from cfeval_testbed.scenes import objects
 from tests.slow import slow
 from tests.testbed.scenes import scene_of
 from tests.testbed.strategies import scenes

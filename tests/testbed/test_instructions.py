@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from cfeval.testbed.items import generate_items
-from cfeval.testbed.language.edit_choice import choose_chain
-from cfeval.testbed.language.explanations import background_claim, object_claim, objects_claim
-from cfeval.testbed.language.instructions import View, inferred_edits
-from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import expected_answer
-from cfeval.testbed.records import Claim, EditIntent, Referent, Scene
-from cfeval.testbed.scenes import SceneEditError, apply, objects
+from cfeval_testbed.items import generate_items
+from cfeval_testbed.language.edit_choice import choose_chain
+from cfeval_testbed.language.explanations import background_claim, object_claim, objects_claim
+from cfeval_testbed.language.instructions import View, inferred_edits
+from cfeval_testbed.language.questions import Persona, parse_question, respond
+from cfeval_testbed.language.reasoning import expected_answer
+from cfeval_testbed.records import Claim, EditIntent, Referent, Scene
+from cfeval_testbed.scenes import SceneEditError, apply, objects
 
 
 def view_of(scene: Scene) -> View:

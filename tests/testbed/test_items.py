@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from cfeval.testbed.items import EDITABLE_KINDS, generate_items
-from cfeval.testbed.language.questions import Question, parse_question, shortcut_answer, true_answer, well_posed
-from cfeval.testbed.records import Scene
-from cfeval.testbed.scenes import objects
+from cfeval_testbed.items import EDITABLE_KINDS, generate_items
+from cfeval_testbed.language.questions import Question, parse_question, shortcut_answer, true_answer, well_posed
+from cfeval_testbed.records import Scene
+from cfeval_testbed.scenes import objects
 
 
 def test_equal_arguments_give_equal_items() -> None:

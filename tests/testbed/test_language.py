@@ -5,8 +5,8 @@ import random
 import pytest
 from hypothesis import given
 
-from cfeval.testbed.items import generate_items
-from cfeval.testbed.language.explanations import (
+from cfeval_testbed.items import generate_items
+from cfeval_testbed.language.explanations import (
     ANSWER_TEMPLATES,
     CANONICAL_ANSWERS,
     EXPLANATION_TEMPLATES,
@@ -22,10 +22,10 @@ from cfeval.testbed.language.explanations import (
     word_claim,
     wordings,
 )
-from cfeval.testbed.language.instructions import describe, parse_instruction
-from cfeval.testbed.language.questions import PERSONAS, QUESTION_TEMPLATES, Question, parse_question, respond
-from cfeval.testbed.language.questions import wordings as question_wordings
-from cfeval.testbed.records import Claim, EditIntent, Referent
+from cfeval_testbed.language.instructions import describe, parse_instruction
+from cfeval_testbed.language.questions import PERSONAS, QUESTION_TEMPLATES, Question, parse_question, respond
+from cfeval_testbed.language.questions import wordings as question_wordings
+from cfeval_testbed.records import Claim, EditIntent, Referent
 from tests.slow import examples
 from tests.testbed.strategies import intents, referents
 

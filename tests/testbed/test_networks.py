@@ -8,17 +8,17 @@ import torch
 from torch import Tensor, nn
 
 from cfeval.core.errors import InputError
-from cfeval.testbed.items import generate_items
-from cfeval.testbed.models import editor, locator, puzzles, vision, vlm
-from cfeval.testbed.models.layers import Array, Weights
-from cfeval.testbed.records import Referent
-from cfeval.testbed.render import render_many
-from cfeval.testbed.training import reader
-from cfeval.testbed.training.common import shipped
-from cfeval.testbed.training.networks import editor as torch_editor
-from cfeval.testbed.training.networks import locator as torch_locator
-from cfeval.testbed.training.networks import puzzles as torch_puzzles
-from cfeval.testbed.training.networks import vlm as torch_vlm
+from cfeval_testbed.items import generate_items
+from cfeval_testbed.models import editor, locator, puzzles, vision, vlm
+from cfeval_testbed.models.layers import Array, Weights
+from cfeval_testbed.records import Referent
+from cfeval_testbed.render import render_many
+from cfeval_testbed.training import reader
+from cfeval_testbed.training.common import shipped
+from cfeval_testbed.training.networks import editor as torch_editor
+from cfeval_testbed.training.networks import locator as torch_locator
+from cfeval_testbed.training.networks import puzzles as torch_puzzles
+from cfeval_testbed.training.networks import vlm as torch_vlm
 
 Network = TypeVar("Network", bound=nn.Module)
 COUNTED = ".num_batches_tracked"

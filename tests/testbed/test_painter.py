@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from cfeval.testbed.agents.painter import DiffusionPainter, Painting
-from cfeval.testbed.agents.scene_reader import SceneReader
-from cfeval.testbed.items import sample_edit
-from cfeval.testbed.records import EditIntent, Referent, Scene
-from cfeval.testbed.render import Pixels, render, render_many
-from cfeval.testbed.scenes import apply, replace_slot, sample_scene
-from cfeval.testbed.weights import models_dir
+from cfeval_testbed.agents.painter import DiffusionPainter, Painting
+from cfeval_testbed.agents.scene_reader import SceneReader
+from cfeval_testbed.items import sample_edit
+from cfeval_testbed.records import EditIntent, Referent, Scene
+from cfeval_testbed.render import Pixels, render, render_many
+from cfeval_testbed.scenes import apply, replace_slot, sample_scene
+from cfeval_testbed.weights import models_dir
 
 COUNT, PAINTED = 30, 12
 

@@ -9,13 +9,13 @@ import torch
 
 from cfeval.config import load
 from cfeval.core import registry
-from cfeval.testbed.models.cells import TAG, Kind, tagged
-from cfeval.testbed.records import SHAPES
-from cfeval.testbed.scenes import CELL_CLASSES, draw_cells, parts_of
 from cfeval.vce.method import Compute
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals
+from cfeval_testbed.models.cells import TAG, Kind, tagged
+from cfeval_testbed.records import SHAPES
+from cfeval_testbed.scenes import CELL_CLASSES, draw_cells, parts_of
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
 PAIRS = (("red circle", "red square"), ("blue square", "blue cross"), ("white star", "white cross"))

@@ -13,12 +13,12 @@ from cfeval.cvqa.records import SIDES, Question
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, Puzzle
 from cfeval.cvqa.synthetic.render import draw_puzzle
-from cfeval.testbed.models.puzzles import MOST, counting_words, encode
-from cfeval.testbed.models.vlm import Vocabulary
-from cfeval.testbed.puzzles.counter import Pixels, PuzzleCounter, choose, read_question, shrunk
-from cfeval.testbed.training.networks.puzzles import PuzzleNetwork
-from cfeval.testbed.training.puzzles import draw_batch, loss_of, shown
-from cfeval.testbed.weights import models_dir
+from cfeval_testbed.models.puzzles import MOST, counting_words, encode
+from cfeval_testbed.models.vlm import Vocabulary
+from cfeval_testbed.puzzles.counter import Pixels, PuzzleCounter, choose, read_question, shrunk
+from cfeval_testbed.training.networks.puzzles import PuzzleNetwork
+from cfeval_testbed.training.puzzles import draw_batch, loss_of, shown
+from cfeval_testbed.weights import models_dir
 
 EACH = 10
 """Puzzles of every type."""

@@ -21,7 +21,7 @@ from cfeval.cvqa.synthetic.records import (
     Puzzle,
 )
 from cfeval.cvqa.synthetic.render import png_of
-from cfeval.testbed.puzzles.recognition import Sight, Thing, see
+from cfeval_testbed.puzzles.recognition import Sight, Thing, see
 from tests.slow import first_fast
 
 Points = list[tuple[int, int]]

@@ -5,20 +5,20 @@ from collections import Counter
 
 import pytest
 
-from cfeval.testbed.items import generate_items
-from cfeval.testbed.language.edit_choice import choose_edit
-from cfeval.testbed.language.explanations import background_claim, object_claim, objects_claim
-from cfeval.testbed.language.instructions import describe, parse_instruction
-from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import (
+from cfeval_testbed.items import generate_items
+from cfeval_testbed.language.edit_choice import choose_edit
+from cfeval_testbed.language.explanations import background_claim, object_claim, objects_claim
+from cfeval_testbed.language.instructions import describe, parse_instruction
+from cfeval_testbed.language.questions import Persona, parse_question, respond
+from cfeval_testbed.language.reasoning import (
     StatedAnswer,
     answer_follows,
     expected_answer,
     explanation_follows,
     reflects,
 )
-from cfeval.testbed.records import Claim, EditIntent, Referent
-from cfeval.testbed.scenes import SceneEditError, apply
+from cfeval_testbed.records import Claim, EditIntent, Referent
+from cfeval_testbed.scenes import SceneEditError, apply
 
 TOP_LEFT_CIRCLE = Referent(shape="circle", position="top left")
 RECOLOR = EditIntent(kind="color", target=TOP_LEFT_CIRCLE, old="red", new="green")

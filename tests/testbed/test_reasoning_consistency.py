@@ -5,14 +5,14 @@ from collections import Counter
 
 import pytest
 
-from cfeval.testbed.items import generate_items
-from cfeval.testbed.language.edit_choice import choose_chain
-from cfeval.testbed.language.explanations import parse_explanation
-from cfeval.testbed.language.instructions import parse_instruction
-from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import StatedAnswer, consistency, moved
-from cfeval.testbed.records import Claim, EditIntent, Referent
-from cfeval.testbed.scenes import SceneEditError, apply
+from cfeval_testbed.items import generate_items
+from cfeval_testbed.language.edit_choice import choose_chain
+from cfeval_testbed.language.explanations import parse_explanation
+from cfeval_testbed.language.instructions import parse_instruction
+from cfeval_testbed.language.questions import Persona, parse_question, respond
+from cfeval_testbed.language.reasoning import StatedAnswer, consistency, moved
+from cfeval_testbed.records import Claim, EditIntent, Referent
+from cfeval_testbed.scenes import SceneEditError, apply
 
 RED = "the circle in the top left is red"
 TO_BLUE = "Change the color of the circle in the top left from red to blue."

@@ -7,9 +7,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from cfeval.testbed.records import Scene, ShapeName
-from cfeval.testbed.render import coverage, object_masks, render, render_many
-from cfeval.testbed.scenes import replace_slot, sample_scene
+from cfeval_testbed.records import Scene, ShapeName
+from cfeval_testbed.render import coverage, object_masks, render, render_many
+from cfeval_testbed.scenes import replace_slot, sample_scene
 
 
 @pytest.fixture(scope="module")

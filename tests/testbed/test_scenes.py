@@ -6,8 +6,8 @@ import random
 import pytest
 from hypothesis import given
 
-from cfeval.testbed.records import EditIntent, Referent, Scene
-from cfeval.testbed.scenes import (
+from cfeval_testbed.records import EditIntent, Referent, Scene
+from cfeval_testbed.scenes import (
     SceneEditError,
     apply,
     as_metadata,

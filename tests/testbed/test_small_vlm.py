@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from cfeval.testbed.agents.small_vlm import SmallTalker
-from cfeval.testbed.items import Item, generate_items
-from cfeval.testbed.language.explanations import is_true, parse_answer, parse_explanation
-from cfeval.testbed.language.questions import PERSONAS, Persona, Question, parse_question, respond
-from cfeval.testbed.render import Pixels, render_many
-from cfeval.testbed.weights import models_dir
+from cfeval_testbed.agents.small_vlm import SmallTalker
+from cfeval_testbed.items import Item, generate_items
+from cfeval_testbed.language.explanations import is_true, parse_answer, parse_explanation
+from cfeval_testbed.language.questions import PERSONAS, Persona, Question, parse_question, respond
+from cfeval_testbed.render import Pixels, render_many
+from cfeval_testbed.weights import models_dir
 from tests.slow import first_fast
 
 TEMPERATURE = 0.5

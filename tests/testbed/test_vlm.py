@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from cfeval.testbed.models.layers import Array
-from cfeval.testbed.models.vlm import SmallVLM, choose, complete
-from cfeval.testbed.training.common import for_inference
-from cfeval.testbed.training.networks import vlm as networks
+from cfeval_testbed.models.layers import Array
+from cfeval_testbed.models.vlm import SmallVLM, choose, complete
+from cfeval_testbed.training.common import for_inference
+from cfeval_testbed.training.networks import vlm as networks
 
 END, LONGEST = 3, 9
 PROMPTS = [[5, 6, 7], [4], [7, 7, 5, 6, 4, 5], [6, 4]]

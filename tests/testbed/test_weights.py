@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.testbed.training.__main__ import NAMES
-from cfeval.testbed.weights import load, models_dir
+from cfeval_testbed.training.__main__ import NAMES
+from cfeval_testbed.weights import load, models_dir
 
 FIXED = {"network.patterns"}
 """What the networks of flawed classifiers hold that is not trained."""
@@ -35,6 +35,6 @@ def test_missing_weights_are_named() -> None:
 def test_weights_that_are_not_installed_are_named_with_what_brings_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("cfeval.testbed.weights.models_dir", lambda: tmp_path / "nowhere")
+    monkeypatch.setattr("cfeval_testbed.weights.models_dir", lambda: tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"none\.safetensors are missing; pip install 'cfeval\[world\]'"):
         load("none")

@@ -11,12 +11,12 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.record import ENDING, read
-from cfeval.testbed.scenes import draw_cells
 from cfeval.vce.masks import masks_in
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.records import SourceImage
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.stages.counterfactuals import counterfactuals, wanted
+from cfeval_testbed.scenes import draw_cells
 from tests.conftest import Run
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser
 from tests.vce.stages.test_counterfactuals import GROUPS, SIDE, SOURCES, pixels_of

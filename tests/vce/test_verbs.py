@@ -13,8 +13,8 @@ from cfeval.core.images import folder_of
 from cfeval.core.images import load as load_image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
-from cfeval.testbed.weights import load
 from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
+from cfeval_testbed.weights import load
 from tests.conftest import Run
 from tests.slow import slow
 
@@ -256,7 +256,7 @@ def test_explain_refuses_in_one_line_and_writes_nothing(study: Study, changes: d
 def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     [images] = study.images(count=1)
     small = load("cell-small")
-    monkeypatch.setattr("cfeval.testbed.models.precision.load", lambda name: small)
+    monkeypatch.setattr("cfeval_testbed.models.precision.load", lambda name: small)
     status, _, err = study.cfeval("vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl"))
     assert status == 2
     assert err.startswith("cfeval: the weights cell-standard.safetensors are of another network: ")

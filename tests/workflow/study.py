@@ -20,8 +20,17 @@ import psutil
 import yaml
 
 PROJECT = Path(__file__).resolve().parents[2]
-TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
-WHOLE = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")
+TAKEN = (
+    "Snakefile",
+    "workflow",
+    "profiles",
+    "src",
+    "packages/cfeval_testbed",
+    ".dvcignore",
+    ".gitignore",
+    "data/reference",
+)
+WHOLE = ("Snakefile", "workflow", "profiles", "src", "packages/cfeval_testbed", "data", "params.yaml", "pyproject.toml")
 MEMORY = (".cfeval/packages.json", ".cfeval/code")
 """What a machine has worked out about its packages and about code by its hash; a study that is copied keeps it."""
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
@@ -83,7 +92,9 @@ class Study:
             "PATH": os.pathsep.join(
                 [*filter(None, [os.environ.get(PROGRAMS)]), str(Path(sys.executable).parent), os.environ["PATH"]]
             ),
-            "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.home / "lib")]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(self.root / "src"), str(self.root / "packages/cfeval_testbed"), str(self.home / "lib")]
+            ),
             "CFEVAL_STEPS_LOG": str(self.log),
             "OMP_NUM_THREADS": "1",
             "PS1": "(.venv) $ ",  # as a virtual environment that is activated exports it
@@ -282,12 +293,12 @@ def stages_of(params: dict[str, Any]) -> str:
 
 def offer(root: Path, family: str, name: str, source: str) -> None:
     """Add a plugin to a study's copy of the code, and a distribution that offers it."""
-    (root / f"src/cfeval/testbed/plugins/{family}_{name}.py").write_text(source)
+    (root / f"packages/cfeval_testbed/cfeval_testbed/plugins/{family}_{name}.py").write_text(source)
     about = root / f"src/{family}_{name}-0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {family}-{name}\nVersion: 0\n")
     (about / "entry_points.txt").write_text(
-        f"[cfeval.{family}]\n{name} = cfeval.testbed.plugins.{family}_{name}:Plugin\n"
+        f"[cfeval.{family}]\n{name} = cfeval_testbed.plugins.{family}_{name}:Plugin\n"
     )
 
 

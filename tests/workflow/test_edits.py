@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.workflow.study import Study, by_folder
 from tests.workflow.watched import FILE, HELPER, JUDGED, OTHERS, PLUG_IN, PROMPT, VERDICT, VERDICTS, install
 
-SCRIPTED = "src/cfeval/testbed/mocks/judges.py"
+SCRIPTED = "packages/cfeval_testbed/cfeval_testbed/mocks/judges.py"
 STAGE = "src/cfeval/edct/stages/verdicts.py"
 COUNTERFACTUALS = "results/edct/counterfactuals/mine/ma/w/ea/000"
 SAMPLES = "results/edct/items/mine/000.jsonl"
@@ -40,12 +40,12 @@ def test_an_edit_makes_out_of_date_what_rests_on_it_and_says_why_and_back_again_
     folder = sorted((study.root / "data/mine").glob("*.png"))
     edits: dict[str, tuple[Path, Callable[[bytes], bytes], dict[str, int]]] = {
         f"{PROMPT} has changed": (study.root / PROMPT, lambda b: b.replace(b"what", b"all that"), {"verdicts": 2}),
-        "code has changed: cfeval.testbed.plugins.judges_watched": (
+        "code has changed: cfeval_testbed.plugins.judges_watched": (
             study.root / PLUG_IN,
             lambda b: b.replace(b"digest[:2]", b"digest[2:4]"),
             {"verdicts": 2},
         ),
-        "code has changed: cfeval.testbed.watching": (
+        "code has changed: cfeval_testbed.watching": (
             study.root / HELPER,
             lambda b: b.replace(b"/ 256", b"/ 100"),
             {"verdicts": 2},

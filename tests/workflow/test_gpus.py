@@ -14,7 +14,7 @@ import os
 import time
 
 from cfeval.core.registry import Resources
-from cfeval.testbed.mocks import chat
+from cfeval_testbed.mocks import chat
 
 
 class Plugin(chat.Plugin):

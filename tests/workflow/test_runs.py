@@ -26,13 +26,13 @@ from tests.workflow.watched import (
     waiting,
 )
 
-SCRIPTED = "src/cfeval/testbed/mocks/judges.py"
+SCRIPTED = "packages/cfeval_testbed/cfeval_testbed/mocks/judges.py"
 FATAL = '''"""The scripted editor, which kills its process after some images where `die` lies beside the study."""
 
 import os
 import signal
 
-from cfeval.testbed.mocks import editors
+from cfeval_testbed.mocks import editors
 
 
 class Plugin(editors.Plugin):
@@ -108,7 +108,7 @@ def test_case_b_what_was_made_with_code_that_is_reverted_is_made_again(study: St
     study.replace(SCRIPTED, "byte > 256 *", "byte < 256 *")
     let_go(study)
     assert run.wait() == 2
-    assert f"1 results no longer hold, as {OTHERS} (code has changed: cfeval.testbed.mocks.judges)" in study.said
+    assert f"1 results no longer hold, as {OTHERS} (code has changed: cfeval_testbed.mocks.judges)" in study.said
     assert study.jobs("snakemake") == {"verdicts": 1}
     assert study.results() == finished.results()
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.workflow.study import CONDITION, PARAMS, Study, lay_out, offer
 
-PLUG_IN = "src/cfeval/testbed/plugins/judges_watched.py"
-HELPER = "src/cfeval/testbed/watching.py"
+PLUG_IN = "packages/cfeval_testbed/cfeval_testbed/plugins/judges_watched.py"
+HELPER = "packages/cfeval_testbed/cfeval_testbed/watching.py"
 PROMPT = "own/judge.md"
 _PLUG_IN = '''"""A judge whose verdicts follow from a hash of all that it reads: for tests."""
 
@@ -24,7 +24,7 @@ import fakelib
 from cfeval.core import plugin
 from cfeval.edct.interfaces import JudgeReply
 from cfeval.edct.protocols.rules import RULES
-from cfeval.testbed import watching
+from cfeval_testbed import watching
 
 
 class Plugin(plugin.Plugin):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.names import load
-from cfeval.testbed.training import SHIPPED
+from cfeval_testbed.training import SHIPPED
 
 MODELS = Path(__file__).resolve().parents[2] / "data" / "models"
 

@@ -22,6 +22,7 @@ from cfeval.core.roots import PARAMS as PARAMS_FILE
 from cfeval.core.roots import root_of
 from cfeval.core.shards import shard_files
 from cfeval.inference.remote import settings as calls
+from cfeval.inference.remote.cache_server import VARIABLE as CACHE_SERVER
 
 _settings = workflow.storage_settings
 STORED = None
@@ -52,7 +53,7 @@ def kept(content, name):
 TOLD = "CFEVAL_PARAMS"
 """Names the parameters with which a run's jobs were sent: a job reads those hours later, whatever params.yaml is then."""
 if workflow.is_main_process:
-    from cfeval.audit.components import check_params, missing_packages
+    from cfeval.audit.components import check_params, missing_packages, used
     from cfeval.audit.unscored import unscored
 
     if leaves_no_trace(workflow):
@@ -82,6 +83,12 @@ else:  # one job on a cluster, later
 
 envvars:
     TOLD,
+
+
+if os.environ.get(CACHE_SERVER):
+
+    envvars:
+        CACHE_SERVER,
 
 
 pathvars:

@@ -9,9 +9,9 @@ CARRIED = {
     "workflow": "cfeval/workflow",
     "profiles": "cfeval/profiles",
     "data/reference": "cfeval/reference",
-    "data/models": "cfeval_testbed_weights/models",
+    "data/models": "cfeval_testbed/models",
 }
-"""What is brought: its place in a checkout, and in a package, as `pyproject.toml` puts it (weights have their own)."""
+"""What is brought: its place in a checkout, and in a package, as its `pyproject.toml` puts it."""
 
 
 @cache

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from cfeval.core import extras
 from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest, shown
 
-_OWN = "cfeval"
+_OWN = {"cfeval", "cfeval_testbed"}
 GROUP = "cfeval."
 """What the names of the groups begin with."""
 
@@ -111,9 +111,9 @@ def places(family: str) -> dict[str, str]:
 
 
 def options(family: str) -> dict[str, type[PluginOptions]]:
-    """The classes of the plugins that cfeval itself offers, by name: their fields are the options."""
+    """The classes of the plugins that cfeval and its test bed offer, by name: their fields are the options."""
     own = {name: points[0] for name, points in sorted(_offered().get(family, {}).items())}
-    return {name: _loaded(family, one) for name, one in own.items() if one.module.partition(".")[0] == _OWN}
+    return {name: _loaded(family, one) for name, one in own.items() if one.module.partition(".")[0] in _OWN}
 
 
 def resources(family: str, spec: Mapping[str, Any]) -> Resources:
@@ -313,7 +313,9 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
     name = str(spec.get("plugin"))
     offers = _offered().get(family, {}).get(name, [])
     if not offers:
-        raise ParamsError(f"{where}: unknown {family} plugin {shown(name)}; {nearest(name, names(family))}")
+        raise ParamsError(
+            f"{where}: unknown {family} plugin {shown(name)}; {nearest(name, names(family))}{extras.test_bed_hint()}"
+        )
     if len(offers) > 1:
         both = " and ".join(sorted(map(_distribution, offers)))
         raise ParamsError(f"{where}: {both} offer a {family} plugin '{name}'; uninstall one")

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +19,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_lines
 from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.cache_server import VARIABLE, CacheServer, address_of, new_address, open_cache
 from cfeval.inference.remote.recovery import recover
 from cfeval.inference.settings_of_study import study_settings
 
@@ -49,8 +52,28 @@ def run_export(out: Archive, records: Records = None, cache: CacheFile = None) -
     Without record files, all calls of the cache. A call that the cache lacks is kept from the existing archive.
     """
     held = opened(cache, new=True)
-    keys = calls_named(records) if records else {call.key for call in held.calls()}
+    keys = calls_named(records) if records else held.stored_keys()
     print(f"{export(held, keys, out)} calls in {out}")
+
+
+def run_serve(
+    address: Annotated[
+        str, typer.Argument(help=f"HOST:PORT where jobs reach this machine. Default: what {VARIABLE} says.")
+    ] = "",
+    cache: CacheFile = None,
+) -> None:
+    """Serve the cache to jobs that share no disk, until Ctrl-C; print the line that tells them where.
+
+    Run the printed line where you start Snakemake. Every reply is stored here at once, and budgets hold for all jobs
+    together. Connections are not encrypted: use a network that you trust.
+    """
+    if not address and not os.environ.get(VARIABLE):
+        raise InputError("name the address where jobs reach this machine: cfeval cache serve HOST:PORT")
+    where = new_address(address) if address else address_of(os.environ[VARIABLE])
+    with CacheServer(cache or Path(study_settings().cache), where) as server:
+        print(f"export {VARIABLE}={server.address.variable}", flush=True)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
 
 
 def run_import(
@@ -77,7 +100,7 @@ def run_prune(
         raise InputError("name the record files whose calls to keep, such as results/edct")
     held = opened(cache)
     kept = calls_named(records)
-    unused = [call.key for call in held.calls() if call.key not in kept]
+    unused = [key for key in held.stored_keys() if key not in kept]
     if not dry_run:
         held.remove(unused)
     print(f"{len(unused)} calls that no record names{'' if dry_run else ' removed'}")
@@ -159,11 +182,13 @@ def run_verify(cache: CacheFile = None) -> None:
 
 
 def opened(path: Path | None, new: bool = False) -> ResponseCache:
-    """The cache in a file.
+    """The cache in a file; without one, that of the study, behind its server where the environment names one.
 
     Raises:
         InputError: there is none, and it is not to be made.
     """
+    if path is None and os.environ.get(VARIABLE):
+        return open_cache(Path(study_settings().cache))
     file = path or Path(study_settings().cache)
     if not new and not file.is_file():
         raise InputError(f"{file}: there is no response cache; name one by --cache")

@@ -15,8 +15,8 @@ from cfeval.cvqa.stages.builds import Assembly, assembled
 from cfeval.cvqa.stages.drafts import Skipped, drafts, in_coco, source
 from cfeval.cvqa.stages.reviews import reviews
 from cfeval.datasets.sample import Sample, ScorerName
-from cfeval.testbed.plugins.question_generators_grammar import Grammar, Plugin
-from cfeval.testbed.render import render
+from cfeval_testbed.plugins.question_generators_grammar import Grammar, Plugin
+from cfeval_testbed.render import render
 from tests.slow import first_fast
 from tests.testbed.recount import recount
 from tests.testbed.scenes import recorded

@@ -27,17 +27,17 @@ from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval
-from cfeval.testbed.agents import behaviors, repaint
-from cfeval.testbed.agents.behaviors import BehavingChat, Faculties
-from cfeval.testbed.agents.repaint import Found
-from cfeval.testbed.easy_vqa import evidence
-from cfeval.testbed.language.explanations import word_answer, word_claim
-from cfeval.testbed.language.questions import PERSONAS, Persona, parse_question, respond
-from cfeval.testbed.plugins import pair_sets_easy_vqa, pair_sets_world
-from cfeval.testbed.plugins.chat_world import draw
-from cfeval.testbed.plugins.chat_world_behavior import Originals
-from cfeval.testbed.records import Scene
-from cfeval.testbed.render import Pixels, render
+from cfeval_testbed.agents import behaviors, repaint
+from cfeval_testbed.agents.behaviors import BehavingChat, Faculties
+from cfeval_testbed.agents.repaint import Found
+from cfeval_testbed.easy_vqa import evidence
+from cfeval_testbed.language.explanations import word_answer, word_claim
+from cfeval_testbed.language.questions import PERSONAS, Persona, parse_question, respond
+from cfeval_testbed.plugins import pair_sets_easy_vqa, pair_sets_world
+from cfeval_testbed.plugins.chat_world import draw
+from cfeval_testbed.plugins.chat_world_behavior import Originals
+from cfeval_testbed.records import Scene
+from cfeval_testbed.render import Pixels, render
 
 PARAMS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))["edct"]
 Known = dict[bytes, Scene]

@@ -14,10 +14,10 @@ from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi, rate, where
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.stats.intervals import Interval
-from cfeval.testbed.items import Item, generate_items
-from cfeval.testbed.language.explanations import word_claim
-from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.plugins.pair_sets_world import change
+from cfeval_testbed.items import Item, generate_items
+from cfeval_testbed.language.explanations import word_claim
+from cfeval_testbed.language.questions import Persona, parse_question, respond
+from cfeval_testbed.plugins.pair_sets_world import change
 
 SEED, PAIRS = 20250929, 150
 JUDGE = registry.build("pair_judges", {"plugin": "grammar"})

@@ -239,7 +239,7 @@ def test_what_its_parts_need_and_cost_is_what_it_needs_and_costs() -> None:
     assert sum(call.images for call in calls) == 3
     code = registry.code("editors", spec("none"))
     assert next(iter(code.items())) == ("editors:gated", "cfeval.edct.plugins.editors.gated:Plugin")
-    assert code["segmenters:scene"] == "cfeval.testbed.plugins.segmenters_scene:Plugin"
+    assert code["segmenters:scene"] == "cfeval_testbed.plugins.segmenters_scene:Plugin"
 
 
 def test_a_fault_of_a_part_is_named_where_it_stands() -> None:

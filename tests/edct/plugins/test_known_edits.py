@@ -9,7 +9,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.testbed.language.instructions import parse_instruction
+from cfeval_testbed.language.instructions import parse_instruction
 from tests.answers import answers
 from tests.slow import slow
 from tests.testbed.drawn_edits import drawn, wanted

@@ -3,8 +3,8 @@
 import pytest
 
 from cfeval.edct.plugins.segmenters.base import Action, wanted
-from cfeval.testbed.language.instructions import describe
-from cfeval.testbed.records import EditIntent, Referent
+from cfeval_testbed.language.instructions import describe
+from cfeval_testbed.records import EditIntent, Referent
 
 HERE = Referent(position="top left")
 

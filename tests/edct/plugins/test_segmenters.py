@@ -15,10 +15,10 @@ from cfeval.core.errors import PluginError
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyRequest
 from cfeval.edct.plugins.segmenters.base import Found, Seen, look
-from cfeval.testbed.language.instructions import describe
-from cfeval.testbed.records import EditIntent, Referent, Scene
-from cfeval.testbed.render import object_masks, render
-from cfeval.testbed.scenes import apply, as_metadata
+from cfeval_testbed.language.instructions import describe
+from cfeval_testbed.records import EditIntent, Referent, Scene
+from cfeval_testbed.render import object_masks, render
+from cfeval_testbed.scenes import apply, as_metadata
 from tests.testbed.drawn_edits import drawn, wanted
 from tests.testbed.scenes import recorded
 from tests.tiny.editors import checkpoint

@@ -1,6 +1,8 @@
 """What the tests of calls share: a loopback server, settings in the environment, waits that are short."""
 
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import pytest
 from cfeval.core.config import Calls
 from cfeval.inference.remote import cache_db, faults, retries
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.cache_server import VARIABLE as SERVER
+from cfeval.inference.remote.cache_server import CacheServer, new_address, open_cache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.loopback.server import loopback
@@ -48,11 +52,25 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configure:
     return use
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Iterator[ResponseCache]:
-    opened = ResponseCache(tmp_path / "own.sqlite")
-    yield opened
-    opened.close()
+@pytest.fixture(params=["file", "server"])
+def cache(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ResponseCache]:
+    """A cache in a file of its own, and one behind a server: each of their tests holds for both."""
+    path = tmp_path / "own.sqlite"
+    with ExitStack() as stack:
+        if request.param == "server":
+            monkeypatch.setenv(SERVER, stack.enter_context(served(path)).address.variable)
+        yield stack.enter_context(closing(open_cache(path)))
+
+
+@contextmanager
+def served(path: Path, address: str = "127.0.0.1:0") -> Iterator[CacheServer]:
+    """A server of the cache in a file, in a thread."""
+    with CacheServer(path, new_address(address)) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture

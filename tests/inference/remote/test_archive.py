@@ -149,6 +149,7 @@ def test_damaged_bytes_of_an_archive_are_refused(exported: tuple[Path, Any], tmp
     assert (status, "no such file" in err) == (2, True)
 
 
+@pytest.mark.parametrize("cache", ["file"], indirect=True)
 def test_a_cache_that_lost_an_image_exports_nothing(cache: ResponseCache, tmp_path: Path) -> None:
     cache.keep(Request("chat", "u", "m", {}, 1), Response(image=b"a"))
     (row,) = cache.calls()

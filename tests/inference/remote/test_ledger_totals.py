@@ -97,6 +97,7 @@ def test_two_processes_share_the_totals(cache: ResponseCache) -> None:
     is_right(cache)
 
 
+@pytest.mark.parametrize("cache", ["file"], indirect=True)
 def test_a_budget_costs_no_more_where_much_was_sent(cache: ResponseCache) -> None:
     steps: list[int] = []
 

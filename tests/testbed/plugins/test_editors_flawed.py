@@ -11,10 +11,10 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.metrics import is_unedited
-from cfeval.testbed.agents.scene_reader import Reading, SceneReader, expected_readings, reading_of
-from cfeval.testbed.language.instructions import parse_instruction
-from cfeval.testbed.plugins.editors_flawed import ANY, Fault
-from cfeval.testbed.records import POSITIONS
+from cfeval_testbed.agents.scene_reader import Reading, SceneReader, expected_readings, reading_of
+from cfeval_testbed.language.instructions import parse_instruction
+from cfeval_testbed.plugins.editors_flawed import ANY, Fault
+from cfeval_testbed.records import POSITIONS
 from tests.answers import answers
 from tests.slow import first_fast
 from tests.testbed.drawn_edits import wanted

@@ -9,8 +9,8 @@ from cfeval.core import registry
 from cfeval.core.records import Status
 from cfeval.edct.answers import moved_by_text
 from cfeval.edct.interfaces import Change, EditRequest, JudgeRequest, WriteRequest
-from cfeval.testbed.agents.repaint import find
-from cfeval.testbed.language.instructions import parse_instruction, scene_after
+from cfeval_testbed.agents.repaint import find
+from cfeval_testbed.language.instructions import parse_instruction, scene_after
 from tests.answers import answers
 from tests.testbed.scenes import recorded
 

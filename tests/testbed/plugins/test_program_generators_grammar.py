@@ -16,7 +16,7 @@ from cfeval.cvqa.records import Language, Question
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, PuzzleType
 from cfeval.cvqa.synthetic.render import png_of
-from cfeval.testbed.counterfactual_questions.meaning import (
+from cfeval_testbed.counterfactual_questions.meaning import (
     Add,
     Change,
     Join,
@@ -27,8 +27,8 @@ from cfeval.testbed.counterfactual_questions.meaning import (
     Remove,
     Take,
 )
-from cfeval.testbed.counterfactual_questions.programs import UnsettledError, meet, reckon
-from cfeval.testbed.puzzles import programs
+from cfeval_testbed.counterfactual_questions.programs import UnsettledError, meet, reckon
+from cfeval_testbed.puzzles import programs
 from tests.answers import answers
 from tests.slow import first_fast
 

@@ -6,9 +6,9 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
 from cfeval.cvqa.interfaces import QuestionSet
-from cfeval.testbed.counterfactual_questions.language import parse
-from cfeval.testbed.counterfactual_questions.meaning import answer
-from cfeval.testbed.render import render
+from cfeval_testbed.counterfactual_questions.language import parse
+from cfeval_testbed.counterfactual_questions.meaning import answer
+from cfeval_testbed.render import render
 from tests.testbed.scenes import recorded
 
 

@@ -9,10 +9,10 @@ from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
-from cfeval.testbed.language.questions import QUESTION_KINDS, Question, true_answer, well_posed, wordings
-from cfeval.testbed.records import COLORS, SHAPES, Scene
-from cfeval.testbed.render import render
-from cfeval.testbed.scenes import objects, sample_scene
+from cfeval_testbed.language.questions import QUESTION_KINDS, Question, true_answer, well_posed, wordings
+from cfeval_testbed.records import COLORS, SHAPES, Scene
+from cfeval_testbed.render import render
+from cfeval_testbed.scenes import objects, sample_scene
 from tests.images import image
 
 

@@ -9,11 +9,11 @@ from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRequest, WriteRequest
-from cfeval.testbed.agents.repaint import find
-from cfeval.testbed.language.instructions import scene_after
-from cfeval.testbed.records import Scene
-from cfeval.testbed.render import render
-from cfeval.testbed.scenes import SceneEditError, as_metadata, replace_slot
+from cfeval_testbed.agents.repaint import find
+from cfeval_testbed.language.instructions import scene_after
+from cfeval_testbed.records import Scene
+from cfeval_testbed.render import render
+from cfeval_testbed.scenes import SceneEditError, as_metadata, replace_slot
 from tests.answers import answers
 from tests.testbed.scenes import scene_of
 

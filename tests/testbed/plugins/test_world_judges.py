@@ -13,8 +13,8 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
 from cfeval.edct.plugins.judges.noisy import NO_GRADE
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.testbed.records import Scene
-from cfeval.testbed.render import render
+from cfeval_testbed.records import Scene
+from cfeval_testbed.render import render
 from tests.answers import answers
 from tests.testbed.scenes import Thing, scene_of
 

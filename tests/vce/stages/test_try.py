@@ -12,12 +12,12 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.report.colors import COLORS
-from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.models.spelling import NAMED_BY, spec_of
 from cfeval.vce.stages import try_one
 from cfeval.vce.stages.class_match import fitting, suggested, the_class
 from cfeval.vce.wordnet import WordNet
+from cfeval_testbed.scenes import CELL_CLASSES, draw_cells
 from tests.conftest import Run
 from tests.slow import fast_only
 from tests.tiny.classifiers import images, write_names

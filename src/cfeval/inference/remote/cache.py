@@ -238,6 +238,11 @@ class ResponseCache:
             ),
         )
 
+    def stored_keys(self) -> list[str]:
+        """The keys of all calls, in order."""
+        with self._speaking():
+            return [key for (key,) in self._db.execute("SELECT key FROM calls ORDER BY key")]
+
     def calls(self, keys: Iterable[str] | None = None) -> Iterator[StoredCall]:
         """The rows of these keys, or all, in the order of their keys; a key that is not there is left out."""
         wanted = None if keys is None else sorted(set(keys))

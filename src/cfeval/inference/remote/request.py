@@ -78,6 +78,7 @@ class Response:
     usage: Usage = Usage()
     final: bool = True
     raw: Any = None
+    __pydantic_config__ = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}  # how a cache server sends the image
 
     def as_json(self) -> str:
         """All but the image, as JSON."""

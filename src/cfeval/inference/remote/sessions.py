@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from cfeval.inference.batching import shared
-from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.cache_server import open_cache
 from cfeval.inference.remote.client import Client
 from cfeval.inference.remote.http import open_client
 from cfeval.inference.remote.prices import load_prices
@@ -28,7 +28,7 @@ async def shared_client() -> Client:
 async def _opened() -> AsyncIterator[Client]:
     calls = settings()
     prices = load_prices(calls.prices)
-    with closing(ResponseCache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
+    with closing(open_cache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
         async with open_client() as http:
             client = Client(calls, cache, prices, http, disk)
             with client.meter.shown(), heard(client.stop_politely):
