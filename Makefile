@@ -89,7 +89,7 @@ test: setup ## Fast tests.
 test-slow: setup ## What the fast tests check on few cases, on many.
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
 
-test-remade: setup ## One condition of each kind made anew: the committed bytes, of vce the figures; `make pairs`; the bundle of the demo.
+test-remade: setup ## One condition of each kind made anew: the committed bytes; `make pairs`; the bundle of the demo.
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) tests/remade
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.

@@ -1,12 +1,11 @@
-"""The networks of lpips, torchmetrics and piq, built with weights of ours where each would download its own.
+"""The networks of torchmetrics and piq, built with weights of ours where each would download its own.
 
-Nothing of theirs is changed but where the weights come from; the heads of LPIPS are the published ones, which the
-package lpips carries.
+Nothing of theirs is changed but where the weights come from.
 """
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -16,21 +15,8 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
-from cfeval.inference.local.libraries import file_in
-from cfeval.vce.models import lpips as trunks
-from cfeval.vce.models.checkpoints import read
-
-State = Mapping[str, Tensor]
 PEERS = Path(__file__).parent.parent / ".venv-peers"
 """The environment of what the lock does not hold; its packages come last, so that torch is the same for all."""
-
-
-@cache
-def trunk(net: str) -> dict[str, Tensor]:
-    """Weights of AlexNet or VGG-16 as torchvision names them, drawn so that no layer's output dies away (He 2015)."""
-    torch.manual_seed(1)
-    layers = {"alex": trunks.alexnet, "vgg": trunks.vgg16}[net]().layers
-    return {f"features.{name}": _drawn(tensor) for name, tensor in layers.state_dict().items()}
 
 
 def inception() -> dict[str, Tensor]:
@@ -44,43 +30,6 @@ def inception() -> dict[str, Tensor]:
     return {
         name: _drawn(tensor) if tensor.dim() == 4 else tensor.clone() for name, tensor in blank.state_dict().items()
     }
-
-
-def lpips_package(net: str) -> Callable[[Tensor, Tensor], Tensor]:
-    """LPIPS of the package lpips."""
-    import lpips
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torchvision's, about the old way in which it is called
-        network: Any = lpips.LPIPS(net=net, pnet_rand=True, verbose=False)
-    _fill(network.net, net)
-    return lambda first, second: network(first, second).flatten()
-
-
-def lpips_torchmetrics(net: str) -> Callable[[Tensor, Tensor], Tensor]:
-    """LPIPS of torchmetrics, before it is averaged over the pairs."""
-    from torchmetrics.functional.image.lpips import _LPIPS
-
-    network: Any = _LPIPS(net=net, pnet_rand=True)
-    _fill(network.net, net)
-    return lambda first, second: network(first, second).flatten()
-
-
-def lpips_piq(net: str) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """LPIPS of piq, which knows VGG-16 alone and takes images in [0, 1]; None for another trunk."""
-    if net != "vgg":
-        return None
-    from torchvision.models import vgg16
-
-    heads = read(file_in("lpips", "weights/v0.1/vgg.pth"))
-    widths = [heads[f"lin{number}.model.1.weight"] for number in range(5)]
-    own = vgg16(weights=None)
-    own.load_state_dict(trunk("vgg"), strict=False)
-    piq = piq_package()
-    weights = patch("torch.hub.load_state_dict_from_url", lambda *_, **__: widths)
-    with weights, patch("piq.perceptual.vgg16", lambda **_: own):
-        network = piq.LPIPS(reduction="none")
-    return lambda first, second: network((first + 1) / 2, (second + 1) / 2)
 
 
 def inception_torchmetrics(width: int) -> Callable[[Tensor], Tensor]:
@@ -134,9 +83,3 @@ def _drawn(tensor: Tensor) -> Tensor:
     if tensor.dim() < 2:
         return torch.zeros_like(tensor)
     return nn.init.kaiming_normal_(torch.empty_like(tensor), nonlinearity="relu")
-
-
-def _fill(network: nn.Module, net: str) -> None:
-    """Give a trunk, whose layers stand in slices under torchvision's numbers, our weights."""
-    state = trunk(net)
-    network.load_state_dict({name: state[f"features.{name.split('.', 1)[1]}"] for name in network.state_dict()})

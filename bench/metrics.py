@@ -1,9 +1,8 @@
 """Metrics: images per second, ours and others'
 
-LPIPS, the Inception features of FID and the SSIM map of the edit gate, on one thread, beside the same metric of lpips,
-torchmetrics and piq: the same random images, float32, the same weights in every network (random trunks, as no weights
-come with the packages; LPIPS with its published heads). Seconds are CPU seconds of one thread, the least of several
-runs in turn. The last column is the largest difference to our values.
+The Inception features of FID and the SSIM map of the edit gate, on one thread, beside the same metric of torchmetrics
+and piq: the same random images, float32, the same random weights in every network. Seconds are CPU seconds of one
+thread, the least of several runs in turn. The last column is the largest difference to our values.
 """
 
 import os
@@ -28,10 +27,9 @@ from cfeval.core import registry
 from cfeval.edct.plugins.edit_localisation.change_map import local_ssim
 
 REPEATS = 3
-LPIPS_SIDE, LPIPS_PAIRS = 224, 4
 FID_SIDE, FID_IMAGES = 256, 8
 SSIM_SIDE, SSIM_K1 = 1024, 0.1
-_PACKAGES = ("torch", "lpips", "torchmetrics", "torch-fidelity", "scikit-image", "opencv-python-headless")
+_PACKAGES = ("torch", "torchmetrics", "torch-fidelity", "scikit-image", "opencv-python-headless")
 
 Run = Callable[[], Tensor]
 
@@ -53,7 +51,7 @@ def tables() -> list[Table]:
     torch.set_num_threads(1)
     cv2.setNumThreads(1)
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-        works = [*_lpips(Path(folder)), *_features(Path(folder)), _ssim()]
+        works = [*_features(Path(folder)), _ssim()]
         found = [_rows(work) for work in works]
     columns = ("metric", "library", "images/s", "times ours", "largest difference")
     notes = [reason for work in works for reason in _reasons(work)]
@@ -101,25 +99,6 @@ def _peer(build: Callable[[], Callable[..., Tensor] | None], *arguments: Tensor)
     except ImportError as error:
         return f"not installed: {error}"
     return "has none" if network is None else lambda: network(*arguments)
-
-
-def _lpips(folder: Path) -> list[Work]:
-    first, second = _images(LPIPS_PAIRS, LPIPS_SIDE, 1) / 127.5 - 1, _images(LPIPS_PAIRS, LPIPS_SIDE, 2) / 127.5 - 1
-    works = []
-    for net in ("alex", "vgg"):
-        path = folder / f"{net}.pth"
-        torch.save(peers.trunk(net), path)
-        ours = registry.build(
-            "perceptual_metrics", {"plugin": "lpips", "net": net, "weights": str(path), "device": "cpu"}
-        )
-        others = {
-            "lpips": _peer(lambda net=net: peers.lpips_package(net), first, second),
-            "torchmetrics": _peer(lambda net=net: peers.lpips_torchmetrics(net), first, second),
-            "piq": _peer(lambda net=net: peers.lpips_piq(net), first, second),
-        }
-        name = f"LPIPS ({net}), pairs of {LPIPS_SIDE} × {LPIPS_SIDE}, {LPIPS_PAIRS} at once"
-        works.append(Work(name, LPIPS_PAIRS, lambda ours=ours: ours.distance(first, second), others, 1e-4))
-    return works
 
 
 def _features(folder: Path) -> list[Work]:

@@ -105,8 +105,12 @@ def _wanted(groups: Sequence[dict[str, Any]], size: int, seed: int) -> Wanted:
 
 def _table(name: str, wanted: Wanted, study: dict[str, Any]) -> Table:
     """Every method, on one explained classifier."""
-    world = {kind: registry.build("classifiers", study["classifiers"][kind]) for kind in {*study["oracles"], name}}
-    models = Models(registry.build("denoisers", study["denoisers"]["world"]), world[name], world[study["robust"]])
+    single = {"dtype": "float32"}
+    world = {
+        kind: registry.build("classifiers", study["classifiers"][kind] | single) for kind in {*study["oracles"], name}
+    }
+    denoiser = registry.build("denoisers", study["denoisers"]["world"] | single)
+    models = Models(denoiser, world[name], world[study["robust"]])
     methods = {key: {k: v for k, v in said.items() if k != "reject"} for key, said in study["methods"].items()}
     rows = _rows(methods)
     made: dict[str, Tensor] = {}

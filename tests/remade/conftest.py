@@ -4,10 +4,14 @@ The whole of the studies is made by `make studies` before a release; a few condi
 make the same. The records beside the committed tables name by hash every file of cvqa that they rest on.
 """
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
+from cfeval.core.record import read
 from cfeval.edct.records import Condition
-from tests.workflow.study import Study, whole
+from tests.workflow.study import PROJECT, Study, whole
 
 OF_CALIBRATION = "workflow/params/calibration.yaml"
 EDCT_RESULTS = "results/calibration/edct"
@@ -47,15 +51,8 @@ CVQA = {
 }
 """Files of cvqa, likewise."""
 
-VCE = ("brittle/base", "standard/maskdime")
-"""Conditions of vce, by classifier and method."""
-GUIDED = VCE[0]
-"""The one that is made once more, guided a tenth more than in the committed tables."""
-_MORE_GUIDANCE = """
-vce:
-  methods:
-    base: {preset: dbvce, respacing: "20", start: 0.4, scales: [1.1], lp_weight: 0.3}
-"""
+VCE = ("shortcut/no-cone", "standard/maskdime")
+"""Conditions of vce, by classifier and method; the first has gradients that vanish, of a classifier that is sure."""
 
 
 def groups(condition: str, root: str = "results") -> str:
@@ -64,12 +61,22 @@ def groups(condition: str, root: str = "results") -> str:
 
 
 @pytest.fixture(scope="session")
+def committed() -> dict[str, str | None]:
+    """Every file that a committed table rests on, by hash."""
+    steps = [step for record in PROJECT.glob("results/**/tables.made.json") for step in read(record)]
+    return {path: sha for step in steps for path, sha in step["inputs"].items()}
+
+
+def sha256(file: Path) -> str:
+    """The hash of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """The copy; where the calibration is made, vce is guided more."""
+    """The copy, with these conditions made."""
     study = whole(tmp_path_factory.mktemp("remade") / "study")
-    overlay = study.root / OF_CALIBRATION
-    overlay.write_text(overlay.read_text() + _MORE_GUIDANCE)
-    usual, calibration = [groups(condition) for condition in VCE], [groups(GUIDED, "results/calibration")]
+    usual, calibration = [groups(condition) for condition in VCE], list[str]()
     usual += [file for files in CVQA.values() for file in files]
     for one in (one for conditions in EDCT.values() for one in conditions):
         names = f"{one.dataset}/{one.vlm}/{one.writer}/{one.editor}"

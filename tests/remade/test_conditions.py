@@ -1,25 +1,37 @@
-"""One condition of each kind of edct and cvqa, made here and now, has the bytes that committed tables were made from.
+"""One condition of each kind, made here and now, has the bytes that committed tables were made from.
 
-Conditions of vce are computed in float32 and differ between processors: `tests/remade/test_vce.py`.
+Of vce under every set of instructions that this processor has.
 """
 
-import hashlib
 from pathlib import Path
 
 import pytest
 
-from cfeval.core.record import read
 from cfeval.edct.asked import Conditions
 from cfeval.edct.files import stage_files
-from tests.remade.conftest import CVQA, EDCT, EDCT_RESULTS
-from tests.workflow.study import PROJECT, Study
+from tests.remade.conftest import CVQA, EDCT, EDCT_RESULTS, VCE, groups, sha256
+from tests.workflow.study import Study
 
-
-@pytest.fixture(scope="module")
-def committed() -> dict[str, str | None]:
-    """Every file that a committed table rests on, by hash."""
-    steps = [step for record in PROJECT.glob("results/**/tables.made.json") for step in read(record)]
-    return {path: sha for step in steps for path, sha in step["inputs"].items()}
+INSTRUCTIONS = {
+    "without-vectors": {
+        "ATEN_CPU_CAPABILITY": "default",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "MKL_CBWR": "COMPATIBLE",
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F,-AVX512VL",
+    },
+    "avx2": {
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "OPENBLAS_CORETYPE": "Haswell",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V4",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL",
+    },
+    "two-threads": {"OMP_NUM_THREADS": "2"},
+}
+"""What torch, oneDNN, MKL, OpenBLAS, numpy and the C library are told to use; without it, all that there is."""
 
 
 @pytest.mark.parametrize("kind", EDCT)
@@ -31,7 +43,7 @@ def test_scores_made_here_have_the_known_bytes(kind: str, study: Study, tmp_path
         study.run("cfeval", "edct", "scores", "--study", str(told), "--results", EDCT_RESULTS, "--out", str(out))
         [file] = stage_files(results, "scores", condition, 1)
         made = out / file.relative_to(results / "scores" / condition.dataset / condition.vlm)
-        assert hashlib.sha256(made.read_bytes()).hexdigest().startswith(sha)
+        assert sha256(made).startswith(sha)
 
 
 @pytest.mark.parametrize("kind", CVQA)
@@ -43,7 +55,23 @@ def test_answers_made_here_have_the_scores_of_the_committed_ones(
         out = tmp_path / file.parent.name
         study.run("cfeval", "cvqa", "scores", "--questions", questions, "--answers", str(file), "--out", str(out))
         made = out / file.name
-        assert (
-            hashlib.sha256(made.read_bytes()).hexdigest()
-            == committed[f"results/cvqa/scores/{file.parent.name}/{file.name}"]
-        )
+        assert sha256(made) == committed[f"results/cvqa/scores/{file.parent.name}/{file.name}"]
+
+
+@pytest.mark.parametrize("condition", VCE)
+def test_counterfactuals_made_here_have_the_scores_of_the_committed_ones(
+    condition: str, committed: dict[str, str | None], study: Study
+) -> None:
+    for step in ("scores", "groups"):
+        file = f"results/vce/{step}/world/world/{condition}.jsonl"
+        assert sha256(study.root / file) == committed[file]
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+def test_a_condition_of_vce_has_equal_bytes_whatever_instructions_there_are(instructions: str, study: Study) -> None:
+    made = groups(VCE[0], f"results/{instructions}")
+    study.run("snakemake", "--config", f"name={instructions}", "--", made, **INSTRUCTIONS[instructions])
+    for step in ("counterfactuals", "scores", "groups"):  # records of counterfactuals name their images by hash
+        file = f"vce/{step}/world/world/{VCE[0]}.jsonl"
+        here, there = (study.root / "results" / root / file for root in ("", instructions))
+        assert here.read_bytes() == there.read_bytes(), step

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import pixel_shuffle, pixel_unshuffle
 
 from cfeval.core import registry
 from cfeval_testbed.models.cell_denoiser import CellDenoiser, alphas_cumprod
@@ -112,10 +113,32 @@ def test_the_temperature_is_part_of_the_weights_and_acts_on_prepared_cells_alone
 
 
 @pytest.mark.slow
+def test_the_denoiser_is_a_unet_of_diffusers() -> None:
+    from diffusers import UNet2DModel
+
+    torch.manual_seed(1)
+    blocks = {"down_block_types": ("DownBlock2D", "AttnDownBlock2D"), "up_block_types": ("AttnUpBlock2D", "UpBlock2D")}
+    theirs = UNet2DModel(
+        *(8, 48, 48),
+        block_out_channels=(64, 64),
+        layers_per_block=1,
+        norm_num_groups=16,
+        attention_head_dim=32,
+        **blocks,
+    ).double()
+    ours = CellDenoiser().double()
+    ours.unet.load_state_dict(theirs.state_dict())
+    noisy, timesteps = torch.randn(4, 3, 32, 32, dtype=torch.float64), torch.tensor([0, 1, 500, 999])
+    with torch.no_grad():
+        expected = pixel_shuffle(theirs(pixel_unshuffle(noisy, 4), timesteps).sample, 4)
+        assert torch.allclose(ours(noisy, timesteps), expected, atol=1e-5)  # it embeds timesteps in float32
+
+
+@pytest.mark.slow
 def test_the_denoiser_errs_as_little_as_its_figures_say(held_out: tuple[torch.Tensor, torch.Tensor]) -> None:
     cells = held_out[0][:FEW]
-    denoiser = registry.build("denoisers", {"plugin": "world", "dtype": "float64"})
-    quick = registry.build("denoisers", {"plugin": "world"})
+    denoiser = registry.build("denoisers", {"plugin": "world"})
+    quick = registry.build("denoisers", {"plugin": "world", "dtype": "float32"})
     for timestep in (100, 250, 400):
         torch.manual_seed(timestep)
         timesteps = torch.full((FEW,), timestep)

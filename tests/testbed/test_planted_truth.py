@@ -28,7 +28,7 @@ VISIBLE = 0.25
 def originals() -> torch.Tensor:
     """Cells of the sources, in [−1, 1]."""
     drawn = draw_cells([CELL_CLASSES[source] for source in SOURCES], random.Random(8))
-    return torch.from_numpy(drawn).permute(0, 3, 1, 2) / 127.5 - 1
+    return torch.from_numpy(drawn).permute(0, 3, 1, 2).double() / 127.5 - 1
 
 
 def seen(kind: Kind, cells: torch.Tensor) -> torch.Tensor:

@@ -19,10 +19,10 @@ def _folder() -> "TemporaryDirectory[str]":
 @cache
 def trunk(net: str) -> Path:
     """Of AlexNet or VGG-16, named as torchvision names them, with something of the classifier beside."""
-    from cfeval.vce.models import lpips as trunks
+    from torchvision.models import alexnet, vgg16
 
     torch.manual_seed(1)
-    layers = {"alex": trunks.alexnet, "vgg": trunks.vgg16}[net]().layers
+    layers = {"alex": alexnet, "vgg": vgg16}[net]().features
     state = {f"features.{name}": tensor for name, tensor in layers.state_dict().items()}
     return _saved(f"{net}.pth", state | {"classifier.1.weight": torch.zeros(2)})
 

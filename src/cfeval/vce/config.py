@@ -89,7 +89,9 @@ class Roles(Section):
         ("lpips", "st_lpips"), min_length=1, description="Perceptual distances of Table 3, those there are."
     )
     realism: tuple[str, ...] = Field(
-        ("fid_64", "fd_enl0_40"), min_length=1, description="Distances of distributions of Table 3, those there are."
+        ("fid_64", "fd_enl0_24", "fd_enl0_40"),
+        min_length=1,
+        description="Distances of distributions of Table 3, those there are.",
     )
     paper: dict[Name, PaperName] = Field(
         default_factory=dict, description="The paper's classifier that may stand beside one of the study's."

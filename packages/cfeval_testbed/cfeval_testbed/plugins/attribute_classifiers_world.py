@@ -36,7 +36,7 @@ class WorldAttributes:
     attributes: tuple[str, ...] = (*COLORS, *SHAPES)
 
     def __init__(self, kind: Kind) -> None:
-        self.classifier = World(kind, "float32")
+        self.classifier = World(kind, "float64")
         rows = [[part in parts_of(label) for part in self.attributes] for label in CELL_CLASSES]
         self.labels: NDArray[np.bool_] | None = np.array(rows, dtype=np.bool_)
 
@@ -45,7 +45,7 @@ class WorldAttributes:
         import torch
 
         with torch.inference_mode():
-            seen = self.classifier.logits(images.float() / 127.5 - 1).argmax(dim=1)
+            seen = self.classifier.logits(images.double() / 127.5 - 1).argmax(dim=1)
         assert self.labels is not None
         return torch.from_numpy(self.labels)[seen]
 

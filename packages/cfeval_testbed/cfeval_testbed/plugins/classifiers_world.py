@@ -20,9 +20,8 @@ class Plugin(WorldPlugin):
     `random` not at all. Three have a known defect: `texture` sees tiles of 8 × 8 pixels one by one and no outline,
     `shortcut` believes a coloured tag in the corner where there is one, `brittle` follows patterns too faint to see."""
 
-    dtype: Literal["float32", "float64"] = "float32"
-    """In float32 the last digits differ between kinds of processor; in float64, which takes four times as long, by too
-    little to change a pixel of a counterfactual."""
+    dtype: Literal["float64", "float32"] = "float64"
+    """In float64 processors differ by too little to change a pixel of a counterfactual; in float32 by enough."""
 
     def dependencies(self) -> tuple[str, ...]:
         """Its weights."""

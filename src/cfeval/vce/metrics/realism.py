@@ -1,9 +1,10 @@
 """Fréchet and kernel distances: how far are counterfactuals, as a set, from real images?
 
-Neither is torchmetrics' (1.9.0, one thread): its Fréchet distance is the same to 1e-14 with more images than features,
-but with fewer it is off by 1e-7 and takes 2.8 to 3.3 s in place of 0.002 to 0.07 s (60 and 500 images, 2,048 features);
-its kernel distance (`poly_mmd`) is the same to 1e-14 of sets of one size and wrong of others (2.20 for −0.026 of 40 and
-90 images), and it has no standard error.
+Neither is torchmetrics' (1.9.0, one thread): its Fréchet distance is the same to 1e-12 with more images than features,
+but with fewer it is off by 1e-7, takes 2.8 to 3.3 s in place of 0.002 to 0.07 s (60 and 500 images, 2,048 features) and
+depends on the processor (12 images, 24 features: 403.912922 with AVX2, 403.912926 without, where it is 403.912937); its
+kernel distance (`poly_mmd`) is the same to 1e-14 of sets of one size and wrong of others (2.20 for −0.026 of 40 and 90
+images), and it has no standard error.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,17 +1,13 @@
-"""A learned perceptual distance (Zhang et al. 2018, "The Unreasonable Effectiveness of Deep Features", Equation 1).
+"""Learned perceptual distances: LPIPS (Zhang et al. 2018) by its package, ST-LPIPS (Ghildyal and Liu 2022) written out.
 
-Images are compared in a trunk: a list of convolutional layers, and the places of those whose outputs are compared. The
-places of the layers are those of torchvision's networks (LPIPS) and of the published ST-LPIPS, so that their weights
-fit.
-
-The package lpips, and torchmetrics, which has a copy of it, give the same values to the last bit at 0.95 to 1.15 of the
-time (64 and 224 pixels), but build the whole classifier, random, for its first layers: 0.3 s and 239 MB in place of
-0.02 s and 15 MB (AlexNet), 1.3 s and 534 MB in place of 0.1 s and 62 MB (VGG-16). They have no ST-LPIPS.
+No package computes ST-LPIPS: that of its authors, whose weights fit here, imports IPython and torchsummary and runs in
+float32 alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +32,40 @@ class Trunk:
     smallest: int
 
 
+class Lpips:
+    """LPIPS by the package lpips."""
+
+    def __init__(self, net: Literal["alex", "vgg"], trunk: Path) -> None:
+        """Its heads are the package's, and its trunk has the weights of a file of torchvision's.
+
+        Raises:
+            InputError: the file cannot be read.
+            PluginError: it does not fit.
+        """
+        import lpips
+
+        self.name, self.smallest = f"lpips ({net})", {"alex": 31, "vgg": 16}[net]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torchvision, about how lpips calls it
+            self.network = lpips.LPIPS(net=net, pnet_rand=True, verbose=False).requires_grad_(False)
+        found = read(trunk)
+        names = {name: f"features.{name.partition('.')[2]}" for name in self.network.net.state_dict()}
+        weights = {name: found[own] for name, own in names.items() if own in found}
+        fit(self.network.net, weights, trunk.name, self.name)
+
+    def to(self, device: str) -> Self:
+        """Itself, on a device."""
+        self.network.to(device)
+        return self
+
+    def distance(self, first: Tensor, second: Tensor) -> Tensor:
+        """See `PerceptualDistance.distance`; PluginError where the images are too small for the network."""
+        check_size(first, self.smallest, self.name)
+        device = self.network.scaling_layer.shift.device
+        distance: Tensor = self.network(*(images.float().to(device) for images in (first, second)))
+        return distance.flatten().to(first)
+
+
 class PerceptualNetwork(nn.Module):
     """A trunk, and for each layer that is compared how much every channel counts."""
 
@@ -56,12 +86,7 @@ class PerceptualNetwork(nn.Module):
         Raises:
             PluginError: the images are too small for the network.
         """
-        if min(first.shape[-2:]) < self.smallest:
-            size = " × ".join(map(str, first.shape[-2:]))
-            raise PluginError(
-                f"{self.name} needs images of at least {self.smallest} × {self.smallest} pixels, but got {size}; "
-                "take larger images or another distance"
-            )
+        check_size(first, self.smallest, self.name)
         images = torch.cat([first, second]).to(self.shift)
         found: Tensor = self((images - self.shift) / self.scale).to(first)
         return found
@@ -78,34 +103,43 @@ class PerceptualNetwork(nn.Module):
         return total
 
 
+def check_size(images: Tensor, smallest: int, name: str) -> None:
+    """Refuse images (…, H, W) that are too small for a network: PluginError."""
+    if min(images.shape[-2:]) < smallest:
+        size = " × ".join(map(str, images.shape[-2:]))
+        raise PluginError(
+            f"{name} needs images of at least {smallest} × {smallest} pixels, but got {size}; "
+            "take larger images or another distance"
+        )
+
+
 def _unit(features: Tensor) -> Tensor:
     """Features (N, C, H, W) scaled to length 1 at each place."""
     length: Tensor = (features**2).sum(dim=1, keepdim=True).sqrt()
     return features / (length + _TINY)
 
 
-def alexnet() -> Trunk:
-    """AlexNet as torchvision has it (Krizhevsky 2014)."""
-    layers = [nn.Conv2d(3, 64, 11, stride=4, padding=2), _relu(), nn.MaxPool2d(3, 2)]
-    layers += [nn.Conv2d(64, 192, 5, padding=2), _relu(), nn.MaxPool2d(3, 2), *_upper_alexnet()]
-    return Trunk(nn.Sequential(*layers), (1, 4, 7, 9, 11), (64, 192, 384, 256, 256), 31)
-
-
-def vgg16() -> Trunk:
-    """VGG-16 as torchvision has it."""
-    return _vgg16(lambda _: [nn.MaxPool2d(2, 2)], 16)
-
-
 def shift_tolerant_alexnet() -> Trunk:
     """AlexNet whose strides are blurred (Ghildyal and Liu 2022, ST-LPIPS, Section 4)."""
     layers = [nn.Conv2d(3, 64, 11, padding=2), Blur(64), _relu(), nn.MaxPool2d(3, 1), Blur(64)]
-    layers += [nn.Conv2d(64, 192, 5, padding=2), _relu(), nn.MaxPool2d(3, 1), Blur(192), *_upper_alexnet()]
+    layers += [nn.Conv2d(64, 192, 5, padding=2), _relu(), nn.MaxPool2d(3, 1), Blur(192)]
+    for one, other in ((192, 384), (384, 256), (256, 256)):
+        layers += [nn.Conv2d(one, other, 3, padding=1), _relu()]
     return Trunk(nn.Sequential(*layers), (2, 6, 10, 12, 14), (64, 192, 384, 256, 256), 21)
 
 
 def shift_tolerant_vgg16() -> Trunk:
     """VGG-16 whose poolings are blurred (ST-LPIPS)."""
-    return _vgg16(lambda channels: [nn.MaxPool2d(2, 1), Blur(channels)], 18)
+    layers: list[nn.Module] = []
+    taps = []
+    channels = 3
+    for stage in VGG16:
+        layers += [nn.MaxPool2d(2, 1), Blur(channels)] if layers else []
+        for width in stage:
+            layers += [nn.Conv2d(channels, width, 3, padding=1), _relu()]
+            channels = width
+        taps.append(len(layers) - 1)
+    return Trunk(nn.Sequential(*layers), tuple(taps), tuple(stage[-1] for stage in VGG16), 18)
 
 
 class Blur(nn.Module):
@@ -128,40 +162,6 @@ def _relu() -> nn.ReLU:
     return nn.ReLU(inplace=True)
 
 
-def _upper_alexnet() -> list[nn.Module]:
-    widths = ((192, 384), (384, 256), (256, 256))
-    return [layer for one, other in widths for layer in (nn.Conv2d(one, other, 3, padding=1), _relu())]
-
-
-def _vgg16(pooling: Callable[[int], Iterable[nn.Module]], smallest: int) -> Trunk:
-    layers: list[nn.Module] = []
-    taps = []
-    channels = 3
-    for stage in VGG16:
-        layers += pooling(channels) if layers else []
-        for width in stage:
-            layers += [nn.Conv2d(channels, width, 3, padding=1), _relu()]
-            channels = width
-        taps.append(len(layers) - 1)
-    return Trunk(nn.Sequential(*layers), tuple(taps), tuple(stage[-1] for stage in VGG16), smallest)
-
-
-def load_lpips(network: PerceptualNetwork, trunk: Path, heads: Path) -> None:
-    """Fit torchvision's weights of a trunk, and the heads of the package lpips.
-
-    Raises:
-        InputError: a file cannot be read.
-        PluginError: one does not fit.
-    """
-    state = {
-        name.replace("features.", "layers.", 1): tensor
-        for name, tensor in read(trunk).items()
-        if name.startswith("features.")
-    }
-    own = {name: tensor for name, tensor in network.state_dict().items() if name in ("shift", "scale")}
-    fit(network, state | _heads(read(heads)) | own, trunk.name, network.name)
-
-
 def load_st_lpips(network: PerceptualNetwork, path: Path) -> None:
     """Fit a weight file of ST-LPIPS, which holds trunk, heads and the scale of the inputs.
 
@@ -176,13 +176,9 @@ def load_st_lpips(network: PerceptualNetwork, path: Path) -> None:
         for name, tensor in found.items()
         if name.startswith("scaling_layer.")
     }
-    fit(network, trunk | _heads(found) | scaling, path.name, network.name)
-
-
-def _heads(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """`lin3.model.1.weight` → `heads.3.weight`."""
-    return {
-        f"heads.{name.removeprefix('lin').split('.')[0]}.weight": tensor
-        for name, tensor in state.items()
+    heads = {
+        f"heads.{name.removeprefix('lin').split('.')[0]}.weight": tensor  # lin3.model.1.weight
+        for name, tensor in found.items()
         if name.startswith("lin") and ".model." in name
     }
+    fit(network, trunk | heads | scaling, path.name, network.name)

@@ -13,7 +13,6 @@ Variables and symbols: pair k of `particles` / 2, spread r as a share of the noi
 
 import torch
 from torch import Tensor
-from torch.nn.functional import log_softmax
 
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.sampler.networks import Asked, Networks
@@ -56,9 +55,7 @@ def covariance(
         x0 = schedule.clean(images, networks.predict(images, timestep, labels).noise, index)
         shown = networks.decode(x0).to(classifier.device)
         logits = networks.logits(classifier, shown, asked.timestep, asked.prepared)
-        values = logits if asked.loss == "logit" else log_softmax(logits, dim=1)
-        found = values.gather(1, asked.targets.to(values.device).view(-1, 1))
-        return x0, found.to(x0).view(-1, *[1] * (x0.ndim - 1))
+        return x0, asked.scores(logits).to(x0).view(-1, *[1] * (x0.ndim - 1))
 
     total = torch.zeros_like(noisy)
     for pair in range(particles // 2):

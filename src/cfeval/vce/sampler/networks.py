@@ -7,12 +7,12 @@ import gc
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
-from torch.nn.functional import log_softmax
+from torch.nn.functional import logsigmoid
 
 from cfeval.core.errors import PluginError
 from cfeval.vce.interfaces import Autoencoder, Classifier, Denoiser, PerceptualDistance, Prediction
@@ -41,6 +41,18 @@ class Asked:
     timestep: int
     prepared: bool
     loss: str
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """The logit of each image's target, or its log-probability, (N,), of logits (N, classes) on any device.
+
+        log p is log σ(z_t − log Σ_{j≠t} exp z_j): where a classifier is sure, 1 − p, the gradient of `log_softmax`, is
+        nothing but the processor's rounding, and a unit vector of it points anywhere.
+        """
+        places = self.targets.to(logits.device).view(-1, 1)
+        wanted = logits.gather(1, places).squeeze(1)
+        if self.loss == "logit":
+            return wanted
+        return logsigmoid(wanted - logits.scatter(1, places, -torch.inf).logsumexp(1))
 
 
 @dataclass(frozen=True)
@@ -100,13 +112,8 @@ class Networks:
             leaf = images.detach().to(classifier.device).requires_grad_()
             shown = moved(leaf) if moved else leaf
             logits = self.logits(classifier, shown, asked.timestep, asked.prepared)
-            # In float64, for where a classifier is sure, 1 − p is a rounding error in float32, and so is the gradient;
-            # mps has no float64
-            precise = logits if logits.device.type == "mps" else logits.double()
-            values = logits if asked.loss == "logit" else log_softmax(precise, dim=1)
             copies = len(shown) // len(leaf)
-            targets = asked.targets.to(logits.device).repeat(copies)
-            total = values.gather(1, targets.view(-1, 1)).sum() / copies
+            total = replace(asked, targets=asked.targets.repeat(copies)).scores(logits).sum() / copies
         return torch.autograd.grad(total, leaf)[0].to(images.device)
 
     def perceptual_gradient(self, images: Tensor, original: Tensor) -> Tensor:

@@ -15,10 +15,10 @@ from cfeval.vce.tables.group_scores import GroupMaterial, Setting, SettingNames,
 _LABELS = {
     **{"ta": "TA", "oa": "OA", "fr": "FR", "os": "OS", "ota": "OTA"},
     **{"misread": "Misread before", "cv": "P(oracles | valid)"},
-    **{"kid_64": "KID (64)", "kid_2048": "KID (2048)", "kd_enl0_40": "KD-ENL0 (40)"},
+    **{"kid_64": "KID (64)", "kid_2048": "KID (2048)"},
     **{"d1": "D1", "d1_5": "D1.5", "d2": "D2", "lpips": "LPIPS", "st_lpips": "ST-LPIPS"},
     **{"fid_64": "FID (64)", "fid_2048": "FID (2048)", "sfid_64": "sFID (64)", "sfid_2048": "sFID (2048)"},
-    **{"fd_enl0_40": "FD-ENL0 (40)", "sfd_enl0_40": "sFD-ENL0 (40)"},
+    **{f"{kind.lower()}_enl0_{width}": f"{kind}-ENL0 ({width})" for kind in ("FD", "sFD", "KD") for width in (24, 40)},
     **{"p_target": "P(target)", "p_source": "P(source)"},
     **{
         "cout": "COUT",

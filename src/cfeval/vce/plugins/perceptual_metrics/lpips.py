@@ -52,10 +52,7 @@ class Plugin(NetworkPlugin):
         path = self._trunk()
         if not path.is_file():
             self._fetch(path)
-        trunk = {"alex": lpips.alexnet, "vgg": lpips.vgg16}[self.net]()
-        network = lpips.PerceptualNetwork(trunk, f"lpips ({self.net})")
-        lpips.load_lpips(network, path, self._heads())
-        return network.eval().requires_grad_(False).to(devices.chosen(self.device))
+        return lpips.Lpips(self.net, path).to(devices.chosen(self.device))
 
     def _heads(self) -> Path:
         return file_in(PACKAGE, f"weights/v0.1/{self.net}.pth")
