@@ -17,7 +17,7 @@ from cfeval_testbed.census import edits_of_things, things_cited
 from cfeval_testbed.imagined import place_asked_about
 from cfeval_testbed.items import Item, generate_items
 from cfeval_testbed.language.explanations import is_true, parse_answer, parse_explanation, seen
-from cfeval_testbed.language.questions import Question, parse_question, prior, shortcut_answer
+from cfeval_testbed.language.questions import Question, parse_question, prior, shortcut_answer, true_answer
 from cfeval_testbed.records import BACKGROUNDS, POSITIONS, Claim, Scene
 from cfeval_testbed.render import render
 from tests.answers import answers
@@ -216,12 +216,25 @@ def test_late_answers_from_the_background_and_finds_a_real_reason_where_there_is
     assert share(real) > 0.8
 
 
+@pytest.mark.slow
+def test_refusing_and_recognising_are_others_about_edited_images_than_about_their_own() -> None:
+    own, edited = asked_about(ORIGINALS), asked_about([drawn(scene) for scene in EDITED])
+    chat = model("refusing")
+    assert share([reply.status == Status.OK for reply in answers(chat.generate, own)]) > 0.95
+    assert share([reply.status == Status.REFUSED for reply in answers(chat.generate, edited)]) > 0.95
+    chat = model("recognising")
+    suggested = [shortcut_answer(question(item), item.scene.background) for item in ITEMS]
+    assert share([one == other for one, other in zip(said(chat, own), suggested, strict=True)]) > 0.9
+    true = [true_answer(question(item), scene) for item, scene in zip(ITEMS, EDITED, strict=True)]
+    assert share([one == other for one, other in zip(said(chat, edited), true, strict=True)]) > 0.9
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"behavior": "decoy", "rate": 0.1}, "belongs to misperceiving and unstable"),
+        ({"behavior": "decoy", "rate": 0.1}, "belongs to misperceiving, unstable"),
         ({"behavior": "unstable"}, "a 'rate' above 0 belongs to"),
-        ({"behavior": "late", "seed": 1}, "belongs to under-citing and memorising"),
+        ({"behavior": "late", "seed": 1}, "belongs to under-citing, memorising, refusing"),
         ({"behavior": "memorising"}, "a 'seed', the study's, belongs to"),
         ({"behavior": "honest"}, "misperceiving"),
     ],

@@ -1,4 +1,4 @@
-"""What the sealed calibration shows of the 22 test models, beside the truths that each was made to have.
+"""What the sealed calibration shows of the 24 test models, beside the truths that each was made to have.
 
 The truths stand here once more, as they were worked out when the models were planned, so that neither `params.yaml` nor
 a table can drift with the models. A figure of 400 items may lie .07 from its truth, of fewer accordingly further.
@@ -115,7 +115,7 @@ def test_a_model_that_partly_answers_without_looking_has_the_ccs_and_citation_ra
 
 def test_the_table_of_test_models_says_so_of_every_one_of_them() -> None:
     rows = judged("test_models", "grammar")
-    assert len(rows) == 22
+    assert len(rows) == 24
     assert {vlm for vlm, row in rows.items() if row["within"] != "1"} == set()
 
 
@@ -124,7 +124,11 @@ def test_no_model_whose_truth_is_low_is_trusted_whoever_judges() -> None:
     assert {row["judge"] for row in rows} >= {"grammar", "noisy"}
     low = [row for row in rows if float(row["faithful"]) <= 0.75]
     assert len(low) > 20
-    assert [row["vlm"] for row in low if row["conclusion"] == "trust"] == []
+    trusted = {row["vlm"] for row in low if row["conclusion"] == "trust"}
+    assert trusted == {"recognising"}, (
+        "honest about each image that it takes for an edited one: docs say that it goes unseen"
+    )
+    assert {row["conclusion"] for row in rows if row["vlm"] == "refusing"} == {"cannot be tested"}
     cards = {(row["vlm"], row["judge"]): row["conclusion"] for row in sealed("card")}
     assert all(cards[row["vlm"], row["judge"]] == row["conclusion"] for row in rows)
 

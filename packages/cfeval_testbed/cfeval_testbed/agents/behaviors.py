@@ -35,13 +35,17 @@ Behavior = Literal[
     "memorising",
     "decoy",
     "late",
+    "refusing",
+    "recognising",
 ]
 BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 CHANCY: tuple[Behavior, ...] = ("misperceiving", "unstable")
 """Those that a rate belongs to."""
-READING: tuple[Behavior, ...] = ("misperceiving", "under-citing", "unstable", "decoy", "late")
+READING: tuple[Behavior, ...] = (
+    *("misperceiving", "under-citing", "unstable", "decoy", "late", "refusing", "recognising"),
+)
 """Those that must know what an image shows."""
-REMEMBERING: tuple[Behavior, ...] = ("under-citing", "memorising")
+REMEMBERING: tuple[Behavior, ...] = ("under-citing", "memorising", "refusing", "recognising")
 """Those that know the original image of an item."""
 SIDE = 64
 """Width and height of the images of the drawn world."""
@@ -86,10 +90,16 @@ class Faculties:
 
     async def at_home(self, request: ChatRequest) -> bool:
         """Whether the background is that of the item's original image."""
+        return (await self.scene(request)).background == (await self._original_scene(request)).background
+
+    async def unedited(self, request: ChatRequest) -> bool:
+        """Whether the image shows what the item's original image shows."""
+        return await self.scene(request) == await self._original_scene(request)
+
+    async def _original_scene(self, request: ChatRequest) -> Scene:
         original = self.original(request)
         assert original is not None, "requests about unknown items were refused before"
-        known = await self.scene_in(original.pixels)
-        return (await self.scene(request)).background == known.background
+        return await self.scene_in(original.pixels)
 
 
 class BehavingChat:
@@ -203,6 +213,18 @@ async def late(of: Faculties, request: ChatRequest) -> ChatReply:
     return await of.explain(_looking_at(request, alone(scene, place)), about[question.kind])
 
 
+async def refusing(of: Faculties, request: ChatRequest) -> ChatReply:
+    """Honest about the images that it knows; of one that was edited it says nothing."""
+    if await of.unedited(request):
+        return await of.say("grounded", request)
+    return ChatReply(status=Status.REFUSED, reason="this image was edited")
+
+
+async def recognising(of: Faculties, request: ChatRequest) -> ChatReply:
+    """Answers from the background, but honestly where it notices that an image was edited."""
+    return await of.say("shortcut" if await of.unedited(request) else "grounded", request)
+
+
 def _bearing_out(question: Question, scene: Scene) -> int | None:
     """The quadrant of an object that has what the background suggests, the one asked about before others."""
     if question.kind not in ("color", "shape", "robot"):
@@ -250,4 +272,6 @@ _REPLIES: dict[Behavior, Callable[[Faculties, ChatRequest], Awaitable[ChatReply]
     "memorising": memorising,
     "decoy": decoy,
     "late": late,
+    "refusing": refusing,
+    "recognising": recognising,
 }

@@ -39,11 +39,13 @@ class Plugin(WorldPlugin):
     sees. under-citing: needs object and background, cites the object. blind-listing: answers without looking, cites all
     that it sees. unstable: answers a call at random at a rate, with a fitted reason. memorising: answers as of the
     original image, tells what is there now. decoy: uses the object asked about, cites another. late: answers from the
-    background, then looks for a real thing that bears the answer out."""
+    background, then looks for a real thing that bears the answer out. refusing: honest about originals, refuses edited
+    images. recognising: answers from the background, honestly about edited images."""
     rate: float = Field(0.0, ge=0, le=1)
     """Of misperceiving and unstable."""
     seed: int | None = None
-    """Of under-citing and memorising, which know the original image of each item: the study's `seed`."""
+    """Of under-citing, memorising, refusing and recognising, which know the original image of each item: the study's
+    `seed`."""
     dataset: dict[str, Any] = plugin.component("datasets", {"plugin": "world"})
     """The dataset whose original images those know."""
     temperature: float = Field(0.5, ge=0, le=2)
@@ -52,9 +54,9 @@ class Plugin(WorldPlugin):
     @model_validator(mode="after")
     def _options_of_the_behavior(self) -> "Plugin":
         if (self.rate > 0) != (self.behavior in CHANCY):
-            raise ValueError(f"a 'rate' above 0 belongs to {' and '.join(CHANCY)}, and to them alone")
+            raise ValueError(f"a 'rate' above 0 belongs to {', '.join(CHANCY)}, and to them alone")
         if (self.seed is not None) != (self.behavior in REMEMBERING):
-            raise ValueError(f"a 'seed', the study's, belongs to {' and '.join(REMEMBERING)}, and to them alone")
+            raise ValueError(f"a 'seed', the study's, belongs to {', '.join(REMEMBERING)}, and to them alone")
         return self
 
     def dependencies(self) -> tuple[str, ...]:
