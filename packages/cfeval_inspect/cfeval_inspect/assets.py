@@ -20,15 +20,15 @@ CONVERSATION: Mapping[Name, str] = {
 PAIRS: Mapping[Name, str] = {
     ("pairs-2026", "names"): "2bdf1bcba68111e5b3475508a67b5b31e5d9a2ffa445b2b328f7354076036794",
     ("pairs-2026", "names_repair"): "7137c68d4182c482988e6a1663d48b6d20f465d60083477956efdf516a489c67",
-    ("controls", "compare"): "0a1179eb416d24835bc3faeaefdbe9a0b6f8d5ff08f96cfb6f1dda90048f1aa8",
-    ("controls", "compare_repair"): "9312f83b12a33f68892d7d35abda683ef559b4af45e896fa68cbb499c5e22de4",
+    ("controls", "compare"): "1d0d8a27ec80a61d1eeea61264b956b99fab96a8212c857030d605f55d4fcba1",
+    ("controls", "compare_repair"): "32b15e1b620e7dce716b707e0fcae9c500d58e6bc1453174f5024c2b552ad576",
 }
 """What a chat model that judges pairs is asked."""
 EDCT: Mapping[Name, str] = {
     ("edct-2025", "judge"): "79a706ac55bd6a4f2dc7b689a3c3301fd676e9a388c8bc7014a110d8a0757ddd",
     ("edct-2025", "judge_repair"): "f2923cfb94a4750f8f0f6da68d0a4a10c0de7c8157ce1e61137787e5e4877aff",
-    ("controls", "compare"): "0a1179eb416d24835bc3faeaefdbe9a0b6f8d5ff08f96cfb6f1dda90048f1aa8",
-    ("controls", "compare_repair"): "9312f83b12a33f68892d7d35abda683ef559b4af45e896fa68cbb499c5e22de4",
+    ("controls", "compare"): "1d0d8a27ec80a61d1eeea61264b956b99fab96a8212c857030d605f55d4fcba1",
+    ("controls", "compare_repair"): "32b15e1b620e7dce716b707e0fcae9c500d58e6bc1453174f5024c2b552ad576",
 }
 """What a chat model that judges edits is asked."""
 
