@@ -23,20 +23,20 @@ def _of_world(vlm: str, editor: str, judge: str, protocol: str = "edct-2025", wr
 
 EDCT = {
     "an editor that goes wrong, behind a gate": {
-        _of_world("shortcut", "flawed-gated-read", "grammar"): "376c9344d80c3ddd",
+        _of_world("shortcut", "flawed-gated-read", "grammar"): "b809f6dc7be6136a",
     },
-    "a learned editor": {_of_world("grounded", "diffusion", "grammar"): "869c46e432037d92"},
+    "a learned editor": {_of_world("grounded", "diffusion", "grammar"): "9ab0768902ca6ea8"},
     "every judge under the 2026 protocol": {
-        _of_world("mixed-25", "scene", "grammar", "edct-bench-2026"): "049ca011a6eb0df1",
-        _of_world("mixed-25", "scene", "lexical", "edct-bench-2026"): "8fdb3a20f6c0732e",
-        _of_world("mixed-25", "scene", "reader", "edct-bench-2026"): "2c4391a9b25da486",
-        _of_world("mixed-25", "scene", "noisy", "edct-bench-2026"): "34e5597f868b9a16",
-        _of_world("mixed-25", "scene", "panel", "edct-bench-2026"): "10e596e1615e92cf",
+        _of_world("mixed-25", "scene", "grammar", "edct-bench-2026"): "ab6ba37f489e093c",
+        _of_world("mixed-25", "scene", "lexical", "edct-bench-2026"): "67acef6cc257de5c",
+        _of_world("mixed-25", "scene", "reader", "edct-bench-2026"): "08e088dacd0b93f4",
+        _of_world("mixed-25", "scene", "noisy", "edct-bench-2026"): "2898d4e1a260b95a",
+        _of_world("mixed-25", "scene", "panel", "edct-bench-2026"): "16afaa684739878e",
     },
     "a target asked again, another writer, an uncited edit": {
-        _of_world("mixed-50-again", "scene", "lexical"): "1e9963715e2bc6f0",
-        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"): "f93638ef0ae1f9f9",
-        _of_world("prior", "scene", "grammar", "uncited-edit"): "f09cba4f3fc61181",
+        _of_world("mixed-50-again", "scene", "lexical"): "62dd2791af115c63",
+        _of_world("mixed-50", "scene", "grammar", writer="grammar-first"): "1346519a1b77d0f4",
+        _of_world("prior", "scene", "grammar", "uncited-edit"): "dbedae6cd5a84e96",
     },
 }
 """Conditions of the calibration, and how the SHA-256 of their scores begins, which are the same on every machine."""
