@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import Any
 
-from tests.cvqa.pairs import image_of, pair
+from tests.cvqa.pairs import open_image, pair
 from tests.loopback.server import loopback
 from tests.provider_study import target
 
@@ -52,7 +52,7 @@ def _took(latency: float) -> float:
             os.environ["CFEVAL_CALLS"] = json.dumps(calls)
             solver = registry.build("solvers", _solver(server.openai))
             start = time.perf_counter()
-            made = list(answers([pair(one) for one in range(1, PAIRS + 1)], image_of, solver, 1, 1))
+            made = list(answers([pair(one) for one in range(1, PAIRS + 1)], open_image, solver, 1, 1))
             seconds.append(time.perf_counter() - start)
             if [one.program and one.program.calls for one in made] != [2] * (2 * PAIRS):
                 raise SystemExit("bench: not every program made its two calls")

@@ -17,7 +17,7 @@ SMALLEST: Mapping[str, Mapping[str, Any]] = {
     "resume": {"ITEMS": 16, "LATENCY": 0.2},
     "judge": {"ITEMS": 2, "LATENCY": 0},
     "growth": {"SIZES": (2, 3)},
-    "metrics": {"REPEATS": 1, "LPIPS_SIDE": 64, "FID_SIDE": 64, "FID_IMAGES": 2, "LPIPS_PAIRS": 1, "SSIM_SIDE": 64},
+    "metrics": {"REPEATS": 1, "FID_SIDE": 64, "FID_IMAGES": 2, "SSIM_SIDE": 64},
     "local": {"BATCHES": (1, 2), "ITEMS": 2, "TOKENS": 2, "REPEATS": 1},
     "calls": {"CALLS": 500},
     "gate": {"SIDE": 256, "REPEATS": 1},

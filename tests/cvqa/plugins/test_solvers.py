@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.plugins.program_generators import chat as generator
 from cfeval.cvqa.plugins.solvers.chat import Chat, Plugin
 from cfeval.cvqa.prompt_templates import COT
-from cfeval.cvqa.records import PairType
+from cfeval.cvqa.records import Form, PairType
 from cfeval.inference.chat import ChatReply
 from tests.answers import answers
 from tests.cvqa.files import write_results
@@ -282,13 +283,18 @@ def test_what_breaks_a_whole_job_is_no_reply() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("type", "allowed"),
-    [("direct", [str(n) for n in range(11)]), ("boolean", ["no", "yes"]), ("abs_counting_3", list("ABCD"))],
+    ("form", "question", "allowed"),
+    [
+        ("number", "How many dogs?", [str(n) for n in range(11)]),
+        ("boolean", "Is it a dog?", ["no", "yes"]),
+        ("choice", MANY, list("ABCD")),
+    ],
 )
-def test_chance_says_every_answer_of_the_right_form_about_equally_often(type: PairType, allowed: list[str]) -> None:
-    drawn = Counter(
-        reply.text for reply in answered({"plugin": "random"}, *(request(type=type, seed=n) for n in range(1100)))
-    )
+def test_chance_says_every_answer_of_the_right_form_about_equally_often(
+    form: Form, question: str, allowed: list[str]
+) -> None:
+    asked = (replace(request(question, seed=n), form=form) for n in range(1100))
+    drawn = Counter(reply.text for reply in answered({"plugin": "random"}, *asked))
     expected = 1100 / len(allowed)
     assert set(drawn) == set(allowed)
     assert all(abs(count - expected) < 5 * expected**0.5 for count in drawn.values())

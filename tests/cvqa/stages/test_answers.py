@@ -5,12 +5,13 @@ import re
 import weakref
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from cfeval.core import registry
 from cfeval.core.images import Image
-from cfeval.core.records import Status
+from cfeval.core.records import ImageRef, Status
 from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.programs.run import run_program
@@ -129,8 +130,8 @@ def test_images_are_held_for_a_batch_and_no_longer() -> None:
     held: list[weakref.ref[Image]] = []
     most = looked = 0
 
-    def opened(one: QuestionPair) -> Image:
-        fresh = image(int(one.id[1:]) % 256)
+    def opened(ref: ImageRef) -> Image:
+        fresh = image(int(Path(ref.path).stem[1:]) % 256)
         held.append(weakref.ref(fresh))
         return fresh
 

@@ -128,7 +128,7 @@ class TableSet:
         if not given:
             raise InputError(f"{source}: no pair can be used: {reasons(self.left_out)}")
 
-    def count(self) -> int:
+    def in_table(self) -> int:
         """How many pairs the table has, whether their images can be read or not."""
         return sum(opener is not None for opener in self._made().values())
 

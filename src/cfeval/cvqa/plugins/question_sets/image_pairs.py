@@ -77,5 +77,5 @@ class ImagePairs:
         """As many as are wanted; of all, those that the table has."""
         if items is not None:
             return Sizes(items)
-        count = getattr(self.source, "count", None)
-        return Sizes(count() if count else sum(1 for _ in self.source.pairs(_ALL, 0)))
+        in_table = getattr(self.source, "in_table", None)
+        return Sizes(in_table() if in_table else sum(1 for _ in self.source.pairs(_ALL, 0)))
