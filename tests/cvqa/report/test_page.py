@@ -5,12 +5,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cfeval.cvqa.report.items import MOST_STEPS
 from cfeval.cvqa.report.page import finding
 from cfeval.cvqa.report.page import test_bed as bed
 from cfeval.cvqa.tables.headline import shown
 from cfeval.report.pack import pack
 from tests.conftest import Run
+from tests.cvqa.report import study
 from tests.cvqa.report.study import PAIRS, ROWS, SOLVERS, STEPS, make_report
 from tests.edct.report.study import HOSTILE
 from tests.edct.report.test_page import parsed
@@ -91,6 +94,20 @@ def test_the_first_screen_shows_ranges_and_the_released_rules_beside(cfeval: Run
     ]
     assert ("As it is", "0.80 (0.64 to 0.84)") in re.findall(r'data-l="([^"]*)">([^<]*)<', programs)
     assert "C-VQA&#39;s released rules, which take the first number" in html
+
+
+def test_a_group_without_any_score_stands_on_the_first_screen_and_is_no_zero(
+    cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = ("original", "counterfactual", "difference", "p_holm")
+    unread = [row.model_copy(update=dict.fromkeys(figures) | {"n_scored": 0}) for row in ROWS if row.solver == "chat"]
+    monkeypatch.setattr(study, "ROWS", [*unread, *(row for row in ROWS if row.solver != "chat")])
+    html = make_report(cfeval, tmp_path).read_text()
+    chat, _ = re.findall(r'<tr role="row"[^>]*>\s*<th role="rowheader".*?</tr>', html, re.DOTALL)
+    assert "none has a score" in chat
+    assert "<svg" not in chat
+    assert ("Scored", "0 of 5") in re.findall(r'data-l="([^"]*)">([^<]*)<', chat)
+    assert "Under the “if” programs is not shown to answer fewer questions rightly." in html
 
 
 def test_a_users_solvers_come_first_and_a_test_bed_is_introduced_in_a_sentence() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from markupsafe import Markup
 
 from cfeval.core.cli_options import Out
 from cfeval.core.files import write_text
@@ -92,7 +93,7 @@ def write(
         progress,
         not_used_of(results / "questions", sets_of(of), asked.shards),
         kicker=_kicker(of, rows),
-        finding=finding([one.row for one in rows]),
+        finding=finding([one.row for one in rows if _has_figure(one.row)]),
         caveat=test_bed([one.row for one in rows]),
         caption=_CAPTION,
         headings=_HEADINGS,
@@ -105,9 +106,13 @@ def write(
 
 
 def shown_rows(sections: Sequence[Section]) -> list[Shown]:
-    """The rows of the first screen, as far as they have a figure."""
+    """The rows of the first screen; one of which no pair has a score says so."""
     headline_rows = shown({section.name: section.rows for section in sections if section.name in SHOWN})
-    return [row for row in headline_rows if row.row.counterfactual is not None or row.row.original is not None]
+    return [row for row in headline_rows if row.row.n]
+
+
+def _has_figure(row: AccuracyRow) -> bool:
+    return row.counterfactual is not None or row.original is not None
 
 
 def finding(rows: Sequence[AccuracyRow]) -> str:
@@ -198,6 +203,9 @@ def _ranged(row: AccuracyRow, name: str) -> str:
 def _row(one: Shown) -> Row:
     """A set, solver and type on the first screen."""
     row, published = one
+    both = "" if published is None else " → ".join(map(_two, (published.original, published.counterfactual)))
+    if not _has_figure(row):
+        return _row_without_score(row, both)
     if row.alone:
         return _row_alone(row, published)
     low, high = limits(row, "difference")
@@ -205,7 +213,6 @@ def _row(one: Shown) -> Row:
     interval += _ranged(row, "difference").removeprefix(_two(row.difference))
     label = f"{row.solver} on {_among(row)}: {_two(row.original)} as it is, {_two(row.counterfactual)} under the if"
     surely, fell = _is_shown(row), (row.difference or 0.0) < 0
-    both = "" if published is None else " → ".join(map(_two, (published.original, published.counterfactual)))
     return Row(
         name=f"{row.solver} †" if row.test_world else row.solver,
         among=_among(row),
@@ -219,6 +226,23 @@ def _row(one: Shown) -> Row:
             ("As published", both),
         ),
         tone="c-do-not-trust" if surely and fell else "c-trust" if surely else "",
+    )
+
+
+def _row_without_score(row: AccuracyRow, as_published: str) -> Row:
+    """A row that has neither a bar nor a figure: what is missing is no zero."""
+    return Row(
+        name=f"{row.solver} †" if row.test_world else row.solver,
+        among=_among(row),
+        bar=Markup(),
+        value="",
+        interval="none has a score",
+        cells=(
+            ("As it is", _ranged(row, "original").strip()),
+            ("Under the “if”", _ranged(row, "counterfactual").strip()),
+            ("Scored", f"0 of {row.n:,}"),
+            ("As published", as_published),
+        ),
     )
 
 
