@@ -104,7 +104,7 @@ def test_a_group_without_any_score_stands_on_the_first_screen_and_is_no_zero(
     monkeypatch.setattr(study, "ROWS", [*unread, *(row for row in ROWS if row.solver != "chat")])
     html = make_report(cfeval, tmp_path).read_text()
     chat, _ = re.findall(r'<tr role="row"[^>]*>\s*<th role="rowheader".*?</tr>', html, re.DOTALL)
-    assert "none has a score" in chat
+    assert "no figure" in chat
     assert "<svg" not in chat
     assert ("Scored", "0 of 5") in re.findall(r'data-l="([^"]*)">([^<]*)<', chat)
     assert "Under the “if” programs is not shown to answer fewer questions rightly." in html

@@ -203,7 +203,8 @@ def _ranged(row: AccuracyRow, name: str) -> str:
 def _row(one: Shown) -> Row:
     """A set, solver and type on the first screen."""
     row, published = one
-    both = "" if published is None else " → ".join(map(_two, (published.original, published.counterfactual)))
+    before_after = (published.original, published.counterfactual) if published else ()
+    both = " → ".join(map(_two, before_after)) if any(value is not None for value in before_after) else ""
     if not _has_figure(row):
         return _row_without_score(row, both)
     if row.alone:
@@ -236,7 +237,7 @@ def _row_without_score(row: AccuracyRow, as_published: str) -> Row:
         among=_among(row),
         bar=Markup(),
         value="",
-        interval="none has a score",
+        interval="",
         cells=(
             ("As it is", _ranged(row, "original").strip()),
             ("Under the “if”", _ranged(row, "counterfactual").strip()),
