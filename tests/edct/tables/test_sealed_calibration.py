@@ -145,7 +145,9 @@ def test_the_demo_trusts_its_faithful_model_and_convicts_those_that_are_not() ->
 
 @pytest.mark.parametrize("trial", ["card", "failed"])
 def test_the_card_is_right_of_most_models_and_wrong_of_hardly_any(trial: str) -> None:
-    asked = [row for row in sealed("test_models") if row["should"] != "either"]
+    """But for two whose other answers about edited images nobody can see through: see the test above."""
+    other = ("refusing", "recognising")
+    asked = [row for row in sealed("test_models") if row["should"] != "either" and row["vlm"] not in other]
     right, wrong = (mean(float(row[f"{trial}_{end}"]) for row in asked) for end in ("right", "wrong"))
     assert right >= (0.8 if trial == "card" else 0.7)
     assert wrong <= 0.01
