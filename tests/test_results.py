@@ -44,8 +44,8 @@ def test_the_tables_of_the_repository_are_frames_as_their_records_say() -> None:
         results.tables["table1"]
     assert (dtypes(table)["vlm"], dtypes(table)["n"], dtypes(table)["ccs"]) == ("string", "Int64", "Float64")
     assert len(table) == len((ROOT / "results/edct/tables/edct_table1.csv").read_text().splitlines()) - 1
-    with pytest.raises(KeyError, match="no table 'tabel1'; did you mean 'edct_table1'"):
-        results.tables["tabel1"]
+    with pytest.raises(KeyError, match="no table 'agrement'; did you mean 'edct_agreement'"):
+        results.tables["agrement"]
 
 
 def test_items_are_scores_with_the_texts_they_rest_on(tmp_path: Path) -> None:
