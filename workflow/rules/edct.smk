@@ -193,7 +193,15 @@ rule edct_checks:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{editor}{shard}.log",
     priority: 40
     resources:
-        **needs("verifiers", EDCT.verifiers, "dataset", mem_mb=4000, runtime="8h", asked=edits, beside=("chat", EDCT.readers)),
+        **needs(
+            "verifiers",
+            EDCT.verifiers,
+            "dataset",
+            mem_mb=4000,
+            runtime="8h",
+            asked=edits,
+            beside=("chat", EDCT.readers),
+        ),
     params:
         protocols=protocols,
         verifier=lambda wildcards: plugin(EDCT.verifiers, wildcards.dataset),

@@ -86,10 +86,10 @@ rule vce_counterfactuals:
     output:
         out=with_images(VCE_COUNTERFACTUALS),
         record=made(VCE_COUNTERFACTUALS),
-    wildcard_constraints:
-        method=one_of(VCE.methods),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    wildcard_constraints:
+        method=one_of(VCE.methods),
     priority: 60
     resources:
         **vce_needs(vce_asked.makers, mem_mb=8000, runtime="24h"),
@@ -125,10 +125,10 @@ rule vce_concept_edits:
     output:
         out=with_images(VCE_COUNTERFACTUALS),
         record=made(VCE_COUNTERFACTUALS),
-    wildcard_constraints:
-        method=one_of(VCE.concept_editors),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+    wildcard_constraints:
+        method=one_of(VCE.concept_editors),
     priority: 60
     resources:
         **vce_needs(vce_asked.makers, mem_mb=8000, runtime="24h"),
