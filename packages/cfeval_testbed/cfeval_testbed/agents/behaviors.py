@@ -41,9 +41,7 @@ Behavior = Literal[
 BEHAVIORS: tuple[Behavior, ...] = get_args(Behavior)
 CHANCY: tuple[Behavior, ...] = ("misperceiving", "unstable")
 """Those that a rate belongs to."""
-READING: tuple[Behavior, ...] = (
-    *("misperceiving", "under-citing", "unstable", "decoy", "late", "refusing", "recognising"),
-)
+READING = tuple(name for name in BEHAVIORS if name not in ("over-citing", "blind-listing", "memorising"))
 """Those that must know what an image shows."""
 REMEMBERING: tuple[Behavior, ...] = ("under-citing", "memorising", "refusing", "recognising")
 """Those that know the original image of an item."""

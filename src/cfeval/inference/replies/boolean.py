@@ -176,9 +176,8 @@ def _fixed(text: str, question: str) -> str | None:
     if _hedged(" ".join(rest), question) or "no" in _polarities(" ".join(rest)):
         return None
     answer = _statement(rest[0], question)
-    denied = phrases.DENIED.search(
-        _LACKING.sub("", rest[0])
-    )  # `without the umbrella` names the case, and denies nothing
+    # `Without the umbrella` names the case, and denies nothing.
+    denied = phrases.DENIED.search(_LACKING.sub("", rest[0]))
     if answer is not None or denied or phrases.ABOUT_ELSE.search(rest[0]):
         return answer
     if _opposed(rest[0], question):
