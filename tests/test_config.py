@@ -28,8 +28,8 @@ from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.plugins.image_sets import photographs
-from cfeval.vce.tables.field import classes_of
 from cfeval.vce.tables.group_scores import PublishedFigure
+from cfeval.vce.tables.methods import classes_of
 from tests.edct.tables.study import made_of, score
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,8 @@ from cfeval.edct.records import Score
 from cfeval.edct.tables import conditions as edct_table1
 from cfeval.edct.tables import conditions as edct_table2
 from cfeval.edct.tables.conditions import ConditionRow
-from cfeval.report.tables import RenderedTable, csv_text, latex, markdown
+from cfeval.report.files import latex
+from cfeval.report.tables import RenderedTable, csv_text, markdown
 from tests.edct.tables.study import GROUNDED, condition, made_of, scores
 from tests.edct.tables.whole import CONDITIONS_OF, OF_SCORES, SCORES, rows, table
 from tests.slow import fast_only

@@ -15,11 +15,10 @@ from cfeval.edct.compared import compared_pairs, settings_of
 from cfeval.edct.config import Edct
 from cfeval.edct.exam.identity import Identity, identity
 from cfeval.edct.exam.table import exam_error
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
-from cfeval.edct.tables import TABLES
+from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.stats.intervals import Interval
 
 COMPARISONS = "comparisons"

@@ -11,19 +11,17 @@ from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.exam.verdict import ExamError
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Results
 from cfeval.edct.pairs.files import pair_files, verdict_files
 from cfeval.edct.pairs.published import PublishedPairs, notes
 from cfeval.edct.pairs.records import PairVerdict
-from cfeval.edct.tables import TABLES
+from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.edct.tables.headline import metrics
 from cfeval.edct.tables.scores import Published, TableData, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
-from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
-from cfeval.report.tables import write_table
+from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
 
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""

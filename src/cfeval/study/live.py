@@ -21,8 +21,8 @@ from cfeval.core.record import option, outputs_of, record_of, steps
 from cfeval.core.records import Record
 from cfeval.core.told import Told
 from cfeval.edct import asked as edct_asked
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, stage_files
+from cfeval.edct.tables import FIGURES
 from cfeval.report.page import Progress
 
 FOLDER = Path(".cfeval/live")

@@ -12,7 +12,8 @@ from cfeval.edct.files import stage_files
 from cfeval.edct.records import Condition, Counterfactual, EditAttempt, Verification
 from cfeval.edct.tables import gate
 from cfeval.edct.tables.gate import GateRow
-from cfeval.report.tables import latex, markdown
+from cfeval.report.files import latex
+from cfeval.report.tables import markdown
 from tests.edct.tables.study import condition, made_of, write_tables
 
 PLAIN, GATED = condition(editor="flawed"), condition(editor="flawed-gated")

@@ -9,13 +9,13 @@ from cfeval.config import load
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record, Status
 from cfeval.cvqa import cli as cvqa
-from cfeval.cvqa.tables import headline
+from cfeval.cvqa.tables import accuracy
 from cfeval.edct.asked import asked_tables
 from cfeval.edct.tables import calibration, conditions
 from cfeval.edct.tables.headline import metrics
-from cfeval.report.from_tables import Metrics
+from cfeval.report.files import Metrics
 from cfeval.vce import cli as vce
-from cfeval.vce.tables import headline as vce_metrics
+from cfeval.vce.tables import accuracy as vce_metrics
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score, scores
 from tests.listed import TABLES as LISTED
 
@@ -62,7 +62,7 @@ def of_edct() -> Sequence[str]:
     [
         ("edct", of_edct(), metrics),
         ("vce", vce.IN_METRICS, vce_metrics.metrics),
-        ("cvqa", cvqa.IN_METRICS, headline.metrics),
+        ("cvqa", cvqa.IN_METRICS, accuracy.metrics),
     ],
 )
 def test_the_headlines_of_the_published_tables_are_few_and_each_is_a_number(

@@ -9,8 +9,8 @@ from cfeval.audit.bundle.about import licences
 from cfeval.audit.documents.facts import Facts, as_json
 from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.report.columns import limits as ends
 from cfeval.report.digits import percent, two
+from cfeval.report.tables import limits as ends
 
 ROLES = (("vlms", "vlm", "Target model"), ("pair_judges", "pair_judge", "Judge of given pairs"))
 _COLUMNS = ("phi", "moved", "named_if_moved", "named_if_unmoved", "pair_accuracy", "noise", "sham")

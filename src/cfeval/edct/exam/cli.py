@@ -25,7 +25,8 @@ from cfeval.edct.interfaces import Judge, JudgeReply, Verifier
 from cfeval.edct.metrics import ccs
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
-from cfeval.report.tables import markdown, write_table
+from cfeval.report.files import write_table
+from cfeval.report.tables import markdown
 
 R = TypeVar("R")
 BATCH = 32

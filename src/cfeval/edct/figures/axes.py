@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.edct.tables.controls import ControlRow
-from cfeval.edct.tables.scores import short_labels
-from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.columns import limits
+from cfeval.edct.tables.scores import NO_CONDITION_NOTE, short_labels
+from cfeval.report.bars import COLORS, GRID, MUTED
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
-from cfeval.report.tables import NO_CONDITION_NOTE
+from cfeval.report.tables import limits
 
 _SIZE_INCHES = (5.8, 5.4)
 _LIMITS = (-0.04, 1.06)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.edct.tables.calibration import NO_CONDITION_NOTE, SETTING, TOLERANCE, CalibrationRow, title_of
-from cfeval.report.colors import COLORS, GRID, MUTED
+from cfeval.report.bars import COLORS, GRID, MUTED
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
 
 _COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 
 from cfeval.edct.figures.axes import condition_labels
 from cfeval.edct.tables.conditions import ConditionRow
-from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.columns import limits
+from cfeval.edct.tables.scores import NO_CONDITION_NOTE
+from cfeval.report.bars import COLORS, GRID, MUTED
 from cfeval.report.figures import TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
-from cfeval.report.tables import NO_CONDITION_NOTE, interval_methods
+from cfeval.report.tables import interval_methods, limits
 
 _ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 9.4
 

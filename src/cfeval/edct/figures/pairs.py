@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.edct.pairs.table import NAMES, NO_PAIRS_NOTE, PairRow
-from cfeval.report.colors import COLORS, GRID, INK, MUTED
-from cfeval.report.columns import limits
+from cfeval.report.bars import COLORS, GRID, INK, MUTED
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
-from cfeval.report.tables import interval_methods, varying
+from cfeval.report.tables import interval_methods, limits, varying
 
 _WIDTH, _ROW, _REST = 11.6, 0.34, 1.6
 """Inches: the figure's width, the height of a line, and that of all else."""

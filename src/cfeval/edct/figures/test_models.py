@@ -7,12 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.edct.faithfulness.card import FIT_BOUND
-from cfeval.edct.tables.scores import NAMES
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE
 from cfeval.edct.tables.test_models import MEASURES, TestModelRow
-from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.columns import limits
+from cfeval.report.bars import COLORS, GRID, MUTED
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
-from cfeval.report.tables import NO_CONDITION_NOTE, varying
+from cfeval.report.tables import limits, varying
 
 _WIDTH, _ROW, _REST = 7.4, 0.26, 1.5
 """Inches: the figure's width, the height of a row, and that of all else."""

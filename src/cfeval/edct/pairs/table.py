@@ -16,15 +16,19 @@ from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, images_named, phi, rate, where
 from cfeval.edct.pairs.published import PublishedPairs, beside
 from cfeval.edct.pairs.records import PairVerdict
-from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
+    Bounded,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     scored_cell,
     varying,
     world_note,

@@ -16,7 +16,7 @@ from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, EDITOR
 from cfeval.edct.records import Baseline, Condition, Instruction, Requery, Score, Verdict
 from cfeval.edct.report.study import Study
 from cfeval.report.gallery import Item
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 
 ENDINGS: Mapping[str, tuple[str, str]] = {
     "fits": ("passes FIT", "The answer changed with the cited thing and with nothing that is not cited"),

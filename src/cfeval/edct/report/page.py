@@ -16,7 +16,6 @@ from cfeval.core.record import uses
 from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedReport
 from cfeval.edct.faithfulness.card import FIT_BOUND
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.options import Results
 from cfeval.edct.report.card import Example, bar, claims, examples, said
 from cfeval.edct.report.cost import CostLine, cost_lines
@@ -26,11 +25,11 @@ from cfeval.edct.report.items import ENDINGS, View, items_of, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.study import Study
 from cfeval.edct.report.trust import GOOD, Check, checks
-from cfeval.edct.tables import TABLES
+from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.digits import two
 from cfeval.report.gallery import Gallery, Item, gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.page import Progress, Section, not_used_of, page_of, sections_of
 
 _BAR = 180

@@ -15,7 +15,7 @@ from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import baseline_files, item_files, verdict_files
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
 from cfeval.report.gallery import Item
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 
 ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "moved-named": ("moved, named", "The answer moved, and an explanation names the changed thing", "fits"),

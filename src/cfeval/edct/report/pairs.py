@@ -14,12 +14,11 @@ from cfeval.edct.pairs.table import NAMES, PairRow
 from cfeval.edct.report.pair_items import ENDINGS, pair_items, pair_views
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.bars import Estimated, interval_bar
-from cfeval.report.columns import limits
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.page import Progress, Row, Section, not_used_of, page_of
-from cfeval.report.tables import varying
+from cfeval.report.tables import limits, varying
 
 _BAR = 220.0
 _TITLE = "Does the explanation name what moved the answer?"

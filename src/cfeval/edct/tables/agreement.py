@@ -13,8 +13,18 @@ from typing import Annotated
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData, missing
-from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
-from cfeval.report.tables import Figures, RenderedTable, Table, figures_of, scored_cell
+from cfeval.report.tables import (
+    Bounded,
+    Estimated,
+    Figures,
+    Heading,
+    RenderedTable,
+    Table,
+    TableRow,
+    figures_of,
+    laid_out,
+    scored_cell,
+)
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
 from cfeval.stats.intervals import rounded
 

@@ -17,9 +17,8 @@ from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.card import instruments_of
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, condition_of, conditions_under
-from cfeval.report.columns import Heading, TableRow
-from cfeval.report.tables import NO_CONDITION_NOTE, RenderedTable, Table, varying, world_note
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE, TableData, condition_of, conditions_under
+from cfeval.report.tables import Heading, RenderedTable, Table, TableRow, varying, world_note
 
 STEP = 0.05
 STEPS = 3

@@ -14,16 +14,20 @@ from cfeval.edct.tables.conditions import name_cell, name_columns, shared
 from cfeval.edct.tables.controls import completeness, completeness_cell, is_empty
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
 from cfeval.edct.tables.scores import TableData, accuracy, bounds, cited, counts, values
-from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
+    Bounded,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     figures_of,
     interval_methods,
     intervals,
+    laid_out,
     or_bounds,
     scored_cell,
     varying,

@@ -22,16 +22,18 @@ from cfeval.edct.faithfulness.observed import Observed
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, conditions_under, missing
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE, TableData, conditions_under, missing
 from cfeval.report.tables import (
-    NO_CONDITION_NOTE,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     figures_of,
     intervals,
+    laid_out,
     varying,
     with_interval,
     world_note,

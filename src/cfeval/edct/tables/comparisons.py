@@ -18,15 +18,18 @@ from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
 from cfeval.edct.tables.scores import Metric, Row, TableData, by_item, reasons, strict_ccs, values
-from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
+    Bounded,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     figures_of,
     intervals,
+    laid_out,
     p_cell,
     scored_cell,
     varying,

@@ -17,6 +17,7 @@ from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import (
     HEADINGS,
     NAMES,
+    NO_CONDITION_NOTE,
     Published,
     Row,
     TableData,
@@ -28,16 +29,20 @@ from cfeval.edct.tables.scores import (
     edit_checks,
     values,
 )
-from cfeval.report.columns import Bounded, Column, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
-    NO_CONDITION_NOTE,
+    Bounded,
+    Column,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     or_bounds,
     scored_cell,
     varying,

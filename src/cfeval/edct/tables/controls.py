@@ -21,17 +21,30 @@ from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, EDITOR
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.card import card_of
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, Row, TableData, bounds, cited, conditions_under, counts, missing, values
-from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
-from cfeval.report.tables import (
+from cfeval.edct.tables.scores import (
+    NAMES,
     NO_CONDITION_NOTE,
+    Row,
+    TableData,
+    bounds,
+    cited,
+    conditions_under,
+    counts,
+    missing,
+    values,
+)
+from cfeval.report.tables import (
+    Bounded,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     or_bounds,
     varying,
     with_interval,

@@ -32,16 +32,19 @@ from cfeval.edct.faithfulness.observed import (
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, conditions_under, counts
-from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE, TableData, conditions_under, counts
 from cfeval.report.tables import (
-    NO_CONDITION_NOTE,
+    Bounded,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     figures_of,
     intervals,
+    laid_out,
     or_bounds,
     varying,
     with_interval,

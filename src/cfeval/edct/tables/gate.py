@@ -10,9 +10,18 @@ from typing import Annotated, NamedTuple
 
 from cfeval.edct.records import Condition, Counterfactual
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import TableData
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
-from cfeval.report.tables import NO_CONDITION_NOTE, RenderedTable, Table, figures_of, intervals, varying
+from cfeval.edct.tables.scores import NO_CONDITION_NOTE, TableData
+from cfeval.report.tables import (
+    Estimated,
+    Heading,
+    RenderedTable,
+    Table,
+    TableRow,
+    figures_of,
+    intervals,
+    laid_out,
+    varying,
+)
 from cfeval.stats.proportions import share, wilson
 
 GOOD = "none"

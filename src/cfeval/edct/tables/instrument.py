@@ -12,15 +12,18 @@ from cfeval.edct.tables.calibration import NO_CONDITION_NOTE, SETTING
 from cfeval.edct.tables.conditions import name_columns, shared
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, error_of, for_correcting, settings
 from cfeval.edct.tables.scores import TableData, missing, n_items, scored, values
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     scored_cell,
     varying,
 )

@@ -22,6 +22,7 @@ from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
 
 NAMES = tuple(Condition.model_fields)
+NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 HEADINGS = {
     "dataset": "Dataset",
     "vlm": "Target",

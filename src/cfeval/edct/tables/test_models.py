@@ -21,18 +21,20 @@ from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.card import verifier_checks
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, conditions_under
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.edct.tables.scores import NAMES, NO_CONDITION_NOTE, TableData, conditions_under
 from cfeval.report.tables import (
-    NO_CONDITION_NOTE,
     TEST_WORLD_NOTE,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     varying,
 )
 from cfeval.stats.estimates import Estimate

@@ -15,15 +15,18 @@ from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns
 from cfeval.edct.tables.scores import Row, TableData, extremes, missing, n_items, values
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     scored_cell,
     varying,
     world_note,
