@@ -17,7 +17,7 @@ from cfeval.edct.pairs.files import pair_files, verdict_files
 from cfeval.edct.pairs.published import PublishedPairs, notes
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.tables import FIGURES, TABLES
-from cfeval.edct.tables.headline import metrics
+from cfeval.edct.tables.conditions import metrics
 from cfeval.edct.tables.scores import Published, TableData, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export

@@ -1,6 +1,6 @@
 """How all figures look, and how they are saved: the same data give the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,14 @@ def empty_figure(figure: Figure, text: str) -> Figure:
     """A figure that has nothing to draw but a sentence that says why."""
     figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
     return figure
+
+
+def legend_once(figure: Figure, panels: Iterable[Axes], **look: Any) -> None:
+    """A legend above the panels that names what they share once."""
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", **look)
 
 
 class SteadyLayout(ConstrainedLayoutEngine):

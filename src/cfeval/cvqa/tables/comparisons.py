@@ -123,7 +123,8 @@ def _cot_row(material: CvqaTableData, condition: CvqaCondition, kind: str, reade
         return CotRow.model_validate(figures)
     methods = []
     for side in SIDES:
-        comparison = paired(*(side_values(some, side) for some in zip(*both, strict=True)), material.interval)
+        scored, plain = (side_values(some, side) for some in zip(*both, strict=True))
+        comparison = paired(scored, plain, material.interval)
         mine, theirs = (side_values(some, side) for some in zip(*shared, strict=True))
         whole = len(mine) == len(theirs) == len(both)
         change = comparison.difference if whole else unpaired(mine, theirs, material.interval)

@@ -391,17 +391,17 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> dict[str, dict[str, Any]]
     Means by classifier under the base method, effects by hypothesis; what does not exist is left out.
     """
     figures: dict[str, dict[str, Any]] = {}
-    rows: Sequence[Any]
     if "table3" in tables:
-        rows, figures["table3"] = tables["table3"], {}
+        rows: Sequence[Any] = tables["table3"]
+        figures["table3"] = {}
         names = varying(rows, ("image_set", "denoiser", "method", "classifier"), ("classifier",))
         for row in rows:
             if row.metric in _HEADLINE and row.mean is not None:
                 key = "/".join(getattr(row, name) for name in names)
                 figures["table3"].setdefault(key, {})[row.metric] = row.mean
     if "hypotheses" in tables:
-        rows = tables["hypotheses"]
-        names = varying(rows, ("image_set", "denoiser"), ())
-        effects = {"/".join([*(getattr(r, n) for n in names), f"{r.hypothesis}: {r.part}"]): r.effect for r in rows}
+        parts: Sequence[Any] = tables["hypotheses"]
+        names = varying(parts, ("image_set", "denoiser"), ())
+        effects = {"/".join([*(getattr(r, n) for n in names), f"{r.hypothesis}: {r.part}"]): r.effect for r in parts}
         figures["hypotheses"] = {key: effect for key, effect in effects.items() if effect is not None}
     return figures
