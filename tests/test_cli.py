@@ -24,9 +24,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 from cfeval.cli import main
 main()
 """
-COMMANDS = [
-    (group, name, dotted) for of in (verbs.VERBS, verbs.STEPS) for group in of for name, dotted in of[group].items()
-]
+COMMANDS = [(group, name, dotted) for group in ("", *verbs.GROUPS) for name, dotted in verbs.commands(group).items()]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from cfeval.core.record import ENDING, Records
 from stored import Stored, StoredRecords
 
 JOBS = "CFEVAL_JOBS"
-"""The environment variable that names a file into which a run writes the jobs that it knows (cfeval.audit.whole).
+"""The environment variable that names a file into which a run writes the jobs that it knows (cfeval.study.whole).
 
 A dry run with it changes nothing, no file's time either: it may look on while another run is at work.
 """

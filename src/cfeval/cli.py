@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +20,9 @@ from cfeval.core import environment, extras, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
 from cfeval.core.leaving import leave
 from cfeval.core.names import load
-from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS
+from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS, commands
 
 _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
-_COMMANDS = {group: {**STEPS.get(group, {}), **verbs} for group, verbs in VERBS.items()}
 _STEPS = "Steps of the workflow, in order"
 _InFolder = Annotated[
     str,
@@ -113,20 +113,20 @@ def _refuse(error: CfevalError) -> int:
 
 def _group_of(words: list[str]) -> str:
     """The group of commands that the words begin with; empty: none, so that the first is a command."""
-    return next((name for name in words[:1] if name in _COMMANDS), "")
+    return next((name for name in words[:1] if name in GROUPS), "")
 
 
 def _command(words: list[str]) -> str:
     """The function that the words call, `module:function`; empty where they name no command."""
     group = _group_of(words)
-    return _COMMANDS[group].get(next(iter(words[len(group.split()) :]), ""), "")
+    return commands(group).get(next(iter(words[len(group.split()) :]), ""), "")
 
 
 def _refuse_unknown(words: list[str]) -> None:
     """Say in one line that there is no such command, and what there is."""
     group = _group_of(words)
     name = next(iter(words[len(group.split()) :]), "-")
-    known = _COMMANDS[group] if group else _PANEL
+    known = commands(group) if group else _PANEL
     if name.startswith("-") or name in known:
         return
     raise InputError(f"no command '{f'{group} {name}'.strip()}'; {nearest(name, known)}")
@@ -156,7 +156,7 @@ def _app(words: list[str]) -> typer.Typer:
         inner.command(name, cls=_Command, help=text)(function if is_step else _with_folder(function))
         return app
     panels = dict.fromkeys(STEPS.get(group, ()), _STEPS) if group else _PANEL
-    for name, dotted in {**VERBS[group], **_COMMANDS[group]}.items():
+    for name, dotted in {**VERBS.get(group, {}), **commands(group)}.items():
         inner.command(name, help=_reflowed(_docstring(dotted)), rich_help_panel=panels.get(name))(_group)
     for name in () if group else panels.keys() & GROUPS.keys():
         app.add_typer(typer.Typer(callback=_group), name=name, help=GROUPS[name], rich_help_panel=panels[name])
@@ -237,8 +237,9 @@ def _group() -> None:
 def _docstring(dotted: str) -> str:
     """What a function says of itself, without importing its module and all that it needs."""
     module, _, name = dotted.partition(":")
-    file = Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    package, *rest = module.split(".")
+    [folder] = find_spec(package).submodule_search_locations  # type: ignore[union-attr,misc] # of a package there is one
+    tree = ast.parse(Path(folder, *rest).with_suffix(".py").read_text(encoding="utf-8"))
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     return ast.get_docstring(found[0]) or ""
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.whole import Job, Whole
 from cfeval.config import parse
 from cfeval.core import environment, extras
 from cfeval.core.errors import InputError, ParamsError, PluginError
@@ -15,19 +14,20 @@ from cfeval.core.roots import root_of
 from cfeval.study import run
 from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes
+from cfeval.study.whole import Job, Whole
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.study.service import new_study
 
 
 @pytest.fixture
-def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def study(cfeval: Run, study_server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study of which nothing has run."""
     monkeypatch.chdir(tmp_path)
-    return new_study(cfeval, server)
+    return new_study(cfeval, study_server)
 
 
-def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Loopback) -> None:
+def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, study_server: Loopback) -> None:
     status, out, err = cfeval("run", "mine")
     assert status == 2
     assert err == (
@@ -36,7 +36,7 @@ def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Lo
     )
     assert "results/mine: 12 of 12 results are outdated or missing" in out
     assert " calls, " in out
-    assert not server.sent()
+    assert not study_server.sent()
     assert not (study / "results").exists()
 
 

@@ -53,8 +53,8 @@ def kept(content, name):
 TOLD = "CFEVAL_PARAMS"
 """Names the parameters with which a run's jobs were sent: a job reads those hours later, whatever params.yaml is then."""
 if workflow.is_main_process:
-    from cfeval.audit.components import check_params, missing_packages, used
-    from cfeval.audit.unscored import unscored
+    from cfeval.study.components import check_params, missing_packages, used
+    from cfeval.study.unscored import unscored
 
     if leaves_no_trace(workflow):
         _free = run_locks.runner(Path()) is None

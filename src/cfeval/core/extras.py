@@ -14,7 +14,7 @@ EXTRAS = {
     "dvc": ("dvc", "dvc_data"),
     "frames": ("pandas",),
     "pairs": ("pyarrow",),
-    "audit": ("cryptography",),
+    "audit": ("cfeval_audit", "cryptography", "rfc3161_client"),
     "cluster": ("snakemake_executor_plugin_slurm",),
 }
 """By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then."""

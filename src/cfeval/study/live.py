@@ -13,7 +13,6 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from cfeval.audit.whole import Job, Whole, outdated
 from cfeval.core.errors import CfevalError
 from cfeval.core.files import write_text
 from cfeval.core.names import load
@@ -24,6 +23,7 @@ from cfeval.edct import asked as edct_asked
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, stage_files
 from cfeval.report.page import Progress
+from cfeval.study.whole import Job, Whole, outdated
 
 FOLDER = Path(".cfeval/live")
 SECONDS = 15

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import typer
 
-from cfeval.audit.components import used
 from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
@@ -27,6 +26,7 @@ from cfeval.inference.remote.stops import SIGNALS
 from cfeval.inference.serving.engines import engine_of
 from cfeval.inference.serving.replicas import Replicas, Served
 from cfeval.inference.serving.router import Router
+from cfeval.study.components import used
 
 _FOLLOW = ("anthropic", "google", "openai", "openai_image", "openrouter_image")
 """Plugins whose calls all go through `HttpClient`, so that they follow a model to another port."""
