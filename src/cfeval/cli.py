@@ -83,7 +83,16 @@ def _recorded(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         _refuse_unknown(arguments)
-        _app(arguments)(args=arguments, prog_name="cfeval")
+        status = _app(arguments)(args=arguments, prog_name="cfeval", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except typer.TyperException as error:  # no such option, or a value that it cannot have
+        if not (fault := error.format_message().rstrip(".")):
+            return 2  # a group alone, whose help is printed
+        command = " ".join(["cfeval", *arguments[: len(_group_of(arguments).split()) + bool(_command(arguments))]])
+        return _refuse(InputError(f"{fault[:1].lower()}{fault[1:]}; see `{command} --help`"))
+    except typer.Abort:
+        print("Aborted.", file=sys.stderr)
+        return 1
     except StoppedError as error:
         _refuse(error)
         return -error.number if error.number == signal.SIGINT else 128 + error.number
@@ -102,7 +111,6 @@ def _run(arguments: list[str]) -> int:
         return _refuse(known)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
-    return 0
 
 
 def _refuse(error: CfevalError) -> int:

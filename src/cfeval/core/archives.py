@@ -21,7 +21,7 @@ NO_ARCHIVE = (BadZipFile, NotImplementedError, EOFError, RuntimeError, ValueErro
 """What the standard library raises over a file that is no ZIP file, or an odd one."""
 _HEADER, _SIGNATURE, _LENGTHS_AT = 30, b"PK\3\4", 26
 """Of the header before each image: bytes, how it begins, where the lengths of its name and extra field stand."""
-_UNIX, _READABLE = 3, 0o100644 << 16
+_UNIX, _REGULAR = 3, 0o100644
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def growing_archive(path: Path, piece: int = PIECE) -> Iterator[Callable[[str, b
         def add(name: str, content: bytes) -> None:
             if name not in written:
                 written.add(name)
-                archive.writestr(_entry(name), content)
+                archive.writestr(entry(name, _REGULAR), content)
 
         yield add
 
@@ -61,10 +61,17 @@ class _Sink:
         """It is written when a piece is full."""
 
 
-def _entry(name: str) -> ZipInfo:
-    entry = ZipInfo(name)  # of 1980-01-01, the first day that the format knows
-    entry.create_system, entry.external_attr = _UNIX, _READABLE
-    return entry
+def entry(name: str, mode: int = 0o644, compression: int = ZIP_STORED) -> ZipInfo:
+    """The entry of a file in any ZIP file of cfeval, which tells neither when nor on what system it was written.
+
+    Args:
+        name: the file's path in the archive.
+        mode: of the file, as `stat` has it.
+        compression: of its content, as `zipfile` names it.
+    """
+    info = ZipInfo(name)  # of 1980-01-01, the first day that the format knows
+    info.create_system, info.external_attr, info.compress_type = _UNIX, mode << 16, compression
+    return info
 
 
 class Archive:

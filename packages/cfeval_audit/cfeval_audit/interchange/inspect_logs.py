@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cfeval import __version__
+from cfeval.core.archives import entry
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
 from cfeval.edct.pairs.condition import PairCondition
@@ -24,8 +25,6 @@ from cfeval_audit.interchange.study import Finished, Target
 from cfeval_audit.interchange.transcripts import Message, Shown, Transcript, protocol_of, score_names, transcripts
 
 SCORER = "cfeval"
-_THEN = (1980, 1, 1, 0, 0, 0)
-"""The date of every entry of an archive: the earliest that the format can hold."""
 
 
 def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, out: Path) -> list[Path]:
@@ -74,10 +73,8 @@ def _write(api: Any, log: Any, part: Path) -> None:
     try:
         api.write_eval_log(log, str(written))
         with zipfile.ZipFile(written) as source, zipfile.ZipFile(part, "w") as target:
-            for entry in source.infolist():
-                plain = zipfile.ZipInfo(entry.filename, _THEN)
-                plain.compress_type = entry.compress_type
-                target.writestr(plain, source.read(entry))
+            for dated in source.infolist():
+                target.writestr(entry(dated.filename, 0o600, dated.compress_type), source.read(dated))
     finally:
         written.unlink(missing_ok=True)
 
