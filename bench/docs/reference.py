@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 import cfeval
 from cfeval.config import Params
 from cfeval.core import registry
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.plugin import Plugin
 from cfeval.report.columns import meanings
 from cfeval.results import FRAMES, dtype_of

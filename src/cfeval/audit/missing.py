@@ -8,9 +8,9 @@ from typing import Any
 
 from cfeval.audit.outcomes import Row
 from cfeval.audit.unscored import Job, is_unread, score_files, score_rows
+from cfeval.core.folder import quoted
 from cfeval.core.jsonl import read_lines
 from cfeval.core.records import Status
-from cfeval.core.shell import quoted
 from cfeval.core.statuses import MEANINGS
 from cfeval.inference.prompts import last_text
 

@@ -14,9 +14,8 @@ from cfeval.audit.command import command, snakemake
 from cfeval.audit.components import check_plugins
 from cfeval.config import Params, merged, named, parse, read
 from cfeval.core.errors import InputError
-from cfeval.core.folder import check_evaluations
+from cfeval.core.folder import PARAMS, check_evaluations, root_of
 from cfeval.core.record import outputs_of, record_of, steps
-from cfeval.core.roots import PARAMS, root_of
 
 JOBS = "CFEVAL_JOBS"
 """The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py)."""

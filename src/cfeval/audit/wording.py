@@ -6,7 +6,7 @@ from pathlib import Path
 from cfeval.audit.outcomes import KINDS
 from cfeval.audit.revisions import Revision, Side, WorkingFolder
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.roots import RESULTS
+from cfeval.core.folder import RESULTS
 
 WORKSPACE = "workspace"
 """What DVC calls the working folder in the place of a revision."""

@@ -16,9 +16,8 @@ from cfeval.audit.bundle.check import unpack
 from cfeval.audit.whole import Job, Whole, outdated, whole
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_bytes, write_text
-from cfeval.core.folder import Evaluations, Folder, Name, ParamsFiles, study_in
+from cfeval.core.folder import PARAMS, Evaluations, Folder, Name, ParamsFiles, study_in
 from cfeval.core.record import record_of
-from cfeval.core.roots import PARAMS
 
 
 def run_build(

@@ -13,8 +13,8 @@ from cfeval.audit.making import option_changes
 from cfeval.audit.whole import Job, whole
 from cfeval.config import merged, parse, read
 from cfeval.core.errors import InputError, ParamsError
+from cfeval.core.folder import PARAMS, RESULTS
 from cfeval.core.record import ENDING, Step, options, record_of, steps
-from cfeval.core.roots import PARAMS, RESULTS
 from cfeval.core.vouching import is_inside
 
 OVERLAYS = "overlays/"
