@@ -16,10 +16,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cfeval import __version__
-from cfeval.core import environment, extras, record
+from cfeval.core import extras, process, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
-from cfeval.core.leaving import leave
-from cfeval.core.names import load
+from cfeval.core.extras import load
+from cfeval.core.process import leave
 from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS, commands
 
 _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
     before = Path.cwd()
     try:
         arguments = _enter(arguments)
-        environment.read_keys()
+        process.read_keys()
         return _recorded(arguments)
     except CfevalError as error:
         return _refuse(error)

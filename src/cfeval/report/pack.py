@@ -12,9 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from cfeval.core.archives import entry
 from cfeval.core.errors import InputError
-from cfeval.core.files import write_bytes_by
+from cfeval.core.files import entry, write_bytes_by
 from cfeval.core.images import Image
 from cfeval.report.html import data_url, script_json
 from cfeval.report.source_types import marked
@@ -52,7 +51,7 @@ def pack(page: Path, out: Path, full: bool = False) -> int:
 
     def write(path: Path) -> None:
         with ZipFile(path, "w") as archive:
-            for name, content in chain([(PAGE, text)], packed.items(), packed.contents()):
+            for name, content in chain([(PAGE, text.encode())], packed.items(), packed.contents()):
                 archive.writestr(entry(name, compression=ZIP_DEFLATED), content)
 
     write_bytes_by(out, write)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core import gpu_leases
+from cfeval.core import locks
 from cfeval.core.errors import PluginError
 from tests.slow import slow
 
@@ -18,8 +18,8 @@ Start = Callable[..., Process]
 
 TAKES = """
 import os, sys
-from cfeval.core import gpu_leases as leases
-leases.take({take})
+from cfeval.core import locks
+locks.lease_gpus({take})
 print(os.environ.get("CUDA_VISIBLE_DEVICES", ""), flush=True)
 sys.stdin.read()
 """
@@ -109,18 +109,18 @@ def test_jobs_of_slurm_share_nothing_with_one_another(start: Start) -> None:
 def test_devices_are_those_of_the_driver_where_the_variable_says_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(gpu_leases.VARIABLE, raising=False)
-    monkeypatch.setattr(gpu_leases, "_DRIVER", tmp_path)
-    assert gpu_leases.visible() == ()
+    monkeypatch.delenv(locks.VISIBLE_GPUS, raising=False)
+    monkeypatch.setattr(locks, "_DRIVER", tmp_path)
+    assert locks.visible_gpus() == ()
     for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
         (tmp_path / name).touch()
-    assert gpu_leases.visible() == ("0", "1")
+    assert locks.visible_gpus() == ("0", "1")
 
 
 def test_a_number_after_a_lease_would_mean_another_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_leases, "_given", ["0"])
+    monkeypatch.setattr(locks, "_chosen", ["0"])
     with pytest.raises(PluginError, match="number the devices of all models of a job, or of none"):
-        gpu_leases.take(1, [1])
+        locks.lease_gpus(1, [1])
 
 
 @pytest.mark.parametrize(("device", "sees"), [("auto", "0"), ("cpu", "0,1"), slow("cuda:1", "0,1")])
