@@ -85,11 +85,11 @@ class _Packed:
         self._items[f"{_ITEMS}/{path.name}"] = path
         return f"{_ITEMS}/{path.name}"
 
-    def items(self) -> Iterator[tuple[str, str]]:
+    def items(self) -> Iterator[tuple[str, bytes]]:
         """The copies of such items by their names, with other links to their images."""
         for name, path in self._items.items():
             text = _read(path).decode("utf-8")
-            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text)
+            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text).encode()
 
     def _rows(self, text: str) -> str:
         told = json.loads(text)
