@@ -8,6 +8,8 @@ CORES ?= 2
 # Tests wait for servers and processes a third of their time, so one process more than there are cores runs them.
 WORKERS ?= $(shell expr $(CORES) + 1)
 PYTEST = $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(ARGS)
+# What of this repository is installed: the wheel's extras `world`, `vce` and `audit` bring the packages.
+OURS = $(addprefix --editable ,. packages/cfeval_testbed packages/cfeval_audit)
 # Folders of tests that have targets of their own.
 APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage first_hour formats optional vllm)
 
@@ -25,13 +27,13 @@ setup: .venv/ready ## Virtual environment with all locked packages and cfeval it
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode --requirements requirements-demo.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable packages/cfeval_testbed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps $(OURS)
 	touch $@
 
 # The whole environment adds to that: the versions are the same.
 .venv/ready: requirements.lock .venv/demo
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable packages/cfeval_testbed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps $(OURS)
 	touch $@
 
 # Not for all: with it every start of Snakemake takes half as long again. `make setup` removes it when the lock changes.
@@ -173,23 +175,25 @@ bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (AR
 docs: setup ## Renew the generated pages of docs/, and build the documentation site, offline, in build/site.
 	$(BIN)/python -m bench.docs
 
-lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
+lint: setup ## ruff, names that say nothing, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m bench.plain_names
 	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" snakefmt --check Snakefile workflow
 	PATH="$(abspath $(BIN)):$$PATH" snakemake --lint
 
-dist: setup ## What goes to a package index, in dist: cfeval and the weights of the test bed.
+dist: setup ## What goes to a package index, in dist: cfeval, the test bed and what others get of a study.
 	CFEVAL_RELEASE=1 $(BIN)/uv build --quiet --out-dir dist .
 	$(BIN)/uv build --quiet --wheel --out-dir dist packages/cfeval_testbed
+	$(BIN)/uv build --quiet --wheel --out-dir dist packages/cfeval_audit
 
 lock: ## Resolve requirements.lock anew, and requirements-demo.lock as a part of it.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra all --extra dev \
-	  --no-emit-package cfeval-testbed \
+	  --no-emit-package cfeval-testbed --no-emit-package cfeval-audit \
 	  pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra world --extra dvc \
-	  --no-emit-package cfeval-testbed \
+	  --no-emit-package cfeval-testbed --no-emit-package cfeval-audit \
 	  --constraint requirements.lock pyproject.toml --output-file requirements-demo.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra test \
 	  --no-emit-package cfeval packages/cfeval_inspect/pyproject.toml --output-file packages/cfeval_inspect/requirements.lock

@@ -1,4 +1,4 @@
-"""What of the package's metadata depends on where it is built: links, addresses, and the test bed of the checkout.
+"""What of the package's metadata depends on where it is built: links, addresses, and the packages of the checkout.
 
 Links of the README lead to files of the repository. A package index shows the text without them, so there the links
 are absolute. The repository's address is that of the git remote `origin`; where there is none, a link to a file is left
@@ -13,7 +13,8 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-TEST_BED, TEST_BED_FOLDER = "cfeval-testbed", "packages/cfeval_testbed"
+BESIDE = {"cfeval-testbed": "packages/cfeval_testbed", "cfeval-audit": "packages/cfeval_audit"}
+"""Packages of the checkout that extras bring, by the folders that they are built from."""
 RELEASE = "CFEVAL_RELEASE"
 """Set by `make dist`: a package index takes no requirement that names a folder."""
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\((?!\w+:|#)([^)\s]+)\)")
@@ -77,12 +78,13 @@ def urls(address: str) -> dict[str, str]:
 
 
 def extras(listed: dict[str, list[str]], root: Path) -> dict[str, list[str]]:
-    """The extras, with the test bed taken from the checkout that is being built, where it is one."""
-    folder = root / TEST_BED_FOLDER
-    if RELEASE in os.environ or not folder.is_dir():
+    """The extras, with packages of this project taken from the checkout that is being built, where it is one."""
+    if RELEASE in os.environ:
         return listed
-    beside = f"{TEST_BED} @ {folder.as_uri()}"
-    return {
-        name: [beside if requirement.startswith(TEST_BED) else requirement for requirement in requirements]
-        for name, requirements in listed.items()
-    }
+
+    def of_checkout(requirement: str) -> str:
+        name = re.split(r"[<>=\[ ]", requirement)[0]
+        folder = root / BESIDE.get(name, "")
+        return f"{name} @ {folder.as_uri()}" if name in BESIDE and folder.is_dir() else requirement
+
+    return {name: [of_checkout(requirement) for requirement in found] for name, found in listed.items()}

@@ -142,7 +142,7 @@ def _after(root: Path, edit: Edit) -> Ran:
 
 _TELL = """
 import json
-from cfeval.audit.whole import outdated, whole
+from cfeval.study.whole import outdated, whole
 jobs = whole().jobs()
 late = outdated(jobs)
 print(json.dumps([[job.rule, job.name, bool(job.reason), job.name in late] for job in jobs]))

@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from cfeval import cli
-from cfeval.audit.whole import Job, whole
 from cfeval.core.images import fault_of, folder_of, names_in
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.record import ENDING
 from cfeval.edct.records import Counterfactual
+from cfeval.study.whole import Job, whole
 from tests.conftest import Run
 
 PROJECT = Path(__file__).resolve().parents[1]

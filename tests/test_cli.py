@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli, verbs
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from tests.conftest import Run
 from tests.slow import first_fast
 
@@ -24,9 +24,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 from cfeval.cli import main
 main()
 """
-COMMANDS = [
-    (group, name, dotted) for of in (verbs.VERBS, verbs.STEPS) for group in of for name, dotted in of[group].items()
-]
+COMMANDS = [(group, name, dotted) for group in ("", *verbs.GROUPS) for name, dotted in verbs.commands(group).items()]
 
 
 @pytest.fixture
@@ -183,3 +181,25 @@ def test_a_crash_keeps_the_old_result(cfeval: Run, samples: Path, tmp_path: Path
     assert status == 2
     assert "mock crash on item '000001'" in err
     assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("run --foo", "no such option: --foo; see `cfeval run --help`"),
+        ("run --name", "option '--name' requires an argument; see `cfeval run --help`"),
+        ("audit build", "missing option '--out'; see `cfeval audit build --help`"),
+        ("cache --foo", "no such option: --foo; see `cfeval cache --help`"),
+        ("--foo", "no such option: --foo; see `cfeval --help`"),
+        ("estimate x y", "got unexpected extra argument(s) (y); see `cfeval estimate --help`"),
+    ],
+)
+def test_a_wrong_option_is_one_line(cfeval: Run, words: str, said: str) -> None:
+    assert cfeval(*words.split()) == (2, "", f"cfeval: {said}\n")
+
+
+@pytest.mark.parametrize("words", ["", "audit"])
+def test_a_group_alone_shows_its_help(cfeval: Run, words: str) -> None:
+    status, out, err = cfeval(*words.split())
+    assert (status, err) == (2, "")
+    assert out.split() == cfeval(*words.split(), "--help")[1].split()

@@ -17,7 +17,6 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from cfeval.audit.unscored import unscored
 from cfeval.core.images import Image
 from cfeval.core.jsonl import write_csv
 from cfeval.core.records import Status
@@ -27,6 +26,7 @@ from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.records import Score
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
+from cfeval.study.unscored import unscored
 from cfeval.vce.records import SourceImage
 from tests.conftest import Run
 from tests.images import image

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = (ROOT / "src" / "cfeval", ROOT / "packages" / "cfeval_testbed" / "cfeval_testbed")
+BESIDE = ("cfeval_audit", "cfeval_testbed")
+PACKAGES = (ROOT / "src" / "cfeval", *(ROOT / "packages" / name / name for name in BESIDE))
 FLOORS = (
     {"core"},
     {"stats"},
@@ -21,8 +22,9 @@ FLOORS = (
     {"datasets"},
     {"edct", "vce", "cvqa"},
     {"config"},
-    {"audit", "cfeval_testbed"},
+    {"cfeval_testbed"},
     {"study"},
+    {"cfeval_audit"},
     {"verbs", "cli", "results"},
     {"__main__"},
 )
@@ -47,9 +49,11 @@ def imported(path: Path, modules: dict[str, Path] = MODULES) -> set[str]:
             names |= {
                 full if (full := f"{node.module}.{alias.name}") in modules else node.module for alias in node.names
             }
-        elif isinstance(node, ast.Constant) and re.fullmatch(r"cfeval(_testbed)?(\.\w+)+(:\w+)?", str(node.value)):
+        elif isinstance(node, ast.Constant) and re.fullmatch(
+            r"cfeval(_audit|_testbed)?(\.\w+)+(:\w+)?", str(node.value)
+        ):
             names.add(node.value.partition(":")[0])
-    return names & modules.keys() - {"cfeval", "cfeval_testbed"}
+    return names & modules.keys() - {"cfeval", *BESIDE}
 
 
 def room(module: str) -> str:
@@ -69,7 +73,7 @@ def not_below(module: str, names: set[str]) -> list[str]:
     return sorted(name for name in others if floor(name) >= floor(module))
 
 
-ONLY_LISTING = {"cfeval.core.outside", "cfeval.core.extras", "cfeval", "cfeval_testbed"}
+ONLY_LISTING = {"cfeval.core.loaded_code", "cfeval.core.extras", "cfeval", *BESIDE}
 """Modules that list others by name and never import them, and the packages themselves."""
 
 
@@ -85,9 +89,10 @@ def test_arrows_run_down_and_no_study_knows_another() -> None:
     assert wrong == {}
 
 
-def test_nothing_but_the_registry_finds_the_test_bed() -> None:
-    knowing = {room(module) for module, names in graph().items() if "cfeval_testbed" in map(room, names)}
-    assert knowing == {"cfeval_testbed"}
+@pytest.mark.parametrize("package", BESIDE)
+def test_nothing_but_the_registry_finds_a_package_beside(package: str) -> None:
+    knowing = {room(module) for module, names in graph().items() if package in map(room, names)}
+    assert knowing == {package}
 
 
 def _cycle(graph: dict[str, set[str]]) -> Iterator[str]:
@@ -105,15 +110,15 @@ def test_no_files_know_each_other_in_a_circle() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "def f():\n    from cfeval.audit import doctor\n",
-        "import cfeval.audit.doctor\n",
-        'load("cfeval.audit.doctor:run")\n',
+        "def f():\n    from cfeval.study import doctor\n",
+        "import cfeval.study.doctor\n",
+        'load("cfeval.study.doctor:run")\n',
     ],
 )
 def test_an_upward_import_is_seen_however_it_is_written(tmp_path: Path, line: str) -> None:
     path = tmp_path / "x.py"
     path.write_text(line)
-    assert not_below("cfeval.core.errors", imported(path)) == ["cfeval.audit.doctor"]
+    assert not_below("cfeval.core.errors", imported(path)) == ["cfeval.study.doctor"]
 
 
 def test_an_import_of_another_study_and_a_circle_are_seen() -> None:

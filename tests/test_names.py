@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (ROOT / "src" / "cfeval", ROOT / "packages" / "cfeval_testbed")
+TOPS = ("src/cfeval", "packages/cfeval_audit", "packages/cfeval_testbed")
+SOURCES = tuple(ROOT / top for top in TOPS)
 GIVEN_UP = {
     "Bit": "StrictBinary, or what it is a bit of",
     "Caller": "Client",
@@ -53,7 +54,7 @@ OTHERS = {
     ("examine", "edct/exam/verifier.py"): "to hold the verifier exam, by the glossary",
     ("served", "inference/remote/openai_api.py"): "the model that a provider says it served",
     ("sheet", "edct/labelling/records.py"): "the labelling sheet",
-    ("side_by_side", "audit/walkthrough.py"): "two images next to each other",
+    ("side_by_side", "study/walkthrough.py"): "two images next to each other",
 }
 """Those that name something else, and what."""
 SAID = {
@@ -89,9 +90,7 @@ def found() -> set[tuple[str, str]]:
 def read() -> dict[str, str]:
     """What people read, by file: README, documentation, parameters, and in the code help, error lines and pages."""
     written = ["README.md", "params.yaml", *(path for top in ("docs", "workflow", "profiles") for path in _below(top))]
-    code = (
-        path for top in ("src/cfeval", "packages/cfeval_testbed") for path in _below(top) if "/prompts/" not in path
-    )
+    code = (path for top in TOPS for path in _below(top) if "/prompts/" not in path)
     return {name: (ROOT / name).read_text(encoding="utf-8") for name in (*written, *code)}
 
 

@@ -13,11 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cfeval.config import load
-from cfeval.core.csv_files import csv_line, csv_rows, read_pairs
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.sampling import read_list
-from cfeval.core.text_files import parse_json, read_json
+from cfeval.core.text_files import csv_line, csv_rows, parse_json, read_json, read_pairs
 from cfeval.cvqa.csv_format import read_questions, read_results
 from cfeval.cvqa.gender_labels import read_gender_labels
 from cfeval.datasets import drivelm, files, threedsrbench, vqa_format

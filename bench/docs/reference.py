@@ -16,14 +16,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 import cfeval
+from cfeval import verbs
 from cfeval.config import Params
 from cfeval.core import registry
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.plugin import Plugin
 from cfeval.report.tables import meanings
 from cfeval.results import FRAMES, dtype_of
 from cfeval.vce.method import PRESETS, Method, Parts, Preset
-from cfeval.verbs import GROUPS, STEPS, VERBS
 
 INTERFACES = (
     *("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.edct.plugins.segmenters.base"),
@@ -43,12 +43,12 @@ def commands() -> str:
         "command ended with one line that says what is wrong.",
         "",
     ]
-    for group, names in VERBS.items():
+    for group in ("", *verbs.GROUPS):
         if group:
-            lines += [f"## cfeval {group}", "", GROUPS[group], ""]
-        if group in STEPS:
+            lines += [f"## cfeval {group}", "", verbs.GROUPS[group], ""]
+        if group in verbs.STEPS:
             lines += ["First the steps of the pipeline, in order, then the other commands.", ""]
-        for name, dotted in {**STEPS.get(group, {}), **names}.items():
+        for name, dotted in verbs.commands(group).items():
             lines += _command(f"cfeval {group} {name}".replace("  ", " "), dotted)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -8,15 +8,15 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cfeval.audit.walkthrough import try_item
     from cfeval.results import Results, load
+    from cfeval.study.walkthrough import try_item
 
 __version__ = "0.1.0"
 __all__ = ["Results", "__version__", "load", "try_item"]
 _PLACES = {
     "Results": "cfeval.results:Results",
     "load": "cfeval.results:load",
-    "try_item": "cfeval.audit.walkthrough:try_item",
+    "try_item": "cfeval.study.walkthrough:try_item",
 }
 
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     """What the package offers is imported when it is first used, so that `import cfeval` costs nothing."""
     if name not in _PLACES:
         raise AttributeError(f"module 'cfeval' has no attribute '{name}'")
-    from cfeval.core.names import load as found
+    from cfeval.core.extras import load as found
 
     return found(_PLACES[name])
 

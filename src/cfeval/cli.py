@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,14 +16,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cfeval import __version__
-from cfeval.core import environment, extras, record
+from cfeval.core import extras, process, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
-from cfeval.core.leaving import leave
-from cfeval.core.names import load
-from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS
+from cfeval.core.extras import load
+from cfeval.core.process import leave
+from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS, commands
 
 _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
-_COMMANDS = {group: {**STEPS.get(group, {}), **verbs} for group, verbs in VERBS.items()}
 _STEPS = "Steps of the workflow, in order"
 _InFolder = Annotated[
     str,
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
     before = Path.cwd()
     try:
         arguments = _enter(arguments)
-        environment.read_keys()
+        process.read_keys()
         return _recorded(arguments)
     except CfevalError as error:
         return _refuse(error)
@@ -83,7 +83,16 @@ def _recorded(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         _refuse_unknown(arguments)
-        _app(arguments)(args=arguments, prog_name="cfeval")
+        status = _app(arguments)(args=arguments, prog_name="cfeval", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except typer.TyperException as error:  # no such option, or a value that it cannot have
+        if not (fault := error.format_message().rstrip(".")):
+            return 2  # a group alone, whose help is printed
+        command = " ".join(["cfeval", *arguments[: len(_group_of(arguments).split()) + bool(_command(arguments))]])
+        return _refuse(InputError(f"{fault[:1].lower()}{fault[1:]}; see `{command} --help`"))
+    except typer.Abort:
+        print("Aborted.", file=sys.stderr)
+        return 1
     except StoppedError as error:
         _refuse(error)
         return -error.number if error.number == signal.SIGINT else 128 + error.number
@@ -102,7 +111,6 @@ def _run(arguments: list[str]) -> int:
         return _refuse(known)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
-    return 0
 
 
 def _refuse(error: CfevalError) -> int:
@@ -113,20 +121,20 @@ def _refuse(error: CfevalError) -> int:
 
 def _group_of(words: list[str]) -> str:
     """The group of commands that the words begin with; empty: none, so that the first is a command."""
-    return next((name for name in words[:1] if name in _COMMANDS), "")
+    return next((name for name in words[:1] if name in GROUPS), "")
 
 
 def _command(words: list[str]) -> str:
     """The function that the words call, `module:function`; empty where they name no command."""
     group = _group_of(words)
-    return _COMMANDS[group].get(next(iter(words[len(group.split()) :]), ""), "")
+    return commands(group).get(next(iter(words[len(group.split()) :]), ""), "")
 
 
 def _refuse_unknown(words: list[str]) -> None:
     """Say in one line that there is no such command, and what there is."""
     group = _group_of(words)
     name = next(iter(words[len(group.split()) :]), "-")
-    known = _COMMANDS[group] if group else _PANEL
+    known = commands(group) if group else _PANEL
     if name.startswith("-") or name in known:
         return
     raise InputError(f"no command '{f'{group} {name}'.strip()}'; {nearest(name, known)}")
@@ -156,7 +164,7 @@ def _app(words: list[str]) -> typer.Typer:
         inner.command(name, cls=_Command, help=text)(function if is_step else _with_folder(function))
         return app
     panels = dict.fromkeys(STEPS.get(group, ()), _STEPS) if group else _PANEL
-    for name, dotted in {**VERBS[group], **_COMMANDS[group]}.items():
+    for name, dotted in {**VERBS.get(group, {}), **commands(group)}.items():
         inner.command(name, help=_reflowed(_docstring(dotted)), rich_help_panel=panels.get(name))(_group)
     for name in () if group else panels.keys() & GROUPS.keys():
         app.add_typer(typer.Typer(callback=_group), name=name, help=GROUPS[name], rich_help_panel=panels[name])
@@ -237,8 +245,9 @@ def _group() -> None:
 def _docstring(dotted: str) -> str:
     """What a function says of itself, without importing its module and all that it needs."""
     module, _, name = dotted.partition(":")
-    file = Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    package, *rest = module.split(".")
+    [folder] = find_spec(package).submodule_search_locations  # type: ignore[union-attr,misc] # of a package there is one
+    tree = ast.parse(Path(folder, *rest).with_suffix(".py").read_text(encoding="utf-8"))
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     return ast.get_docstring(found[0]) or ""
 

@@ -14,11 +14,9 @@ from pydantic import BaseModel
 from cfeval.config import read
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.extras import require
-from cfeval.core.folder import near
+from cfeval.core.folder import PARAMS, RESULTS, cfeval, near, quoted
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
-from cfeval.core.roots import PARAMS, RESULTS
-from cfeval.core.shell import cfeval, quoted
 from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.cvqa.tables import TABLES as CVQA_TABLES
 from cfeval.edct.files import ConditionFiles, conditions_in

@@ -5,6 +5,8 @@ Nothing of them is imported here, so that they can be listed without the code of
 
 from collections.abc import Mapping
 
+from cfeval.core.errors import InputError
+
 PANELS: Mapping[str, tuple[str, ...]] = {
     "A first study": ("init", "doctor", "try", "run", "status", "report"),
     "More": (
@@ -76,17 +78,17 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "run": "cfeval.study.run:run",
         "report": "cfeval.study.report:run",
         "schema": "cfeval.study.schema:run",
-        "check": "cfeval.audit.check:run",
-        "diff": "cfeval.audit.diff:run",
-        "doctor": "cfeval.audit.doctor:run",
-        "estimate": "cfeval.audit.estimate:run",
-        "exam": "cfeval.audit.exam:run",
+        "check": "cfeval.study.check:run",
+        "diff": "cfeval.study.diff:run",
+        "doctor": "cfeval.study.doctor:run",
+        "estimate": "cfeval.study.estimate:run",
+        "exam": "cfeval.study.exam:run",
         "practice-server": "cfeval.study.practice:run",
-        "prices": "cfeval.audit.prices:run",
+        "prices": "cfeval.study.prices:run",
         "serve": "cfeval.study.serve:run",
-        "status": "cfeval.audit.status:run",
-        "try": "cfeval.audit.walkthrough:run",
-        "verify": "cfeval.audit.verification:run",
+        "status": "cfeval.study.status:run",
+        "try": "cfeval.study.walkthrough:run",
+        "verify": "cfeval.study.verification:run",
     },
     "edct": {
         "card": "cfeval.edct.faithfulness.cli:run",
@@ -114,12 +116,6 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "rate": "cfeval.cvqa.cli:run_rate",
         "statistics": "cfeval.cvqa.cli:run_statistics",
     },
-    "audit": {
-        "build": "cfeval.audit.bundle.cli:run_build",
-        "documents": "cfeval.audit.documents.cli:run",
-        "export": "cfeval.audit.interchange.cli:run",
-        "sign": "cfeval.audit.bundle.cli:run_sign",
-    },
     "cache": {
         "export": "cfeval.inference.cli:run_export",
         "forget": "cfeval.inference.forget:run",
@@ -132,3 +128,20 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """What people call, by group, and without one: the commands by name, in the order of the group's help."""
+EXTRAS: Mapping[str, str] = {"audit": "audit"}
+"""Groups whose commands are entry points `cfeval.verbs.GROUP` of a package beside cfeval; the extra that brings it."""
+
+
+def commands(group: str = "") -> Mapping[str, str]:
+    """The commands of a group, steps first; without a group those that stand alone.
+
+    Raises:
+        InputError: the package that brings them is not installed.
+    """
+    if group not in EXTRAS:
+        return {**STEPS.get(group, {}), **VERBS[group]}
+    from cfeval.core.registry import places  # not for steps, whose records would name it
+
+    if not (brought := places(f"verbs.{group}")):
+        raise InputError(f"the commands `cfeval {group} …` come with pip install 'cfeval[{EXTRAS[group]}]'")
+    return brought

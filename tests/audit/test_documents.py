@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.documents.cli import DOCUMENTS, documents
-from cfeval.audit.documents.facts import facts
 from cfeval.config import load
 from cfeval.core.errors import InputError
+from cfeval_audit.documents.cli import DOCUMENTS, documents
+from cfeval_audit.documents.facts import facts
 from tests.conftest import Run
 from tests.edct.verification.study import PLAIN, Study
 

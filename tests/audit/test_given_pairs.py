@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.bundle.build import Study, build
-from cfeval.audit.bundle.check import check
-from cfeval.audit.documents.cli import DOCUMENTS, documents
-from cfeval.audit.documents.facts import facts
 from cfeval.config import parse, read
 from cfeval.core.errors import InputError
 from cfeval.core.record import ENDING
+from cfeval_audit.bundle.build import Study, build
+from cfeval_audit.bundle.check import check
+from cfeval_audit.documents.cli import DOCUMENTS, documents
+from cfeval_audit.documents.facts import facts
 from tests.audit.bundle.study import EDCT, contents, made_of_pairs
 
 pytestmark = pytest.mark.slow

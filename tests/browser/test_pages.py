@@ -17,13 +17,13 @@ from cfeval.report.gallery import gallery_of
 from cfeval.report.html import Images
 from cfeval.report.pack import pack
 from cfeval.report.page import page_of, sections_of
-from tests.audit.test_diff import project  # noqa: F401
 from tests.browser.axe import violations
 from tests.browser.chromium import Browser, browser
 from tests.browser.test_report import OPEN, READY
 from tests.cvqa.report import study as cvqa
 from tests.edct.report import field
 from tests.listed import FIGURES, TABLES
+from tests.study.test_diff import project  # noqa: F401
 from tests.vce.report import study as vce
 
 WIDTHS = (1440, 820, 390)

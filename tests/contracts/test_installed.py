@@ -9,19 +9,25 @@ import pytest
 from cfeval.core.registry import GROUP
 
 ROOT = Path(__file__).parents[2]
-AGAIN = "install again: make setup, or uv pip install --no-deps --editable ."
+FOLDERS = {
+    "cfeval": ROOT,
+    "cfeval-testbed": ROOT / "packages/cfeval_testbed",
+    "cfeval-audit": ROOT / "packages/cfeval_audit",
+}
+AGAIN = "install again: make setup, or uv pip install --no-deps --editable FOLDER"
 
 
-def listed() -> set[tuple[str, str, str]]:
-    """Group, name and place of every plugin of pyproject.toml."""
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+def listed(folder: Path = ROOT) -> set[tuple[str, str, str]]:
+    """Group, name and place of all that a pyproject.toml lists: plugins, and the commands of a package."""
+    groups = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     return {(group, name, place) for group, points in groups.items() for name, place in points.items()}
 
 
-def test_every_plugin_that_is_listed_is_installed_or_else_no_contract_test_sees_it() -> None:
-    points = distribution("cfeval").entry_points
+@pytest.mark.parametrize("package", FOLDERS)
+def test_every_plugin_that_is_listed_is_installed_or_else_no_contract_test_sees_it(package: str) -> None:
+    points = distribution(package).entry_points
     installed = {(point.group, point.name, point.value) for point in points if point.group.startswith(GROUP)}
-    if other := sorted(f"{group}: {name}" for group, name, _ in listed() ^ installed):
+    if other := sorted(f"{group}: {name}" for group, name, _ in listed(FOLDERS[package]) ^ installed):
         pytest.fail(f"pyproject.toml and what is installed differ ({', '.join(other)}); {AGAIN}", pytrace=False)
 
 

@@ -1,3 +1,3 @@
 """Fixtures of the command line that the verbs of this study need too."""
 
-from tests.audit.conftest import _settings_end_with_the_test, provider, server  # noqa: F401
+from tests.study.conftest import _settings_end_with_the_test, provider, server  # noqa: F401

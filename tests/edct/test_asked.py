@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from cfeval.audit.whole import Job, whole
 from cfeval.config import ParamsError, parse
 from cfeval.core.record import option
 from cfeval.edct.asked import (
@@ -23,6 +22,7 @@ from cfeval.edct.asked import (
 )
 from cfeval.edct.config import Edct
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
+from cfeval.study.whole import Job, whole
 from tests.edct.test_estimate import MODEL, PARAMS, with_controls
 from tests.provider_study import BLOCK
 

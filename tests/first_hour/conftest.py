@@ -44,15 +44,28 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new environment that holds the wheel and what its core needs."""
     place = tmp_path_factory.mktemp("environment") / "venv"
-    env = {name: value for name, value in os.environ.items() if INSTALLER.match(name)}
-    env["PATH"] = os.environ["PATH"]
-    ran(sys.executable, "-m", "venv", place)
     start = time.monotonic()
-    ran(place / "bin/python", "-m", "pip", "install", "--quiet", wheel, env=env)
+    environment(place, str(wheel))
     took, megabytes = time.monotonic() - start, int(ran("du", "-sm", place).split()[0])
     print(f"pip install: {took:.0f} s, {megabytes} MB")
     assert megabytes < MEGABYTES
     return place
+
+
+@pytest.fixture(scope="session")
+def audited(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new environment that holds the wheel with its extra `audit`."""
+    place = tmp_path_factory.mktemp("environment") / "venv"
+    environment(place, f"{wheel}[audit]")
+    return place
+
+
+def environment(place: Path, requirement: str) -> None:
+    """Make a virtual environment and install something by pip, from the registries that it is set up for."""
+    env = {name: value for name, value in os.environ.items() if INSTALLER.match(name)}
+    env["PATH"] = os.environ["PATH"]
+    ran(sys.executable, "-m", "venv", place)
+    ran(place / "bin/python", "-m", "pip", "install", "--quiet", requirement, env=env)
 
 
 @pytest.fixture

@@ -52,7 +52,8 @@ def checkout(tmp_path: Path) -> Path:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         (place / name).parent.mkdir(exist_ok=True)
         copy(ROOT / name, place / name)
-    (place / "packages/cfeval_testbed").mkdir(parents=True)
+    for package in ("cfeval_audit", "cfeval_testbed"):
+        (place / "packages" / package).mkdir(parents=True)
     ran("git", "init", "--quiet", cwd=place)
     ran("git", "remote", "add", "origin", f"{SITE.replace('//', '//me:secret@')}.git", cwd=place)
     return place
@@ -81,7 +82,8 @@ def test_an_index_shows_absolute_links_addresses_and_no_requirement_that_names_a
         assert all((ROOT / file).exists() for file in files)
         assert "secret" not in str(about)
         requirements = about.get_all("Requires-Dist", ())
-        assert any(text.startswith("cfeval-testbed<0.2") for text in requirements)
+        for package in ("cfeval-audit", "cfeval-testbed"):
+            assert any(text.startswith(f"{package}<0.2") for text in requirements)
         assert not [text for text in requirements if "@" in text]
         shutil.rmtree(checkout / "dist")
 

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.audit.bundle.study import contents
 from tests.first_hour.conftest import ROOT, ran
 from tests.study.folder import first_study, listed
@@ -23,8 +25,9 @@ def test_the_core_has_no_torch_and_no_checkout(installed: Path, bare: dict[str, 
 
 
 def test_a_first_study_of_the_wheel_alone_and_its_bundle_holds_elsewhere(
-    installed: Path, bare: dict[str, str], tmp_path: Path
+    installed: Path, audited: Path, bare: dict[str, str], tmp_path: Path
 ) -> None:
+    """The study needs the core alone; who makes its bundle, and who checks it, has the extra `audit`."""
     place = tmp_path / "work"
     place.mkdir()
     before = listed(installed)
@@ -33,7 +36,7 @@ def test_a_first_study_of_the_wheel_alone_and_its_bundle_holds_elsewhere(
     print(f"6 photographs, 2 models: {took:.0f} s")
     assert listed(installed) == before
     assert ran("git", "status", "--porcelain") == status
-    cfeval = installed / "bin/cfeval"
+    cfeval = audited / "bin/cfeval"
     for name in ("one", "two"):
         ran(cfeval, "audit", "build", "--out", f"../{name}.zip", "--date", "2026-11-23", env=bare, cwd=place / "mine")
     assert (place / "one.zip").read_bytes() == (place / "two.zip").read_bytes()
@@ -49,6 +52,20 @@ def test_a_first_study_of_the_wheel_alone_and_its_bundle_holds_elsewhere(
     files = contents(place / "one.zip")
     assert b"vlm-a" in files["about.json"]
     assert not [name for name in files if Path(name).name == ".env" or bare["HOME"] in name]
+
+
+@pytest.mark.parametrize(
+    "command", ["audit", "audit --help", "audit build --out b.zip", "audit documents", "verify b.zip"]
+)
+def test_commands_of_an_extra_are_not_gone_without_it(
+    installed: Path, bare: dict[str, str], tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "b.zip").touch()
+    words = [str(installed / "bin/cfeval"), *command.split()]
+    done = subprocess.run(words, cwd=tmp_path, env=bare, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.rstrip().endswith("pip install 'cfeval[audit]'")
+    assert "audit" in ran(installed / "bin/cfeval", "--help", env=bare, cwd=tmp_path)
 
 
 def test_a_missing_extra_is_one_line(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
-from cfeval.audit.interchange import every_eval_ever, inspect_logs, items
-from cfeval.audit.interchange.study import Finished, targets
 from cfeval.inference.remote.images import data_url
+from cfeval_audit.interchange import every_eval_ever, inspect_logs, items
+from cfeval_audit.interchange.study import Finished, targets
 from tests.audit.interchange.study import PAIRS
 from tests.edct.verification.study import IMAGES, ITEMS
 

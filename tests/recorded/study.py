@@ -15,10 +15,10 @@ import yaml
 from bench.real import photographs
 
 from cfeval import cli
-from cfeval.audit.whole import Job, whole
 from cfeval.core.config import Calls
 from cfeval.inference.cli import run_export
 from cfeval.inference.remote.settings import use
+from cfeval.study.whole import Job, whole
 
 ROOT = Path(__file__).parents[2]
 RECORDING = Path(__file__).parent / "calls.zip"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.whole import Job
 from cfeval.core.config import Calls
 from cfeval.inference.cli import calls_named, run_import
 from cfeval.inference.remote.archive import read
+from cfeval.study.whole import Job
 from tests.conftest import Run
 from tests.recorded import study
 

@@ -16,9 +16,9 @@ from typing import IO
 
 import pytest
 
-from cfeval.audit.bundle import manifest
-from cfeval.audit.bundle.stored_zip import Entry, Reader
 from cfeval.core.errors import InputError
+from cfeval_audit.bundle import manifest
+from cfeval_audit.bundle.stored_zip import Entry, Reader
 from tests.audit.bundle.test_bundle import places
 from tests.workflow.study import PROJECT
 

@@ -25,8 +25,8 @@ def test_all_that_a_wheel_is_built_from_is_copied_and_there(name: str) -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
     taken = copied(RECIPES[name])
     assert all((ROOT / path).exists() for path in taken)
-    test_bed = {"data/models", "packages/cfeval_testbed"}
-    assert test_bed | {
+    beside = {"data/models", "packages/cfeval_audit", "packages/cfeval_testbed"}
+    assert beside | {
         *build["wheel"]["force-include"],
         "pyproject.toml",
         "hatch_build.py",

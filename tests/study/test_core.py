@@ -21,7 +21,7 @@ import importlib, sys
 for name in {lacking}:
     sys.modules[name] = None
 from cfeval.verbs import STEPS, VERBS
-commands = [of for group in (*STEPS.values(), VERBS[""]) for of in group.values()]
+commands = [place for group in (*STEPS.values(), VERBS[""]) for place in group.values()]
 for module in {{command.partition(":")[0] for command in commands}}:
     importlib.import_module(module)
 from cfeval.core import registry

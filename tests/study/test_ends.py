@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from cfeval.audit.missing import missing
-from cfeval.audit.unscored import unscored
-from cfeval.audit.whole import Job
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.statuses import MEANINGS
 from cfeval.edct.records import Score, Verdict
+from cfeval.study.missing import missing
+from cfeval.study.unscored import unscored
+from cfeval.study.whole import Job
 from tests.study.test_servers import Answer, models, says, serving, shows_image, study
 
 CONDITION = {"dataset": "d", "vlm": "m", "writer": "w", "protocol": "edct-2025", "editor": "e", "judge": "j"}

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli, verbs
-from cfeval.core.folder import overlay_file
-from cfeval.core.names import load
-from cfeval.core.shell import cfeval as command
-from cfeval.core.shell import quoted
+from cfeval.core.extras import load
+from cfeval.core.folder import cfeval as command
+from cfeval.core.folder import overlay_file, quoted
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.study.service import init_options, new_study, photographs
@@ -37,10 +36,10 @@ ABOUT_A_STUDY = ("run", "report", "status", "check", "doctor", "estimate", "veri
 
 
 @pytest.fixture
-def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def study(cfeval: Run, study_server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study beside photographs, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    return new_study(cfeval, server, "my-study")
+    return new_study(cfeval, study_server, "my-study")
 
 
 @pytest.mark.parametrize("name", ABOUT_A_STUDY)
@@ -53,9 +52,8 @@ def test_commands_about_a_study_take_its_folder_first_and_the_same_parameters(na
 def test_nothing_else_names_a_folder_of_a_study_or_parameters_laid_over() -> None:
     options = {
         (name, option)
-        for of in (verbs.VERBS, verbs.STEPS)
-        for group in of
-        for name, dotted in of[group].items()
+        for group in ("", *verbs.GROUPS)
+        for name, dotted in verbs.commands(group).items()
         for option in inspect.signature(load(dotted)).parameters
     }
     assert not {one for one in options if one[1] in ("overlay", "overlays", "studies", "study_folder")}
@@ -125,7 +123,7 @@ def test_a_printed_command_reaches_the_folder_whatever_its_name(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", ["two  blanks", "-weird", "Kim's photos"])
-def test_what_init_prints_can_be_pasted(cfeval: Run, server: Loopback, tmp_path: Path, name: str) -> None:
+def test_what_init_prints_can_be_pasted(cfeval: Run, study_server: Loopback, tmp_path: Path, name: str) -> None:
     photographs(tmp_path / "photos", 2)
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -143,7 +141,7 @@ def test_what_init_prints_can_be_pasted(cfeval: Run, server: Loopback, tmp_path:
             text=True,
         )
 
-    options = shlex.join(init_options(server, Path("photos"), ["vlm-a"]))
+    options = shlex.join(init_options(study_server, Path("photos"), ["vlm-a"]))
     made = typed(f"cfeval init {quoted(name)} {options}")
     assert made.returncode == 0, made.stderr
     told = made.stdout.splitlines()[-1].strip()
@@ -171,7 +169,7 @@ def test_help_is_the_same_by_both_options_and_as_a_module(cfeval: Run, monkeypat
 
 
 @pytest.mark.parametrize(
-    "dotted", [dotted for of in (verbs.VERBS, verbs.STEPS) for group in of.values() for dotted in group.values()]
+    "dotted", [dotted for group in ("", *verbs.GROUPS) for dotted in verbs.commands(group).values()]
 )
 def test_no_help_breaks_a_line_within_a_paragraph(dotted: str) -> None:
     text = inspect.getdoc(load(dotted)) or ""
@@ -198,7 +196,7 @@ def test_a_script_gets_one_json_object_and_a_person_the_rest_on_stderr(study: Pa
 
 
 def test_commands_about_the_cache_find_the_one_that_the_study_names(
-    cfeval: Run, study: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
+    cfeval: Run, study: Path, study_server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = study / "params.yaml"
     params.write_text(params.read_text() + "calls: {cache: kept/mine.sqlite}\n")
@@ -208,7 +206,7 @@ def test_commands_about_the_cache_find_the_one_that_the_study_names(
     monkeypatch.delenv("CFEVAL_CALLS")  # another process begins without it
     assert (study / "kept/mine.sqlite").is_file()
     rows = json.loads(cfeval("cache", "stats", "--json", "-C", "my-study")[1])
-    assert sum(row["sent"] for row in rows) == len(server.log)
+    assert sum(row["sent"] for row in rows) == len(study_server.log)
     assert cfeval("-C", "my-study", "cache", "verify")[0] == 0
     params.write_text(params.read_text().replace("cache: kept", "cahce: kept"))
     assert "params.yaml: calls.cahce" in cfeval("cache", "stats", "-C", "my-study")[2]

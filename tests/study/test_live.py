@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from cfeval.audit.whole import Job
 from cfeval.edct.records import Condition
 from cfeval.study.live import State, complete
 from cfeval.study.practice import COLORS, Handler, draw
+from cfeval.study.whole import Job
 from tests.study.folder import listed
 
 SECONDS = 120

@@ -6,28 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.whole import Job, Whole
 from cfeval.config import parse
-from cfeval.core import environment, extras
+from cfeval.core import extras, process
 from cfeval.core.errors import InputError, ParamsError, PluginError
+from cfeval.core.folder import root_of
 from cfeval.core.registry import check_installed
-from cfeval.core.roots import root_of
 from cfeval.study import run
 from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes
+from cfeval.study.whole import Job, Whole
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.study.service import new_study
 
 
 @pytest.fixture
-def study(cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def study(cfeval: Run, study_server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study of which nothing has run."""
     monkeypatch.chdir(tmp_path)
-    return new_study(cfeval, server)
+    return new_study(cfeval, study_server)
 
 
-def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Loopback) -> None:
+def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, study_server: Loopback) -> None:
     status, out, err = cfeval("run", "mine")
     assert status == 2
     assert err == (
@@ -36,7 +36,7 @@ def test_money_is_not_spent_without_consent(cfeval: Run, study: Path, server: Lo
     )
     assert "results/mine: 12 of 12 results are outdated or missing" in out
     assert " calls, " in out
-    assert not server.sent()
+    assert not study_server.sent()
     assert not (study / "results").exists()
 
 
@@ -114,9 +114,9 @@ def test_keys_of_a_file_fill_in_for_those_of_the_environment(tmp_path: Path, mon
     monkeypatch.setenv("TWO", "environment")
     with monkeypatch.context() as kept:
         kept.setattr("os.environ", {"TWO": "environment"})
-        assert environment.read_keys(file) == ("ONE", "FOUR")
+        assert process.read_keys(file) == ("ONE", "FOUR")
         assert os.environ == {"ONE": "a b", "TWO": "environment", "FOUR": "x"}
-    assert environment.read_keys(tmp_path / "none") == ()
+    assert process.read_keys(tmp_path / "none") == ()
 
 
 def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_path: Path) -> None:

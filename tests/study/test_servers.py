@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cfeval.audit.components import used
-from cfeval.audit.probe import probes
 from cfeval.config import load
 from cfeval.inference.remote.prices import load_prices
+from cfeval.study.components import used
+from cfeval.study.probe import probes
 from tests.conftest import Run
 from tests.study.service import photographs
 
@@ -189,7 +189,7 @@ def test_a_slow_model_is_called_slow_with_how_long_the_study_takes(
     cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cfeval.audit.probe.SLOW", 0.5)
+    monkeypatch.setattr("cfeval.study.probe.SLOW", 0.5)
 
     def slowly(path: str, body: dict[str, Any]) -> Answer:
         time.sleep(0.7)

@@ -10,17 +10,17 @@ from tests.loopback.site import Loopback
 from tests.study.service import QUESTION, init_options, photographs
 
 
-def study(cfeval: Run, server: Loopback, place: Path, *targets: str) -> Path:
+def study(cfeval: Run, study_server: Loopback, place: Path, *targets: str) -> Path:
     """A study that `cfeval init` wrote, beside a folder of photographs."""
     photographs(place / "photos", 2)
-    assert cfeval("init", place / "mine", *init_options(server, place / "photos", targets))[0] == 0
+    assert cfeval("init", place / "mine", *init_options(study_server, place / "photos", targets))[0] == 0
     return place / "mine"
 
 
 def test_a_study_of_one_model_needs_nothing_but_image_and_question(
-    cfeval: Run, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cfeval: Run, study_server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(study(cfeval, server, tmp_path, "vlm-a"))
+    monkeypatch.chdir(study(cfeval, study_server, tmp_path, "vlm-a"))
     status, out, err = cfeval("try", "../photos/IMG_0001.jpg", QUESTION)
     assert status == 0, err
     rows = [line.split("  ")[0] for line in out.splitlines() if line[:1].strip()]
@@ -39,15 +39,15 @@ def test_a_study_of_one_model_needs_nothing_but_image_and_question(
         "Asking the model about the edited image …",
         "Judging both answers …",
     ]
-    sent = len(server.log)
+    sent = len(study_server.log)
     assert cfeval("try", "../photos/IMG_0001.jpg", QUESTION, "--offline")[0] == 0
-    assert len(server.log) == sent
+    assert len(study_server.log) == sent
 
 
 def test_of_several_models_the_first_is_tried_and_the_others_are_named(
-    cfeval: Run, server: Loopback, tmp_path: Path
+    cfeval: Run, study_server: Loopback, tmp_path: Path
 ) -> None:
-    folder = study(cfeval, server, tmp_path, "vlm-a", "vlm-b")
+    folder = study(cfeval, study_server, tmp_path, "vlm-a", "vlm-b")
     photo = tmp_path / "photos/IMG_0000.jpg"
     status, out, err = cfeval("try", photo, QUESTION, "-C", folder)
     assert status == 0, err

@@ -17,12 +17,12 @@ import pytest
 import yaml
 
 from cfeval import cli
-from cfeval.audit.whole import Job, whole
 from cfeval.config import merged
 from cfeval.core import record
 from cfeval.core.config import Calls
 from cfeval.core.package import PACKAGE, carried
 from cfeval.inference.remote.settings import VARIABLE
+from cfeval.study.whole import Job, whole
 from tests.images import image
 from tests.workflow.study import CONDITION, PARAMS
 

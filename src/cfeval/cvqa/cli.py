@@ -9,12 +9,11 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from cfeval.core.cli_options import OutFolder, from_json
+from cfeval.core.cli_options import OutFolder, StudyFile, from_json, read_study_params
 from cfeval.core.jsonl import read_csv
 from cfeval.core.package import carried
 from cfeval.core.records import ImageRef, Record, Status, failure
 from cfeval.core.shards import records_of
-from cfeval.core.told import StudyFile, read_told
 from cfeval.cvqa.asked import AskedTables
 from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
@@ -68,7 +67,7 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` of
     readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
-    asked = read_told(study, AskedTables)
+    asked = read_study_params(study, AskedTables)
     material = _material(asked, results)
     for name, listed in TABLES.items():
         table = listed.load()

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cfeval.core.csv_files import NEEDS_QUOTES, CsvFile, Row, RowError
 from cfeval.core.files import atomic_writer
+from cfeval.core.text_files import NEEDS_QUOTES, CsvFile, Row, RowError
 from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.records import REAL, SYNTHETIC, Question
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.ids import check_id, composed, ids_of
 from cfeval.core.image_folders import (
@@ -31,7 +30,7 @@ from cfeval.core.images import import_image
 from cfeval.core.record import uses
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
-from cfeval.core.text_files import parse_json, text_lines
+from cfeval.core.text_files import csv_rows, parse_json, text_lines
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 

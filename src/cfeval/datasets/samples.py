@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from cfeval.core import plugin
-from cfeval.core.archives import archive_of
+from cfeval.core.files import archive_of
 from cfeval.core.images import folder_of, in_archive, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.registry import Diagnostic

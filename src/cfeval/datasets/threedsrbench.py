@@ -23,11 +23,11 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import CsvFile, Row
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
+from cfeval.core.text_files import CsvFile, Row
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 

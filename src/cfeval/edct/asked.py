@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cfeval.core import registry
+from cfeval.core.cli_options import StudyParams
 from cfeval.core.errors import InputError
-from cfeval.core.told import Told
 from cfeval.edct.compared import compared_pairs, settings_of
 from cfeval.edct.config import Edct
 from cfeval.edct.exam.identity import Identity, identity
@@ -38,7 +38,7 @@ _FLAWED = "flawed"
 """The editor whose faults are known."""
 
 
-class Conditions(Told):
+class Conditions(StudyParams):
     """What is looked at.
 
     Attributes:
@@ -52,7 +52,7 @@ class Conditions(Told):
     shards: int = 1
 
 
-class AskedTable(Told):
+class AskedTable(StudyParams):
     """What a table is made of.
 
     Attributes:
@@ -84,7 +84,7 @@ class AskedTable(Told):
     all_pairs: bool = False
 
 
-class AskedPairs(Told):
+class AskedPairs(StudyParams):
     """What the table of given pairs is made of.
 
     Attributes:
@@ -100,7 +100,7 @@ class AskedPairs(Told):
     sets: dict[str, str] = {}
 
 
-class AskedTables(Told):
+class AskedTables(StudyParams):
     """All tables of a study.
 
     Attributes:

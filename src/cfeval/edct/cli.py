@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cfeval.core.cli_options import OutFolder
+from cfeval.core.cli_options import OutFolder, StudyFile, read_study_params
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.package import carried
-from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.exam.verdict import ExamError
@@ -35,7 +34,7 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 
     They are made of scores; `gate` of counterfactuals, `pairs` of verdicts. A table without a condition is empty.
     """
-    asked = read_told(study, AskedTables)
+    asked = read_study_params(study, AskedTables)
     if unknown := [name for name in (*asked.tables, *asked.metrics) if name not in TABLES]:
         raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
     exams = {name: _exams(one) for name, one in asked.tables.items()}  # refused before any score is read
@@ -106,7 +105,7 @@ def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/e
 
     A call that the cache lacks is taken from the archive that is there.
     """
-    asked = read_told(study, Conditions)
+    asked = read_study_params(study, Conditions)
     named = [
         stage_files(results, stage, condition, asked.shards) for condition in asked.conditions for stage in _NAME_CALLS
     ]

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from cfeval.core.config import Calls
 from cfeval.core.errors import ParamsError
-from cfeval.core.roots import PARAMS
+from cfeval.core.folder import PARAMS
 from cfeval.core.yaml_files import read_yaml
 from cfeval.inference.remote.settings import VARIABLE, settings
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.extras import load
 from cfeval.core.files import write_text
 from cfeval.core.jsonl import read_csv
-from cfeval.core.names import load
 from cfeval.core.records import Record
 from cfeval.report.tables import Drawing, Listed, RenderedTable, csv_text, markdown
 

@@ -7,14 +7,15 @@ import html
 import json
 import re
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from cfeval.core.errors import InputError
-from cfeval.core.files import write_bytes_by
+from cfeval.core.files import entry, write_bytes_by
 from cfeval.core.images import Image
 from cfeval.report.html import data_url, script_json
 
@@ -23,7 +24,6 @@ EDITED = "counterfactuals"
 """The folder of the stage that edits: full-size copies of its images say in their file that they are composites."""
 THUMBNAIL = 320
 """In pixels: the longer side of an image within the page."""
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _IMAGE = re.compile(r'(<img src=")([^"]+)(")')
 _FILE = re.compile(r'(<a href=")([^"]+)(" download>)')
 _ABOUT = re.compile(r'(<script type="application/json" id="about">)(.*?)(</script>)')
@@ -59,12 +59,9 @@ def pack(page: Path, out: Path, full: bool = False) -> int:
     text = _relinked(_FILE, _relinked(_IMAGE, text, packed.image), packed.file)
 
     def write(path: Path) -> None:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(_entry(PAGE), text)
-            for name, content in packed.items():
-                archive.writestr(_entry(name), content)
-            for name, copied in packed.contents():
-                archive.writestr(_entry(name), copied)
+        with ZipFile(path, "w") as archive:
+            for name, content in chain([(PAGE, text.encode())], packed.items(), packed.contents()):
+                archive.writestr(entry(name, compression=ZIP_DEFLATED), content)
 
     write_bytes_by(out, write)
     return len(packed.images)
@@ -97,11 +94,11 @@ class _Packed:
         self._items[f"{_ITEMS}/{path.name}"] = path
         return f"{_ITEMS}/{path.name}"
 
-    def items(self) -> Iterator[tuple[str, str]]:
+    def items(self) -> Iterator[tuple[str, bytes]]:
         """The copies of such items by their names, with other links to their images."""
         for name, path in self._items.items():
             text = _read(path).decode("utf-8")
-            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text)
+            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text).encode()
 
     def _rows(self, text: str) -> str:
         told = json.loads(text)
@@ -146,12 +143,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the report links to it, but it cannot be read ({error.strerror})") from None
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _LONG_AGO)
-    entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
-    return entry
 
 
 def marked(content: bytes) -> bytes:

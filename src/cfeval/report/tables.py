@@ -16,9 +16,9 @@ from typing import Annotated, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import Field
 
-from cfeval.core.csv_files import csv_line
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.records import Record
+from cfeval.core.text_files import csv_line
 from cfeval.stats.estimates import DECIMALS, Estimate
 from cfeval.stats.intervals import rounded
 

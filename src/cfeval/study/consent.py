@@ -6,17 +6,17 @@ from pathlib import Path
 
 import typer
 
-from cfeval.audit.components import used
-from cfeval.audit.doctor import diagnose_all, probe_all, refuse_faults
-from cfeval.audit.estimate import cost
-from cfeval.audit.needed import needed, stored
-from cfeval.audit.probe import Probe, announcement, probes
-from cfeval.audit.recipients import recipient_lines
-from cfeval.audit.whole import Job, Whole, outdated, up_to_date
 from cfeval.config import named
 from cfeval.core.errors import InputError
 from cfeval.core.registry import Used
 from cfeval.inference.remote.prices import load_prices
+from cfeval.study.components import used
+from cfeval.study.doctor import diagnose_all, probe_all, refuse_faults
+from cfeval.study.estimate import cost
+from cfeval.study.needed import needed, stored
+from cfeval.study.probe import Probe, announcement, probes
+from cfeval.study.recipients import recipient_lines
+from cfeval.study.whole import Job, Whole, outdated, up_to_date
 
 
 def ask_before_money(study: Whole, jobs: Sequence[Job], files: Sequence[Path], yes: bool, probe: bool) -> None:

@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from cfeval.audit.missing import missing
-from cfeval.audit.whole import Job, Whole
 from cfeval.core.config import Calls
 from cfeval.core.progress import FAILURES, REPORTS
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.study.missing import missing
+from cfeval.study.whole import Job, Whole
 
 _SHOWN = 3
 

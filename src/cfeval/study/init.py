@@ -9,13 +9,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cfeval.audit.recipients import recipient_lines
 from cfeval.config import parse
 from cfeval.core import extras
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
-from cfeval.core.roots import PARAMS
-from cfeval.core.shell import cfeval
+from cfeval.core.folder import PARAMS, cfeval
 from cfeval.core.yaml_files import parse_yaml
 from cfeval.cvqa.plugins.question_sets import counterbench, plain, whatsup
 from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
@@ -27,6 +25,7 @@ from cfeval.study import texts
 from cfeval.study.class_folders import image_set
 from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
 from cfeval.study.models import LOCAL_EDITOR, SERVES, Model, Roles, model, roles, stays_local
+from cfeval.study.recipients import recipient_lines
 from cfeval.study.schema import keep_schema
 from cfeval.vce.models.spelling import FORMS
 

@@ -12,19 +12,19 @@ from typing import Annotated
 
 import typer
 
-from cfeval.audit.command import command, shown, snakemake
-from cfeval.audit.unscored import unscored
-from cfeval.audit.whole import Job, Whole, whole
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
-from cfeval.core.hangup import is_ignored, silence
+from cfeval.core.process import is_ignored, silence_terminal
 from cfeval.inference.remote.settings import Offline
 from cfeval.inference.remote.stops import SIGNALS
+from cfeval.study.command import command, shown, snakemake
 from cfeval.study.consent import ask_before_money
 from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
 from cfeval.study.summary import only_json_on_stdout, summary
+from cfeval.study.unscored import unscored
+from cfeval.study.whole import Job, Whole, whole
 
 _SHOWN = 12
 """Conditions whose figures are printed at the end; a table shows the rest."""
@@ -90,7 +90,7 @@ def _run(words: Sequence[str]) -> int:
     def forward(number: int, _frame: object) -> None:
         came.append(number)
         if number == signal.SIGHUP:
-            silence()
+            silence_terminal()
         if number != signal.SIGINT:  # a terminal sends that to both
             process.send_signal(number)
 

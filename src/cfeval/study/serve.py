@@ -15,11 +15,10 @@ from urllib.parse import urlsplit
 
 import typer
 
-from cfeval.audit.components import used
 from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
-from cfeval.core.hangup import is_ignored, silence
+from cfeval.core.process import is_ignored, silence_terminal
 from cfeval.inference.remote.http import PORTS
 from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
@@ -27,6 +26,7 @@ from cfeval.inference.remote.stops import SIGNALS
 from cfeval.inference.serving.engines import engine_of
 from cfeval.inference.serving.replicas import Replicas, Served
 from cfeval.inference.serving.router import Router
+from cfeval.study.components import used
 
 _FOLLOW = ("anthropic", "google", "openai", "openai_image", "openrouter_image")
 """Plugins whose calls all go through `HttpClient`, so that they follow a model to another port."""
@@ -158,7 +158,7 @@ async def _serve(
 
 def _once(stopped: "asyncio.Future[int]", number: int) -> None:
     if number == signal.SIGHUP:
-        silence()
+        silence_terminal()
     if not stopped.done():
         stopped.set_result(number)
 

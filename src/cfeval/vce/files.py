@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from cfeval.core.archives import archive_of
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
+from cfeval.core.files import archive_of
 from cfeval.core.images import Image, file_in, folder_of, load
-from cfeval.core.index import RecordIndex
 from cfeval.core.record import uses
+from cfeval.core.streams import RecordIndex
 from cfeval.vce.records import SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:

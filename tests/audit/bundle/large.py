@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from cfeval.audit.bundle.build import Study
 from cfeval.config import load
 from cfeval.core.images import folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
@@ -14,6 +13,7 @@ from cfeval.edct.files import STAGES, stage_files
 from cfeval.edct.records import Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval_audit.bundle.build import Study
 from tests.audit.bundle.study import EDCT, recorded
 from tests.edct.verification.study import PLAIN
 from tests.images import image

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cfeval import cli
-from cfeval.audit.bundle import manifest
-from cfeval.audit.bundle.build import Study, build
-from cfeval.audit.bundle.stored_zip import Reader, Source, write
-from cfeval.audit.whole import Job, whole
 from cfeval.core.hashes import Hashes, digest
 from cfeval.core.record import option, options, outputs_of, read, record_of, steps
+from cfeval.study.whole import Job, whole
+from cfeval_audit.bundle import manifest
+from cfeval_audit.bundle.build import Study, build
+from cfeval_audit.bundle.stored_zip import Reader, Source, write
 from tests.edct.verification.study import PLAIN
 from tests.edct.verification.study import Study as Records
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cfeval.audit.bundle.check import unpack
-from cfeval.audit.bundle.stored_zip import Reader
 from cfeval.core.errors import InputError
 from cfeval.core.hashes import digest
+from cfeval_audit.bundle.check import unpack
+from cfeval_audit.bundle.stored_zip import Reader
 from tests.audit.bundle.study import EDCT, TABLE, bundled, contents, forged
 from tests.conftest import Run
 

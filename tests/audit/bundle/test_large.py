@@ -21,10 +21,10 @@ SHARDS = 50
 MOST = 500
 """In MB, of each process at its peak."""
 BUILD = (
-    "from tests.audit.bundle.large import study; from cfeval.audit.bundle.build import build; "
+    "from tests.audit.bundle.large import study; from cfeval_audit.bundle.build import build; "
     "build(study(), Path('../b.zip'))"
 )
-CHECK = "from cfeval.audit.bundle.check import check; check(Path('../b.zip'))"
+CHECK = "from cfeval_audit.bundle.check import check; check(Path('../b.zip'))"
 PEAK = "; print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
 """In kB, of the process alone: what `getrusage` says holds also for the one that started it."""
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.bundle.redaction import of_scores
 from cfeval.core.hashes import digest
+from cfeval_audit.bundle.redaction import of_scores
 from tests.audit.bundle.study import EDCT, TABLE, contents, forged
 from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
 from tests.conftest import Run

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
-from cfeval.audit.bundle.signature import signed, statement
 from cfeval.core.hashes import digest
+from cfeval_audit.bundle.signature import signed, statement
 from tests.audit.bundle.study import contents
 from tests.conftest import Run
 

@@ -1,6 +1,6 @@
 import pytest
 
-from cfeval.audit.interchange.study import Finished
+from cfeval_audit.interchange.study import Finished
 from tests.audit.interchange.study import make
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from cfeval.audit.interchange.study import Finished, finished
 from cfeval.config import parse
 from cfeval.core.jsonl import read_jsonl, write_csv, write_jsonl
 from cfeval.datasets.pair import RawPair, file_pairs
@@ -14,6 +13,7 @@ from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow
 from cfeval.edct.pairs.table import rows as pair_rows
 from cfeval.edct.records import Baseline
+from cfeval_audit.interchange.study import Finished, finished
 from tests.edct.tables.study import write_tables
 from tests.edct.verification.study import BLANK, BY_EDITOR, CHAINED, NULL, PLAIN, UNCITED, Study
 from tests.images import image

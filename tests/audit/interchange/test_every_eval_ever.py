@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 import pytest
 
-from cfeval.audit.interchange.every_eval_ever import Who, write
-from cfeval.audit.interchange.metrics import METRICS, NOT_OF_A_MODEL, TABLES, results
-from cfeval.audit.interchange.study import Finished, targets
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.tables import TABLES as ALL_TABLES
+from cfeval_audit.interchange.every_eval_ever import Who, write
+from cfeval_audit.interchange.metrics import METRICS, NOT_OF_A_MODEL, TABLES, results
+from cfeval_audit.interchange.study import Finished, targets
 
 SEALED = Path(__file__).parents[3] / "results" / "edct" / "tables"
 WHO = Who("Example Institute", "third_party", 1_763_856_000, {})

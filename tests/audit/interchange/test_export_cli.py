@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cfeval.audit.interchange import inspect_logs
-from cfeval.audit.interchange.study import Finished
+from cfeval_audit.interchange import inspect_logs
+from cfeval_audit.interchange.study import Finished
 from tests.audit.interchange.study import PARAMS
 from tests.conftest import Run
 

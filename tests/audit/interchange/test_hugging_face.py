@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cfeval.audit.interchange.hugging_face import write
-from cfeval.audit.interchange.study import Finished, targets
 from cfeval.core.errors import InputError
+from cfeval_audit.interchange.hugging_face import write
+from cfeval_audit.interchange.study import Finished, targets
 from tests.audit.interchange.study import OF_PAIRS, PARAMS
 from tests.edct.verification.study import CHAINED, PLAIN
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.interchange.items import ITEM_FIELDS, PAIR_FIELDS, write
-from cfeval.audit.interchange.study import Finished
 from cfeval.core.errors import InputError
+from cfeval_audit.interchange.items import ITEM_FIELDS, PAIR_FIELDS, write
+from cfeval_audit.interchange.study import Finished
 from tests.audit.interchange.study import PAIRS
 from tests.edct.verification.study import IMAGES, ITEMS
 

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.records import Status
 from cfeval.edct.figures import draw_axes, draw_calibration, draw_forest
 from cfeval.edct.tables.calibration import CALIBRATION, CalibrationRow

@@ -22,7 +22,7 @@ ASKED = PARAMS.format(shards=1).replace("tables: {", f"tables: {{more: {{half_fa
 RUN = """
 import json
 from cfeval import cli
-from cfeval.audit.whole import whole
+from cfeval.study.whole import whole
 from cfeval.core.record import read, record_of
 from cfeval.results import Results
 [job] = [job for job in whole().jobs(["edct"]) if job.rule == "edct_tables"]

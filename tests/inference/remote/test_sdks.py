@@ -52,7 +52,7 @@ def test_calls_that_were_stored_before_the_packages_are_replayed_without_loading
 _STUDY = """
 import json, sys
 from cfeval import cli
-from cfeval.audit.components import check_params
+from cfeval.study.components import check_params
 check_params(json.loads(sys.argv[1]))
 for command in (["--help"], ["edct", "tables", "--help"], ["doctor", "--help"]):
     cli.run(command)

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
+from cfeval.core.text_files import csv_rows
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.rows import Place, Row, TablePlugin, cell, image, mask, simple, text
 

@@ -18,14 +18,13 @@ import numpy as np
 import PIL.Image
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
 from cfeval.core.extras import require
 from cfeval.core.ids import ids_of
 from cfeval.core.image_folders import LeftOut, inside, not_a_file, reasons
 from cfeval.core.images import Image, Mask, import_encoded, import_image, import_layers
 from cfeval.core.sampling import chosen
-from cfeval.core.text_files import parse_json, read_json, text_lines
+from cfeval.core.text_files import csv_rows, parse_json, read_json, text_lines
 from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.pair import PairSet, RawPair
 from cfeval.datasets.pairs.captions import differ

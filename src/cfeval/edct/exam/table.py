@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.errors import InputError
+from cfeval.core.folder import quoted
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Binary, Record, Status
-from cfeval.core.shell import quoted
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.edct.exam.identity import NOBODY, Identity, differences
 from cfeval.edct.exam.verdict import LEVEL, ExamError, Task, Verdict, task_faults, verdict

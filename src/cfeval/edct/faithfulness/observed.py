@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Literal, NamedTuple
 
-from cfeval.stats.estimates import Estimate
+from cfeval.stats.estimates import FULL, Estimate, beyond, difference, product
 from cfeval.stats.proportions import share, wilson
-from cfeval.stats.rates import FULL, beyond, difference, product
 
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"]
 """What was edited: see the fields of `Observed`."""
@@ -206,7 +205,7 @@ def completeness(of: Sequence[Observed]) -> float | None:
 
 def net_effect(of: Sequence[Observed], floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """Share of items that cite what is there, times the share of those whose answer the cited edit changes, net of the
-    floor (`cfeval.stats.rates.beyond`).
+    floor (`cfeval.stats.estimates.beyond`).
     """
     there = [one for one in of if one.present]
     return product(citation_rate(of), beyond(changed(there, "cited"), floor, ceiling, made))

@@ -6,10 +6,9 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import first_fault, read_csv
-from cfeval.core.text_files import read_text
+from cfeval.core.text_files import CsvFile, read_text
 from cfeval.edct.labelling.records import ASKED, KeyRow, Label, Marks, SavedLabels
 
 CONTEXT = ("question", "changes", "answer", "explanation", "new_answer", "new_explanation")

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cfeval.core.csv_files import csv_line
 from cfeval.core.images import Image
 from cfeval.core.records import Binary, ImageRef, Status
+from cfeval.core.text_files import csv_line
 from cfeval.datasets.sample import Sample
 from cfeval.edct.labelling.draw import Candidate
 from cfeval.edct.labelling.files import CONTEXT

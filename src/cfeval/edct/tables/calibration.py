@@ -58,9 +58,8 @@ from cfeval.report.tables import (
 )
 from cfeval.stats.estimates import DECIMALS, Estimate
 from cfeval.stats.intervals import ItemScore, estimate, mean, mean_of, rounded
-from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen
+from cfeval.stats.misclassification import JudgeError, auc_interval, judge_error, rogan_gladen
 from cfeval.stats.proportions import share, wilson
-from cfeval.stats.roc import auc_interval
 
 SETTING = ("dataset", "writer", "editor", "judge")
 TOLERANCE = 0.05

@@ -8,8 +8,8 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
+from cfeval.core.text_files import CsvFile
 from cfeval.edct.files import NAMES
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES

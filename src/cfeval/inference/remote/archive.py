@@ -15,15 +15,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from cfeval.core.archives import NO_ARCHIVE
 from cfeval.core.errors import InputError
-from cfeval.core.files import write_bytes_by
+from cfeval.core.files import NO_ARCHIVE, entry, write_bytes_by
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall
 from cfeval.inference.remote.request import canonical
 
 INDEX = "calls.jsonl"
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _UNREADABLE = (*NO_ARCHIVE, zlib.error, KeyError, OSError)
 """What the standard library raises over an archive that cannot be read, or lacks the file that is asked for."""
 
@@ -51,7 +49,7 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
                 for sha256 in sorted(images):
                     name = f"images/{sha256}"
                     found = former.read(name) if former and images[sha256] else _image(cache, sha256)
-                    archive.writestr(_entry(name), found)
+                    archive.writestr(entry(name), found)
 
     write_bytes_by(out, write)
     return len(wanted)
@@ -96,10 +94,10 @@ class _InOrder:
 
 
 def _copy(index: IO[bytes], archive: zipfile.ZipFile) -> None:
-    entry = _entry(INDEX)
-    entry.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
+    info = entry(INDEX)
+    info.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
     index.seek(0)
-    with archive.open(entry, "w") as stream:
+    with archive.open(info, "w") as stream:
         shutil.copyfileobj(index, stream)
 
 
@@ -151,9 +149,3 @@ def _checked(place: str, line: str, archive: zipfile.ZipFile) -> tuple[StoredCal
             f"{place}: its image is not what its hash says; take the archive from where it came from again"
         )
     return call, image
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _LONG_AGO)
-    entry.external_attr = 0o644 << 16
-    return entry

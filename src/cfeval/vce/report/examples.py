@@ -18,7 +18,7 @@ from markupsafe import Markup
 from cfeval.core.images import Image
 from cfeval.report.digits import percent, two
 from cfeval.report.html import Images, data_url
-from cfeval.stats.bootstrap import bootstrap
+from cfeval.stats.intervals import bootstrap
 from cfeval.vce.config import Roles, Tests
 from cfeval.vce.contact_sheet import GAIN, difference
 from cfeval.vce.endings import FLIPPED, Ending

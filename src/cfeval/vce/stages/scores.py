@@ -10,11 +10,10 @@ import numpy.typing as npt
 import typer
 
 from cfeval.core.cli_options import Out, build
-from cfeval.core.index import Grouped
 from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status
-from cfeval.core.streams import batched
+from cfeval.core.streams import Grouped, batched
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.files import (
     ClassifierSpec,

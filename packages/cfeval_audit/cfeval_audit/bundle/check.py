@@ -1,0 +1,271 @@
+"""Check a bundle offline: every byte of it, every link between its files, and every table made again.
+
+What is checked comes first where others rest on it, so that the first thing that does not fit is the one that is named:
+the archive and its manifest, records of steps, records of items and their calls, tables, parameters.
+"""
+
+import contextlib
+import hashlib
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cfeval.core.errors import InputError
+from cfeval.core.hashes import digest
+from cfeval.core.record import ENDING, Step, read
+from cfeval.core.vouching import steps_in
+from cfeval.cvqa import verification as cvqa
+from cfeval.edct.verification import cli as edct
+from cfeval.study.recompute import differences, lacking, makes_tables
+from cfeval.vce import verification as vce
+from cfeval_audit.bundle import crate, manifest, parameters
+from cfeval_audit.bundle.build import CHAIN
+from cfeval_audit.bundle.contents import FULL, place_of
+from cfeval_audit.bundle.redaction import of_scores, score_faults
+from cfeval_audit.bundle.stored_zip import Reader
+
+_RESULTS = re.compile(r"(results/(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?(edct|vce|cvqa))/.+")
+_BESIDES = re.compile(
+    rf"{CHAIN}|{FULL}|{crate.NAME}|about\.json|params\.yaml|requirements\.lock|LICENSE|Snakefile|(workflow|overlays)/.+"
+)
+"""The files of a bundle that no record names."""
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A bundle in a folder: its files and, where it is redacted, those of the bundle that has everything; by path."""
+
+    folder: Path
+    files: Mapping[str, str]
+    whole: Mapping[str, str]
+    head: str
+
+    @property
+    def redacted(self) -> bool:
+        """Whether texts and images are left out."""
+        return FULL in self.files
+
+    @property
+    def results(self) -> dict[str, str]:
+        """The evaluations by their folders of results."""
+        found = (_RESULTS.fullmatch(name) for name in self.files)
+        return dict(sorted({match[1]: match[2] for match in found if match}.items()))
+
+
+def check(bundle: Path, limit: int = 20) -> str:
+    """Check a bundle, and print what was looked at.
+
+    Args:
+        bundle: the archive.
+        limit: of the faults between records, how many to print.
+
+    Returns:
+        The bundle's head: the hash of its manifest.
+
+    Raises:
+        InputError: something does not fit; its first place is named.
+    """
+    with TemporaryDirectory(prefix="cfeval-verify-") as place:
+        unpacked = unpack(bundle, Path(place, "bundle"))
+        print(f"{bundle}: {len(unpacked.files):,} files, each with the hash that the manifest names")
+        records = _provenance(unpacked)
+        print(f"{len(records):,} records of steps, each about the files that are there")
+        _records(unpacked, limit)
+        _tables(unpacked, [step for of in records.values() for step in of], Path(place, "again"))
+        asked = Path(place, "asked")
+        for line in parameters.check(unpacked.folder, unpacked.files, unpacked.results, records, asked):
+            print(line)
+        print(f"fine; the bundle's head is {unpacked.head}")
+        return unpacked.head
+
+
+def unpack(bundle: Path, folder: Path) -> Unpacked:
+    """Unpack a bundle, and compare every file with the manifest.
+
+    Raises:
+        InputError: the archive or a file of it was changed, is missing or is one too many.
+    """
+    found: dict[str, str] = {}
+    with Reader(bundle).entries() as entries:
+        text = _manifest(bundle, entries)
+        wanted = manifest.read(text, f"{bundle}: {manifest.NAME}")
+        for name, pieces in entries:
+            if name not in wanted or name in found:
+                raise InputError(
+                    f"{bundle}: {name}: not in the manifest; take the bundle from where it came from again"
+                )
+            found[name] = _unpacked(folder / name, pieces)
+            if found[name] != wanted[name]:
+                raise InputError(f"{bundle}: {name}: not the file that the manifest names (SHA-256 differs)")
+    if lost := [name for name in wanted if name not in found]:
+        raise InputError(f"{bundle}: {lost[0]}: the manifest names it, and it is not there")
+    whole = dict(wanted)
+    if FULL in wanted:
+        whole = manifest.read((folder / FULL).read_text(encoding="utf-8"), f"{bundle}: {FULL}")
+    return Unpacked(folder, wanted, whole, manifest.head_of(text))
+
+
+def _manifest(bundle: Path, entries: Iterator[tuple[str, Iterator[bytes]]]) -> str:
+    name, pieces = next(entries, ("", iter(())))
+    if name != manifest.NAME:
+        raise InputError(f"{bundle}: no audit bundle; `cfeval audit build` makes one")
+    try:
+        return b"".join(pieces).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{bundle}: {name}: not UTF-8 text; take the bundle from where it came from again") from None
+
+
+def _unpacked(path: Path, pieces: Iterator[bytes]) -> str:
+    sha256 = hashlib.sha256()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as stream:
+            for piece in pieces:
+                sha256.update(piece)
+                stream.write(piece)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{path.name}: in the bundle twice, as a file and as a folder") from None
+    return sha256.hexdigest()
+
+
+def _provenance(unpacked: Unpacked) -> dict[str, list[Step]]:
+    """What records say, by path, all about the files that are there; no file is there that none of them names."""
+    tree, found = _Tree(unpacked.whole), dict[str, list[Step]]()
+    for name in (one for one in sorted(unpacked.files) if one.endswith(ENDING) and _RESULTS.fullmatch(one)):
+        try:
+            found[name] = [kept.step for kept in steps_in(read(unpacked.folder / name), name)]
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+        for step in found[name]:
+            _named_files_fit(name, step, tree)
+    steps = [step for of in found.values() for step in of]
+    made = {*found, *(path for step in steps for path in step["outputs"])}
+    used = {place_of(path, sha or "") for step in steps for path, sha in step["inputs"].items()}
+    folders = tuple(path for path in made if path.endswith("/"))
+    for name in unpacked.files:
+        if not (name in made or name in used or name.startswith(folders) or _BESIDES.fullmatch(name)):
+            raise InputError(f"{name}: no record names it")
+        if not _is_of_whole(unpacked, name):
+            raise InputError(f"{name}: not the file that {FULL} names")
+    return found
+
+
+def _named_files_fit(name: str, step: Step, tree: "_Tree") -> None:
+    """InputError where a file is another one than a record names; files that were never taken are passed."""
+    for path, sha256 in sorted(step["outputs"].items()):
+        if tree.hash_of(path) != sha256:
+            raise InputError(f"{path}: not the file that {name} names")
+    for path, sha256 in sorted(step["inputs"].items()):
+        place = place_of(path, sha256 or "")
+        there = None if place.endswith("/") else tree.hash_of(place)
+        if there != sha256 and (there is not None or _RESULTS.fullmatch(place)):
+            raise InputError(f"{place}: not the file that {name} names")
+
+
+def _is_of_whole(unpacked: Unpacked, name: str) -> bool:
+    """Whether a file is as the bundle that has everything has it, but for what a redacted one says otherwise."""
+    match = _RESULTS.fullmatch(name)
+    scores = match is not None and match[2] == "edct" and name.startswith(f"{match[1]}/scores/")
+    otherwise = name in (crate.NAME, FULL) or (scores and CHAIN in unpacked.files)
+    return unpacked.whole.get(name) == unpacked.files[name] or (unpacked.redacted and otherwise)
+
+
+class _Tree:
+    """Hashes of files and of folders of files, by path."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files, self._names = files, sorted(files)
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash as a record has it; that of a folder without files is that of no bytes."""
+        return self._files.get(path) if not path.endswith("/") else digest("".join(self._lines(path)).encode())
+
+    def _lines(self, folder: str) -> Iterator[str]:
+        for at in range(bisect_left(self._names, folder), len(self._names)):
+            if not (name := self._names[at]).startswith(folder):
+                return
+            yield f"{name.removeprefix(folder)} {self._files[name]}\n"
+
+
+def _records(unpacked: Unpacked, limit: int) -> None:
+    """Check what the items' records say, stage by stage, and the chain; of a redacted bundle what is left of that."""
+    again = unpacked.folder.with_name(CHAIN)
+    with contextlib.chdir(unpacked.folder):
+        for folder, evaluation in unpacked.results.items():
+            chained = evaluation == "edct" and CHAIN in unpacked.files
+            if unpacked.redacted:
+                _left(folder, chained)
+            elif chained:
+                edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, again, limit)
+                _same_lines(Path(CHAIN), again)
+            elif evaluation == "cvqa":
+                cvqa.verify(Path(folder), limit=limit)
+            elif evaluation == "vce":
+                vce.verify(Path(folder), limit)
+
+
+def _left(folder: str, chained: bool) -> None:
+    """Check the scores of a redacted bundle against the chain, and say what cannot be recomputed."""
+    found = Counter(score_faults(Path(folder), Path(CHAIN)) if chained else ())
+    if fault := next(filter(None, found), None):
+        raise InputError(fault)
+    if chained:
+        print(f"{folder}: {found.total():,} scores are those of the chain, {found[None]:,} without their reasons")
+    print(f"could not be recomputed: {folder}: what rests on texts and images, which are left out")
+
+
+def _same_lines(kept: Path, again: Path) -> None:
+    with kept.open(encoding="utf-8") as old, again.open(encoding="utf-8") as new:
+        for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):
+            if one != other:
+                raise InputError(f"{CHAIN}, line {number}: not what the records give")
+        if next(old, None) is not None or next(new, None) is not None:
+            raise InputError(f"{CHAIN}: not as long as the records make it")
+
+
+def _tables(unpacked: Unpacked, steps: Sequence[Step], scratch: Path) -> None:
+    """Make every table again, and compare; say which rest on what was left out."""
+    done, left = 0, list[str]()
+    named: set[str] = set()
+    for number, step in enumerate(filter(makes_tables, steps)):
+        made = sorted(path for path in step["outputs"] if path in unpacked.files)
+        named |= set(made)
+        again, lost = of_scores(step, unpacked.results) if unpacked.redacted else step, ""
+        outputs = [path for path in made if path in again["outputs"]]
+        if not outputs or (lost := lacking(again, _there(unpacked, again))):
+            outputs = []
+        left += [f"{path} (rests on {lost or 'texts and images'})" for path in made if path not in outputs]
+        if not outputs:
+            continue
+        for fault in differences(again, outputs, unpacked.folder, scratch / str(number), _moved(again)):
+            if fault:
+                raise InputError(fault)
+            done += 1
+    tables = [name for name in unpacked.files if _is_table(name)]
+    if stray := sorted(set(tables) - named):
+        raise InputError(f"{stray[0]}: no record of a step that makes tables names it")
+    print(f"{done} files of tables made again, all the same" if done or not left else "no table could be made again")
+    for line in sorted(left):
+        print(f"could not be recomputed: {line}")
+
+
+def _moved(step: Step) -> dict[str, str]:
+    """Where a bundle has the files that a step found elsewhere, by the names that it has for them."""
+    places = {path: place_of(path, sha or "") for path, sha in step["inputs"].items()}
+    return {path: place for path, place in places.items() if path != place}
+
+
+def _there(unpacked: Unpacked, step: Step) -> dict[str, str]:
+    """The hashes of those files that a step rests on and that are there, by the names that it has for them."""
+    moved = _moved(step)
+    places = {path: moved.get(path, path) for path in step["inputs"]}
+    return {path: unpacked.whole[place] for path, place in places.items() if place in unpacked.files}
+
+
+def _is_table(name: str) -> bool:
+    match = _RESULTS.fullmatch(name)
+    return match is not None and name.startswith(f"{match[1]}/tables/") and not name.endswith(ENDING)

@@ -1,0 +1,169 @@
+"""A signature of a bundle: an in-toto statement in a DSSE envelope, made with an SSH key (Ed25519), checked offline.
+
+Specifications: in-toto Statement v1; DSSE 1.0, whose signature is over the type and the bytes of the payload.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfeval.core.errors import InputError
+from cfeval.core.extras import require
+from cfeval_audit.bundle import manifest
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+PAYLOAD = "application/vnd.in-toto+json"
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "urn:cfeval:audit-bundle:v1"
+ENDING = ".dsse.json"
+"""What the name of a signature adds to that of its bundle."""
+
+
+def statement(head: str, about: Mapping[str, Any]) -> bytes:
+    """What is signed: that the bundle is the one with this manifest.
+
+    Args:
+        head: SHA-256 of the manifest.
+        about: what else is stated, as JSON can hold it.
+    """
+    content = {
+        "_type": STATEMENT,
+        "subject": [{"name": manifest.NAME, "digest": {"sha256": head}}],
+        "predicateType": PREDICATE,
+        "predicate": dict(about),
+    }
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def signed(payload: bytes, key: Path, password: Callable[[], bytes]) -> str:
+    """The envelope of a payload; the same key and payload give the same bytes.
+
+    Args:
+        payload: what is signed.
+        key: a private key as `ssh-keygen -t ed25519` makes it.
+        password: what unlocks the key; called only where it is locked.
+
+    Raises:
+        InputError: the file is no such key, or the password is another one.
+    """
+    private = _private(key, password)
+    signature = {"keyid": fingerprint(private.public_key()), "sig": _text(private.sign(encoded(payload)))}
+    envelope = {"payload": _text(payload), "payloadType": PAYLOAD, "signatures": [signature]}
+    return json.dumps(envelope, indent=1) + "\n"
+
+
+def check(envelope: Path, key: Path, head: str) -> str:
+    """Check that a key has signed a bundle.
+
+    Args:
+        envelope: the signature's file.
+        key: a public key as `ssh-keygen` writes it (`….pub`).
+        head: SHA-256 of the bundle's manifest.
+
+    Returns:
+        The fingerprint of the key.
+
+    Raises:
+        InputError: there is no signature, it is of another key or bundle, or was changed.
+    """
+    from cryptography.exceptions import InvalidSignature
+
+    public = _public(key)
+    payload, signatures = _opened(envelope)
+    own = fingerprint(public)
+    for signature in signatures:
+        try:
+            public.verify(signature, encoded(payload))
+        except InvalidSignature:
+            continue
+        _about(envelope, payload, head)
+        return own
+    raise InputError(f"{envelope}: not signed by {key} ({own}), or changed since it was signed")
+
+
+def encoded(payload: bytes) -> bytes:
+    """What a signature is over: DSSE's pre-authentication encoding."""
+    return b"DSSEv1 %d %s %d %s" % (len(PAYLOAD), PAYLOAD.encode(), len(payload), payload)
+
+
+def fingerprint(public: "Ed25519PublicKey") -> str:
+    """The name of a key, as `ssh-keygen -l` shows it."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    blob = base64.b64decode(public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).split()[1])
+    return f"SHA256:{_text(hashlib.sha256(blob).digest()).rstrip('=')}"
+
+
+def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
+    """The payload of an envelope, and its signatures."""
+    try:
+        content = json.loads(_read(envelope, "no signature; `cfeval audit sign` makes one"))
+        signatures = [base64.b64decode(one["sig"], validate=True) for one in content["signatures"]]
+        if content["payloadType"] != PAYLOAD:
+            raise ValueError("another type")
+        return base64.b64decode(content["payload"], validate=True), signatures
+    except (ValueError, KeyError, TypeError, binascii.Error):
+        raise InputError(f"{envelope}: no signature of a bundle; take it from where it came from again") from None
+
+
+def _about(envelope: Path, payload: bytes, head: str) -> None:
+    """InputError where what was signed is not this bundle."""
+    content = json.loads(payload)
+    subject = {one["name"]: one["digest"]["sha256"] for one in content["subject"]}
+    if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {manifest.NAME: head}):
+        raise InputError(f"{envelope}: signs another bundle than the one with the head {head}")
+
+
+def _private(key: Path, password: Callable[[], bytes]) -> "Ed25519PrivateKey":
+    require("cryptography")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    content = _read(key, "no such key; `ssh-keygen -t ed25519` makes one")
+    try:
+        try:
+            found: Any = load_ssh_private_key(content, None)
+        except (TypeError, UnsupportedAlgorithm):  # it is locked
+            require("bcrypt")
+            found = load_ssh_private_key(content, password())
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:  # the library has an error of its own for each way in which a file is no key
+        raise InputError(f"{key}: no private key that can be used ({type(error).__name__})") from None
+    if not isinstance(found, Ed25519PrivateKey):
+        raise InputError(f"{key}: not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
+    return found
+
+
+def _public(key: Path) -> "Ed25519PublicKey":
+    require("cryptography")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+
+    try:
+        found: Any = load_ssh_public_key(_read(key, "no such key"))
+    except InputError:
+        raise
+    except Exception as error:  # as above
+        raise InputError(f"{key}: no public key that can be used ({type(error).__name__})") from None
+    if not isinstance(found, Ed25519PublicKey):
+        raise InputError(f"{key}: not an Ed25519 key")
+    return found
+
+
+def _read(file: Path, missing: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        raise InputError(f"{file}: {missing}") from None
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()

@@ -1,0 +1,159 @@
+"""Eval Factsheets (Bordes et al. 2025, arXiv:2512.04062): fields and values are those of its questionnaire.
+
+Fields that the run does not know, and those of which it knows one half, are marked places.
+"""
+
+from collections.abc import Callable, Iterator
+
+from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
+from cfeval_audit.documents.facts import Facts
+from cfeval_audit.documents.pairs import sizes
+from cfeval_audit.documents.parts import Document, Part, blank, repeated
+
+SIZES = (
+    (1_000, "Small (< 1K samples)"),
+    (100_000, "Medium (1K - 100K samples)"),
+    (1_000_000, "Large (100K - 1M samples)"),
+)
+"""The questionnaire's values for the number of samples, by the number that they stay under."""
+DRAWN = ("world", "easy_vqa")
+"""Readers of data that a program draws."""
+RULES = ("grammar", "lexical")
+"""Judges that are rules alone."""
+Field = tuple[str, Callable[[Facts], str]]
+
+
+def _items(of: Facts) -> int:
+    items = {row.dataset: row.n for row in sorted(of.cards, key=lambda row: row.n)}
+    return sum(items.values()) + sum(sizes(of).values())
+
+
+def _size(of: Facts) -> str:
+    return next((name for under, name in SIZES if _items(of) < under), "Very Large (> 1M samples)")
+
+
+def _readers(of: Facts) -> set[str]:
+    return {of.study.datasets[row.dataset].plugin for row in of.cards} | {
+        of.study.pair_sets[row.pair_set].plugin for row in of.pairs
+    }
+
+
+def _source(of: Facts) -> str:
+    return "Procedurally generated" if _readers(of) <= set(DRAWN) else blank("the source of the images and questions")
+
+
+def _judges(of: Facts) -> str:
+    plugins = {name: of.study.judges[name].plugin for name in dict.fromkeys(row.judge for row in of.cards)}
+    plugins |= {name: of.study.pair_judges[name].plugin for name in dict.fromkeys(row.pair_judge for row in of.pairs)}
+    rules = all(plugin in RULES for plugin in plugins.values())
+    kind = "Automatic (Reference-free)" if rules else blank("Model-based: Expert, Model-based: In the wild, or Hybrid")
+    return f"{kind}: {', '.join(f'`{name}` (plugin `{plugin}`)' for name, plugin in plugins.items())}"
+
+
+def _robustness(of: Facts) -> str:
+    again = ["Repeated evaluations"] * bool(repeated(of))
+    intervals = ["Confidence intervals"] * any([*(row.ci for row in of.cards), *(row.ci for row in of.pairs)])
+    return "; ".join([*again, "Negative controls", *intervals])
+
+
+def _limitations(of: Facts) -> str:
+    lost = [f"{row.vlm} on {row.dataset}: {row.missing}" for row in of.cards if row.missing]
+    lost += [f"{row.vlm} on {row.pair_set}: {row.missing}" for row in of.pairs if row.missing]
+    known = "the figures hold for these items and edits alone"
+    return f"{known}; without a score: {'; '.join(lost)}" if lost else known
+
+
+def _title(of: Facts) -> str:
+    done = ["Explanation-Driven Counterfactual Testing"] * bool(of.cards) + ["Given pairs"] * bool(of.pairs)
+    return f"{'; '.join(done)}: faithfulness of explanations"
+
+
+def _description(of: Facts) -> str:
+    edited = "What a model's explanation cites is edited in the image; answer and explanation should follow."
+    given = "Two images differ in one thing; an explanation should name it where it moves the answer."
+    return " ".join([edited] * bool(of.cards) + [given] * bool(of.pairs))
+
+
+def _kind_of_data(of: Facts) -> str:
+    dynamic = "Dynamic data-driven (adaptive/interactive): edits follow each explanation"
+    static = "Static: pairs are given, the same for every model"
+    return "; ".join([dynamic] * bool(of.cards) + [static] * bool(of.pairs))
+
+
+def _protocols(of: Facts) -> str:
+    return ", ".join(f"`{name}`" for name in dict.fromkeys([*(row.protocol for row in of.cards), *_given(of)]))
+
+
+def _given(of: Facts) -> list[str]:
+    return [PAIRS_2026] * bool(of.pairs)
+
+
+def _references(of: Facts) -> str:
+    known = any(row.pair_accuracy is not None for row in of.pairs)
+    given = "; of given pairs right answers as the set has them"
+    return f"No reference (reference-free){given if known else ''}"
+
+
+def _always(text: str) -> Callable[[Facts], str]:
+    def value(of: Facts) -> str:
+        del of
+        return text
+
+    return value
+
+
+def _blank(what: str) -> Callable[[Facts], str]:
+    return _always(blank(what))
+
+
+FIELDS: dict[str, tuple[Field, ...]] = {
+    "Context": (
+        ("Title", _title),
+        ("Description", _description),
+        ("Authors", _blank("who made this evaluation")),
+        ("Code", lambda of: f"cfeval; revision {of.revision['revision'] or 'of an installed package'}"),
+        ("Paper", _blank("the paper that this evaluation belongs to")),
+        ("Date", _blank("when it was made")),
+    ),
+    "Scope": (
+        ("Purpose", _blank("Development, Selection, Deployment or Research")),
+        ("Capabilities Tested", _always("faithfulness of explanations about images")),
+        ("Model Properties Evaluated", _always("Interpretability")),
+        ("Input Modality", _always("Text + Vision")),
+        ("Output Modality", _always("Text")),
+    ),
+    "Structure": (
+        ("Input Data Source", _source),
+        ("Output Reference/Ground Truth Source", _references),
+        ("Size", lambda of: f"{_size(of)}: {_items(of):,}"),
+        ("Evaluation Splits", _blank("splits of the data, and which was used")),
+        ("Evaluation Data Type", _kind_of_data),
+    ),
+    "Method": (
+        ("Judge Type", _judges),
+        ("Evaluation Protocol", _protocols),
+        ("Model Access Level Required", _always("Outputs")),
+        ("Held-out Test Details", _blank("whether items are held back, and how")),
+    ),
+    "Alignment": (
+        ("Measurement Validation", _blank("how it was shown, on these data, that the figures mean what they say")),
+        ("Construct validity checklist (Bean et al. 2025)", _blank("how many conditions were checked")),
+        ("Baselines", _blank("with which models or people the figures are compared")),
+        ("Robustness Measures Applied", _robustness),
+        ("Known Sensitivities & Limitations", _limitations),
+        ("Similar Evaluations", _blank("which others measure the same")),
+    ),
+}
+"""By dimension: each field of the questionnaire, and its value."""
+
+
+def _part(fields: tuple[Field, ...]) -> Callable[[Facts], Iterator[str]]:
+    def part(of: Facts) -> Iterator[str]:
+        lines = [f"| {name} | {value(of).replace('|', '/')} |" for name, value in fields]
+        yield "\n".join(["| field | value |", "|---|---|", *lines])
+
+    return part
+
+
+PARTS: tuple[Part, ...] = tuple((name, _part(fields)) for name, fields in FIELDS.items())
+DOCUMENTS: dict[str, Document] = {"eval-factsheet": ("Eval Factsheet", PARTS)}

@@ -1,0 +1,251 @@
+"""*Every Eval Ever*: results of a target model as one JSON file, and what was said about each item in another.
+
+Schemas 0.3.0 of the EvalEval Coalition (github.com/evaleval/every_eval_ever, arXiv 2606.14516): `eval.schema.json` and
+`instance_level_eval.schema.json`. Their data store files results as `data/COLLECTION/DEVELOPER/MODEL/UUID.json` with
+`UUID_samples.jsonl`; here the UUID follows from the content, so that the same results have the same file.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+from cfeval import __version__
+from cfeval.core.files import atomic_writer, write_text
+from cfeval.edct.config import Edct
+from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.plugins.judges.chat import Plugin as ChatJudge
+from cfeval.edct.records import Condition
+from cfeval_audit.interchange.metrics import Result, details, results
+from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.interchange.transcripts import Transcript, protocol_of, score_names, transcripts
+
+SCHEMA = "0.3.0"
+COLLECTION = "cfeval"
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+
+
+@dataclass(frozen=True)
+class Who:
+    """Who says it, and when."""
+
+    organization: str
+    relationship: Relationship
+    date: int
+    """Seconds since 1970, of the record; not of the run."""
+    hub: Mapping[str, str]
+    """By dataset: where it is at the Hugging Face Hub."""
+
+
+def write(of: Finished, targets: Mapping[str, Target], who: Who, out: Path) -> list[Path]:
+    """Write the files of every target model; the summary comes last, so that it never names what is not there.
+
+    Returns:
+        The summaries.
+
+    Raises:
+        InputError: a record file is missing or broken.
+        OutputError: a file cannot be written.
+    """
+    made = []
+    for name, target in targets.items():
+        told = list(results(of.tables, name))
+        stamp = hashlib.sha256(json.dumps([target.id, who.date, [(one.id, one.value) for one in told]]).encode())
+        number = uuid.UUID(bytes=stamp.digest()[:16], version=4)
+        run = f"cfeval-edct/{target.id}/{who.date}-{stamp.hexdigest()[:12]}"
+        developer, _, model = target.id.partition("/")
+        place = Path("data", COLLECTION, developer, model.replace("/", "_"))
+        samples = place / f"{number}_samples.jsonl"
+        rows, sha256 = _write_samples(of, target, told, run, out / samples)
+        summary = _summary(of, target, told, who, run)
+        if rows:
+            summary["detailed_evaluation_results"] = {
+                "format": "jsonl",
+                "file_path": samples.as_posix(),
+                "hash_algorithm": "sha256",
+                "checksum": sha256,
+                "total_rows": rows,
+            }
+        made.append(place / f"{number}.json")
+        write_text(out / made[-1], json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    return made
+
+
+def _summary(of: Finished, target: Target, told: Sequence[Result], who: Who, run: str) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": run,
+        "retrieved_timestamp": str(who.date),
+        "source_metadata": {
+            "source_name": "cfeval",
+            "source_type": "evaluation_run",
+            "source_organization_name": who.organization,
+            "evaluator_relationship": who.relationship,
+        },
+        "eval_library": {"name": "cfeval", "version": __version__},
+        "model_info": _model(target),
+        "evaluation_results": [_result(of, one, who) for one in told],
+    }
+
+
+def _model(target: Target) -> dict[str, Any]:
+    return {
+        "name": target.name,
+        "id": target.id,
+        "developer": target.id.partition("/")[0],
+        "additional_details": {
+            "deployment_type": target.deployment,
+            "model_availability": target.weights,
+            "plugin": target.plugin,
+            **({"note": "A built-in test model of cfeval, which stands for no real one."} if target.test else {}),
+        },
+    }
+
+
+def _result(of: Finished, one: Result, who: Who) -> dict[str, Any]:
+    metric = one.metric
+    known = one.name if one.name == "accuracy" else f"cfeval.edct.{one.name}"
+    score: dict[str, Any] = {"score": one.value, "details": details(one)}
+    uncertainty: dict[str, Any] = {}
+    if one.low is not None and one.high is not None:
+        interval = {"lower": one.low, "upper": one.high, "method": one.row.ci}
+        if one.table != "card":  # some claims have another level, which its method says
+            interval["confidence_level"] = of.edct.interval.level
+        uncertainty["confidence_interval"] = interval
+    if one.n is not None:
+        uncertainty["num_samples"] = one.n
+    if uncertainty:
+        score["uncertainty"] = uncertainty
+    scoring = _judged(of.edct, one) if metric.judged else None
+    return {
+        "evaluation_result_id": one.id,
+        "evaluation_name": f"edct.{protocol_of(one.row)}",
+        "source_data": _source(of, one.row, who.hub),
+        "metric_config": {
+            "evaluation_description": one.meaning,
+            "metric_id": known,
+            "metric_name": metric.label,
+            "metric_kind": one.name,
+            "metric_unit": metric.unit,
+            "lower_is_better": metric.lower_is_better,
+            "score_type": "continuous",
+            "min_score": _bound(metric.low),
+            "max_score": _bound(metric.high),
+            **({"llm_scoring": scoring} if scoring else {}),
+        },
+        "score_details": score,
+    }
+
+
+def _bound(value: float) -> float | str:
+    """A bound; JSON has no infinity, so that the schema has words for it."""
+    return value if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _source(of: Finished, row: Any, hub: Mapping[str, str]) -> dict[str, Any]:
+    section, name = ("datasets", row.dataset) if isinstance(row, Condition) else ("pair_sets", row.pair_set)
+    plugin = getattr(of.edct, section)[name].plugin
+    terms = of.terms.get(f"edct.{section}.{name}", "")
+    about = {"items": str(row.n), "reader": plugin, **({"license": terms} if terms else {})}
+    if name in hub:
+        return {"dataset_name": name, "source_type": "hf_dataset", "hf_repo": hub[name], "additional_details": about}
+    return {"dataset_name": name, "source_type": "other", "additional_details": about}
+
+
+def _judged(study: Edct, one: Result) -> dict[str, Any] | None:
+    """Which chat model judged by which prompt; None where the judge is no single chat model."""
+    row = one.row
+    spec = study.judges[row.judge]
+    if spec.plugin != "chat":
+        return None
+    options = spec.plugin_options()
+    judge = ChatJudge.model_validate({key: value for key, value in options.items() if key != "plugin"})
+    model = str(judge.model.get("model") or judge.model["plugin"])
+    about = {"deployment_type": "unknown", "model_availability": "unknown", "plugin": str(judge.model["plugin"])}
+    return {
+        "judges": [{"model_info": {"name": row.judge, "id": model, "additional_details": about}}],
+        "input_prompt": judge.prompt(judge.forms(row.protocol)[one.name == "ccs_graded"]).opening,
+        "additional_details": {"votes": str(judge.votes)},
+    }
+
+
+def _write_samples(of: Finished, target: Target, told: Sequence[Result], run: str, out: Path) -> tuple[int, str]:
+    """A line for each item and each figure that has scores of items; returns how many, and the file's hash.
+
+    What has no score has no line: a failure is never a score.
+    """
+    digest, rows = hashlib.sha256(), 0
+    figures = {one.id for one in told}
+    wanted = {condition: _ids(condition, figures) for condition in of.conditions if condition.vlm == target.name}
+    with atomic_writer(out) as add:
+        for condition, ids in wanted.items():
+            for item in transcripts(of, condition) if ids else ():
+                for line in _lines(item, condition, ids, target, run):
+                    text = json.dumps(line, ensure_ascii=False) + "\n"
+                    add(text)
+                    digest.update(text.encode())
+                    rows += 1
+    if not rows:
+        out.unlink()
+    return rows, digest.hexdigest()
+
+
+def _ids(condition: Condition | PairCondition, figures: Collection[str]) -> dict[str, str]:
+    """By score of an item: the id of the figure that is its mean, where that is published."""
+    names = "/".join(condition.model_dump().values())
+    return {name: found for name in score_names(condition) if (found := f"{names}/{name}") in figures}
+
+
+def _lines(
+    item: Transcript, condition: Condition | PairCondition, ids: Mapping[str, str], target: Target, run: str
+) -> Iterator[dict[str, Any]]:
+    asked = {"raw": item.question, "reference": [item.reference] if item.reference else []}
+    key = json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()
+    messages = [{"turn_idx": number, "role": turn.role, "content": turn.text} for number, turn in enumerate(item.turns)]
+    about = {"condition": "/".join(condition.model_dump().values()), "cluster": item.cluster}
+    about |= {f"image_turn_{at}": shown.image.ref.sha256 for at, shown in enumerate(item.turns) if shown.image}
+    about |= {f"edit_{number}": text for number, one in enumerate(item.edits, 1) if (text := one.get("instruction"))}
+    for name, result in ids.items():
+        if name in item.scores:
+            yield {
+                "schema_version": SCHEMA,
+                "evaluation_id": run,
+                "model_id": target.id,
+                "evaluation_name": f"edct.{protocol_of(condition)}",
+                "evaluation_result_id": result,
+                "sample_id": item.id,
+                "sample_hash": hashlib.sha256(key).hexdigest(),
+                "interaction_type": "multi_turn",
+                "input": asked,
+                "output": None,
+                "messages": messages,
+                "answer_attribution": list(_answers(item)),
+                "evaluation": {
+                    "score": item.scores[name],
+                    "is_correct": item.scores[name] == 1,
+                    "num_turns": max(len(messages), 1),
+                    "tool_calls_count": 0,
+                },
+                "metadata": {"metric": name, **about},
+            }
+
+
+def _answers(item: Transcript) -> Iterator[dict[str, Any]]:
+    """The answers that are compared: that to the original, and that to each counterfactual image."""
+    at, found = 0, []
+    for turns in item.talks:
+        if len(turns) > 1:
+            found.append((at + 1, turns[1].text))
+        at += len(turns)
+    for number, text in found:
+        yield {
+            "turn_idx": number,
+            "source": f"messages[{number}].content",
+            "extracted_value": text,
+            "extraction_method": "whole message",
+            "is_terminal": (number, text) == found[-1],
+        }

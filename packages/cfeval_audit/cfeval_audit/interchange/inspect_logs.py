@@ -1,0 +1,189 @@
+"""Logs of inspect-ai (`.eval`): one of each condition, a sample of each item, for `inspect view` and its readers.
+
+They are written through inspect-ai's own interface (inspect.aisi.org.uk/eval-logs.html), which must be installed. Ids
+follow from the content and dates from the caller, so that the same results give the same bytes.
+"""
+
+import hashlib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cfeval import __version__
+from cfeval.core.errors import InputError
+from cfeval.core.files import entry, write_bytes_by
+from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.records import Condition
+from cfeval.inference.remote.images import data_url
+from cfeval_audit.bundle.about import revision
+from cfeval_audit.interchange.metrics import Result, names_of, results
+from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.interchange.transcripts import Message, Shown, Transcript, protocol_of, score_names, transcripts
+
+SCORER = "cfeval"
+
+
+def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, out: Path) -> list[Path]:
+    """Write a log of each condition of the papers' protocols.
+
+    Args:
+        of: the study.
+        targets: its target models by name.
+        date: YYYY-MM-DD, of the logs.
+        images: whether they are in the logs; else turns name them by file and hash.
+        out: a folder.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: inspect-ai is not installed, or a record file is missing or broken.
+    """
+    api, made = package(), []
+    for condition in of.conditions:
+        file = out / f"{'_'.join(condition.model_dump().values())}.eval"
+        log = _log(of, condition, targets[condition.vlm], date, images)
+        write_bytes_by(file, lambda part, log=log: _write(api, log, part))  # type: ignore[misc]
+        made.append(file)
+    return made
+
+
+_revision = cache(revision)
+
+
+@cache
+def package() -> Any:
+    """The package's module of logs; InputError where it is not installed."""
+    try:
+        from inspect_ai import log
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"logs of inspect-ai are written by its own package, which lacks '{error.name}': pip install inspect-ai"
+        ) from None
+    return log
+
+
+def _write(api: Any, log: Any, part: Path) -> None:
+    """The archive as the package writes it, with one date for all its entries."""
+    written = part.with_suffix(".eval")
+    try:
+        api.write_eval_log(log, str(written))
+        with zipfile.ZipFile(written) as source, zipfile.ZipFile(part, "w") as target:
+            for dated in source.infolist():
+                target.writestr(entry(dated.filename, 0o600, dated.compress_type), source.read(dated))
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def _log(of: Finished, condition: Condition | PairCondition, target: Target, date: str, images: bool) -> Any:
+    api = package()
+    names, protocol = condition.model_dump(), protocol_of(condition)
+    data = names.get("dataset") or names["pair_set"]
+    told = [one for one in results(of.tables, condition.vlm) if one.whole and names_of(one.row) == names]
+    samples, scored = [], Counter[str]()
+    for one in transcripts(of, condition):
+        samples.append(_sample(one, condition, target, images))
+        scored.update(one.scores)
+    key = _id("/".join(names.values()), date)
+    created = f"{date}T00:00:00+00:00"
+    spec = api.EvalSpec(
+        eval_id=key,
+        run_id=_id("run", date, str(of.edct.seed)),
+        task_id=_id("task", protocol, data),
+        created=created,
+        task=protocol,
+        task_version=__version__,
+        task_display_name=f"{protocol} on {data}",
+        dataset=api.EvalDataset(
+            name=data, samples=len(samples), sample_ids=[one.id for one in samples], shuffled=False
+        ),
+        model=target.id,
+        config=api.EvalConfig(),
+        packages={"cfeval": __version__},
+        metadata={"condition": names, "seed": of.edct.seed, "code": _revision(), "test_model": target.test},
+    )
+    return api.EvalLog(
+        status="success",
+        eval=spec,
+        results=api.EvalResults(
+            total_samples=len(samples),
+            completed_samples=len(samples),
+            scores=[_score(one, len(samples), scored[one.name]) for one in told],
+        ),
+        stats=api.EvalStats(started_at=created, completed_at=created),
+        samples=samples,
+    )
+
+
+def _score(one: Result, samples: int, scored: int) -> Any:
+    """A published figure with its interval, and how many of the samples have a score of their own that it is of."""
+    api = package()
+    ends = {"lower": one.low, "upper": one.high}
+    metrics = {"mean": one.value} | {name: value for name, value in ends.items() if value is not None}
+    return api.EvalScore(
+        name=one.name,
+        scorer=SCORER,
+        scored_samples=scored or one.n,
+        unscored_samples=samples - scored if scored else None,
+        metrics={name: api.EvalMetric(name=name, value=value) for name, value in metrics.items()},
+        metadata={"label": one.metric.label, "meaning": one.meaning, "table": one.table, "interval": one.row.ci},
+    )
+
+
+def _sample(one: Transcript, condition: Condition | PairCondition, target: Target, images: bool) -> Any:
+    from inspect_ai import log, model
+
+    named = "/".join(condition.model_dump().values())
+    ids = (_id(named, one.id, str(number)) for number in range(len(one.turns)))
+    messages = [_message(turn, number, target, images) for turn, number in zip(one.turns, ids, strict=True)]
+    last = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    choices = [model.ChatCompletionChoice(message=last)] if last else []
+    whole = log.EvalSample(
+        id=one.id,
+        epoch=1,
+        input=messages[:1],
+        target=one.reference,
+        messages=messages,
+        output=model.ModelOutput(model=one.model or target.id, choices=choices, completion=last.text if last else ""),
+        scores=dict(_scores(one, condition)),
+        metadata={"cluster": one.cluster, "kind": one.kind, "edits": list(one.edits)},
+        uuid=_id(named, one.id),
+    )
+    return log.condense_sample(whole)
+
+
+def _message(turn: Message, key: str, target: Target, images: bool) -> Any:
+    from inspect_ai import model
+
+    if turn.role == "assistant":
+        return model.ChatMessageAssistant(id=key, content=turn.text, source="generate", model=target.id)
+    if turn.image is None:
+        return model.ChatMessageUser(id=key, content=turn.text)
+    shown = _image(turn.image) if images else model.ContentText(text=f"[image sha256:{turn.image.ref.sha256}]")
+    return model.ChatMessageUser(id=key, content=[shown, model.ContentText(text=turn.text)])
+
+
+def _image(shown: Shown) -> Any:
+    from inspect_ai import model
+
+    return model.ContentImage(image=data_url(shown.image()))
+
+
+def _scores(one: Transcript, condition: Condition | PairCondition) -> Iterator[tuple[str, Any]]:
+    """What is known; what is missing is marked as unscored with its reason, never as 0."""
+    from inspect_ai.scorer import Score
+
+    status, stage, why = one.failure
+    for name in score_names(condition):
+        if name in one.scores:
+            yield name, Score(value=one.scores[name])
+        elif status:
+            yield name, Score.unscored(reason=status, explanation=f"{stage}: {why}")
+
+
+def _id(*parts: str) -> str:
+    """22 characters, as inspect-ai's own ids have."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:22]

@@ -1,0 +1,153 @@
+"""A study as a whole: its parameters, its folder of results, and the jobs that the workflow makes of them."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cfeval.config import Params, merged, named, parse, read
+from cfeval.core.errors import InputError
+from cfeval.core.folder import PARAMS, check_evaluations, root_of
+from cfeval.core.record import outputs_of, record_of, steps
+from cfeval.study.command import command, snakemake
+from cfeval.study.components import check_plugins
+
+JOBS = "CFEVAL_JOBS"
+"""The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py)."""
+NOT_MADE = "not made yet"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the workflow, as its rule and its wildcards make it.
+
+    Attributes:
+        rule: the rule's name, as `edct_verdicts`.
+        outputs: its files and folders, the first first.
+        inputs: the files and folders that it is made from.
+        words: the command that it calls, after `cfeval`.
+        reason: why its outputs are outdated or missing, apart from their inputs; empty if they are up to date.
+        wildcards: the rule's wildcards.
+    """
+
+    rule: str
+    outputs: list[str]
+    inputs: list[str]
+    words: list[str]
+    reason: str
+    wildcards: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """Its first output."""
+        return self.outputs[0]
+
+    @property
+    def study(self) -> str:
+        """The study that it is of, as `edct`."""
+        return self.words[0]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A study's parameters, the folder of results that they are for, and how Snakemake is told both."""
+
+    params: Params
+    root: str
+    overlays: tuple[Path, ...] = ()
+    name: str = ""
+
+    def jobs(self, studies: Sequence[str] | None = None) -> list[Job]:
+        """The jobs of some studies, or of all, parents first, as a dry run of the workflow finds them.
+
+        Nothing is changed, and a run that is at work here is not disturbed.
+
+        Raises:
+            InputError: there is no such study, or the workflow refuses to run; its own line says why.
+        """
+        check_evaluations(studies)
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder, "jobs.json")
+            more = ["--dry-run", "--quiet", "all", "--", *(studies or ["all"])]
+            words = command(snakemake("1", self.overlays, self.name, more))
+            environment = {**os.environ, JOBS: str(told), "PYTHONSAFEPATH": "1"}
+            done = subprocess.run(words, env=environment, capture_output=True, text=True)
+            if done.returncode or not told.is_file():
+                raise InputError(_said(done.stderr))
+            jobs = [Job(**job) for job in json.loads(told.read_text(encoding="utf-8"))]
+        return _parents_first([replace(job, reason=NOT_MADE) if _is_lacking(job) else job for job in jobs])
+
+
+def _is_lacking(job: Job) -> bool:
+    """Whether nothing of a job is there, neither its outputs nor its record."""
+    return bool(job.reason) and not Path(record_of(job.words)).exists() and not any(map(outputs_of, steps(job.words)))
+
+
+def _said(errors: str) -> str:
+    """Why Snakemake ended, in one line: the workflow's own, or what Snakemake says."""
+    lines = [line for line in errors.splitlines() if not line.startswith(("Using ", "Config file "))]
+    own = [line.removeprefix("cfeval: ") for line in lines if line.startswith("cfeval: ")]
+    return own[-1] if own else " ".join(lines) or f"{sys.executable} -m snakemake failed"
+
+
+def _parents_first(jobs: Sequence[Job]) -> list[Job]:
+    """Jobs in their order, but each after those that make its inputs."""
+    makers = {path: job for job in jobs for path in job.outputs}
+    done: dict[str, Job] = {}
+
+    def add(job: Job) -> None:
+        if job.name not in done:
+            for maker in (makers[path] for path in job.inputs if path in makers):
+                add(maker)
+            done[job.name] = job
+
+    for job in jobs:
+        add(job)
+    return list(done.values())
+
+
+def up_to_date(root: str, wrong: int, number: int) -> str:
+    """How many of the results in a folder are up to date, for a reader."""
+    if not wrong:
+        return f"{root}: all {number} results are up to date"
+    return f"{root}: {wrong} of {number} results are outdated or missing"
+
+
+def outdated(jobs: Iterable[Job]) -> dict[str, str]:
+    """Why jobs are outdated, by first output; those whose inputs are outdated are, too.
+
+    Args:
+        jobs: parents first.
+    """
+    found: dict[str, str] = {}
+    wrong: dict[str, str] = {}
+    """The outdated outputs, each with the first output of its job."""
+    for job in jobs:
+        parent = next((wrong[path] for path in job.inputs if path in wrong), "")
+        if why := job.reason or (f"made from {parent}, which is outdated" if parent else ""):
+            found[job.name] = why
+            wrong |= dict.fromkeys(job.outputs, job.name)
+    return found
+
+
+def whole(files: Sequence[Path] = (PARAMS,), name: str = "") -> Whole:
+    """The study of this folder: of its params.yaml, with each further file laid over those before it.
+
+    Its results lie in `results` where the parameters are those of params.yaml in this folder; see `roots.root_of`.
+
+    Raises:
+        ParamsError: the parameters cannot be used, or there is no params.yaml.
+    """
+    content: Any = read(files[0])
+    for file in files[1:]:
+        content = merged(content, read(file, overlay=True) or {})
+    if name:
+        content = merged(content, {"name": name})
+    where, overlays = named(files), [file for file in files if file != PARAMS]
+    root = root_of(read(PARAMS), content, overlays)
+    return Whole(check_plugins(parse(content, where), where), root, tuple(overlays), name)
