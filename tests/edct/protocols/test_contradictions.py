@@ -7,7 +7,7 @@ import pytest
 
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import JudgeReply
-from cfeval.edct.plugins.verifiers.semantic import read_sight
+from cfeval.edct.plugins.verifiers import read_sight
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026, pairs_2026
 from cfeval.inference.verdicts import clear_verdict
 from tests.edct.plugins.test_chat_judge import judged

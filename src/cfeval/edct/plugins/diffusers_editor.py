@@ -22,15 +22,14 @@ import numpy.typing as npt
 import PIL.Image
 
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Image
+from cfeval.core.images import Image, Mask, Pixels
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_speed, edit_times
-from cfeval.edct.plugins.diffusers_kinds import MEGAPIXEL, Canvas, Kind, Settings
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
-from cfeval.edct.plugins.masks import Mask, Masked, Segmenter
-from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
+from cfeval.edct.plugins.masks import Masked, MaskSource
+from cfeval.edct.plugins.remote_editors import Prompted, prompt_for
 from cfeval.inference.batching import Batcher
 from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
 from cfeval.inference.local.hub import Checkpoint
@@ -40,7 +39,6 @@ from cfeval.inference.local.weights import read_json, weights_fault, weights_siz
 if TYPE_CHECKING:
     import torch
 
-Pixels = npt.NDArray[np.uint8]
 INDEX = "model_index.json"
 Offload = Literal["none", "model", "sequential"]
 
@@ -73,7 +71,7 @@ class PipelineEditor:
         pipe: Any,
         kind: Kind,
         settings: Settings,
-        mask: Segmenter | None,
+        mask: MaskSource | None,
         about: Mapping[str, str],
         advice: str,
         batch: int = 1,

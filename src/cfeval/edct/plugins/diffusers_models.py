@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isinf
 
-from cfeval.edct.plugins.diffusers_kinds import Kind
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, Kind
 
 _BYTES = 2
 """Of a weight in bfloat16."""

@@ -17,7 +17,7 @@ from cfeval.core.errors import CfevalError
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
-from cfeval.edct.plugins.remote_editor import (
+from cfeval.edct.plugins.remote_editors import (
     Planned,
     Service,
     Uses,

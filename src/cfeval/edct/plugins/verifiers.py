@@ -1,26 +1,30 @@
-"""A verifier that is any chat model that sees: was the thing there, is it now as asked, what else changed?
+"""Verifiers of edits that need no segmenter: a chat model that sees, and several verifiers as one.
 
-The model answers these three questions in one reply, and lists what else changed; whether the edit is right follows
-from its answers. A thing that was not in the original cannot be edited: that tells of the explanation that cites it.
+The chat model answers in one reply: was the thing there, is it now as asked, what else changed? Whether the edit is
+right follows from its answers. A thing that was not in the original cannot be edited: that tells of the explanation
+that cites it.
 
 It is shown both images joined into one, side by side or one above the other, whichever is nearer to a square: every
 model takes one image, not every model takes two. A model that shrinks large images sees each of the two at about half
 its resolution.
 """
 
+import asyncio
 import re
+from collections.abc import Mapping, Set
 from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from cfeval.core import registry
+from cfeval.core import plugin, registry
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema, raw_objects
-from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts
 from cfeval.inference.verdicts import clear_verdict
 
 FOLDER = "verification"
@@ -102,8 +106,11 @@ def _listed_changes(text: str) -> bool | None:
 FORM = PromptTemplate(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
 
 
-class Plugin(prompts.ChatPlugin):
-    """Which model, and how it is asked. Templates in an own folder: verify.md, verify_repair.md."""
+class SemanticPlugin(prompts.ChatPlugin):
+    """A verifier that is any chat model that sees: was the thing there, is it now as asked, what else changed?
+
+    Templates in an own folder: verify.md, verify_repair.md.
+    """
 
     def forms(self, protocol: str = "") -> tuple[PromptTemplate[Sight]]:
         """What is asked; it is the same under every protocol."""
@@ -154,3 +161,55 @@ def _reply(heard: ParsedReply[Sight]) -> VerifyReply:
     numbers = {name: float(value) for name, value in said.model_dump().items()}
     told = VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)
     return replace(told, absent=not said.present)
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]
+
+
+class AllOfPlugin(plugin.Plugin):
+    """Several verifiers as one: accepts what every one of them accepts."""
+
+    verifiers: dict[Name, dict[str, Any]] = plugin.component("verifiers", min_length=1)
+    """The verifiers by name: the plugin and options of each."""
+
+    def build(self) -> Verifier:
+        """The verifiers as one."""
+        return Every({name: registry.build("verifiers", spec) for name, spec in self.verifiers.items()})
+
+
+class Every:
+    """Rejects what one of them rejects; accepts what all accept; of anything else there is no telling.
+
+    What was to be edited is absent where somebody says so and nobody says that it is there.
+
+    Numbers and images are called `NAME.WHAT`.
+    """
+
+    def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
+        self.verifiers = verifiers
+
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        """Have an edit checked by every verifier."""
+        replies = await asyncio.gather(*(verifier.verify(request) for verifier in self.verifiers.values()))
+        return _together(dict(zip(self.verifiers, replies, strict=True)))
+
+
+def _together(said: Mapping[str, VerifyReply]) -> VerifyReply:
+    verdicts = [reply.verified for reply in said.values()]
+    verified = False if False in verdicts else (None if None in verdicts else True)
+    raw = {name: reply.completion for name, reply in said.items() if reply.completion}
+    return VerifyReply(
+        verified,
+        "; ".join(f"{name}: {reply.reason}" for name, reply in said.items() if reply.reason),
+        {f"{name}.{what}": number for name, reply in said.items() for what, number in reply.numbers.items()},
+        {f"{name}.{what}": image for name, reply in said.items() for what, image in reply.images.items()},
+        named_texts(raw) if raw else "",
+        tuple(call for reply in said.values() for call in reply.calls),
+        _absent({reply.absent for reply in said.values()} - {None}),
+        any(reply.content for reply in said.values()),
+    )
+
+
+def _absent(said: Set[bool | None]) -> bool | None:
+    """What those say who know; None where nobody does, or where they differ."""
+    return next(iter(said)) if len(said) == 1 else None

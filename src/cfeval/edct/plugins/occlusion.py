@@ -17,8 +17,8 @@ from pydantic import Field
 
 from cfeval.core import plugin, registry
 from cfeval.core.images import Image, Mask, Pixels
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found, Seen, Segmenter, look
+from cfeval.edct.interfaces import Found, Seen, Segmenter, VerifyRequest
+from cfeval.edct.plugins.segmenters import look
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,22 +1,23 @@
-"""A judge of pairs that is any chat model, asked once or several times.
+"""Judges of given pairs: does an explanation name the changed thing, and is an answer another one?
 
 Answers are compared with the words and rules by which the judge `chat` compares them in controls.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from cfeval.core import registry
+from cfeval.core import plugin, registry
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
+from cfeval.edct.answers import names
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
 from cfeval.edct.pairs.rulings import majority_of
-from cfeval.edct.panels import odd
+from cfeval.edct.panels import distinct, members, odd
 from cfeval.edct.protocols.controls import COMPARE_SCHEMA, read_comparison
 from cfeval.edct.protocols.pairs_2026 import NAMES_SCHEMA, PAIRS_2026, read_naming
 from cfeval.edct.protocols.rules import NULL_EDIT
@@ -31,8 +32,8 @@ ABSENT = "(it is not there)"
 """What the judge reads where a thing is in one image alone."""
 
 
-class Plugin(prompts.ChatPlugin):
-    """Which model, and how it is asked.
+class ChatPlugin(prompts.ChatPlugin):
+    """A judge of pairs that is any chat model, asked once or several times.
 
     Templates in an own folder: names.md, names_repair.md, compare.md, compare_repair.md.
     """
@@ -60,7 +61,7 @@ class Plugin(prompts.ChatPlugin):
 class ChatPairJudge:
     """Asks a chat model; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, options: Plugin) -> None:
+    def __init__(self, model: ChatModel, options: ChatPlugin) -> None:
         self.model = model
         self.options = options
 
@@ -92,3 +93,60 @@ class ChatPairJudge:
 
         votes = await asyncio.gather(*(vote(number) for number in range(self.options.votes)))
         return majority_of({f"sample {number}": ruling for number, ruling in enumerate(votes, start=1)})
+
+
+class PanelPlugin(plugin.Plugin):
+    """Several judges of pairs as one, by strict majority over all of them."""
+
+    judges: tuple[dict[str, Any], ...] = plugin.component("pair_judges", min_length=1)
+    """The judges: the plugin and options of each; none twice, since one answer would count twice."""
+    _distinct = distinct
+
+    def build(self) -> PairJudge:
+        """The panel."""
+        return Panel(members("pair_judges", self.judges))
+
+
+class Panel:
+    """Each ruling is what more than half of the judges say."""
+
+    def __init__(self, judges: Mapping[str, PairJudge]) -> None:
+        self.judges = judges
+
+    async def names(self, request: NamingRequest) -> Ruling:
+        """Have every judge rule."""
+        return await self._all(lambda judge: judge.names(request))
+
+    async def moved(self, request: AnswersRequest) -> Ruling:
+        """Have every judge rule."""
+        return await self._all(lambda judge: judge.moved(request))
+
+    async def _all(self, ask: Callable[[PairJudge], Awaitable[Ruling]]) -> Ruling:
+        rulings = await asyncio.gather(*(ask(judge) for judge in self.judges.values()))
+        return majority_of(dict(zip(self.judges, rulings, strict=True)))
+
+
+class LexicalPlugin(plugin.Plugin):
+    """A judge of pairs without a model: words that stand there, and answers that are equal or not.
+
+    It needs no key and errs where an explanation paraphrases, or names another thing of the same kind in the same
+    words.
+    """
+
+    def build(self) -> PairJudge:
+        """The judge."""
+        return Lexical()
+
+
+class Lexical:
+    """Compares words (`cfeval.edct.answers.names`)."""
+
+    async def names(self, request: NamingRequest) -> Ruling:
+        """1 where half of the words stand there that describe the thing in either image."""
+        found = (names(request.explanation, thing) for thing in (request.before, request.after) if thing)
+        return Ruling(1 if any(found) else 0)
+
+    async def moved(self, request: AnswersRequest) -> Ruling:
+        """Answers whose texts do not decide are in other words: 1."""
+        del request
+        return Ruling(1)

@@ -12,13 +12,12 @@ from pydantic import Field, field_validator
 from cfeval.core.errors import PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor
-from cfeval.edct.plugins import diffusers_editor, diffusers_lora, diffusers_speed
+from cfeval.edct.plugins import diffusers_editor, diffusers_speed
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
-from cfeval.edct.plugins.diffusers_kinds import Settings
 from cfeval.edct.plugins.diffusers_models import fitting
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings
 from cfeval.edct.plugins.diffusers_speed import SpeedOptions
-from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, segmenter
+from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, mask_source
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.libraries import Package, check_packages
@@ -64,7 +63,7 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
 
     def dependencies(self) -> tuple[str, ...]:
         """The checkpoint's files and the adapter's, where they are the user's own, and the masks'."""
-        own = (*diffusers_editor.checkpoint_of(self).files(), *diffusers_lora.own_files(self))
+        own = (*diffusers_editor.checkpoint_of(self).files(), *diffusers_speed.adapter_files(self))
         return tuple(map(str, (*own, *mask_files(self))))
 
     def diagnose(self) -> Iterator[Diagnostic]:
@@ -82,7 +81,7 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
         if (yield from pretrained.findings(checkpoint, _packages(self), room, size)):
             yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}")
         if self.lora:
-            yield pretrained.finding(lambda: diffusers_lora.about(self))
+            yield pretrained.finding(lambda: diffusers_speed.about_adapter(self))
         yield from _others(self)
         if self.masks or self.mask_model:
             yield pretrained.finding(lambda: examine_masks(self))
@@ -103,8 +102,8 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
         model = checkpoint.name(folder)
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
-            mask = segmenter(self, device)
-            speed = diffusers_speed.speed_of(self, diffusers_lora.found(self))
+            mask = mask_source(self, device)
+            speed = diffusers_speed.speed_of(self, diffusers_speed.adapter_of(self))
             pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed)
         KINDS[pipeline].prepare(pipe, settings)
         about = {"pipeline": pipeline, "model": model, "dtype": dtype, **speed.details()}
@@ -115,7 +114,7 @@ def _pipeline(options: Plugin) -> tuple[str, Settings]:
     """The pipeline's name and settings."""
     name = diffusers_editor.pipeline_of(diffusers_editor.checkpoint_of(options), options.pipeline)
     given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
-    diffusers_speed.check(name, KINDS[name], options, options.offload)
+    diffusers_speed.check_speed(name, KINDS[name], options, options.offload)
     if options.scheduler:
         scheduler = diffusers_editor.scheduler_of(diffusers_editor.checkpoint_of(options))
         diffusers_speed.check_scheduler(scheduler, options)

@@ -1,6 +1,7 @@
-"""What judges made of chat models share: what each protocol asks, a conversation a sample, several verdicts made one.
+"""Judges: the texts before and after the edit → the two scores of the protocol, and its grade.
 
-EDCT 2025, Section 3, Stage 4: where a judge is asked several times, a strict majority decides.
+`chat` and `blind` are chat models, asked once or several times; `panel` is several judges as one; `lexical` and `noisy`
+are instruments. EDCT 2025, Section 3, Stage 4: where a judge is asked several times, a strict majority decides.
 """
 
 import asyncio
@@ -12,13 +13,14 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
+from cfeval.core import plugin, registry
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.records import Binary, Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
+from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
 from cfeval.edct.metrics import majority, median_grade
-from cfeval.edct.panels import odd, together, undecided
+from cfeval.edct.panels import distinct, members, odd, together, undecided
 from cfeval.edct.protocols import controls, edct_2025
 from cfeval.edct.protocols import edct_bench_2026 as bench
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, RULES
@@ -222,14 +224,14 @@ def _votes(replies: Mapping[str, JudgeReply]) -> str:
 
 
 def _grades(replies: Mapping[str, JudgeReply]) -> str:
-    return ", ".join(f"{name}: {_failure(reply) or _grade(reply)}" for name, reply in replies.items())
+    return ", ".join(f"{name}: {_failure(reply) or _grade_text(reply)}" for name, reply in replies.items())
 
 
 def _bits(reply: JudgeReply) -> str:
     return " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
 
 
-def _grade(reply: JudgeReply) -> str:
+def _grade_text(reply: JudgeReply) -> str:
     return f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
 
 
@@ -237,3 +239,172 @@ def _failure(reply: JudgeReply) -> str:
     if reply.status == Status.OK:
         return ""
     return f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)
+
+
+class ChatPlugin(JudgePlugin):
+    """A judge that is any chat model, asked once or several times (EDCT 2025, Section 3, Stage 4: self-consistency).
+
+    Templates in an own folder: judge.md, judge_repair.md; for edct-bench-2026 grade.md, grade_repair.md too; for the
+    controls compare.md, compare_repair.md. With `wording: b` it is judge_b.md, grade_b.md, compare_b.md.
+    """
+
+    wording: Literal["a", "b"] = "a"
+    """Which of two templates for the same task, rules and form of reply."""
+
+    def forms(self, protocol: str = "") -> Forms:
+        """What is asked under a protocol."""
+        ending = "" if self.wording == "a" else f"_{self.wording}"
+        return tuple(replace(self.ordered(form), opening=f"{form.name}{ending}") for form in FORMS[protocol])
+
+    def build(self) -> Judge:
+        """The judge."""
+        return ChatJudge(registry.build("chat", self.model), self, {name: self.forms(name) for name in FORMS})
+
+
+class BlindPlugin(JudgePlugin):
+    """A judge that is any chat model with eyes: it is shown the edited image, and is not told what was edited.
+
+    Neither paper has it. It must find out from the image which of the cited evidence has changed, so that it does not
+    take an instruction for an edit that was never made; its disagreement with the judge of the texts is reported. Under
+    the controls, where no judge is told of an edit, it compares the texts like any other.
+
+    Templates in an own folder: those of the judge `chat`, but blind_judge.md, blind_grade.md for judge.md, grade.md.
+    """
+
+    def forms(self, protocol: str = "") -> Forms:
+        """What is asked under a protocol."""
+        return tuple(self.ordered(form if protocol in CONTROLS else _blind(form)) for form in FORMS[protocol])
+
+    def build(self) -> Judge:
+        """The judge."""
+        return ChatJudge(
+            registry.build("chat", self.model), self, {name: self.forms(name) for name in FORMS}, needs_image=True
+        )
+
+
+def _blind(form: PromptTemplate[Any]) -> PromptTemplate[Any]:
+    return replace(form, opening=f"blind_{form.name}", placeholders=SEEN, seen=True)
+
+
+class PanelPlugin(plugin.Plugin):
+    """Several judges as one, by strict majority over all of them (EDCT 2025, Section 3, Stage 4)."""
+
+    judges: tuple[dict[str, Any], ...] = plugin.component("judges", min_length=1)
+    """The judges: the plugin and options of each; none twice, since one answer would count twice."""
+    _distinct = distinct
+
+    def build(self) -> Judge:
+        """The panel."""
+        return Panel(members("judges", self.judges))
+
+
+class Panel:
+    """Each score is what more than half of the judges say; see `cfeval.edct.plugins.judges`."""
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        """PluginError where some are told of the edits and others are not."""
+        self.judges = judges
+        self.needs_image = any(judge.needs_image for judge in judges.values())
+        if not all(judge.needs_image == self.needs_image for judge in judges.values()):
+            blind = ", ".join(name for name, judge in judges.items() if judge.needs_image)
+            raise PluginError(f"panel: {blind} must not know the edits, the others must; make two panels of them")
+
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Have every judge judge a request."""
+        replies = await asyncio.gather(*(judge.judge(request) for judge in self.judges.values()))
+        return count_votes(dict(zip(self.judges, replies, strict=True)), request.protocol)
+
+
+class LexicalPlugin(plugin.Plugin):
+    """A deliberately naive judge: did the words change? It shows how far a verdict can depend on the judge alone."""
+
+    def build(self) -> Judge:
+        """The lexical judge."""
+        return Lexical()
+
+
+class Lexical:
+    """First score: some word of the answer changed. Second: some word of the explanation changed.
+
+    So under every protocol: PCS and NCC, AC and EF, and for the controls what moved. The grade is 1, and two more for
+    each of the two. No instruction is read.
+    """
+
+    needs_image = False
+
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Compare the words before and after."""
+        rules = RULES[request.protocol]
+        answer = _changed(request.answer, request.new_answer)
+        explanation = _changed(request.explanation, request.new_explanation)
+        return JudgeReply(
+            scores=dict(zip(rules.scores, (answer, explanation), strict=True)),
+            grade=1 + 2 * (answer + explanation) if rules.graded else None,
+            stated_ccs=None if request.protocol in CONTROLS else 1 if answer and explanation else 0,
+        )
+
+
+def _changed(before: str, after: str) -> Binary:
+    return 1 if _words(before) != _words(after) else 0
+
+
+def _words(text: str) -> list[str]:
+    return sorted(re.findall(r"\w+", text.lower()))
+
+
+NO_GRADE = "a judge of known error gives no grade"
+
+
+class NoisyPlugin(plugin.Plugin):
+    """A test instrument: another judge made to err at known rates, to check a correction for a judge's error against.
+
+    Of the two rates the usual ones: sensitivity is the chance that a 1 stays 1, specificity that a 0 stays 0 (Rogan and
+    Gladen 1978 correct a rate for them). Each score errs on its own, so a product is right where both are 1 with the
+    square of the sensitivity.
+    """
+
+    judge: dict[str, Any] = plugin.component("judges")
+    """The judge: its plugin and options."""
+    sensitivity: float = Field(0.9, ge=0, le=1)
+    """Share of scores of 1 that are left."""
+    specificity: float = Field(0.9, ge=0, le=1)
+    """Share of scores of 0 that are left."""
+    seed: int = 0
+    """Of the errors; another one errs on other items."""
+
+    def build(self) -> Judge:
+        """The judge with errors."""
+        return Noisy(self, registry.build("judges", self.judge))
+
+
+class Noisy:
+    """Flips scores by a hash of the request; statuses are passed on as they are, grades are not."""
+
+    def __init__(self, options: NoisyPlugin, judge: Judge) -> None:
+        self.options = options
+        self.wrapped = judge
+        self.needs_image = judge.needs_image
+
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge a request, and err."""
+        return self._spoilt(request, await self.wrapped.judge(request))
+
+    def _spoilt(self, request: JudgeRequest, reply: JudgeReply) -> JudgeReply:
+        if reply.status != Status.OK:
+            return reply
+        scores = {name: self._flipped(request, name, bit) for name, bit in reply.scores.items()}
+        reason = NO_GRADE if reply.grade is not None else reply.grade_reason
+        stated = _product(request.protocol, scores)
+        return replace(reply, scores=scores, stated_ccs=stated, grade=None, grade_reason=reason)
+
+    def _flipped(self, request: JudgeRequest, name: str, bit: Binary) -> Binary:
+        texts = (request.item, request.new_answer, request.new_explanation, *(one.positive for one in request.changes))
+        draw = derive_seed(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31
+        kept = draw < (self.options.sensitivity if bit else self.options.specificity)
+        return bit if kept else 0 if bit else 1
+
+
+def _product(protocol: str, scores: Mapping[str, Binary]) -> Binary | None:
+    if protocol in CONTROLS:
+        return None
+    return 1 if all(scores.values()) else 0
