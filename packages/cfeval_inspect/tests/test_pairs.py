@@ -17,10 +17,9 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
 from cfeval.datasets.sample import Sample, originals
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairCondition, PairVerdict
+from cfeval.edct.pairs.stages import verdicts
 from cfeval.edct.pairs.table import PairData, PairRow, rows
-from cfeval.edct.pairs.verdicts import verdicts
 from cfeval.edct.plugins.pair_judges import ChatPairJudge, ChatPlugin
 from cfeval.edct.stages.baselines import baselines
 

@@ -38,7 +38,7 @@ NEEDS = {
     "cfeval.edct.plugins.diffusers_plugin": ("local", "diffusers"),
     "cfeval.edct.plugins.local_editors:InpaintPlugin": ("local", "cv2"),
     "cfeval.edct.plugins.localised": ("local", "cv2"),
-    "cfeval.edct.plugins.occlusion": ("vce", "torch"),
+    "cfeval.edct.plugins.segmenters:ClassifierPlugin": ("vce", "torch"),
     "cfeval.edct.plugins.segmenters:ClipSegPlugin": ("local", "transformers"),
     "cfeval.edct.plugins.segmenters:DetectorPlugin": ("local", "transformers"),
     "cfeval.edct.plugins.segmenters:DifferencePlugin": ("local", "cv2"),

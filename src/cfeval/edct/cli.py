@@ -14,9 +14,8 @@ from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Results
-from cfeval.edct.pairs.files import pair_files, verdict_files
-from cfeval.edct.pairs.published import PublishedPairs, notes
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.measures import PublishedPairs, notes
+from cfeval.edct.pairs.records import PairVerdict, pair_files, verdict_files
 from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.headline import metrics
 from cfeval.edct.tables.scores import Published, TableData, material

@@ -196,7 +196,7 @@ class Verdict(StageResult):
     by_text: Binary | None = None
     """1: the texts alone decided whether the answer moved; 0: a judge was asked; None: nobody knows whether it did."""
     evaded: Binary | None = None
-    """1: the new answer evades the question, which the baseline's does not: by its text (`cfeval.edct.evasions`), or by
+    """1: the new answer evades the question, which the baseline's does not: by its text (`cfeval.edct.answers`), or by
     the judge that compared the answers."""
     again: AskedAgain = ""
     """What came of asking the target again about this image."""

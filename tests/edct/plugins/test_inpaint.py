@@ -15,8 +15,8 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest, Found, VerifyRequest
 from cfeval.edct.plugins.chat_writer import Plugin as Writer
 from cfeval.edct.plugins.local_editors import RADIUS, Inpaint
-from cfeval.edct.plugins.occlusion import Occluded, matching
-from cfeval.edct.plugins.occlusion import Plugin as ByClassifier
+from cfeval.edct.plugins.segmenters import ClassifierPlugin as ByClassifier
+from cfeval.edct.plugins.segmenters import Occluded, matching
 from tests.conftest import Run
 
 SIZE = 60

@@ -16,7 +16,7 @@ from cfeval import __version__
 from cfeval.core.archives import entry
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.images import data_url
 from cfeval_audit.bundle.about import revision

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cfeval.core.records import Status
-from cfeval.edct.evasions import NO_ANSWER
+from cfeval.edct.answers import NO_ANSWER
 from cfeval.edct.faithfulness.observed import NULLS, UNCITED, Kind, Observed, Tried
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition

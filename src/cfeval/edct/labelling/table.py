@@ -17,15 +17,15 @@ from cfeval.edct.labelling.agreement import (
     Rated,
     Verdicts,
     checked,
+    corrected_figures,
+    error_figures,
     judged,
     people,
     questions,
     rated,
 )
-from cfeval.edct.labelling.judge_error import corrected_figures, error_figures
 from cfeval.edct.labelling.records import LABELLED, Judged, Label
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import EDCT_BENCH_2026
+from cfeval.edct.protocols.rules import EDCT_BENCH_2026, PAIRS_2026
 from cfeval.edct.tables.scores import Published
 from cfeval.report.tables import Figures, RenderedTable, cell, figures_of, interval_methods, with_interval
 from cfeval.stats.agreement import alpha, cohen

@@ -12,10 +12,19 @@ from statistics import mean
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, images_named, phi, rate, where
-from cfeval.edct.pairs.published import PublishedPairs, beside
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.measures import (
+    PublishedPairs,
+    beside,
+    both_right,
+    cct,
+    counts,
+    f_auroc,
+    images_named,
+    phi,
+    rate,
+    where,
+)
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     Figure,

@@ -8,22 +8,40 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from cfeval.core import plugin, registry
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.answers import names
-from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
-from cfeval.edct.pairs.rulings import majority_of
-from cfeval.edct.panels import distinct, members, odd
+from cfeval.edct.metrics import majority
+from cfeval.edct.pairs.records import AnswersRequest, NamingRequest, PairJudge, Ruling
+from cfeval.edct.panels import distinct, members, odd, together, undecided
 from cfeval.edct.protocols.controls import COMPARE_SCHEMA, read_comparison
-from cfeval.edct.protocols.pairs_2026 import NAMES_SCHEMA, PAIRS_2026, read_naming
-from cfeval.edct.protocols.rules import NULL_EDIT
+from cfeval.edct.protocols.rules import NULL_EDIT, PAIRS_2026
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
+from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
 from cfeval.inference.prompts import Prompt, PromptTemplate, expected, generate_parsed
+from cfeval.inference.verdicts import clear_verdict
+
+NAMES_SCHEMA = object_schema(analysis=TEXT, named=BINARY)
+"""A judge's reply; the analysis comes first, so that the ruling follows from it."""
+
+
+class Naming(BaseModel):
+    """Whether an explanation names a thing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    named: StrictBinary
+
+
+def read_naming(text: str) -> Naming | None:
+    """The ruling of a judge's reply, or None where it leaves doubt: JSON, or a line `NAMED:`."""
+    return clear_verdict(text, Naming, "01")
+
 
 NAMES = PromptTemplate(PAIRS_2026, "names", ("before", "after", "explanation"), NAMES_SCHEMA, read_naming)
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
@@ -93,6 +111,23 @@ class ChatPairJudge:
 
         votes = await asyncio.gather(*(vote(number) for number in range(self.options.votes)))
         return majority_of({f"sample {number}": ruling for number, ruling in enumerate(votes, start=1)})
+
+
+def majority_of(rulings: Mapping[str, Ruling]) -> Ruling:
+    """The ruling of more than half; a single one is left as it is. See `cfeval.edct.panels`.
+
+    Args:
+        rulings: at least one, by the name of who gave it.
+    """
+    members = list(rulings.values())
+    if len(members) == 1:
+        return members[0]
+    value = majority([one.value for one in members])
+    raw, calls = together(rulings)
+    if value is not None:
+        return Ruling(value, raw, calls=calls)
+    votes = ", ".join(f"{name}: {one.status if one.value is None else one.value}" for name, one in rulings.items())
+    return Ruling(None, raw, undecided(rulings), f"no majority ({votes})", calls)
 
 
 class PanelPlugin(plugin.Plugin):

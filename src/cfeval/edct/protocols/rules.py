@@ -43,6 +43,7 @@ class Rules:
 
 EDCT_2025: ProtocolName = "edct-2025"
 EDCT_BENCH_2026: ProtocolName = "edct-bench-2026"
+PAIRS_2026 = "pairs-2026"
 NULL_EDIT: ProtocolName = "null-edit"
 EDITOR_NULL: ProtocolName = "editor-null"
 UNCITED_EDIT: ProtocolName = "uncited-edit"

@@ -31,8 +31,7 @@ from cfeval.core.progress import track
 from cfeval.core.records import Binary, Status, failed, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
-from cfeval.edct.answers import moved_by_text, names, reworded, same_text, surely_moved
-from cfeval.edct.evasions import declines, evades
+from cfeval.edct.answers import declines, evades, moved_by_text, names, reworded, same_text, surely_moved
 from cfeval.edct.files import (
     BaselineFile,
     CitedFile,

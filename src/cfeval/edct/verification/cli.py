@@ -20,9 +20,19 @@ from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.verification.calls import call_link, call_links, calls_of, image_links, text_links
+from cfeval.edct.verification.calls import (
+    ChainLine,
+    ConditionRecords,
+    Link,
+    StoredCalls,
+    call_link,
+    call_links,
+    calls_of,
+    image_links,
+    on_disk,
+    text_links,
+)
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
-from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
 from cfeval.edct.verification.pairs import (
     PairShelf,
     pair_links,
@@ -30,10 +40,10 @@ from cfeval.edct.verification.pairs import (
     pair_table_links,
     pair_text_links,
     read_pair_table,
+    read_table,
+    table_links,
 )
 from cfeval.edct.verification.stages import stage_links
-from cfeval.edct.verification.stored import StoredCalls, on_disk
-from cfeval.edct.verification.tables import read_table, table_links
 from cfeval.inference.cli import opened
 from cfeval.inference.remote import archive
 

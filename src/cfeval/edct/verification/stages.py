@@ -10,8 +10,7 @@ from typing import Any
 from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
-from cfeval.edct.answers import moved_by_text, names
-from cfeval.edct.evasions import declines, evades
+from cfeval.edct.answers import declines, evades, moved_by_text, names
 from cfeval.edct.protocols.rules import CONTROLS, REPEATABLE, RULES, SAME, Rules
 from cfeval.edct.records import (
     Baseline,
@@ -25,7 +24,7 @@ from cfeval.edct.records import (
     Verdict,
     Verification,
 )
-from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
+from cfeval.edct.verification.calls import ConditionRecords, Key, Link, key_of, links
 
 GROUP_DIGITS = 8
 """So many digits of an image's hash a cluster has at least."""
