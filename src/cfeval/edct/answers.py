@@ -46,19 +46,19 @@ _POLAR = re.compile(r"\b(?:yes|yeah|yep|yup|no(?! doubt)|nope|nah)\b")
 _MOST_WORDS = 12
 _OPTION = re.compile(r"\(?([a-z])[.)]?")
 _WORD = re.compile(r"[^\W_]+")
+# Words that name no thing.
 _EMPTY = frozenset(
     _WORD.findall(
         "a an and are as at behind beside between by for from in into is it its next no not of off on onto or over that"
         " the their there this to under with color colour shape size position presence background state number kind"
     )
 )
-"""Words that name no thing."""
+# The basic color terms of English (Berlin & Kay 1969): no two of them mean the same.
 _COLORS = frozenset(("black", "blue", "brown", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow"))
-"""The basic color terms of English (Berlin & Kay 1969): no two of them mean the same."""
+# So many things are named by each of two answers to one question that differ for sure since they share no word.
 SURE = 3
-"""So many things are named by each of two answers to one question that differ for sure since they share no word."""
+# So large a share of a thing's words stands in an explanation that names it.
 NAMED = 0.5
-"""So large a share of a thing's words stands in an explanation that names it."""
 
 
 def moved_by_text(before: str, after: str) -> Binary | None:
@@ -112,7 +112,6 @@ def _form(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The answer alone, levelled."""
     return _OPENING.sub("", level(one_line(text)).rstrip(" .")).strip()
 
 
@@ -123,8 +122,8 @@ def _plain(text: str) -> str:
     return _OPENING.sub("", digits.strip().strip("\"'*_`“”").rstrip(" .!")).strip()
 
 
+# What a number may be; a text where digits are written as no number is.
 Values = frozenset[Fraction | str]
-"""What a number may be; a text where digits are written as no number is."""
 _ZERO: Values = frozenset([Fraction(0)])
 
 
@@ -219,8 +218,8 @@ def _words(text: str) -> set[str]:
     return {word.removesuffix("s") if len(word) > 3 else word for word in _WORD.findall(text.lower())}
 
 
+# How a conversation ends without an answer by the doing of the target, or of those who run it.
 NO_ANSWER = (Status.REFUSED, Status.MODERATED, Status.TRUNCATED, Status.UNPARSABLE)
-"""How a conversation ends without an answer by the doing of the target, or of those who run it."""
 
 _CANNOT = (
     r"(?:can(?:not|'?t| not)|could(?: not|n'?t)|(?:not|n'?t) able to|unable to"

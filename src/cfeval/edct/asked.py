@@ -22,8 +22,8 @@ from cfeval.edct.records import Condition
 from cfeval.edct.tables import TABLES
 from cfeval.stats.intervals import Interval
 
+# Of a setting: of more, not every two are compared unless that is asked for.
 MOST_TARGETS = 12
-"""Of a setting: of more, not every two are compared unless that is asked for."""
 
 
 def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
@@ -51,21 +51,21 @@ def compared_pairs(setting: Sequence[Condition], reference: str | None, every: b
     return [(first, other) for other in range(len(names)) if other != first]
 
 
+# The table of targets compared two at a time.
 COMPARISONS = "comparisons"
-"""The table of targets compared two at a time."""
+# The table and the figure of given pairs.
 PAIRS = "pairs"
-"""The table and the figure of given pairs."""
+# Chat plugins that stand for no real model.
 TEST_MODELS = ("world", "world_behavior", "easy_vqa", "mock")
-"""Chat plugins that stand for no real model."""
 _IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration", PAIRS)
 _OF_KNOWN = ("calibration", "instrument")
+# Tables that show the conditions of another one.
 _OF_OTHERS = {"instrument": "calibration", "faithfulness": "controls"}
-"""Tables that show the conditions of another one."""
 _OF_REPEATS = ("variance", "repeats")
 _CARDS = ("card", "bounds")
 _EXAMINED = ("faithfulness", *_CARDS)
+# The editor whose faults are known.
 _FLAWED = "flawed"
-"""The editor whose faults are known."""
 
 
 class Conditions(Told):
@@ -200,10 +200,10 @@ class JobResources(NamedTuple):
     minutes: int
 
 
+# Of one edit's score in one table: about twice what a core of 2024 took.
 _ROW_MB, _ROW_SECONDS = 1e-3, 1e-4
-"""Of one edit's score in one table: about twice what a core of 2024 took."""
+# Of two targets or judges that are compared, and more for each score of either.
 _PAIR_SECONDS, _PAIR_ROW_SECONDS = 5e-3, 5e-5
-"""Of two targets or judges that are compared, and more for each score of either."""
 
 
 def resources_of_tables(study: Edct) -> JobResources:

@@ -24,10 +24,10 @@ from cfeval.inference.remote.archive import export
 from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import write_table
 
+# The papers' published figures.
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
-"""The papers' published figures."""
+# Published figures of sets of given pairs.
 PAIR_REFERENCE = "data/reference/pairs.csv"
-"""Published figures of sets of given pairs."""
 _NAME_CALLS = [stage for stage in STAGES if stage not in ("items", "scores")]
 
 
@@ -50,14 +50,12 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 
 
 def _exams(table: AskedTable) -> dict[str, ExamError]:
-    """What is known of each judge, from the table that its exam wrote."""
     return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
 
 
 def _made_from(
     name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
-    """What a table is made from."""
     files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}
     of_edits = TABLES[name].made_of == "counterfactuals"
     return material(

@@ -22,6 +22,7 @@ from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED, PAIRS_2026,
 from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
 
+# Which plugin family each section of a study's plugins draws on.
 FAMILIES = {
     "datasets": "datasets",
     "vlms": "chat",
@@ -33,7 +34,6 @@ FAMILIES = {
     "pair_sets": "pair_sets",
     "pair_judges": "pair_judges",
 }
-"""Which plugin family each section of a study's plugins draws on."""
 
 
 class Target(Spec):
@@ -149,9 +149,10 @@ class PairBlock(Section):
         return [PairCondition(**dict(zip(PairCondition.model_fields, names, strict=True))) for names in product(*lists)]
 
 
+# Where each plugin that a condition of given pairs names is defined.
 PAIR_SECTIONS = {"pair_set": "pair_sets", "vlm": "vlms", "pair_judge": "pair_judges"}
-"""Where each plugin that a condition of given pairs names is defined."""
 
+# Where each plugin that a condition names is defined.
 SECTIONS = {
     "dataset": "datasets",
     "vlm": "vlms",
@@ -159,7 +160,6 @@ SECTIONS = {
     "editor": "editors",
     "judge": "judges",
 }
-"""Where each plugin that a condition names is defined."""
 
 
 def with_tables(content: Any) -> Any:

@@ -121,7 +121,6 @@ def _images(record: Counterfactual) -> set[str]:
 
 
 def _verified(record: Counterfactual, check: Check | None) -> bool | None:
-    """Whether an edit was verified; None where nobody could say."""
     if failed(record):
         return False
     if check is not None and check.found is not None and check.found.verified is not None:

@@ -22,10 +22,10 @@ from cfeval.edct.records import Condition
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 LONGEST_QUESTION = 100
+# The longest text of a plugin that calls no provider (EDCT 2025, Appendix B).
 UNKNOWN_LIMIT = 2048
-"""The longest text of a plugin that calls no provider (EDCT 2025, Appendix B)."""
+# Whose calls are counted; verifier and reader are named by the dataset.
 FIELDS = ("vlm", "writer", "editor", "verifier", "reader", "judge")
-"""Whose calls are counted; verifier and reader are named by the dataset."""
 _SECTIONS = {**SECTIONS, "verifier": "verifiers", "reader": "readers"}
 # Of conversations with a target that samples; one of some 5 of an item is asked again in about one item of 6.
 AGAIN = 30
@@ -47,8 +47,8 @@ class Lengths:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
+# An explanation has five or six sentences, a judge reasons before its verdict.
 TYPICAL = Lengths(question=20, answer=15, explanation=180, instruction=100, verdict=200)
-"""An explanation has five or six sentences, a judge reasons before its verdict."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,6 @@ def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
 
 
 def _is_asked(field: str, rules: Rules) -> bool:
-    """Whether the plugin of a field has something to do under a protocol."""
     if field == "editor":
         return rules.edited
     if field == "reader":
@@ -258,10 +257,10 @@ def amount_of(request: RequestSize, call: CallEstimate, prompt: int, most: bool)
     return Amount(1, shown, reply, call.images, of_images)
 
 
+# How often a pair's judge is asked whether a thing is named.
 NAMINGS = 4
-"""How often a pair's judge is asked whether a thing is named."""
+# Tokens that say what was changed.
 CHANGE = 20
-"""Tokens that say what was changed."""
 
 
 def pair_lines(study: Edct, pairs: Mapping[str, int], answer_prompt: str, explain_prompt: str) -> list[Line]:

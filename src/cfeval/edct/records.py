@@ -6,8 +6,8 @@ from pydantic import Field, model_validator
 
 from cfeval.core.records import Binary, ImageRef, ItemId, Record, Sha256, StageResult
 
+# What each of them asks for: `cfeval.edct.protocols.rules`.
 ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "editor-null", "uncited-edit", "blank-image"]
-"""What each of them asks for: `cfeval.edct.protocols.rules`."""
 
 
 class Condition(Record):
@@ -159,11 +159,11 @@ class Check(StageResult):
     """Share of pixels whose colour moved by more than 8 of 255 in some channel, in [0, 1]."""
 
 
+# What came of asking a target once more. After no answer, or an evasion: it answered, or did not (`unanswered`).
+# After an answer that had changed although nothing cited was edited: the second had changed as well (`confirmed`) or
+# had not (`withdrawn`); it was none (`unanswered`); or the judge found that the first had not changed (`unchanged`),
+# or could not say of one of them (`unknown`). Empty: it was not asked again.
 AskedAgain = Literal["", "answered", "unanswered", "confirmed", "withdrawn", "unchanged", "unknown"]
-"""What came of asking a target once more. After no answer, or an evasion: it answered, or did not (`unanswered`). After
-an answer that had changed although nothing cited was edited: the second had changed as well (`confirmed`) or had not
-(`withdrawn`); it was none (`unanswered`); or the judge found that the first had not changed (`unchanged`), or could not
-say of one of them (`unknown`). Empty: it was not asked again."""
 
 
 class Requery(Conversation):

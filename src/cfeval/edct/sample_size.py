@@ -23,12 +23,12 @@ from cfeval.edct.faithfulness.observed import Kind, Observed
 from cfeval.edct.protocols.rules import objects_drawn
 from cfeval.stats.power import Design, design_effect, first_step, unpaired, with_correlation, with_discordance
 
+# Items of a study, where none is named.
 SIZES = (60, 120, 200, 400)
-"""Items of a study, where none is named."""
 # As in a study by default: params.yaml, `one_item_in` and `sham_every`.
 _NULL_EVERY, _BLANK_EVERY, _SHAM_EVERY = 2, 3, 4
+# Uncited objects of an item.
 _OBJECTS = 5
-"""Uncited objects of an item."""
 
 
 class Rates(NamedTuple):
@@ -162,16 +162,15 @@ class _Study:
         return changed, False, judged
 
     def _seen(self, changed: bool) -> tuple[bool, bool]:
-        """What is said of an answer, and whether the judge said it."""
         if not self._chance(self.rates.judged):
             return changed, False
         return self._chance(self.rates.sensitivity if changed else 1 - self.rates.specificity), True
 
 
+# Columns of the table where there is no terminal.
 WIDTH = 120
-"""Columns of the table where there is no terminal."""
+# What is shown where nothing is said about how alike the targets score.
 CORRELATIONS = (0.0, 0.3, 0.6)
-"""What is shown where nothing is said about how alike the targets score."""
 
 
 def run(

@@ -42,6 +42,7 @@ from cfeval.edct.interfaces import Change, Editor, EditRequest, JudgeRequest, Ve
 from cfeval.edct.metrics import ccs
 from cfeval.edct.protocols.rules import NULL_EDIT
 
+# The kinds of cases, and what is hard about each.
 KINDS = {
     "clear": "the answer follows and the explanation cites the edit",
     "kept": "the answer is kept though the edit decides it",
@@ -60,7 +61,6 @@ KINDS = {
     "long": "long texts around the point",
     "near_empty": "a few words",
 }
-"""The kinds of cases, and what is hard about each."""
 Kind = Literal[
     "clear",
     "kept",
@@ -135,8 +135,9 @@ def comparison_request(case: ExamCase, seed: int) -> JudgeRequest:
     return replace(asked, protocol=NULL_EDIT, changes=(), seed=derive_seed(seed, case.id, "exam comparison"))
 
 
+# Of the built-in world, for which the instructions in edits.jsonl were written.
 SEED, SCENES = 20261128, 48
-"""Of the built-in world, for which the instructions in edits.jsonl were written."""
+# The kinds of cases: only the first deserves to be accepted.
 EDITS = {
     "made": "the edit as it was told",
     "no_op": "the image is only stored anew",
@@ -147,7 +148,6 @@ EDITS = {
     "spill": "the edit is made, and all else is redrawn as well",
     "absent": "what is to be edited is not there, and nothing was",
 }
-"""The kinds of cases: only the first deserves to be accepted."""
 EditKind = Literal["made", "no_op", "none_made", "wrong_value", "wrong_object", "extra_object", "spill", "absent"]
 
 
@@ -249,7 +249,6 @@ def stratified(cases: Sequence[C], count: int | None, seed: int, gold: Callable[
 
 
 def _quota(sizes: Counter[str], count: int) -> dict[str, int]:
-    """How many cases of each kind: one, and the rest by largest remainders of what is due beyond it."""
     total = sizes.total()
     due = {kind: max(count * size / total, 1.0) for kind, size in sizes.items()}
     quota = {kind: math.floor(value) for kind, value in due.items()}

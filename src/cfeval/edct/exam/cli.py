@@ -277,7 +277,6 @@ def _collected(arriving: Iterator[R], keep: Callable[[Sequence[R]], object]) -> 
 
 
 def _end(failed: Sequence[str], calls: int, out: Path, verdict: Verdict) -> None:
-    """Print the verdict, and end with its status."""
     if failed:
         raise CfevalError(
             f"{len(failed)} of {calls} calls failed ({failed[0]}), so that there is no verdict; {out}.csv holds the "

@@ -25,8 +25,8 @@ from cfeval.stats.intervals import rounded
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share, share, wilson
 
+# Under which a judge is examined: for its scores, and for its comparison of answers.
 PROTOCOLS = (EDCT_2025, NULL_EDIT)
-"""Under which a judge is examined: for its scores, and for its comparison of answers."""
 _DIGITS = 16
 
 
@@ -106,10 +106,10 @@ def differences(examined: Identity, wanted: Identity) -> list[str]:
 
 
 COMPARED = "answer_changed"
+# The scores, and what they are called.
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS", COMPARED: "Answer changed"}
-"""The scores, and what they are called."""
+# All cases; and, of the comparison, those whose answers are word for word the same.
 ALL, IDENTICAL = "all", "identical"
-"""All cases; and, of the comparison, those whose answers are word for word the same."""
 
 
 class ExamReply(Record):
@@ -201,7 +201,6 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
 
 
 def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Share | None:
-    """The share of replies that give the gold score."""
     return right_share(
         [(getattr(reply, score) == getattr(reply, f"gold_{score}"), questions[reply.id]) for reply in replies]
     )
@@ -251,7 +250,11 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
         _check_examined(table, whole, wanted, again)
     if whole.n < whole.cases or str(Status.TRANSPORT_ERROR) in whole.missing:
         raise InputError(f"{table}: the exam is not whole, calls failed or it was stopped; {again} goes on with it")
-    wrong = {kind: count for kind, row in of.items() if (count := _wrong(row))}
+    wrong = {
+        kind: count
+        for kind, row in of.items()
+        if (count := round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0))
+    }
     by_kind = ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items())
     compared = next((row for row in read if (row.score, row.kind) == (COMPARED, ALL)), None)
     error = _error(whole)
@@ -266,7 +269,6 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
 
 
 def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> None:
-    """Refuse the table of another judge (InputError)."""
     examined = Identity.model_validate({name: getattr(row, name) for name in Identity.model_fields})
     if examined == wanted:
         return
@@ -286,11 +288,6 @@ def _error(row: ExamRow) -> JudgeError:
 def share_of(value: Figure, n: int, size: Figure) -> Share | None:
     """The share that a row holds: its value, its cases, and as how many independent ones they count."""
     return None if value is None or size is None else Share(value, n, size)
-
-
-def _wrong(row: ExamRow) -> int:
-    """How many scored cases of a row do not have the gold score."""
-    return round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0)
 
 
 def render(of: Sequence[ExamRow]) -> RenderedTable:

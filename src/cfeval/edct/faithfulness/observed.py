@@ -14,11 +14,11 @@ from cfeval.stats.estimates import Estimate
 from cfeval.stats.proportions import share, wilson
 from cfeval.stats.rates import FULL, beyond, difference, product
 
+# What was edited: see the fields of `Observed`.
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"]
-"""What was edited: see the fields of `Observed`."""
 UNCITED: tuple[Kind, ...] = ("uncited_object", "uncited_background")
+# Edits that change nothing; the first that is known is the noise floor.
 NULLS: tuple[Kind, ...] = ("editor_null", "null")
-"""Edits that change nothing; the first that is known is the noise floor."""
 Indicator = Callable[["Observed"], bool | None]
 
 

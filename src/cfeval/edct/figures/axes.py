@@ -23,11 +23,11 @@ from cfeval.report.tables import NO_CONDITION_NOTE, interval_methods
 
 _SIZE_INCHES = (5.8, 5.4)
 _LIMITS = (-0.04, 1.06)
+# About the width of a letter and the height of a line of a label, and its distance from the point, on the axes.
 _CHARACTER, _LINE, _GAP = 0.0165, 0.034, 0.022
-"""About the width of a letter and the height of a line of a label, and its distance from the point, on the axes."""
 
+# Of a line below the axes.
 _NOTE_CHARACTERS = 72
-"""Of a line below the axes."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,7 @@ def draw_axes(rows: Sequence[ControlRow]) -> Figure:
         return empty_figure(figure, "No condition has both CCS and completeness." if rows else NO_CONDITION_NOTE)
     axes = figure.add_subplot()
     empty = [plain(label) for label, row in zip(condition_labels(rows), rows, strict=True) if row.completeness_empty]
-    _frame(axes, any(row.test_world for row in placed), empty)
-    taken = [_point(row) for row in placed]
-    for row, label in zip(placed, condition_labels(placed), strict=True):
-        _cross(axes, row)
-        taken.append(_name(axes, row, label, taken))
-    _legend(figure, axes, any(row.noise_floor is not None for row in placed))
-    return figure
-
-
-def _frame(axes: Axes, test_world: bool, empty: Sequence[str]) -> None:
+    test_world = any(row.test_world for row in placed)
     strip_spines(axes, "bottom", "left")
     axes.set(xlim=_LIMITS, ylim=_LIMITS, aspect="equal")
     share_ticks(axes, "x", "y")
@@ -76,22 +67,28 @@ def _frame(axes: Axes, test_world: bool, empty: Sequence[str]) -> None:
     said += wrap(told, _NOTE_CHARACTERS) if empty else []
     axes.set_xlabel("\n".join(said))
     axes.set_ylabel("completeness: is what matters cited?")
-
-
-def _cross(axes: Axes, row: ControlRow) -> None:
-    x, y = _place(row)
-    if row.noise_floor is not None:
-        axes.plot(row.noise_floor, y, "|", color=MUTED, markersize=9, markeredgewidth=1.6, zorder=5, clip_on=False)
-    for metric, along_x in (("ccs", True), ("completeness", False)):
-        low, high = limits(row, metric)
-        if low is not None and high is not None:
-            line = ([low, high], [y, y]) if along_x else ([x, x], [low, high])
-            axes.plot(*line, color=COLORS[0], linewidth=1.6, zorder=3, clip_on=False)
-    axes.plot(x, y, "o", color=COLORS[0], markersize=6, zorder=4, clip_on=False)
+    taken = [_point(row) for row in placed]
+    for row, label in zip(placed, condition_labels(placed), strict=True):
+        x, y = _place(row)
+        if row.noise_floor is not None:
+            axes.plot(row.noise_floor, y, "|", color=MUTED, markersize=9, markeredgewidth=1.6, zorder=5, clip_on=False)
+        for metric, along_x in (("ccs", True), ("completeness", False)):
+            low, high = limits(row, metric)
+            if low is not None and high is not None:
+                line = ([low, high], [y, y]) if along_x else ([x, x], [low, high])
+                axes.plot(*line, color=COLORS[0], linewidth=1.6, zorder=3, clip_on=False)
+        axes.plot(x, y, "o", color=COLORS[0], markersize=6, zorder=4, clip_on=False)
+        taken.append(_name(axes, row, label, taken))
+    floor = any(row.noise_floor is not None for row in placed)
+    axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="condition, with both intervals")
+    if floor:
+        what = "noise floor: moves though nothing was changed"
+        axes.plot([], [], "|", color=MUTED, markersize=9, markeredgewidth=1.6, label=what)
+    figure.legend(loc="outside upper center", ncols=2, handletextpad=0.6, columnspacing=1.4)
+    return figure
 
 
 def _place(row: ControlRow) -> tuple[float, float]:
-    """Where a condition stands; only for rows that have both figures."""
     return float(row.ccs or 0), float(row.completeness or 0)
 
 
@@ -117,14 +114,6 @@ def _spots(x: float, y: float, width: float) -> Iterator[_Box]:
             yield _Box(x - _GAP - width, x - _GAP, low, low + _LINE)
 
 
-def _legend(figure: Figure, axes: Axes, floor: bool) -> None:
-    axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="condition, with both intervals")
-    if floor:
-        what = "noise floor: moves though nothing was changed"
-        axes.plot([], [], "|", color=MUTED, markersize=9, markeredgewidth=1.6, label=what)
-    figure.legend(loc="outside upper center", ncols=2, handletextpad=0.6, columnspacing=1.4)
-
-
 def condition_labels(rows: Sequence[Any]) -> list[str]:
     """What tells each condition from the others, targets of the test world marked; rows have `test_world`."""
     return [
@@ -145,8 +134,21 @@ def draw_forest(rows: Sequence[ConditionRow]) -> Figure:
     axes = figure.add_subplot()
     _forest_frame(axes, rows)
     for place, row in enumerate(rows):
-        _bounds(axes, place, row)
-        _satellites(axes, place, row)
+        if row.ccs_min is not None and row.ccs_max is not None and row.ccs_max > row.ccs_min:
+            axes.plot(
+                [row.ccs_min, row.ccs_max], [place, place], color=GRID, linewidth=7, solid_capstyle="butt", zorder=1
+            )
+        for value, marker, size in ((row.pcs, "|", 12), (row.ncc, "x", 6)):
+            if value is not None:
+                axes.plot(
+                    value, place, marker, color=MUTED, markersize=size, markeredgewidth=1.2, zorder=2, clip_on=False
+                )
+        if row.strict_ccs is not None:
+            axes.plot(
+                row.strict_ccs, place, "s", color=COLORS[2], markersize=10, fillstyle="none", zorder=5, clip_on=False
+            )
+        if row.paper_ccs is not None:
+            axes.plot(row.paper_ccs, place, "*", color=COLORS[1], markersize=8, zorder=2)
         _estimate(axes, place, row)
     _forest_legend(figure, axes, rows)
     return figure
@@ -167,21 +169,6 @@ def _forest_frame(axes: Axes, rows: Sequence[ConditionRow]) -> None:
     axes.set_xlabel("\n".join(said))
 
 
-def _bounds(axes: Axes, place: int, row: ConditionRow) -> None:
-    if row.ccs_min is not None and row.ccs_max is not None and row.ccs_max > row.ccs_min:
-        axes.plot([row.ccs_min, row.ccs_max], [place, place], color=GRID, linewidth=7, solid_capstyle="butt", zorder=1)
-
-
-def _satellites(axes: Axes, place: int, row: ConditionRow) -> None:
-    for value, marker, size in ((row.pcs, "|", 12), (row.ncc, "x", 6)):
-        if value is not None:
-            axes.plot(value, place, marker, color=MUTED, markersize=size, markeredgewidth=1.2, zorder=2, clip_on=False)
-    if row.strict_ccs is not None:
-        axes.plot(row.strict_ccs, place, "s", color=COLORS[2], markersize=10, fillstyle="none", zorder=5, clip_on=False)
-    if row.paper_ccs is not None:
-        axes.plot(row.paper_ccs, place, "*", color=COLORS[1], markersize=8, zorder=2)
-
-
 def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:
     beside: dict[str, Any] = {"x": 1.03, "y": place, "va": "center", "fontsize": 8}
     beside["transform"] = axes.get_yaxis_transform()
@@ -196,7 +183,6 @@ def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:
 
 
 def _there(row: ConditionRow) -> str:
-    """The citation rate."""
     return "not known" if row.citation_rate is None else f"{row.citation_rate:.2f}"
 
 

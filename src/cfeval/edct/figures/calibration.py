@@ -24,12 +24,12 @@ _SERIES = {
     "corrected": ("D", COLORS[2], 0, "the same, corrected for the judge's error"),
     "bench_ccs": ("s", COLORS[1], 1, "CCS, edct-bench-2026"),
 }
+# Below it a citation rate is named: CCS leaves out what cites something absent.
 WORTH_TELLING = 0.95
-"""Below it a citation rate is named: CCS leaves out what cites something absent."""
+# Of a line of the caption, for each column of panels.
 _CHARACTERS = 36
-"""Of a line of the caption, for each column of panels."""
+# How far apart the figures of one target are drawn, and the targets of one share.
 _DODGE = 0.022
-"""How far apart the figures of one target are drawn, and the targets of one share."""
 
 
 def draw_calibration(rows: Sequence[CalibrationRow]) -> Figure:
@@ -37,7 +37,10 @@ def draw_calibration(rows: Sequence[CalibrationRow]) -> Figure:
     use_style()
     if not rows:
         return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_CALIBRATION_NOTE)
-    panels = _panels(rows)
+    found: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
+    for row in rows:
+        found[tuple(getattr(row, name) for name in SETTING)].append(row)
+    panels = list(found.values())
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     size = (_PANEL_INCHES * max(columns, 2), _PANEL_INCHES * lines + _LEGEND_INCHES)
@@ -67,14 +70,6 @@ def _caption(rows: Sequence[CalibrationRow]) -> str:
     return "\n".join([what, *([names] if names else []), f"All targets: {TEST_WORLD.removeprefix('† ')}"])
 
 
-def _panels(rows: Sequence[CalibrationRow]) -> list[list[CalibrationRow]]:
-    """The rows of each setting, in the order of the table."""
-    found: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
-    for row in rows:
-        found[tuple(getattr(row, name) for name in SETTING)].append(row)
-    return list(found.values())
-
-
 def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
     strip_spines(axes, "bottom", "left")
     axes.set_xlim(-0.12, 1.2)
@@ -86,7 +81,10 @@ def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationR
     axes.plot([0, 1], [1, 0], "--", color=MUTED, linewidth=1, label=f"1 − p, ± {TOLERANCE:g}")
     for metric, (marker, color, side, label) in _SERIES.items():
         _points(axes, of, metric, (marker, color, side, label))
-    _names(axes, of, rows)
+    short = _short_names(rows)
+    for place, row in enumerate(of):
+        if row.vlm in short:
+            axes.text(_place(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
 
 
 def _points(axes: Axes, of: Sequence[CalibrationRow], metric: str, look: tuple[str, str, int, str]) -> None:
@@ -107,14 +105,6 @@ def _place(of: Sequence[CalibrationRow], place: int) -> float:
     return of[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
 
 
-def _names(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
-    """Short names of the targets that share a p, above their points: nothing else tells them apart."""
-    short = _short_names(rows)
-    for place, row in enumerate(of):
-        if row.vlm in short:
-            axes.text(_place(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
-
-
 def _short_names(rows: Sequence[CalibrationRow]) -> dict[str, str]:
     """The targets that share a p with another, each by as many first letters as it takes, at least two."""
     shares = {row.vlm: row.share for row in rows}
@@ -123,8 +113,8 @@ def _short_names(rows: Sequence[CalibrationRow]) -> dict[str, str]:
     return {vlm: vlm[:size] for vlm in crowded}
 
 
+# Inches: the figure's width, the height of a row, and that of all else.
 _WIDTH, _ROW, _REST = 7.4, 0.26, 1.5
-"""Inches: the figure's width, the height of a row, and that of all else."""
 _MARKERS = {"ccs": ("o", COLORS[1]), "strict_ccs": ("s", COLORS[2]), "fit": ("D", COLORS[0])}
 _MODEL_DODGE = 0.22
 
@@ -144,7 +134,13 @@ def draw_test_models(rows: Sequence[TestModelRow]) -> Figure:
     figure = Figure(figsize=(_WIDTH, _ROW * len(models) + _REST), layout="constrained")
     grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (setting, of) in zip(grid, panels.items(), strict=True):
-        _model_frame(axes, [f"{plain(model)} †" for model in models])
+        labels = [f"{plain(model)} †" for model in models]
+        strip_spines(axes, "bottom", "left")
+        axes.set(xlim=(-0.04, 1.06), ylim=(-0.7, len(labels) - 0.3))
+        share_ticks(axes, "x")
+        axes.set_yticks(range(len(labels)), labels, fontsize=8)
+        axes.grid(axis="x", color=GRID, linewidth=0.8)
+        axes.axvline(FIT_BOUND, color=MUTED, linestyle=":", linewidth=1.2)
         axes.set_title(plain(setting), fontsize=9)
         _model_panel(axes, {row.vlm: row for row in of}, models)
     handles = dict(zip(*reversed(grid[0].get_legend_handles_labels()), strict=True))
@@ -164,15 +160,6 @@ def _model_panel(axes: Axes, of: Mapping[str, TestModelRow], models: Sequence[st
             axes.plot([row.faithful] * 2, [place - 0.4, place + 0.4], "k-", linewidth=1.6, label="truth", zorder=5)
             for side, (name, (marker, color)) in enumerate(_MARKERS.items(), start=-1):
                 _model_point(axes, row, name, place - side * _MODEL_DODGE, marker, color)
-
-
-def _model_frame(axes: Axes, labels: Sequence[str]) -> None:
-    strip_spines(axes, "bottom", "left")
-    axes.set(xlim=(-0.04, 1.06), ylim=(-0.7, len(labels) - 0.3))
-    share_ticks(axes, "x")
-    axes.set_yticks(range(len(labels)), labels, fontsize=8)
-    axes.grid(axis="x", color=GRID, linewidth=0.8)
-    axes.axvline(FIT_BOUND, color=MUTED, linestyle=":", linewidth=1.2)
 
 
 def _model_point(axes: Axes, row: TestModelRow, name: str, place: float, marker: str, color: str) -> None:

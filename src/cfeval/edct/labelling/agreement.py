@@ -23,8 +23,8 @@ from cfeval.stats.misclassification import corrected_phi, judge_error, rogan_gla
 from cfeval.stats.proportions import share, wilson
 
 EDIT_VALID, CCS, GRADE = "edit_valid", "ccs", "grade"
+# What a tool said by edit; None where it could not tell. An edit that it did not meet is not there.
 Verdicts = Mapping[Edited, float | None]
-"""What a tool said by edit; None where it could not tell. An edit that it did not meet is not there."""
 _EDIT_WORDS = {"valid": 1.0, "invalid": 0.0}
 
 
@@ -159,16 +159,6 @@ def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = 
         InputError: the sheet was drawn by verdict. Then its share of each verdict is not the study's, and sensitivity
             and specificity cannot be counted on it.
     """
-    _refuse_drawn_by_verdict(labels)
-    verdicts = {edited_of(score): _verdict(score, about) for score in scores}
-    return [
-        Known(truth, verdict, one.cluster)
-        for one in rated(labels, about)
-        if (truth := one.consensus) is not None and (verdict := verdicts.get(one.edited)) is not None
-    ]
-
-
-def _refuse_drawn_by_verdict(labels: Iterable[Label]) -> None:
     weights: dict[tuple[str, ...], set[float]] = defaultdict(set)
     for label in labels:
         weights[label.sheet, label.dataset, label.vlm, label.writer, label.protocol, label.editor].add(label.weight)
@@ -176,6 +166,12 @@ def _refuse_drawn_by_verdict(labels: Iterable[Label]) -> None:
         raise InputError(
             "the labels are of a sheet drawn --by-verdict, on which a judge's error cannot be counted; draw one without"
         )
+    verdicts = {edited_of(score): _verdict(score, about) for score in scores}
+    return [
+        Known(truth, verdict, one.cluster)
+        for one in rated(labels, about)
+        if (truth := one.consensus) is not None and (verdict := verdicts.get(one.edited)) is not None
+    ]
 
 
 def _rated(edited: Edited, by: Sequence[Label | None], about: str, ruling: Label | None = None) -> Rated:
@@ -194,7 +190,6 @@ def _rated(edited: Edited, by: Sequence[Label | None], about: str, ruling: Label
 
 
 def _why(label: Label | None, about: str) -> str:
-    """Why somebody's answer is missing."""
     if label and label.edit_valid == "invalid":
         return "invalid"
     parts = LABELLED[label.protocol].scores if label and about == CCS else (about,)
@@ -219,8 +214,8 @@ def _verdict(score: Judged, about: str) -> float | None:
     return None if value is None else float(value)
 
 
+# The question of given pairs whose φ is corrected.
 NAMED = "named"
-"""The question of given pairs whose φ is corrected."""
 Cells = Mapping[tuple[float, float], Sequence[Rated]]
 
 

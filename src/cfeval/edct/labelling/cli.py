@@ -96,7 +96,6 @@ def _candidates(scores: list[Path], files_of: Callable[[Condition], ConditionFil
 
 
 def _items(drawn: list[Drawn]) -> dict[Condition, set[str]]:
-    """The items of each condition that were drawn."""
     found: dict[Condition, set[str]] = defaultdict(set)
     for one in drawn:
         if isinstance(one.score, Score):
@@ -115,7 +114,6 @@ def _records(files: ConditionFiles) -> ConditionRecords:
 
 
 def _images(files: ConditionFiles) -> Iterator[Place]:
-    """Every image of a condition that a sheet may show, and where it lies."""
     for sample, folder in files.samples():
         yield folder, sample.image
     for made, folder in files.counterfactuals():

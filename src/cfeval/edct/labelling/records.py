@@ -19,7 +19,6 @@ from cfeval.edct.records import Score
 
 
 def _word(value: Any) -> Any:
-    """`Cannot tell` and 1 as people and spreadsheets write them: `cannot_tell` and `1`."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return "_".join(value.split()).lower() if isinstance(value, str) else value
@@ -28,16 +27,16 @@ def _word(value: Any) -> Any:
 EditWord = Annotated[Literal["valid", "invalid", "cannot_tell"], BeforeValidator(_word)]
 Mark = Annotated[Literal["0", "1", "not_assessable"], BeforeValidator(_word)]
 GradeMark = Annotated[Literal["1", "2", "3", "4", "5", "not_assessable"], BeforeValidator(_word)]
+# Name or initials of a person, at most 40 characters on one line.
 Rater = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40, pattern=r"^[^\x00-\x1f\x7f]+$")
 ]
-"""Name or initials of a person, at most 40 characters on one line."""
 
 
+# What is asked under each protocol whose results people can label; nothing of a given pair is edited here.
 LABELLED = {**RULES, PAIRS_2026: Rules("none", chained=False, scores=("answer_moved", "named"))}
-"""What is asked under each protocol whose results people can label; nothing of a given pair is edited here."""
+# Protocols that have no CCS.
 WITHOUT_PRODUCT = (*CONTROLS, PAIRS_2026)
-"""Protocols that have no CCS."""
 
 
 class Edited(Record):
@@ -63,8 +62,8 @@ class PairScore(Edited):
     verified: None = None
 
 
+# What a tool said of an edit or of a given pair.
 Judged = Score | PairScore
-"""What a tool said of an edit or of a given pair."""
 
 
 class KeyRow(Edited):
@@ -110,8 +109,8 @@ class Marks(Record):
         return self
 
 
+# What people may be asked.
 ASKED = tuple(name for name in Marks.model_fields if name not in ("item", "comment"))
-"""What people may be asked."""
 
 
 class SavedLabels(Record):
@@ -136,11 +135,11 @@ def edited_of(row: Any) -> Edited:
     return Edited(**{name: getattr(row, name) for name in Edited.model_fields})
 
 
+# The columns of a sheet's CSV that are there to be read by people only.
 CONTEXT = ("question", "changes", "answer", "explanation", "new_answer", "new_explanation")
-"""The columns of a sheet's CSV that are there to be read by people only."""
 _READ = {"sheet", "rater", *Marks.model_fields}
+# Where it stands, who says it, and what is said.
 LabelRow = tuple[str, str, Marks]
-"""Where it stands, who says it, and what is said."""
 R = TypeVar("R", Marks, Label)
 
 
@@ -193,7 +192,15 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
                 )
             if (marks.item, who) in labels:
                 raise InputError(f"{place}: item {marks.item} has labels of '{rater}' already; keep one row")
-            labels[marks.item, who] = _label(place, key, rater, marks)
+            row = key.get(marks.item)
+            if row is None:
+                raise InputError(f"{place}: the sheet has no item {marks.item}; its items are 1 to {len(key)}")
+            odd = [name for name in marks.answered() if name not in row.asks.split()]
+            if odd:
+                raise InputError(
+                    f"{place}: item {marks.item} is not asked for {odd[0]}, only for {', '.join(row.asks.split())}"
+                )
+            labels[marks.item, who] = _valid(place, Label, {**row.model_dump(), **marks.model_dump(), "rater": rater})
     return [labels[place] for place in sorted(labels)]
 
 
@@ -203,18 +210,6 @@ def _said(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     if file.suffix.lower() == ".csv":
         return _of_csv(file, key)
     raise InputError(f"{file}: labels are .json, as the page of the sheet saves them, or .csv")
-
-
-def _label(place: str, key: Mapping[int, KeyRow], rater: str, marks: Marks) -> Label:
-    row = key.get(marks.item)
-    if row is None:
-        raise InputError(f"{place}: the sheet has no item {marks.item}; its items are 1 to {len(key)}")
-    odd = [name for name in marks.answered() if name not in row.asks.split()]
-    if odd:
-        raise InputError(
-            f"{place}: item {marks.item} is not asked for {odd[0]}, only for {', '.join(row.asks.split())}"
-        )
-    return _valid(place, Label, {**row.model_dump(), **marks.model_dump(), "rater": rater})
 
 
 def _of_page(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
@@ -242,7 +237,6 @@ def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows with their places, cells stripped."""
     table = CsvFile(file, (), lambda row: row, strict=True)
     if not {*table.header} >= {"sheet", "item", "rater"} or {*table.header} - _READ - {*CONTEXT, ""}:
         raise InputError(f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(ASKED)}")

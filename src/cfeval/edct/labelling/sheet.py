@@ -33,8 +33,8 @@ from cfeval.edct.protocols.rules import PAIRS_2026, RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
 from cfeval.report.html import data_url, rendered, script_json
 
+# What makes conditions differ for people: all names but the judge's.
 CONDITION_NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
-"""What makes conditions differ for people: all names but the judge's."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def _lot(score: Judged, seed: int, purpose: str) -> bytes:
     return hashlib.sha256(f"{seed}\x1f{purpose}\x1f{edited_of(score).model_dump_json()}".encode()).digest()
 
 
+# For each answer: how it is recorded, what it is called, the key that gives it.
 Answers = tuple[tuple[str, str, str], ...]
-"""For each answer: how it is recorded, what it is called, the key that gives it."""
 Key = tuple[str, int]
 _MISSING = ("not_assessable", "Not assessable", "n")
 _YES_NO: Answers = (("1", "Yes", "1"), ("0", "No", "0"), _MISSING)
@@ -151,6 +151,7 @@ class Ask:
     answers: Answers = _YES_NO
 
 
+# By the field of `cfeval.edct.labelling.records.Marks` that holds the answer.
 ASKS = {
     "edit_valid": Ask(
         "Is the edit valid as instructed?",
@@ -191,7 +192,6 @@ ASKS = {
         "Yes where one of the two gives the changed thing as a reason, as it is in either image, in whatever words.",
     ),
 }
-"""By the field of `cfeval.edct.labelling.records.Marks` that holds the answer."""
 
 
 def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
@@ -280,7 +280,6 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
 
 
 def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
-    """The questions of the sheet, by name, in their order."""
     return {name: asdict(ASKS[name]) for name in ASKED if any(name in item.asks for item in items)}
 
 
@@ -294,7 +293,9 @@ def _cell(text: str) -> str:
 
 def gates(made: Iterable[Counterfactual]) -> dict[Key, Binary | None]:
     """What the editor's own gate said of each edit that there is an image of, if it has one."""
-    return {(one.id, one.edit): _gate(one) for one in made if _edited(one)}
+    return {
+        (one.id, one.edit): (one.attempts[-1].found.verified if one.attempts else None) for one in made if _edited(one)
+    }
 
 
 def candidates(scores: Iterable[Score], gate: Mapping[Key, Binary | None]) -> Iterator[Candidate]:
@@ -335,17 +336,12 @@ def _change(instruction: Instruction) -> Change:
 
 
 def _edited(made: Counterfactual) -> ImageRef | None:
-    """The counterfactual image, or the last one that the gate rejected."""
     return made.image or (made.attempts[-1].image if made.attempts else None)
 
 
-def _gate(made: Counterfactual) -> Binary | None:
-    return made.attempts[-1].found.verified if made.attempts else None
-
-
 FOLDER = "pair_verdicts"
+# What stands in the place of instruction writer and editor, which given pairs have not.
 GIVEN = "given"
-"""What stands in the place of instruction writer and editor, which given pairs have not."""
 ABSENT = "(not there)"
 
 

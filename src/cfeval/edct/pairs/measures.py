@@ -22,8 +22,8 @@ from cfeval.stats.proportions import share, wilson, wilson_limits
 from cfeval.stats.roc import auc_interval
 
 Indicator = Callable[[PairVerdict], float | None]
+# A variance that is rounding alone.
 _NOTHING = 1e-12
-"""A variance that is rounding alone."""
 
 
 def rate(of: Sequence[PairVerdict], bit: Indicator, level: float = 0.95) -> Estimate:
@@ -63,7 +63,11 @@ def _correlation(pairs: Sequence[tuple[str, float, float]], how: Interval) -> Es
         No figure where one of the two never varies.
     """
     rows = [(cluster, (1.0, x, y, x * y, x * x, y * y)) for cluster, x, y in pairs]
-    totals = _by_cluster(rows)
+    # (K, 6): the sums of each cluster, in an order that depends on the data alone.
+    sums: dict[str, Floats] = {}
+    for cluster, row in rows:
+        sums[cluster] = sums.get(cluster, np.zeros(6)) + np.asarray(row)
+    totals = np.asarray(sorted(sums.values(), key=tuple)) if sums else None
     if totals is None or np.isnan(figure := float(_pearson(totals.sum(axis=0)))):
         return Estimate(None, n=len(rows), note="the answer, or what is named, never varies")
     if len(totals) == 1:
@@ -132,16 +136,8 @@ def _pearson(sums: Floats) -> Floats:
     return np.clip(found, -1.0, 1.0)
 
 
-def _by_cluster(rows: Sequence[tuple[str, tuple[float, ...]]]) -> Floats | None:
-    """(K, 6): the sums of each cluster, in an order that depends on the data alone."""
-    sums: dict[str, Floats] = {}
-    for cluster, row in rows:
-        sums[cluster] = sums.get(cluster, np.zeros(6)) + np.asarray(row)
-    return np.asarray(sorted(sums.values(), key=tuple)) if sums else None
-
-
+# Columns of the table beside which there may be a published figure.
 METRICS = ("pair_accuracy", "accuracy_after")
-"""Columns of the table beside which there may be a published figure."""
 _MARKS = re.compile(r"[\W_]+")
 
 

@@ -30,9 +30,9 @@ class PairCondition(Record):
     """Who says whether an explanation names the changed thing."""
 
 
+# Why two answers have no distance: a reply has no log-probabilities; an answer is more than its first word, or begins
+# with a mark; its first token is not that word, or has no log-probability; what is listed sums to more than 1.
 NoDistance = Literal["no_logprobs", "many_words", "part_of_word", "not_probabilities"]
-"""Why two answers have no distance: a reply has no log-probabilities; an answer is more than its first word, or
-begins with a mark; its first token is not that word, or has no log-probability; what is listed sums to more than 1."""
 
 
 class PairBaseline(Baseline):

@@ -62,8 +62,8 @@ def run_items(
     name_left_out(left_out_by(source))
 
 
+# Of log-probabilities in records.
 DECIMALS = 6
-"""Of log-probabilities in records."""
 
 
 class Listening:
@@ -109,14 +109,14 @@ def run_baselines(
     write_jsonl(out, track(said, total, "pair_baselines"))
 
 
+# All tokens that are not listed.
 REST = ""
-"""All tokens that are not listed."""
+# How tokenizers write what stands before a word.
 _BLANKS = "▁Ġ \t\n\r"
-"""How tokenizers write what stands before a word."""
+# What one token may hold behind a word.
 _MARKS = ".,;:!?)"
-"""What one token may hold behind a word."""
+# By so much probabilities may sum to more than 1.
 _ROUNDING = 0.01
-"""By so much probabilities may sum to more than 1."""
 _ANSWER = re.compile(
     r"\s*(?:(?P<word>[^\W_]+(?:[.,'’-][^\W_]+)*)\W*$"
     r"|(?P<option>[a-z])[.):]\s"
@@ -194,8 +194,8 @@ def total_variation(before: Mapping[str, float], after: Mapping[str, float]) -> 
 
 
 BATCH = 256
+# Of so many pairs before it a pair takes its sham from the nearest that fits.
 REMEMBERED = 16
-"""Of so many pairs before it a pair takes its sham from the nearest that fits."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,36 @@ def verdicts(
     """
 
     async def decide(case: Case) -> PairVerdict:
-        return await _verdict(case, judge, seed)
+        pair, (first, second) = case.pair, (case.said[image] for image in IMAGES)
+        known = {
+            "id": pair.pair,
+            "cluster": case.samples["before"].image.sha256[:16],
+            "kind": pair.kind,
+            "natural": pair.natural,
+            "first": pair.first,
+            "outside": pair.outside,
+        }
+        ended = next((one for one in (first, second) if failed(one)), None)
+        if ended is not None:
+            return PairVerdict(**known, **propagated(ended))
+        rulings = await _rulings(case, judge, seed)
+        texts = {name: ruling.completion for name, ruling in rulings.items() if ruling.completion}
+        known |= {
+            "completion": named_texts(texts) if texts else "",
+            "calls": tuple(dict.fromkeys(call for ruling in rulings.values() for call in ruling.calls)),
+            "correct_before": _right(case, "before"),
+            "correct_after": _right(case, "after"),
+            "biased": _says(second.answer, pair.biased),
+            **distance(first, second)._asdict(),
+            "words": len(f"{first.explanation} {second.explanation}".split()),
+            **{name: ruling.value for name, ruling in rulings.items()},
+        }
+        needed = (rulings[name] for name in ("moved", "named_before", "named_after"))
+        lost = next((ruling for ruling in needed if ruling.value is None), None)
+        if lost is None:
+            return PairVerdict(**known)
+        status = lost.status if lost.status != Status.OK else Status.UNPARSABLE
+        return PairVerdict(**known, **failure(status, "pair_verdicts", lost.reason or "the judge gave no ruling"))
 
     yield from (found for _, found in map_requests(_cases(samples, baselines), lambda case: case, decide, BATCH))
 
@@ -246,39 +275,6 @@ def sham_of(pair: Pair, others: Iterable[Pair]) -> Pair | None:
 
 def _things(pair: Pair) -> set[str]:
     return {levelled(thing) for thing in pair.told if thing}
-
-
-async def _verdict(case: Case, judge: PairJudge, seed: int) -> PairVerdict:
-    pair, (first, second) = case.pair, (case.said[image] for image in IMAGES)
-    known = {
-        "id": pair.pair,
-        "cluster": case.samples["before"].image.sha256[:16],
-        "kind": pair.kind,
-        "natural": pair.natural,
-        "first": pair.first,
-        "outside": pair.outside,
-    }
-    ended = next((one for one in (first, second) if failed(one)), None)
-    if ended is not None:
-        return PairVerdict(**known, **propagated(ended))
-    rulings = await _rulings(case, judge, seed)
-    texts = {name: ruling.completion for name, ruling in rulings.items() if ruling.completion}
-    known |= {
-        "completion": named_texts(texts) if texts else "",
-        "calls": tuple(dict.fromkeys(call for ruling in rulings.values() for call in ruling.calls)),
-        "correct_before": _right(case, "before"),
-        "correct_after": _right(case, "after"),
-        "biased": _says(second.answer, pair.biased),
-        **distance(first, second)._asdict(),
-        "words": len(f"{first.explanation} {second.explanation}".split()),
-        **{name: ruling.value for name, ruling in rulings.items()},
-    }
-    needed = (rulings[name] for name in ("moved", "named_before", "named_after"))
-    lost = next((ruling for ruling in needed if ruling.value is None), None)
-    if lost is None:
-        return PairVerdict(**known)
-    status = lost.status if lost.status != Status.OK else Status.UNPARSABLE
-    return PairVerdict(**known, **failure(status, "pair_verdicts", lost.reason or "the judge gave no ruling"))
 
 
 async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]:

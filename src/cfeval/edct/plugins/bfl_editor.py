@@ -45,17 +45,17 @@ from cfeval.inference.remote.request import Response, Usage
 
 USES = Uses(seed=True)
 USD_PER_CREDIT = 0.01
+# How many tasks may be active at once, where it is not 24.
 ACTIVE_TASKS = {"flux-kontext-max": 6}
-"""How many tasks may be active at once, where it is not 24."""
+# Bytes of an image that are taken (docs.bfl.ai, Image Editing: 20 MB).
 LARGEST = 20_000_000
-"""Bytes of an image that are taken (docs.bfl.ai, Image Editing: 20 MB)."""
+# Fields that no option of `extra` may set.
 OWN = ("prompt", "seed", "input_image", "prompt_upsampling", "safety_tolerance", "webhook_url", "webhook_secret")
-"""Fields that no option of `extra` may set."""
 NOT_FOUND = "Task not found"
+# Statuses after which polling is over; any other, also one not known here, means that the task is under way.
 FINAL = ("Ready", "Request Moderated", "Content Moderated", NOT_FOUND, "Error", "Failed")
-"""Statuses after which polling is over; any other, also one not known here, means that the task is under way."""
+# How often a task that was paid for may not be found in a row: a new one is not known to all servers at once.
 LOOKS = 20
-"""How often a task that was paid for may not be found in a row: a new one is not known to all servers at once."""
 EXPIRED = (403, 404, 410)
 
 
@@ -185,7 +185,6 @@ class Bfl:
         raise AssertionError("the loop returns")
 
     async def _poll(self, attempts: RetryLoop, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
-        """Look at the task until its status is final or time is up."""
         missed = 0
         while True:
             said = await attempts.free(lambda: _look(attempts, where, task.polling_url))

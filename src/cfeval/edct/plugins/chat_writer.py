@@ -80,7 +80,13 @@ class Chat:
         Raises:
             PluginError: the request is of a protocol that has nothing to write, or lacks the image that it is about.
         """
-        _check(request)
+        if request.protocol not in FORMS:
+            known = nearest(request.protocol, FORMS)
+            raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
+        if FORMS[request.protocol](request.edits).seen and request.image is None:
+            raise PluginError(
+                f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none"
+            )
         values = {
             "question": request.question,
             "original_answer": request.answer,
@@ -108,14 +114,6 @@ class Chat:
             # Nobody knows whether an own prompt asks for all.
             lists_all=request.protocol != EDCT_BENCH_2026 and not self.options.is_own(prompt.form),
         )
-
-
-def _check(request: WriteRequest) -> None:
-    if request.protocol not in FORMS:
-        known = nearest(request.protocol, FORMS)
-        raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
-    if FORMS[request.protocol](request.edits).seen and request.image is None:
-        raise PluginError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
 
 
 def _written(
@@ -164,9 +162,9 @@ def _uncited_edits(edits: int) -> PromptTemplate[Written]:
     return PromptTemplate("controls", "uncited", PLACEHOLDERS, schema, read, seen=True)
 
 
+# By protocol, for at most so many edits.
 FORMS: Mapping[str, Callable[[int], PromptTemplate[Written]]] = {
     EDCT_2025: _cited,
     EDCT_BENCH_2026: _chain,
     UNCITED_EDIT: _uncited_edits,
 }
-"""By protocol, for at most so many edits."""

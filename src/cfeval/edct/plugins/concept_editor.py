@@ -115,7 +115,6 @@ class Instructed:
 
 
 def _checked(request: EditRequest, reply: EditReply) -> tuple[Status, str, Image | None]:
-    """Status, reason and image: the original's size, and changed where it was to be."""
     if reply.status != Status.OK:  # what is missing in the image is no finding about a classifier, which cited nothing
         absent = reply.status == Status.CITATION_ABSENT
         return Status.EDIT_INVALID if absent else reply.status, reply.reason, None

@@ -53,9 +53,9 @@ class Sketch:
     details: dict[str, str]
 
 
+# A request, what was painted for it, (H, W, 3) floats in [0, 1] or 4 with its opacity, whether the checkpoint's
+# safety checker blackened it, and the seconds it took.
 Painted = tuple[Sketch, npt.NDArray[Any], bool, float]
-"""A request, what was painted for it, (H, W, 3) floats in [0, 1] or 4 with its opacity, whether the checkpoint's safety
-checker blackened it, and the seconds it took."""
 
 
 class PipelineEditor:
@@ -134,7 +134,6 @@ class PipelineEditor:
         return Sketch(request, canvas, masked.mask, details)
 
     def _paint(self, sketches: Sequence[Sketch]) -> list[Painted]:
-        """What is painted for requests of one painted size, at most a batch."""
         width, height = sketches[0].canvas.image.size
         whom = f"item '{sketches[0].request.item}'" + (f" and {len(sketches) - 1} more" if len(sketches) > 1 else "")
         canvases = [sketch.canvas for sketch in sketches]
@@ -162,7 +161,6 @@ def _copy(canvas: Canvas) -> Canvas:
 
 
 def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: float) -> EditReply:
-    """The reply to a request; see `Painted`."""
     details = {**sketch.details, **_sizes(sketch.request, painted)}
     painted = over_white(painted)
     if blackened:
@@ -274,14 +272,10 @@ def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offloa
     if offload != "none" and not kind.offload:
         raise ParamsError(f"{pipeline} cannot use offload '{offload}'; set offload: none")
     settings = {**kind.settings, **given}
-    _check_steps(pipeline, settings)
-    return {**settings, **_limits(settings, given)} if "min_pixels" in settings else settings
-
-
-def _check_steps(pipeline: str, settings: Settings) -> None:
     steps, strength = settings["steps"], settings.get("strength", 1.0)
     if int(steps * strength) < 1:
         raise ParamsError(f"{pipeline}: no step is left of steps {steps:g} at strength {strength:g}; raise one of them")
+    return {**settings, **_limits(settings, given)} if "min_pixels" in settings else settings
 
 
 def _limits(settings: Settings, given: Mapping[str, float]) -> Settings:

@@ -37,8 +37,8 @@ from cfeval.edct.plugins.remote_editors import Uses
 if TYPE_CHECKING:
     import torch
 
+# Names of `Options` and their values.
 Settings = Mapping[str, float]
-"""Names of `Options` and their values."""
 
 MEGAPIXEL = 1024 * 1024
 
@@ -282,8 +282,8 @@ def _longcat(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
 LONGCAT = Kind({"steps": 50, "guidance": 4.5}, grid=16, paint=_longcat, negative=guided, lora=False, reads=512)
 
 
+# The size the models were trained at.
 _STABLE_SIZE = {"min_pixels": 512 * 512, "max_pixels": 512 * 512}
-"""The size the models were trained at."""
 
 
 def _guided_by_both(settings: Settings) -> bool:

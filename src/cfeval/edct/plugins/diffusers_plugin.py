@@ -22,8 +22,8 @@ from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.libraries import Package, check_packages
 
+# The options that are the pipeline's; those left out take the values in `KINDS`.
 SETTINGS = ("steps", "guidance", "image_guidance", "true_cfg", "strength", "edit_threshold", "min_pixels", "max_pixels")
-"""The options that are the pipeline's; those left out take the values in `KINDS`."""
 
 
 class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
@@ -111,7 +111,6 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
 
 
 def _pipeline(options: Plugin) -> tuple[str, Settings]:
-    """The pipeline's name and settings."""
     name = diffusers_editor.pipeline_of(diffusers_editor.checkpoint_of(options), options.pipeline)
     given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
     diffusers_speed.check_speed(name, KINDS[name], options, options.offload)

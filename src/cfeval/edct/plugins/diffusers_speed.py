@@ -70,12 +70,6 @@ def adapter_files(options: LoraOptions) -> list[Path]:
     return [own] if own else []
 
 
-def _adapter_packages(options: LoraOptions) -> Iterator[Package]:
-    """What an adapter needs beside diffusers."""
-    if options.lora:
-        yield Package("peft", "lora", "lora: ''")
-
-
 def check_adapter(options: LoraOptions) -> None:
     """Whether an adapter of one's own is there and whole; one of the hub must be named in full.
 
@@ -163,10 +157,10 @@ Quantization = Literal[
 Attention = Literal[
     "auto", "native", "_native_math", "_native_efficient", "_native_flash", "_native_cudnn", "flash", "_flash_3", "sage"
 ]
+# What implementations of attention need beside torch.
 _PACKAGES = {"flash": "flash_attn", "_flash_3": "flash_attn_interface", "sage": "sageattention"}
-"""What implementations of attention need beside torch."""
+# Implementations of attention that need no GPU.
 _ON_ANY = ("auto", "native", "_native_math", "_native_efficient")
-"""Implementations of attention that need no GPU."""
 _BITS = {"torchao_float8_dynamic": 8, "torchao_float8": 8, "torchao_int8": 8, "bitsandbytes_8bit": 8}
 _BITS |= {"bitsandbytes_4bit": 4}
 
@@ -226,7 +220,8 @@ def speed_of(options: SpeedOptions, lora: Lora | None = None) -> Speed:
 
 def packages(options: SpeedOptions) -> Iterator[Package]:
     """What the options need beside diffusers."""
-    yield from _adapter_packages(options)
+    if options.lora:
+        yield Package("peft", "lora", "lora: ''")
     if options.quantization != "none":
         name = options.quantization.partition("_")[0]
         yield Package(name, f"quantization: {options.quantization}", "quantization: none, or float8: true")

@@ -29,6 +29,7 @@ from cfeval.inference.chat import ChatModel
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts
 
 T = TypeVar("T")
+# Of the texts, where what was said of the counterfactual image stands first.
 ORDER = (
     "question",
     "edited_answer",
@@ -37,14 +38,14 @@ ORDER = (
     "original_answer",
     "original_explanation",
 )
-"""Of the texts, where what was said of the counterfactual image stands first."""
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
 TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
 SEEN = ("question", *COMPARED)
 _BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
+# What a judge is asked under a protocol: for the scores, and then for the grade where there is one.
 Forms = tuple[PromptTemplate[Any], ...]
-"""What a judge is asked under a protocol: for the scores, and then for the grade where there is one."""
 _COMPARE = PromptTemplate("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
+# By protocol, for a judge that reads texts.
 FORMS: Mapping[str, Forms] = {
     EDCT_2025: (PromptTemplate(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
     EDCT_BENCH_2026: (
@@ -55,7 +56,6 @@ FORMS: Mapping[str, Forms] = {
     ),
     **dict.fromkeys(CONTROLS, (_COMPARE,)),
 }
-"""By protocol, for a judge that reads texts."""
 
 
 class JudgePlugin(prompts.ChatPlugin):
@@ -97,12 +97,21 @@ class ChatJudge:
         Raises:
             PluginError: a request lacks what its protocol judges by.
         """
-        _check(request, self.forms)
+        if request.protocol not in self.forms:
+            raise PluginError(
+                f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, self.forms)}"
+            )
+        forms = self.forms[request.protocol]
+        if forms[0].seen and request.image is None:
+            raise PluginError(f"item '{request.item}': the judge sees the counterfactual image, and there is none")
+        if "edit_instruction" in forms[0].placeholders and not request.changes:
+            raise PluginError(
+                f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none"
+            )
         votes = await asyncio.gather(*(self._sample(request, number) for number in range(self.options.votes)))
         return count_votes({f"sample {n}": vote for n, vote in enumerate(votes, start=1)}, request.protocol)
 
     async def _sample(self, request: JudgeRequest, number: int) -> JudgeReply:
-        """One sample of a judge's verdict; without scores no grade is asked for."""
         scored, *graded = self._prompts(request.protocol)
         seed = derive_seed(request.seed, "sample", number)
         heard = await self._ask(request, scored, seed)
@@ -117,7 +126,14 @@ class ChatJudge:
         return reply
 
     async def _ask(self, request: JudgeRequest, asked: Prompt[Any], seed: int) -> ParsedReply[Any]:
-        values = _values(request)
+        values = {
+            "question": request.question,
+            "original_answer": request.answer,
+            "original_explanation": request.explanation,
+            "edit_instruction": _told(request.changes),
+            "edited_answer": request.new_answer,
+            "edited_explanation": request.new_explanation,
+        }
         named = {name: values[name] for name in asked.form.placeholders}
         return await generate_parsed(self.model, asked, request.item, named, seed, request.image)
 
@@ -137,27 +153,6 @@ def edited_first(template: str) -> str:
         )
     ordered = iter(sorted(blocks, key=ORDER.index))
     return _BLOCK.sub(lambda _: blocks[next(ordered)], template)
-
-
-def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
-    if request.protocol not in known:
-        raise PluginError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
-    forms = known[request.protocol]
-    if forms[0].seen and request.image is None:
-        raise PluginError(f"item '{request.item}': the judge sees the counterfactual image, and there is none")
-    if "edit_instruction" in forms[0].placeholders and not request.changes:
-        raise PluginError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
-
-
-def _values(request: JudgeRequest) -> dict[str, str]:
-    return {
-        "question": request.question,
-        "original_answer": request.answer,
-        "original_explanation": request.explanation,
-        "edit_instruction": _told(request.changes),
-        "edited_answer": request.new_answer,
-        "edited_explanation": request.new_explanation,
-    }
 
 
 def _told(changes: Sequence[Change]) -> str:
@@ -202,7 +197,9 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
         return members[0]
     raw, calls = together(replies)
     voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
-    scores = _scores(voting, RULES[protocol].scores)
+    found = {name: majority([reply.scores.get(name) for reply in voting]) for name in RULES[protocol].scores}
+    decided = {name: bit for name, bit in found.items() if bit is not None}
+    scores = decided if len(decided) == len(RULES[protocol].scores) else None
     if scores is None:
         reason = f"no majority ({_votes(replies)})"
         return JudgeReply(completion=raw, status=undecided(replies), reason=reason, calls=calls)
@@ -210,13 +207,6 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
     evades = majority([reply.evades for reply in voting])
     return JudgeReply(scores, grade, missing, evades=evades, completion=raw, calls=calls)
-
-
-def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Binary] | None:
-    """The majorities, or None where one of the scores has none."""
-    found = {name: majority([reply.scores.get(name) for reply in voting]) for name in names}
-    decided = {name: bit for name, bit in found.items() if bit is not None}
-    return decided if len(decided) == len(names) else None
 
 
 def _votes(replies: Mapping[str, JudgeReply]) -> str:
@@ -273,17 +263,20 @@ class BlindPlugin(JudgePlugin):
 
     def forms(self, protocol: str = "") -> Forms:
         """What is asked under a protocol."""
-        return tuple(self.ordered(form if protocol in CONTROLS else _blind(form)) for form in FORMS[protocol])
+        return tuple(
+            self.ordered(
+                form
+                if protocol in CONTROLS
+                else replace(form, opening=f"blind_{form.name}", placeholders=SEEN, seen=True)
+            )
+            for form in FORMS[protocol]
+        )
 
     def build(self) -> Judge:
         """The judge."""
         return ChatJudge(
             registry.build("chat", self.model), self, {name: self.forms(name) for name in FORMS}, needs_image=True
         )
-
-
-def _blind(form: PromptTemplate[Any]) -> PromptTemplate[Any]:
-    return replace(form, opening=f"blind_{form.name}", placeholders=SEEN, seen=True)
 
 
 class PanelPlugin(plugin.Plugin):
@@ -387,9 +380,7 @@ class Noisy:
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge a request, and err."""
-        return self._spoilt(request, await self.wrapped.judge(request))
-
-    def _spoilt(self, request: JudgeRequest, reply: JudgeReply) -> JudgeReply:
+        reply = await self.wrapped.judge(request)
         if reply.status != Status.OK:
             return reply
         scores = {name: self._flipped(request, name, bit) for name, bit in reply.scores.items()}

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from cfeval.core import plugin, registry
-from cfeval.core.images import Image, Mask
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
@@ -93,7 +93,7 @@ class Gated:
             found = await self._verify(verify_request(request, reply.image, derive_seed(seed, "verify")))
             attempts += (EditAttempt(seed, reply.image, found, reply.details),)
             reply = replace(reply, details={**details, "verified_attempts": str(len(attempts))}, calls=calls)
-            if self._accepted(found):
+            if self.options.unsure == "accept" if found.verified is None else found.verified:
                 return replace(reply, attempts=attempts)
             if found.verified is None or found.absent:
                 break
@@ -107,12 +107,9 @@ class Gated:
             return VerifyReply(False, "the image did not change")
         return await self.verifier.verify(request)
 
-    def _accepted(self, found: VerifyReply) -> bool:
-        return self.options.unsure == "accept" if found.verified is None else found.verified
 
-
+# Pixels around a pixel that its new color is made of.
 RADIUS = 5
-"""Pixels around a pixel that its new color is made of."""
 
 
 class InpaintPlugin(plugin.Plugin):
@@ -158,7 +155,11 @@ class Inpaint:
         if mask.original is None:
             status = Status.CITATION_ABSENT if mask.absent and not request.before else Status.EDIT_INVALID
             return EditReply(status=status, reason=mask.reason or "the segmenter finds nothing")
-        region = self._grown(mask.original, height, width)
+
+        scaled = cv2.resize(mask.original.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+        across = 2 * self.dilation + 1
+        disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (across, across))
+        region = np.asarray(cv2.dilate(scaled, disk), dtype=np.bool_)
         if region.all():
             return EditReply(status=Status.EDIT_INVALID, reason="it fills the image, so that nothing would be left")
         painted = cv2.inpaint(
@@ -166,12 +167,3 @@ class Inpaint:
         )
         details = {"removed": request.concept, "mask_share": f"{float(region.mean()):.4f}"}
         return EditReply(Image.from_pixels(np.asarray(painted, dtype=np.uint8)), details)
-
-    def _grown(self, mask: Mask, height: int, width: int) -> Mask:
-        """A mask at the size of its image, grown to all sides."""
-        import cv2
-
-        scaled = cv2.resize(mask.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-        across = 2 * self.dilation + 1
-        disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (across, across))
-        return np.asarray(cv2.dilate(scaled, disk), dtype=np.bool_)

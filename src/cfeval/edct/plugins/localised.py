@@ -24,22 +24,22 @@ from pydantic import Field
 from cfeval.core import plugin, registry
 from cfeval.core.images import Image, Mask
 from cfeval.core.registry import PluginOptions
-from cfeval.edct.interfaces import Found, Segmenter, Verifier, VerifyReply, VerifyRequest
+from cfeval.edct.interfaces import Segmenter, Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.image_comparison import CompareSettings, Comparison, compare
 from cfeval.inference.batching import Batcher
 
+# Pixels of the longer side, at most.
 _LONGEST = 512
-"""Pixels of the longer side, at most."""
+# The strength of change that has the brightest color; one over 1 counts as changed.
 _BRIGHTEST = 3.0
-"""The strength of change that has the brightest color; one over 1 counts as changed."""
+# The color of pixels that only one of the images has.
 _NOT_SHARED = (40, 60, 160)
-"""The color of pixels that only one of the images has."""
+# Side of the square that counts as one place, as a share of the image's longer side.
 _PLACE = 0.08
-"""Side of the square that counts as one place, as a share of the image's longer side."""
+# A connected change of which this share lies in the mask is the edit's own: a horse is larger than the dog before.
 _OWN = 0.4
-"""A connected change of which this share lies in the mask is the edit's own: a horse is larger than the dog before."""
+# Directions in which the mask is halved.
 _DIRECTIONS = 16
-"""Directions in which the mask is halved."""
 
 
 class Limits(PluginOptions):
@@ -186,12 +186,12 @@ def _plane(mask: Mask, width: int, height: int) -> npt.NDArray[np.uint8]:
     return np.asarray(plane, dtype=np.uint8)
 
 
+# What is said about how the images were laid over each other, beside what is wrong.
 _LAID = {
     "matches": "",
     "phase correlation": " (the images were aligned by phase correlation)",
     "nothing": " (the images were compared as they lie)",
 }
-"""What is said about how the images were laid over each other, beside what is wrong."""
 
 
 class Plugin(Limits, CompareSettings, plugin.Plugin):
@@ -226,7 +226,10 @@ class Localised:
         numbers = {"resized": float(edited is not request.edited), **_figures(compared)}
         found = self.segmenter.find(replace(request, edited=edited), compared.changed)
         numbers |= found.numbers
-        mask = _union(found, compared)
+        masks = [] if found.original is None else [compared.mask(found.original)]
+        masks += [] if found.edited is None else [compared.mask(found.edited, on_edited=True)]
+        union = np.logical_or.reduce(masks) if masks else None
+        mask = union if union is not None and union.any() else None
         if mask is None:
             reason = found.reason or "the mask is empty"
             heat = heat_image(compared, None, width, height)
@@ -253,14 +256,6 @@ class Localised:
         reason += _LAID[compared.alignment.by] if reason else ""
         images = {"mask": mask_image(mask, *size), "heat": heat_image(compared, mask, *size)}
         return VerifyReply(accepted, reason, told, images, content=False)
-
-
-def _union(found: Found, compared: Comparison) -> Mask | None:
-    """Both masks as they lie over the original at the working size; None where there is no pixel in them."""
-    masks = [] if found.original is None else [compared.mask(found.original)]
-    masks += [] if found.edited is None else [compared.mask(found.edited, on_edited=True)]
-    union = np.logical_or.reduce(masks) if masks else None
-    return union if union is not None and union.any() else None
 
 
 def _figures(compared: Comparison) -> dict[str, float]:

@@ -76,11 +76,11 @@ def mask_source(options: MaskOptions, device: str = "cpu") -> MaskSource | None:
     source = _source(options, device)
     if source is None:
         return None
-    return lambda request: _nothing(request) if request.nothing else source(request)
-
-
-def _nothing(request: EditRequest) -> Masked:
-    return Masked(np.zeros(request.image.pixels.shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
+    return lambda request: (
+        Masked(np.zeros(request.image.pixels.shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
+        if request.nothing
+        else source(request)
+    )
 
 
 def _source(options: MaskOptions, device: str) -> MaskSource | None:

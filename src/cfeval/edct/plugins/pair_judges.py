@@ -26,8 +26,8 @@ from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
 from cfeval.inference.prompts import Prompt, PromptTemplate, expected, generate_parsed
 from cfeval.inference.verdicts import clear_verdict
 
+# A judge's reply; the analysis comes first, so that the ruling follows from it.
 NAMES_SCHEMA = object_schema(analysis=TEXT, named=BINARY)
-"""A judge's reply; the analysis comes first, so that the ruling follows from it."""
 
 
 class Naming(BaseModel):
@@ -46,8 +46,8 @@ def read_naming(text: str) -> Naming | None:
 NAMES = PromptTemplate(PAIRS_2026, "names", ("before", "after", "explanation"), NAMES_SCHEMA, read_naming)
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
 COMPARE = PromptTemplate("controls", "compare", COMPARED, COMPARE_SCHEMA, read_comparison)
+# What the judge reads where a thing is in one image alone.
 ABSENT = "(it is not there)"
-"""What the judge reads where a thing is in one image alone."""
 
 
 class ChatPlugin(prompts.ChatPlugin):

@@ -43,12 +43,12 @@ from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sdks import chat, edit_image, generate_image, openrouter_image
 from cfeval.inference.remote.sessions import shared_client
 
+# What one edit is taken to use, where a budget has to set something aside.
 EXPECTED = Usage(input_tokens=2000, images=1, image_tokens=2000)
-"""What one edit is taken to use, where a budget has to set something aside."""
 
 
+# By how much an image's shape may differ from the original's and still be given its size.
 DISTORTION = 0.02
-"""By how much an image's shape may differ from the original's and still be given its size."""
 
 
 def expected(model: str) -> CallEstimate:
@@ -77,8 +77,8 @@ class Service:
     """Bytes of an image's file that the provider takes at most, where it says."""
 
 
+# From a request and the image to send, shrunk where it must be, to the plan, or the reply where none can be made.
 Plan = Callable[[EditRequest, Encoded], Planned | EditReply]
-"""From a request and the image to send, shrunk where it must be, to the plan, or the reply where none can be made."""
 
 
 async def edit(
@@ -190,10 +190,10 @@ def fold(positive: str, negative: str) -> str:
     return f"{positive}{stop} Nothing of this must remain: {negative.rstrip('.')}."
 
 
+# Bytes of an image that OpenAI takes (platform.openai.com/docs/api-reference/images/createEdit: 50 MB).
 _OPENAI_LARGEST = 50_000_000
-"""Bytes of an image that OpenAI takes (platform.openai.com/docs/api-reference/images/createEdit: 50 MB)."""
+# Fields that no option may set.
 _OPENAI_FIELDS = ("model", "prompt", "n", "seed", "image", "mask", "stream")
-"""Fields that no option may set."""
 
 
 class OpenAIImagePlugin(MaskOptions, plugin.Plugin):
@@ -344,12 +344,12 @@ def _hole(mask: Mask, image: Image) -> bytes:
 
 OPENROUTER = PROVIDERS["openrouter"]
 CHAT, IMAGES = Uses(), Uses(seed=True)
+# What every request holds beside; that one host answers all, as for chat.
 ROUTED: dict[str, Any] = {"provider": {"allow_fallbacks": False}}
-"""What every request holds beside; that one host answers all, as for chat."""
 BY_CHAT = {"modalities": ["image", "text"], **ROUTED}
 
+# Fields that no option may set.
 _OPENROUTER_FIELDS = ("model", "messages", "modalities", "prompt", "input_references", "seed", "stream", "n")
-"""Fields that no option may set."""
 
 
 class OpenRouterImagePlugin(plugin.Plugin):

@@ -22,7 +22,7 @@ from cfeval.edct.interfaces import Found, Seen, Segmenter, VerifyRequest
 from cfeval.edct.plugins.localised import grown
 from cfeval.edct.plugins.masks import ClipSeg, MaskOptions, examine_masks, mask_files, mask_folder, own_mask
 from cfeval.inference.local import devices, pretrained
-from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, Box, BoxSegmenter, Detector, filled
+from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, BoxSegmenter, Detector, filled
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.pretrained import finding
@@ -176,7 +176,6 @@ class DetectorPlugin(pretrained.LocalPlugin):
         return Detected(detector, None, threshold, self)
 
     def _checkpoints(self) -> list[tuple[Checkpoint, tuple[str, ...]]]:
-        """The checkpoints, and the kinds that each may be of."""
         found = [(pretrained.checkpoint_of(self.model, self.revision), tuple(DETECTORS))]
         if self.sam:
             found.append((pretrained.checkpoint_of(self.sam, self.sam_revision), BOX_SEGMENTERS))
@@ -199,12 +198,9 @@ class Detected:
     def _see(self, pixels: Pixels, text: str) -> Seen:
         found = self.detector(pixels, text)
         boxes = [box for score, box in found if score >= self.threshold]
-        mask = self._outlined(pixels, boxes) if boxes else None
+        mask = (self.segmenter(pixels, boxes) if self.segmenter else filled(boxes, pixels.shape)) if boxes else None
         absent = self.options.absent is not None and not found
         return Seen(mask if mask is not None and mask.any() else None, found[0][0] if found else 0.0, absent)
-
-    def _outlined(self, pixels: Pixels, boxes: list[Box]) -> Mask:
-        return self.segmenter(pixels, boxes) if self.segmenter else filled(boxes, pixels.shape)
 
 
 class DifferencePlugin(plugin.Plugin):
@@ -285,11 +281,11 @@ class Own:
         return Found(masked.mask, reason=masked.reason)
 
 
+# Height and width at which images are shown to the classifier, pixels.
 SIDE = 224
-"""Height and width at which images are shown to the classifier, pixels."""
 CELL = SIDE // 8
+# Height and width of a window, pixels; windows begin at every cell.
 WINDOW = 2 * CELL
-"""Height and width of a window, pixels; windows begin at every cell."""
 BATCH = 4  # more at once are slower on a processor
 Heat = npt.NDArray[np.float64]
 
@@ -332,13 +328,6 @@ class Occluded:
 
     def _see(self, pixels: Pixels, text: str) -> Seen:
         places = matching(text, self.classifier.classes)
-        probability, heat = self._heat(pixels, places)
-        if probability < self.options.least or heat.max() <= 0:
-            return Seen(None, probability)
-        return Seen(heat >= self.options.threshold * heat.max(), probability)
-
-    def _heat(self, pixels: Pixels, places: Sequence[int]) -> tuple[float, Heat]:
-        """The probability of classes together, and the mean loss of it at each pixel, (SIDE, SIDE)."""
         import cv2
         import torch
 
@@ -355,7 +344,13 @@ class Occluded:
             window = np.s_[top : top + WINDOW, left : left + WINDOW]
             loss[window] += max(shares[0] - share, 0)
             count[window] += 1
-        return float(shares[0]), np.asarray(cv2.GaussianBlur(loss / count, (0, 0), CELL / 3), dtype=np.float64)
+        probability, heat = (
+            float(shares[0]),
+            np.asarray(cv2.GaussianBlur(loss / count, (0, 0), CELL / 3), dtype=np.float64),
+        )
+        if probability < self.options.least or heat.max() <= 0:
+            return Seen(None, probability)
+        return Seen(heat >= self.options.threshold * heat.max(), probability)
 
 
 _STARTS = range(0, SIDE - WINDOW + 1, CELL)

@@ -24,17 +24,17 @@ from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema, raw_objects
-from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts
+from cfeval.inference.prompts import Prompt, PromptTemplate, generate_parsed, named_texts
 from cfeval.inference.verdicts import clear_verdict
 
+# Of the prompts.
 FOLDER = "verification"
-"""Of the prompts."""
 PLACEHOLDERS = ("first", "second", "instruction")
+# Width of the band between the images, as a share of the longer side.
 _BAND = 0.02
-"""Width of the band between the images, as a share of the longer side."""
 _GRAY = 128
+# Other changes that are counted at most, so that the count is one digit.
 MOST = 9
-"""Other changes that are counted at most, so that the count is one digit."""
 _ELSE = re.compile(
     r"^[ \t>*_`#•-]*(?:(?:what )?else(?: changed)?|(?:other )?changes)[*_` \t]*:[*_` \t]*"
     r"(.*(?:\n[ \t]*(?:[-*•]|[0-9]{1,2}[.)])[ \t].*)*)",
@@ -51,6 +51,7 @@ _NOT_COUNTED = re.compile(
     r"|reflections?|hidden|blur\w*|noise|tint|compress\w+|shift\w*|crop\w*|margin)\b",
     re.IGNORECASE,
 )
+# A reply; what is seen comes first, so that the scores follow from it.
 SCHEMA = object_schema(
     before=TEXT,
     now=TEXT,
@@ -59,7 +60,6 @@ SCHEMA = object_schema(
     as_asked=BINARY,
     others={"type": "integer", "minimum": 0, "maximum": MOST},
 )
-"""A reply; what is seen comes first, so that the scores follow from it."""
 
 
 class Sight(BaseModel):
@@ -133,7 +133,16 @@ class Semantic:
         negative = f"\nThis must not remain: {request.negative}" if request.negative else ""
         image, first, second = beside(request.original, request.edited)
         values = {"first": first, "second": second, "instruction": request.positive + negative}
-        return _reply(await generate_parsed(self.model, self.asked, request.item, values, request.seed, image))
+        heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, image)
+        said = heard.value
+        if said is None:
+            return VerifyReply(None, f"{heard.status}: {heard.reason}", completion=heard.completion, calls=heard.calls)
+        faults = [] if said.present else ["the model does not see in the original what was to be edited"]
+        faults += [] if said.as_asked else ["the model does not see the edit that was asked for"]
+        faults += [f"the model sees {said.others} changes that were not asked for"] if said.others else []
+        numbers = {name: float(value) for name, value in said.model_dump().items()}
+        told = VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)
+        return replace(told, absent=not said.present)
 
 
 def beside(original: Image, edited: Image) -> tuple[Image, str, str]:
@@ -149,18 +158,6 @@ def beside(original: Image, edited: Image) -> tuple[Image, str, str]:
 def _band(height: int, width: int, axis: int) -> tuple[int, int]:
     thick = max(2, round(_BAND * max(height, width)))
     return (thick, width) if axis == 0 else (height, thick)
-
-
-def _reply(heard: ParsedReply[Sight]) -> VerifyReply:
-    said = heard.value
-    if said is None:
-        return VerifyReply(None, f"{heard.status}: {heard.reason}", completion=heard.completion, calls=heard.calls)
-    faults = [] if said.present else ["the model does not see in the original what was to be edited"]
-    faults += [] if said.as_asked else ["the model does not see the edit that was asked for"]
-    faults += [f"the model sees {said.others} changes that were not asked for"] if said.others else []
-    numbers = {name: float(value) for name, value in said.model_dump().items()}
-    told = VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)
-    return replace(told, absent=not said.present)
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]
@@ -191,23 +188,20 @@ class Every:
     async def verify(self, request: VerifyRequest) -> VerifyReply:
         """Have an edit checked by every verifier."""
         replies = await asyncio.gather(*(verifier.verify(request) for verifier in self.verifiers.values()))
-        return _together(dict(zip(self.verifiers, replies, strict=True)))
-
-
-def _together(said: Mapping[str, VerifyReply]) -> VerifyReply:
-    verdicts = [reply.verified for reply in said.values()]
-    verified = False if False in verdicts else (None if None in verdicts else True)
-    raw = {name: reply.completion for name, reply in said.items() if reply.completion}
-    return VerifyReply(
-        verified,
-        "; ".join(f"{name}: {reply.reason}" for name, reply in said.items() if reply.reason),
-        {f"{name}.{what}": number for name, reply in said.items() for what, number in reply.numbers.items()},
-        {f"{name}.{what}": image for name, reply in said.items() for what, image in reply.images.items()},
-        named_texts(raw) if raw else "",
-        tuple(call for reply in said.values() for call in reply.calls),
-        _absent({reply.absent for reply in said.values()} - {None}),
-        any(reply.content for reply in said.values()),
-    )
+        said = dict(zip(self.verifiers, replies, strict=True))
+        verdicts = [reply.verified for reply in said.values()]
+        verified = False if False in verdicts else (None if None in verdicts else True)
+        raw = {name: reply.completion for name, reply in said.items() if reply.completion}
+        return VerifyReply(
+            verified,
+            "; ".join(f"{name}: {reply.reason}" for name, reply in said.items() if reply.reason),
+            {f"{name}.{what}": number for name, reply in said.items() for what, number in reply.numbers.items()},
+            {f"{name}.{what}": image for name, reply in said.items() for what, image in reply.images.items()},
+            named_texts(raw) if raw else "",
+            tuple(call for reply in said.values() for call in reply.calls),
+            _absent({reply.absent for reply in said.values()} - {None}),
+            any(reply.content for reply in said.values()),
+        )
 
 
 def _absent(said: Set[bool | None]) -> bool | None:

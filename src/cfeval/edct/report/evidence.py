@@ -118,5 +118,4 @@ def _unchanged(condition: Condition, study: Study, ones: set[Key]) -> Count:
 
 
 def _texts(record: Conversation | Any) -> int:
-    """A hash of both texts, without regard to case and spaces."""
     return hash(tuple(" ".join(text.lower().split()) for text in (record.answer, record.explanation)))

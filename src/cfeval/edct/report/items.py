@@ -26,6 +26,7 @@ from cfeval.report.digits import two
 from cfeval.report.gallery import Item
 from cfeval.report.images import Images
 
+# How an item ends for a model: in two words, and in a sentence.
 ENDINGS: Mapping[str, tuple[str, str]] = {
     "fits": ("passes FIT", "The answer changed with the cited thing and with nothing that is not cited"),
     "changed": ("changed", "The answer changed with the cited thing; whether other things change it is not known"),
@@ -36,9 +37,8 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
     "absent": ("not there", "What the explanation cites is not in the image"),
     "missing": ("no score", "The item has no score: a text, an edit or a verdict is missing"),
 }
-"""How an item ends for a model: in two words, and in a sentence."""
+# How scores are called on the page.
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"}
-"""How scores are called on the page."""
 _KINDS: Mapping[str, str] = {
     NULL_EDIT: "null edit",
     EDITOR_NULL: "null edit by the editor",
@@ -83,7 +83,6 @@ def views(conditions: Sequence[Condition]) -> list[View]:
 
 
 def _each(of: Sequence[Condition], name: str) -> tuple[str, ...]:
-    """What the conditions name, each once."""
     return tuple(dict.fromkeys(getattr(one, name) for one in of))
 
 
@@ -253,13 +252,12 @@ def _folders(study: Study, stage: str, condition: Condition, ids: Collection[str
 
 
 def _at(records: Mapping[str, Sequence[Any]], item: str, edit: int) -> Any:
-    """The record of an item and edit; None where there is none."""
     return next((record for record in records.get(item, ()) if record.edit == edit), None)
 
 
 EXAMPLES = 3
+# Of a bar, in pixels.
 _WIDTH = 200.0
-"""Of a bar, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +340,10 @@ def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
     counts = Counter(row["cell"]["o"] for row in mine)
     order = [ending for ending, _ in counts.most_common()]
     queues = {
-        ending: sorted((row for row in mine if row["cell"]["o"] == ending), key=lambda row: not _has_image(row))
+        ending: sorted(
+            (row for row in mine if row["cell"]["o"] == ending),
+            key=lambda row: not any("img" in turn for turn in row["cell"]["t"]),
+        )
         for ending in order
     }
     picked = [
@@ -352,7 +353,3 @@ def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
         Example(view, row, ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
         for ending, row in picked[:EXAMPLES]
     ]
-
-
-def _has_image(row: Item) -> bool:
-    return any("img" in turn for turn in row["cell"]["t"])

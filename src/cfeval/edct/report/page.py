@@ -25,7 +25,7 @@ from cfeval.edct.options import Results
 from cfeval.edct.plugins import edit_times
 from cfeval.edct.report.evidence import Study, gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
-from cfeval.edct.report.items import ENDINGS, Example, View, bar, claims, examples, items_of, said, views
+from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, said, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import TABLES
@@ -232,15 +232,11 @@ def _gallery(study: Study, out: Path, most: int, of: Sequence[Line], shows: dict
         for number, view in enumerate(views(study.conditions)):
             rows, others = items_of(view, study, images, most)
             for place, line in enumerate(of):
-                if _shows(view, line):
+                if line.model in view.models and view.condition(line.model, line.condition.judge) == line.condition:
                     shows[place] = [_linked(one, images) for one in examples(line.model, number, rows)]
             yield view.as_json(), rows, others
 
     return gallery_of(shown(), images, out)
-
-
-def _shows(view: View, line: Line) -> bool:
-    return line.model in view.models and view.condition(line.model, line.condition.judge) == line.condition
 
 
 def _linked(example: Example, images: Images) -> Example:

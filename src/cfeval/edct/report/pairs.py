@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from cfeval.core.images import folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import ImageRef
-from cfeval.datasets.pair import Pair, pair_of
+from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.asked import AskedReport
 from cfeval.edct.pairs.records import (
@@ -36,6 +36,7 @@ from cfeval.report.images import Images
 from cfeval.report.page import Progress, Row, Section, not_used_of, page_of
 from cfeval.report.tables import varying
 
+# How a pair ends for a target: in two words, in a sentence, and its sign.
 ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "moved-named": ("moved, named", "The answer moved, and an explanation names the changed thing", "fits"),
     "moved-unnamed": ("moved, not named", "The answer moved, and no explanation names the changed thing", "also"),
@@ -45,7 +46,6 @@ ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "stayed": ("stayed", "Natural pair: the answers are the same", "zero"),
     "missing": ("no score", "A conversation or a ruling is missing", "missing"),
 }
-"""How a pair ends for a target: in two words, in a sentence, and its sign."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _gallery_row(
         "q": first.question,
         "kind": pair.kind,
         "ref": " / ".join(one.reference for one in (first, second) if one.reference),
-        "what": _change(pair),
+        "what": " → ".join(words or "(not there)" for words in (pair.before, pair.after)),
         "checked": pair.verified,
         "after": image(beside, second.image),
         "m": {model: of[name] for model, of in cells.items() if name in of},
@@ -111,13 +111,7 @@ def _gallery_row(
     }
 
 
-def _change(pair: Pair) -> str:
-    """What was changed: `red wall → blue wall`."""
-    return " → ".join(words or "(not there)" for words in (pair.before, pair.after))
-
-
 def _cells(condition: PairCondition, results: Path, shards: int, ids: set[str]) -> dict[str, Item]:
-    """What a target said about both images of each pair, and what was found about it."""
     said: dict[str, PairBaseline] = {}
     for file in baseline_files(results, condition, shards):
         said.update((one.id, one) for one in read_jsonl(file, PairBaseline))
@@ -255,7 +249,6 @@ def _answers(rows: Iterable[PairRow]) -> Markup:
 
 
 def _estimate(row: PairRow) -> Estimated | None:
-    """Phi and its interval; None where it has no figure."""
     low, high = limits(row, "phi")
     return None if row.phi is None or low is None or high is None else (row.phi, low, high)
 
@@ -278,7 +271,6 @@ def _caveat(rows: Iterable[PairRow]) -> str:
 
 
 def _row(row: PairRow, names: Sequence[str]) -> Row:
-    """A condition on the first screen."""
     found = _estimate(row)
     label = f"φ of {row.vlm}: {f'{two(found[0])}, {_interval(found)}' if found else 'none'}"
     shares = (row.moved, row.named_if_moved, row.named_if_unmoved, row.noise, row.sham)

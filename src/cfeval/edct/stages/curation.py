@@ -85,8 +85,8 @@ def read_decision(text: str) -> Judged | None:
     return found[-1] if len({one.keep for one in found}) == 1 else None
 
 
+# A reply; the reason comes first, so that the decision follows from it.
 SCHEMA = object_schema(reason={"type": "string"}, keep={"type": "integer", "minimum": 0, "maximum": 1})
-"""A reply; the reason comes first, so that the decision follows from it."""
 FORM = PromptTemplate("curation", "filter", ("question",), SCHEMA, read_decision)
 BATCH = 256
 
@@ -148,8 +148,8 @@ def _told(fates: Counter[tuple[int | None, str]]) -> str:
     return f"{fates.total()} candidates: {kept} kept, {left} left out, {undecided} undecided{reasons}"
 
 
+# The field of a sample that its stratum is named after; none: all are in one.
 By = Literal["kind", "reference", "none"]
-"""The field of a sample that its stratum is named after; none: all are in one."""
 COLUMNS = ("there", "undecided", "kept", "free", "taken")
 
 

@@ -36,8 +36,8 @@ from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.training_set.examples import Example, Message, Teach, Trial, Written, examples
 
 Layout = Literal["trl", "llama-factory"]
+# What trainers take for an image or a sound wherever it stands in a text.
 TAGS = ("<image>", "<video>", "<audio>")
-"""What trainers take for an image or a sound wherever it stands in a text."""
 TRAIN, HELD_OUT = "train.jsonl", "held-out.jsonl"
 
 
@@ -70,7 +70,6 @@ def line(example: Example, layout: Layout) -> str:
 
 
 def _message(turn: Message, layout: Layout, shows: bool = False) -> dict[str, Any]:
-    """A message; where it `shows` the image, that comes before the words."""
     if layout == "llama-factory":
         return {"role": turn.role, "content": f"{TAGS[0]}{turn.text}" if shows else turn.text}
     image = [{"type": "image"}] if shows else []
@@ -134,8 +133,8 @@ def held_out(family: str, share: float, seed: int) -> bool:
 
 
 SPLITS = {TRAIN: "train", HELD_OUT: "test"}
+# How to open images, by their hashes.
 Images = dict[str, Callable[[], Image]]
-"""How to open images, by their hashes."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,6 @@ def _refuse_occupied(out: Path) -> None:
 
 
 def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
-    """What was scored in a condition; notes how to open its images."""
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
     baselines, instructions = files.baselines(), files.instructions()
     made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}

@@ -81,8 +81,8 @@ class Written(Record):
 
 
 Teach = Literal["consistent", "contrast", "written", "all"]
+# So many digits of an image's hash name it.
 LEAST_DIGITS = 8
-"""So many digits of an image's hash name it."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,6 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
 
 
 def _by_image(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
-    """The tests about the same edited image and question."""
     found: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         said = after(trial)

@@ -32,8 +32,8 @@ from cfeval.inference.chat import ChatReply
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 
+# An item and the number of its edit; 0 before there are edits.
 Key = tuple[str, int]
-"""An item and the number of its edit; 0 before there are edits."""
 
 
 class Link(NamedTuple):
@@ -141,17 +141,11 @@ def _conversations(said: Any) -> Iterator[Any]:
             yield said.model_copy(update=dict(other))
 
 
-def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A link for each call that a stage's records name: it is among those that are stored."""
-    for record in getattr(of, stage):
+    for record in records:
         for key in calls_of(record):
-            yield call_link(stage, record, key, stored)
-
-
-def call_link(stage: str, record: Record, key: str, stored: Mapping[str, Asked]) -> Link:
-    """Whether a call that a record names is among those that are stored."""
-    fault = "" if key in stored else f"its call {key[:12]}… is not among the calls"
-    return Link(stage, key_of(record), fault)
+            yield Link(stage, key_of(record), "" if key in stored else f"its call {key[:12]}… is not among the calls")
 
 
 def text_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -188,12 +182,11 @@ def conversation_links(
         said,
         "" if all(image in call.request for call in calls) else "a call of it is not about its image",
         _asks(calls, sample.question, "the question"),
-        *("" if any(t in c.text for c in calls) else f"no call replied its {n}" for n, t in _texts(said)),
+        *(
+            "" if any(t in c.text for c in calls) else f"no call replied its {n}"
+            for n, t in (("answer", said.answer), ("explanation", said.explanation))
+        ),
     )
-
-
-def _texts(said: Any) -> Sequence[tuple[str, str]]:
-    return (("answer", said.answer), ("explanation", said.explanation))
 
 
 def _instructions(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -240,8 +233,8 @@ _TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[
     "requeries": _requery,
     "verdicts": _verdicts,
 }
+# How a request names an image, wherever in it.
 _SHOWS = re.compile(r'(?<!\\)"sha256:')
-"""How a request names an image, wherever in it."""
 
 
 def _checked_calls(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:

@@ -17,8 +17,8 @@ from cfeval.edct.records import Baseline, Condition, Score
 from cfeval.edct.verification.calls import ChainLine, ConditionRecords, Link, calls_of, images_of, key_of
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+# What stands for the head before the first line.
 START = hashlib.sha256(b"").hexdigest()
-"""What stands for the head before the first line."""
 _BY_EDIT = {
     "instruction": "instructions",
     "counterfactual": "counterfactuals",
@@ -48,7 +48,6 @@ def _lines(of: ConditionRecords) -> Iterator[ChainLine]:
 
 
 def _line(condition: Condition, sample: Sample, said: Baseline, later: Mapping[str, Any], score: Score) -> ChainLine:
-    """A line without its head."""
     image = later["counterfactual"].image
     return ChainLine(
         **condition.model_dump(),

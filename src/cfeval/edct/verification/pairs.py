@@ -7,7 +7,7 @@ intervals.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from cfeval.datasets.pair import Pair, Side, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text
 from cfeval.edct.files import NAMES as CONDITION_NAMES
-from cfeval.edct.pairs.measures import METRICS
 from cfeval.edct.pairs.records import (
     NAMES,
     PairBaseline,
@@ -44,8 +43,8 @@ from cfeval.stats.intervals import Interval
 from cfeval.stats.misclassification import JudgeError
 
 STAGES = ("pair_items", "pair_baselines", "pair_verdicts")
-_NOT_OF_VERDICTS = ("expected_phi", "expected_none", "within", "test_world", *(f"paper_{metric}" for metric in METRICS))
-"""Columns that say what is known of test models, and what others printed."""
+# Columns that say what is known of test models, and what others printed.
+_NOT_OF_VERDICTS = ("expected_", "within", "test_world", "paper_")
 
 
 @dataclass(frozen=True)
@@ -175,6 +174,12 @@ def read_pair_table(file: Path) -> list[dict[str, str]] | None:
     return list(table)
 
 
+def _following(columns: Iterable[str], how: Interval | None, left_out: tuple[str, ...]) -> set[str]:
+    """The columns that follow from what is known: of intervals only where it is known how they were made."""
+    follow = {column for column in columns if not column.startswith(left_out)}
+    return follow if how else {column for column in follow if column != "ci" and not column.endswith(("_lo", "_hi"))}
+
+
 def pair_table_links(
     shown: Sequence[Mapping[str, str]], shelves: Sequence[PairShelf], how: Interval | None
 ) -> Iterator[Link]:
@@ -191,7 +196,7 @@ def pair_table_links(
     made = rows(list(verdicts), PairData(verdicts, how or Interval(resamples=100)))
     header, *lines = csv.reader(csv_text(PairRow, made).splitlines())
     known = {tuple(line[header.index(name)] for name in (*NAMES, "kind")): line for line in lines}
-    follows = _follows(how)
+    follows = _following(header, how, _NOT_OF_VERDICTS)
     for row in shown:
         key = tuple(row[name] for name in (*NAMES, "kind"))
         if key not in known:
@@ -199,22 +204,14 @@ def pair_table_links(
             continue
         found = dict(zip(header, known[key], strict=True))
         for column, cell in row.items():
-            if follows(column):
+            if column in follows:
                 fault = f"{'/'.join(key)}: {column} is {cell!r}, not {found.get(column)!r}"
                 yield Link("tables", ("", 0), "" if cell == found.get(column) else fault)
 
 
-def _follows(how: Interval | None) -> Callable[[str], bool]:
-    """Whether a column follows from the verdicts, and where it is an interval, whether it is known how it was made."""
-    return lambda column: (
-        column not in _NOT_OF_VERDICTS and (how is not None or not (column == "ci" or column.endswith(("_lo", "_hi"))))
-    )
-
-
 _NOT_OF_SCORES = ("paper_", "test_world")
-_OF_INTERVALS = ("_lo", "_hi")
+# Tables whose rows rest on more than scores, or of which a condition has several.
 _OF_MORE = ("test_models", "bounds")
-"""Tables whose rows rest on more than scores, or of which a condition has several."""
 
 
 def of_conditions() -> list[str]:
@@ -263,23 +260,16 @@ def table_links(
         except InputError as error:
             yield Link("tables", ("", 0), str(error))
             continue
+        follows = _following(row, how, _NOT_OF_SCORES)
         for column, cell in row.items():
-            if _follows_scores(column, how):
+            if column in follows:
                 fault = f"{label(condition)}: {column} is {cell!r}, not {found[column]!r}"
                 yield Link("tables", ("", 0), "" if cell == found[column] else fault)
 
 
 def _cells(name: str, condition: Condition, known: TableData) -> dict[str, str]:
-    """The row of a condition as the CSV has it, made from the scores; InputError where it cannot be made."""
     table = TABLES[name].load()
     header, *lines = csv.reader(csv_text(table.row, table.rows([condition], known)).splitlines())
     if not lines:
         raise InputError(f"the condition {label(condition)} is not one of the table {name}")
     return dict(zip(header, lines[0], strict=True))
-
-
-def _follows_scores(column: str, how: Interval | None) -> bool:
-    """Whether a column follows from what is known."""
-    return not column.startswith(_NOT_OF_SCORES) and (
-        how is not None or not (column == "ci" or column.endswith(_OF_INTERVALS))
-    )
