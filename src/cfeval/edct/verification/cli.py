@@ -241,10 +241,8 @@ def _conditions(
         for number in range(known[condition]):
             files = {stage: stage_files(results, stage, condition, known[condition])[number] for stage in STAGES}
             try:
-                yield (
-                    files,
-                    ConditionRecords(condition, **{stage: records(stage, file) for stage, file in files.items()}),
-                )
+                by_stage = {stage: records(stage, file) for stage, file in files.items()}
+                yield files, ConditionRecords(condition, **by_stage)
             except InputError as error:
                 if str(error) not in broken:
                     broken.add(str(error))

@@ -33,7 +33,7 @@ def score_faults(
     condition: Condition,
     sample: Sample,
     baseline: Baseline,
-    told: Instruction,
+    instruction: Instruction,
     check: Check,
     verdict: Verdict,
 ) -> Iterator[str]:
