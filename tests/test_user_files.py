@@ -24,8 +24,7 @@ from cfeval.datasets.pairs import files as pair_files
 from cfeval.datasets.pairs import hallusionbench, magicbrush, naturalbench
 from cfeval.datasets.sample import Sample
 from cfeval.edct.exam.table import exam_error
-from cfeval.edct.labelling.files import read_key, read_labels
-from cfeval.edct.labelling.records import KeyRow, Label
+from cfeval.edct.labelling.records import KeyRow, Label, read_key, read_labels
 from cfeval.edct.plugins.edit_times import noted
 from cfeval.edct.plugins.given_edits import given_edits
 from cfeval.edct.records import Score

@@ -12,8 +12,7 @@ from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_n
 from cfeval.core.record import MOST_SHARDS
 from cfeval.core.yaml_files import read_yaml
 from cfeval.cvqa.config import Cvqa
-from cfeval.edct.config import Edct
-from cfeval.edct.test_models import calibrated
+from cfeval.edct.config import Edct, calibrated
 from cfeval.vce.config import Vce
 
 _NAME: str = Name.__metadata__[0].pattern  # type: ignore[attr-defined]

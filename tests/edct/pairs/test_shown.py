@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from cfeval.config import parse
+from cfeval.edct.estimate import pair_lines
 from cfeval.edct.figures.pairs import draw
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.estimate import pair_lines
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.report.pairs import finding
 from tests.edct.pairs.test_pairs import verdict

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.edct.compared import MOST_TARGETS
+from cfeval.edct.asked import MOST_TARGETS
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import comparisons
 from cfeval.edct.tables.comparisons import ComparisonRow

@@ -1,15 +1,21 @@
-"""Calibration plot: what was measured against what is known, a panel for every setting of the instrument."""
+"""What was measured beside what is known: a calibration plot, and the test models by every measure."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.calibration import NO_CONDITION_NOTE, SETTING, TOLERANCE, CalibrationRow, title_of
+from cfeval.edct.faithfulness.card import FIT_BOUND
+from cfeval.edct.tables.calibration import NO_CONDITION_NOTE as NO_CALIBRATION_NOTE
+from cfeval.edct.tables.calibration import SETTING, TOLERANCE, CalibrationRow, title_of
+from cfeval.edct.tables.scores import NAMES
+from cfeval.edct.tables.test_models import MEASURES, TestModelRow
 from cfeval.report.colors import COLORS, GRID, MUTED
+from cfeval.report.columns import limits
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
+from cfeval.report.tables import NO_CONDITION_NOTE, varying
 
 _COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7
 _SERIES = {
@@ -18,20 +24,23 @@ _SERIES = {
     "corrected": ("D", COLORS[2], 0, "the same, corrected for the judge's error"),
     "bench_ccs": ("s", COLORS[1], 1, "CCS, edct-bench-2026"),
 }
+# Below it a citation rate is named: CCS leaves out what cites something absent.
 WORTH_TELLING = 0.95
-"""Below it a citation rate is named: CCS leaves out what cites something absent."""
+# Of a line of the caption, for each column of panels.
 _CHARACTERS = 36
-"""Of a line of the caption, for each column of panels."""
+# How far apart the figures of one target are drawn, and the targets of one share.
 _DODGE = 0.022
-"""How far apart the figures of one target are drawn, and the targets of one share."""
 
 
-def draw(rows: Sequence[CalibrationRow]) -> Figure:
+def draw_calibration(rows: Sequence[CalibrationRow]) -> Figure:
     """One panel a setting, one group of points a target. Without a row, a sentence that says so."""
     use_style()
     if not rows:
-        return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_CONDITION_NOTE)
-    panels = _panels(rows)
+        return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_CALIBRATION_NOTE)
+    found: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
+    for row in rows:
+        found[tuple(getattr(row, name) for name in SETTING)].append(row)
+    panels = list(found.values())
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     size = (_PANEL_INCHES * max(columns, 2), _PANEL_INCHES * lines + _LEGEND_INCHES)
@@ -61,14 +70,6 @@ def _caption(rows: Sequence[CalibrationRow]) -> str:
     return "\n".join([what, *([names] if names else []), f"All targets: {TEST_WORLD.removeprefix('† ')}"])
 
 
-def _panels(rows: Sequence[CalibrationRow]) -> list[list[CalibrationRow]]:
-    """The rows of each setting, in the order of the table."""
-    found: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
-    for row in rows:
-        found[tuple(getattr(row, name) for name in SETTING)].append(row)
-    return list(found.values())
-
-
 def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
     strip_spines(axes, "bottom", "left")
     axes.set_xlim(-0.12, 1.2)
@@ -80,7 +81,10 @@ def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationR
     axes.plot([0, 1], [1, 0], "--", color=MUTED, linewidth=1, label=f"1 − p, ± {TOLERANCE:g}")
     for metric, (marker, color, side, label) in _SERIES.items():
         _points(axes, of, metric, (marker, color, side, label))
-    _names(axes, of, rows)
+    short = _short_names(rows)
+    for place, row in enumerate(of):
+        if row.vlm in short:
+            axes.text(_place(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
 
 
 def _points(axes: Axes, of: Sequence[CalibrationRow], metric: str, look: tuple[str, str, int, str]) -> None:
@@ -101,17 +105,67 @@ def _place(of: Sequence[CalibrationRow], place: int) -> float:
     return of[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
 
 
-def _names(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
-    """Short names of the targets that share a p, above their points: nothing else tells them apart."""
-    short = _short_names(rows)
-    for place, row in enumerate(of):
-        if row.vlm in short:
-            axes.text(_place(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
-
-
 def _short_names(rows: Sequence[CalibrationRow]) -> dict[str, str]:
     """The targets that share a p with another, each by as many first letters as it takes, at least two."""
     shares = {row.vlm: row.share for row in rows}
     crowded = [vlm for vlm, share in shares.items() if list(shares.values()).count(share) > 1]
     size = next(n for n in range(2, 99) if len({vlm[:n] for vlm in crowded}) == len(crowded))
     return {vlm: vlm[:size] for vlm in crowded}
+
+
+# Inches: the figure's width, the height of a row, and that of all else.
+_WIDTH, _ROW, _REST = 7.4, 0.26, 1.5
+_MARKERS = {"ccs": ("o", COLORS[1]), "strict_ccs": ("s", COLORS[2]), "fit": ("D", COLORS[0])}
+_MODEL_DODGE = 0.22
+
+
+def draw_test_models(rows: Sequence[TestModelRow]) -> Figure:
+    """A line a model, from the most to the least faithful, and a panel a setting of the instrument; without a row, a
+    sentence that says so.
+    """
+    use_style()
+    if not rows:
+        return empty_figure(Figure(figsize=(_WIDTH, 2), layout="constrained"), NO_CONDITION_NOTE)
+    names = [name for name in varying(rows, NAMES, ()) if name != "vlm"]
+    panels: dict[str, list[TestModelRow]] = defaultdict(list)
+    for row in rows:
+        panels[" · ".join(getattr(row, name) for name in names)].append(row)
+    models = sorted(dict.fromkeys(row.vlm for row in rows), key={row.vlm: row.faithful for row in rows}.__getitem__)
+    figure = Figure(figsize=(_WIDTH, _ROW * len(models) + _REST), layout="constrained")
+    grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (setting, of) in zip(grid, panels.items(), strict=True):
+        labels = [f"{plain(model)} †" for model in models]
+        strip_spines(axes, "bottom", "left")
+        axes.set(xlim=(-0.04, 1.06), ylim=(-0.7, len(labels) - 0.3))
+        share_ticks(axes, "x")
+        axes.set_yticks(range(len(labels)), labels, fontsize=8)
+        axes.grid(axis="x", color=GRID, linewidth=0.8)
+        axes.axvline(FIT_BOUND, color=MUTED, linestyle=":", linewidth=1.2)
+        axes.set_title(plain(setting), fontsize=9)
+        _model_panel(axes, {row.vlm: row for row in of}, models)
+    handles = dict(zip(*reversed(grid[0].get_legend_handles_labels()), strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
+    figure.supxlabel(
+        "right of the dotted line a model would be trusted; intervals: 95 %\n"
+        f"All models: {TEST_WORLD.removeprefix('† ')}",
+        fontsize=9,
+    )
+    return figure
+
+
+def _model_panel(axes: Axes, of: Mapping[str, TestModelRow], models: Sequence[str]) -> None:
+    for place, model in enumerate(models):
+        if model in of:
+            row = of[model]
+            axes.plot([row.faithful] * 2, [place - 0.4, place + 0.4], "k-", linewidth=1.6, label="truth", zorder=5)
+            for side, (name, (marker, color)) in enumerate(_MARKERS.items(), start=-1):
+                _model_point(axes, row, name, place - side * _MODEL_DODGE, marker, color)
+
+
+def _model_point(axes: Axes, row: TestModelRow, name: str, place: float, marker: str, color: str) -> None:
+    value, (low, high) = getattr(row, name), limits(row, name)
+    if value is None:
+        return
+    if low is not None and high is not None:
+        axes.plot([low, high], [place, place], color=color, linewidth=1.1, zorder=3)
+    axes.plot(value, place, marker, color=color, markersize=4, zorder=4, label=MEASURES[name])

@@ -15,15 +15,15 @@ from cfeval.report.columns import limits
 from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.report.tables import interval_methods, varying
 
+# Inches: the figure's width, the height of a line, and that of all else.
 _WIDTH, _ROW, _REST = 11.6, 0.34, 1.6
-"""Inches: the figure's width, the height of a line, and that of all else."""
+# The cells of the 2 × 2 table. Blue: phi rises with it; orange: it falls.
 _CELLS = {
     "moved_named": ("moved, named", COLORS[0], 1.0),
     "moved_unnamed": ("moved, not named", COLORS[1], 1.0),
     "unmoved_named": ("stayed, named", COLORS[1], 0.4),
     "unmoved_unnamed": ("stayed, not named", COLORS[0], 0.4),
 }
-"""The cells of the 2 × 2 table. Blue: phi rises with it; orange: it falls."""
 
 
 def draw(rows: Sequence[PairRow]) -> Figure:

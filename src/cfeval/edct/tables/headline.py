@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.core.records import Record
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.tables.scores import NAMES
 from cfeval.report.tables import varying
 
