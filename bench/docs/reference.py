@@ -157,8 +157,8 @@ def plugins() -> str:
 
 def _plugin(entry: metadata.EntryPoint) -> Iterator[str]:
     kind = entry.load()
-    module = inspect.getmodule(kind)
-    about = inspect.cleandoc((module and module.__doc__) or "").split("\n\n")[0]
+    shares_file = kind.__name__ != "Plugin"  # of a file of several, each class tells of itself
+    about = inspect.cleandoc((kind if shares_file else inspect.getmodule(kind)).__doc__ or "").split("\n\n")[0]
     yield from (f"### {entry.name}", "", " ".join(about.split()), "")
     texts = _docstrings(kind)
     if kind.model_fields:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.pairs.rows import Place, Row, found_file, rows_of, text
+from cfeval.datasets.pairs.rows import Place, Row, image_file, rows_of, text
+from cfeval.datasets.sample import OwnImages
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
 FORMATS = (".csv", ".tsv", ".jsonl")
@@ -54,7 +54,7 @@ class GivenEdit:
     def files(self) -> list[Path]:
         """Its image and mask, as far as the row names them; InputError where one is missing."""
         return [
-            found_file(self.place, text(self.place, self.row, name)) for name in ("image", "mask") if has(self, name)
+            image_file(self.place, text(self.place, self.row, name)) for name in ("image", "mask") if has(self, name)
         ]
 
 
