@@ -14,8 +14,7 @@ from cfeval.datasets.sample import Sample, SamplesFile, originals
 from cfeval.edct.files import VlmSpec, WordingOption, conversation_prompts
 from cfeval.edct.pairs.records import PairBaseline
 from cfeval.edct.stages.baselines import Prompts, baselines
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
-from cfeval.inference.logprobs import ScoredReply
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, ScoredReply
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 DECIMALS = 6

@@ -22,7 +22,7 @@ from cfeval.edct.protocols.pairs_2026 import NAMES_SCHEMA, PAIRS_2026, read_nami
 from cfeval.edct.protocols.rules import NULL_EDIT
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.prompts import Prompt, PromptTemplate, expected, generate_parsed
+from cfeval.inference.prompts import Prompt, PromptTemplate, estimate_parsed, generate_parsed
 
 NAMES = PromptTemplate(PAIRS_2026, "names", ("before", "after", "explanation"), NAMES_SCHEMA, read_naming)
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
@@ -50,7 +50,7 @@ class Plugin(prompts.ChatPlugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """For each vote those of one naming; under `null-edit`, those of one comparison of answers."""
-        return self.votes * expected(self, COMPARE if protocol == NULL_EDIT else NAMES)
+        return self.votes * estimate_parsed(self, COMPARE if protocol == NULL_EDIT else NAMES)
 
     def build(self) -> PairJudge:
         """The judge."""
