@@ -22,7 +22,7 @@ from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.cvqa.records import QuestionPair
-from cfeval.datasets import croissant, hub_card
+from cfeval.datasets import croissant
 
 SPLIT, ROWS = "test", "metadata.jsonl"
 FIELDS: Mapping[str, str] = {
@@ -93,7 +93,7 @@ def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
     count = sum(kinds.values())
     fields = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in FIELDS.items())
     types = "\n".join(f"| {kind} | {number} |" for kind, number in sorted(kinds.items()))
-    head = hub_card.head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
+    head = croissant.hub_card_head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
     return (
         f"{head}\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
         "counterfactual presupposition, in the manner of C-VQA (Zhang et al. 2023). Made by cfeval.\n\n"

@@ -22,7 +22,7 @@ from cfeval.cvqa.records import (
     QuestionPair,
     form_of,
 )
-from cfeval.inference.reasoning_marks import without_thoughts
+from cfeval.inference.thinking import without_thoughts
 
 
 def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[CvqaScore]:

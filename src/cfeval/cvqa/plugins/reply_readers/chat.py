@@ -17,7 +17,7 @@ from cfeval.cvqa.records import Form
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import TEXT, object_schema
 from cfeval.inference.prompts import Prompt, PromptTemplate, generate_parsed
-from cfeval.inference.reasoning_marks import without_thoughts
+from cfeval.inference.thinking import without_thoughts
 
 NONE = "none"
 """What a reader says of a reply that gives no answer."""

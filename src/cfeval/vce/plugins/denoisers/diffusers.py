@@ -17,9 +17,8 @@ from cfeval.core.errors import PluginError
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors, out_of_memory
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
 from cfeval.inference.local.libraries import first_line, quiet
-from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 from cfeval.vce.interfaces import Denoiser
 from cfeval.vce.models.class_names import named
 from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser

@@ -9,8 +9,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.errors import ParamsError
-from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
-from cfeval.inference.logprobs import ScoredReply
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, ScoredReply
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
 from tests.inference.models.scripted import Scripted, scripted

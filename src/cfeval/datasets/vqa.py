@@ -18,14 +18,13 @@ from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import check_characters, read_json
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.sample import Dataset, RawSample, as_frozen
+from cfeval.datasets.sample import Dataset, OwnImages, RawSample, as_frozen
 
+# How many answers each question has.
 PEOPLE = 10
-"""How many answers each question has."""
 _SPLIT = re.compile(r"(train|val|test|test-dev)20\d\d")
 _SAME_RELEASE = "give questions and annotations of the same release and split"
-Found = TypeVar("Found")
+Listed = TypeVar("Listed")
 
 
 class Question(NamedTuple):
@@ -109,31 +108,31 @@ class Vqa:
             self.options.checked(image_path(folder, questions.split, question.image), [folder], question.id)
             for question in taken
         ]
-        known = self._annotations(questions, wanted)
+        annotations = self._annotations(questions, wanted)
         del questions
-        opened = (self._sample(q, image, known.get(q.id)) for q, image in zip(taken, images, strict=True))
+        opened = (self._sample(q, image, annotations.get(q.id)) for q, image in zip(taken, images, strict=True))
         yield from as_frozen(opened, ids)
 
     def _annotations(self, questions: Questions, wanted: list[str]) -> dict[str, Annotation]:
         if not self.options.annotations:
             return {}
         path = Path(self.options.annotations)
-        found = read_annotations(path, questions, dict.fromkeys(wanted))
-        for item in found.values():
+        annotations = read_annotations(path, questions, dict.fromkeys(wanted))
+        for item in annotations.values():
             if bool(item.raw) != (self.options.scorer == "okvqa"):
                 release, plugin = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
                 raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use plugin {plugin}")
-        return found
+        return annotations
 
-    def _sample(self, question: Question, image: Path, known: Annotation | None) -> RawSample:
+    def _sample(self, question: Question, image: Path, annotation: Annotation | None) -> RawSample:
         return RawSample(
             id=question.id,
             image=import_image(image),
             question=question.text,
-            reference=known.reference if known else "",
-            answers=known.answers if known else (),
+            reference=annotation.reference if annotation else "",
+            answers=annotation.answers if annotation else (),
             scorer=self.options.scorer,
-            kind=known.kind if known else "",
+            kind=annotation.kind if annotation else "",
         )
 
 
@@ -144,10 +143,10 @@ def read_questions(path: Path) -> Questions:
         InputError: one line: missing, not JSON, or not such a file.
     """
 
-    def kept(found: dict[str, Any]) -> Any:
-        if "question_id" not in found or "answers" in found:
-            return found
-        return Question(_id(path, found), _number(path, found, "image_id"), _text(path, found, "question"))
+    def kept(content: dict[str, Any]) -> Any:
+        if "question_id" not in content or "answers" in content:
+            return content
+        return Question(_id(path, content), _number(path, content, "image_id"), _text(path, content, "question"))
 
     content = _load(path, kept)
     questions = _list(path, content, "questions", Question, "v2_OpenEnded_mscoco_val2014_questions.json")
@@ -165,24 +164,24 @@ def read_annotations(path: Path, questions: Questions, wanted: Collection[str]) 
         InputError: one line: like `read_questions`; or the file is not for these questions.
     """
 
-    def kept(found: dict[str, Any]) -> Any:
-        if "answers" in found:
-            item = _id(path, found)
-            return _annotation(path, item, found) if item in wanted else Annotation(item, 0, (), (), "", "")
-        if "answer" in found:
-            raw = intern(_text(path, found, "raw_answer", blank=True)) if "raw_answer" in found else None
-            return _Answer(intern(_text(path, found, "answer", blank=True)), raw)  # most are the same few words
-        return found
+    def kept(content: dict[str, Any]) -> Any:
+        if "answers" in content:
+            item = _id(path, content)
+            return _annotation(path, item, content) if item in wanted else Annotation(item, 0, (), (), "", "")
+        if "answer" in content:
+            raw = intern(_text(path, content, "raw_answer", blank=True)) if "raw_answer" in content else None
+            return _Answer(intern(_text(path, content, "answer", blank=True)), raw)  # most are the same few words
+        return content
 
     content = _load(path, kept)
     annotations = _list(path, content, "annotations", Annotation, "v2_mscoco_val2014_annotations.json")
     _check_release(path, questions, _split(path, content), len(annotations))
-    by_id = {found.id: found for found in annotations if found.id in wanted}
+    by_id = {annotation.id: annotation for annotation in annotations if annotation.id in wanted}
     names = content.get("question_types")
     for item in wanted:
         if item not in by_id or by_id[item].image != questions.by_id[item].image:
             raise InputError(f"{path}: no annotation of question {item} about its image; {_SAME_RELEASE}")
-    return {item: found._replace(kind=_named(found.kind, names)) for item, found in by_id.items()}
+    return {item: annotation._replace(kind=_named(annotation.kind, names)) for item, annotation in by_id.items()}
 
 
 def _check_release(path: Path, questions: Questions, split: str, annotations: int) -> None:
@@ -192,17 +191,17 @@ def _check_release(path: Path, questions: Questions, split: str, annotations: in
         raise InputError(f"{path}: {annotations} annotations for {len(questions.by_id)} questions; {_SAME_RELEASE}")
 
 
-def _annotation(path: Path, item: str, found: dict[str, Any]) -> Annotation:
-    answers = found["answers"]
-    if not isinstance(answers, list) or not all(isinstance(one, _Answer) for one in answers):
+def _annotation(path: Path, item: str, content: dict[str, Any]) -> Annotation:
+    answers = content["answers"]
+    if not isinstance(answers, list) or not all(isinstance(answer, _Answer) for answer in answers):
         raise InputError(f"{path}: question {item}: answers must be a list of objects with the key 'answer'")
     if len(answers) != PEOPLE:
         raise InputError(f"{path}: question {item}: {len(answers)} answers; VQA accuracy is defined for {PEOPLE}")
-    raw = tuple(one.raw for one in answers if one.raw is not None)
-    plain = tuple(one.answer for one in answers)
+    raw = tuple(answer.raw for answer in answers if answer.raw is not None)
+    plain = tuple(answer.answer for answer in answers)
     [(most, _)] = Counter(raw or plain).most_common(1)
-    reference, kind = found.get("multiple_choice_answer") or most, found.get("question_type") or ""
-    return Annotation(item, _number(path, found, "image_id"), plain, raw, str(reference), str(kind))
+    reference, kind = content.get("multiple_choice_answer") or most, content.get("question_type") or ""
+    return Annotation(item, _number(path, content, "image_id"), plain, raw, str(reference), str(kind))
 
 
 def _named(kind: str, names: Any) -> str:
@@ -216,11 +215,11 @@ def _load(path: Path, kept: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _list(path: Path, content: dict[str, Any], name: str, kind: type[Found], example: str) -> list[Found]:
-    found = content.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, kind) for one in found):
+def _list(path: Path, content: dict[str, Any], name: str, kind: type[Listed], example: str) -> list[Listed]:
+    items = content.get(name)
+    if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
         raise InputError(f"{path}: no list of {name} in VQA's layout; give a file such as {example}")
-    return found
+    return items
 
 
 def _split(path: Path, content: dict[str, Any]) -> str:
@@ -230,30 +229,30 @@ def _split(path: Path, content: dict[str, Any]) -> str:
     return split
 
 
-def _id(path: Path, found: dict[str, Any]) -> str:
-    return str(_number(path, found, "question_id"))
+def _id(path: Path, content: dict[str, Any]) -> str:
+    return str(_number(path, content, "question_id"))
 
 
-def _number(path: Path, found: dict[str, Any], key: str) -> int:
-    value = found.get(key)
+def _number(path: Path, content: dict[str, Any], key: str) -> int:
+    value = content.get(key)
     if type(value) is not int or not 0 <= value < 10**18:
-        raise InputError(f"{path}: {key} must be a whole number, but got {value!r:.40}{_whose(found)}")
+        raise InputError(f"{path}: {key} must be a whole number, but got {value!r:.40}{_whose(content)}")
     return value
 
 
-def _text(path: Path, found: dict[str, Any], key: str, blank: bool = False) -> str:
-    value = found.get(key)
+def _text(path: Path, content: dict[str, Any], key: str, blank: bool = False) -> str:
+    value = content.get(key)
     if not isinstance(value, str) or not (blank or value.strip()):
-        raise InputError(f"{path}: {key} must be a text, but got {value!r:.40}{_whose(found)}")
+        raise InputError(f"{path}: {key} must be a text, but got {value!r:.40}{_whose(content)}")
     try:
         check_characters(value)
     except ValueError as error:
-        raise InputError(f"{path}: {key}: {error}{_whose(found)}") from None
+        raise InputError(f"{path}: {key}: {error}{_whose(content)}") from None
     return value
 
 
-def _whose(found: dict[str, Any]) -> str:
-    return f" (question_id {found['question_id']!r:.40})" if "question_id" in found else ""
+def _whose(content: dict[str, Any]) -> str:
+    return f" (question_id {content['question_id']!r:.40})" if "question_id" in content else ""
 
 
 def image_path(folder: Path, split: str, image: int) -> Path:
@@ -267,12 +266,32 @@ def image_path(folder: Path, split: str, image: int) -> Path:
     Raises:
         InputError: one line that names the file, where it was looked for, and the option to set.
     """
-    of = split.replace("test-dev", "test")
-    name = f"COCO_{of}_{image:012d}.jpg"
-    for place in (folder, folder / of):
+    folder_split = split.replace("test-dev", "test")
+    name = f"COCO_{folder_split}_{image:012d}.jpg"
+    for place in (folder, folder / folder_split):
         if (place / name).is_file():
             return place / name
     raise InputError(
-        f"{name}: no such image in {folder} or {folder / of}; "
-        f"set the option 'images' to the folder of COCO's {of} images"
+        f"{name}: no such image in {folder} or {folder / folder_split}; "
+        f"set the option 'images' to the folder of COCO's {folder_split} images"
     )
+
+
+class OkVqa(VqaPlugin):
+    """OK-VQA: questions about COCO images that need outside knowledge (Marino et al. 2019, version 1.1; CC BY 4.0).
+
+    Files of its test split, which is drawn from COCO's val2014: OpenEnded_mscoco_val2014_questions.json and
+    mscoco_val2014_annotations.json.
+    """
+
+    scorer = "okvqa"
+
+
+class VqaV2(VqaPlugin):
+    """VQA v2: questions about COCO images, ten answers each (Goyal et al. 2017; annotations CC BY 4.0).
+
+    Files of its validation split: v2_OpenEnded_mscoco_val2014_questions.json and v2_mscoco_val2014_annotations.json; of
+    its test splits only questions are public. Other releases in the same layout can be read as well.
+    """
+
+    scorer = "vqa"
