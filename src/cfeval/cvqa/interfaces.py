@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from cfeval.core.images import Image
 from cfeval.core.records import Metadata, Status
-from cfeval.cvqa.records import Form, Language, PairType, ProgramRun, Question, Side
+from cfeval.cvqa.records import Form, Gender, Language, PairType, ProgramRun, Question, Side
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,7 @@ class RawPair:
     counts: dict[str, int] = field(default_factory=dict)
     more_images: tuple[Image, ...] = ()
     changed_image: Image | None = None
+    people: Gender | None = None
 
     @property
     def all_images(self) -> tuple[Image, ...]:

@@ -19,6 +19,7 @@ from cfeval.cvqa.records import (
     CvqaScore,
     ExtractorName,
     Form,
+    Gender,
     PairType,
     Reading,
     Side,
@@ -171,6 +172,7 @@ class Reply:
     """None: no score."""
     form: Form = "number"
     options: int = 0
+    people: Gender | None = None
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,7 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         correct=once(_of_both(score.correct)),
         form=score.form,
         options=score.options,
+        people=score.people,
     )
 
 
