@@ -41,11 +41,14 @@ _MAN = """
 ..#.#..
 ..#.#..
 """
-FIGURES: dict[Gender, npt.NDArray[np.bool_]] = {
-    gender: np.array([[mark == "#" for mark in line] for line in drawing.split()])
-    for gender, drawing in (("female", _WOMAN), ("male", _MAN))
-}
-"""The pixels of each figure, bool (12, 7): a skirt, or trousers."""
+
+
+def _pixels(drawing: str) -> npt.NDArray[np.bool_]:
+    return np.array([[mark == "#" for mark in line] for line in drawing.split()])
+
+
+# The pixels of each figure, bool (12, 7): a skirt, or trousers.
+FIGURES: dict[Gender, npt.NDArray[np.bool_]] = {"female": _pixels(_WOMAN), "male": _pixels(_MAN)}
 
 
 def with_figure(image: Pixels, gender: Gender) -> Pixels:

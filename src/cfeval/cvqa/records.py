@@ -232,11 +232,13 @@ class CvqaScore(StageResult):
 
 
 class Reading(StageResult):
-    """What a language model read in a reply.
+    """What a language model read in a reply, or its verdict on an open answer.
 
     `rule` is what the robust rules read, None where they read nothing; `read` is what the language model read, None
     where it says that the reply gives no answer. Letters are those of the question as it stands. `completion` is what
-    it said.
+    it said. Of an open answer it reads nothing: `correct` is 1 where it takes it for an accepted answer, else 0, None
+    where it says that the reply gives no answer. `known` is the truth about a reply made up to try it; empty: a
+    solver's reply.
     """
 
     id: ItemId
@@ -244,6 +246,8 @@ class Reading(StageResult):
     option_order: str = ""
     rule: str | None = None
     read: str | None = None
+    correct: Literal[0, 1] | None = None
+    known: Literal["", "right", "wrong"] = ""
     completion: str = ""
     calls: tuple[str, ...] = ()
 

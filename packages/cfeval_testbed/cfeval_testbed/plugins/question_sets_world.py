@@ -77,4 +77,4 @@ class World:
         rng = random.Random(derive_seed(seed, "people", number))
         if rng.random() >= self.options.people:
             return None
-        return rng.choice(("female", "male"))
+        return "female" if rng.random() < 0.5 else "male"

@@ -181,8 +181,8 @@ class CvqaTableData:
 
     `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what solvers that write programs
     said (`programs`), `built` what became of the drafts of built sets (`builds`), `readings` what each reply reader
-    read of each condition (`reply_readers`): each is read once, by that table
-    alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
+    read of each condition (`reply_readers`, `open_answers`): each table reads what it needs once. `genders` says of a
+    COCO image whose people are all of one kind which kind that is, `female` or `male`.
     """
 
     scores: Mapping[CvqaCondition, Sequence[Reply]]
