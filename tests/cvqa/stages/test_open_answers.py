@@ -173,3 +173,15 @@ def test_a_study_with_open_answers_has_them_judged_stored_and_in_the_table(
         assert row.sensitivity is not None
         assert row.sensitivity < 1  # it knows no synonyms, and the written replies show it
     assert read_csv(tmp_path / "tables" / "cvqa_reply_readers.csv", ReplyReadersRow)[0].n == 4
+
+
+def test_a_reader_that_is_no_judge_leaves_open_answers_to_the_rules(cfeval: Run, tmp_path: Path) -> None:
+    study = Study(cfeval, tmp_path)
+    questions, readings = tmp_path / "out" / "s.jsonl", tmp_path / "out" / "readings.jsonl"
+    study.run("questions", *given(set=own_questions(tmp_path / "mine"), seed=1, out=questions))
+    answered = study.answer(questions, {"plugin": "random"})
+    grammar = {"plugin": "grammar"}
+    study.run(
+        "readings", *given(questions=questions, answers=answered, reply_reader=grammar, seed=1, share=1, out=readings)
+    )
+    assert len(list(read_jsonl(readings, Reading))) == 8  # the questions whose answer is a number
