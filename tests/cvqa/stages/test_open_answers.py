@@ -46,7 +46,7 @@ COLORS = ("red", "green", "blue", "yellow", "pink", "brown", "black", "white")
     ],
 )
 def test_only_a_verdict_in_its_form_counts(said: str, verdict: tuple[int, int] | None) -> None:
-    expected = None if verdict is None else Verdict(answered=verdict[0], correct=verdict[1])  # type: ignore[arg-type]
+    expected = None if verdict is None else Verdict(answered=verdict[0], correct=verdict[1])
     assert read_verdict(said) == expected
 
 
