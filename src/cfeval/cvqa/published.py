@@ -21,6 +21,7 @@ from cfeval.core.files import write_bytes, write_text
 from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import whole_or_shards_of_all
+from cfeval.cvqa.csv_format import original_in_layout
 from cfeval.cvqa.records import QuestionPair
 from cfeval.datasets import croissant
 
@@ -80,12 +81,9 @@ def _with_images(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
 
 
 def _row(pair: QuestionPair, name: str) -> dict[str, str]:
-    first, then = pair.original, pair.counterfactual
-    if first is None or len(pair.all_images) > 1:
-        what = "no original question" if first is None else "several images"
-        raise InputError(f"pair '{pair.id}' has {what}; this layout holds pairs of questions about one image")
-    said = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
-    return dict(zip(FIELDS, said, strict=True))
+    first, then = original_in_layout(pair, "a folder of pairs"), pair.counterfactual
+    values = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
+    return dict(zip(FIELDS, values, strict=True))
 
 
 def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
