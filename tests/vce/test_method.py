@@ -13,8 +13,9 @@ EVERY = [(preset, None) for preset in PRESETS] + [("dbvce", mode) for mode in MO
 @pytest.mark.parametrize(("preset", "mode"), EVERY)
 def test_resolved_settings_read_back_as_the_same_method(preset: Any, mode: Any) -> None:
     method = Method(preset=preset, mode=mode)
-    of_attack = {"attack_iterations", "attack_step"}
-    assert set(method.resolved()) | of_attack == set(Method.model_fields)
+    alone = {"attack": {"attack_iterations", "attack_step"}, "inversion": {"starts", "coupling"}}
+    others = set().union(*(names for guidance, names in alone.items() if guidance != method.guidance))
+    assert set(method.resolved()) == set(Method.model_fields) - others
     assert Method(**method.resolved()) == method
 
 
@@ -92,8 +93,22 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
 
 DOCS = Path(__file__).parents[2] / "docs" / "concepts" / "vce-methods.md"
 PUBLISHED: dict[str, tuple[Any, ...]] = {
-    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2, 0.342),
-    "guidance": ("none", "noisy", "x0", "x0", "clean", "clean", "clean", "x0", "x0", "black-box", "attack", "empty"),
+    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2, 0.342, 0.3),
+    "guidance": (
+        "none",
+        "noisy",
+        "x0",
+        "x0",
+        "clean",
+        "clean",
+        "clean",
+        "x0",
+        "x0",
+        "black-box",
+        "attack",
+        "empty",
+        "inversion",
+    ),
     "loss": (
         None,
         None,
@@ -107,12 +122,41 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         None,
         "log-probability",
         "log-probability",
+        None,
     ),
-    "norm": (None, "none", "noise", "mean", "none", "none", "none", "none", None, None, "none", "implicit"),
-    "scales": (None, (10,), (0.1,), (0.1,), (8, 10, 15), (8, 10, 15), (64, 80, 120), (1,), None, None, (1,), (6,)),
-    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1),
-    "stabilization": (None, "none", "none", "none", "none", "none", "none", "ema", "adam", "none", "none", "none"),
-    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None, None),
+    "norm": (None, "none", "noise", "mean", "none", "none", "none", "none", None, None, "none", "implicit", "none"),
+    "scales": (
+        None,
+        (10,),
+        (0.1,),
+        (0.1,),
+        (8, 10, 15),
+        (8, 10, 15),
+        (64, 80, 120),
+        (1,),
+        None,
+        None,
+        (1,),
+        (6,),
+        (4, 4, 4, 4),
+    ),
+    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    "stabilization": (
+        None,
+        "none",
+        "none",
+        "none",
+        "none",
+        "none",
+        "none",
+        "ema",
+        "adam",
+        "none",
+        "none",
+        "none",
+        "none",
+    ),
+    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None, None, None),
     "distance": (
         "none",
         "none",
@@ -126,9 +170,10 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "x0",
         "image",
         "denoiser",
+        "none",
     ),
-    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001, 0.75),
-    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None, None),
+    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001, 0.75, None),
+    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None, None, None),
     "mask": (
         None,
         "none",
@@ -142,9 +187,10 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "none",
         "difference",
         "none",
+        "none",
     ),
-    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None, None),
-    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None, None),
+    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None, None, None),
+    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None, None, None),
     "output": (
         "sample",
         "sample",
@@ -158,13 +204,16 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "sample",
         "sample",
         "sample",
+        "sample",
     ),
-    "respacing": (None, None, None, None, None, None, None, None, None, None, "25", "ddim500"),
-    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50, None),
-    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255, None),
-    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15, None),
-    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15, None),
-    "angle": (None, None, 30, 30, None, None, None, None, None, None, None, 40),
+    "respacing": (None, None, None, None, None, None, None, None, None, None, "25", "ddim500", "ddim50"),
+    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50, None, None),
+    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255, None, None),
+    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15, None, None),
+    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15, None, None),
+    "angle": (None, None, 30, 30, None, None, None, None, None, None, None, 40, None),
+    "starts": (None, None, None, None, None, None, None, None, None, None, None, None, (0.3, 0.4, 0.5, 0.7)),
+    "coupling": (None, None, None, None, None, None, None, None, None, None, None, None, 0.93),
 }
 """Of papers and their code, in the order of the presets; None: it has no effect there."""
 

@@ -29,6 +29,12 @@ def passes_of(method: Method) -> dict[str, float]:
             "denoiser_gradients": float(pulled),
             "classifier_gradients": float(method.steps),
         }
+    if method.guidance == "inversion":
+        return {
+            "denoiser_calls": float(method.denoiser_calls),
+            "denoiser_gradients": 0.0,
+            "classifier_gradients": 0.0,
+        }
     cone = method.projection == "cone"
     pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance == "x0") + (method.distance == "denoiser")
     shown = method.augmentations * (1 + cone) * (method.guidance not in ("none", "black-box"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cfeval.vce.models.unet_denoiser import Target, UNetDenoiser
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
 
 AUTOENCODERS = ("AutoencoderKL", "VQModel")
 """The autoencoders of diffusers that serve: with Gaussian latents, and with a codebook."""
@@ -40,6 +40,19 @@ class LatentDenoiser(UNetDenoiser):
         found = self.autoencoder.encode(images)
         latents = found.latents if hasattr(found, "latents") else found.latent_dist.mode()
         scaled: Tensor = (latents - self._shift) * self._scale
+        return scaled
+
+    def encode_drawn(self, images: "Tensor", generator: "Generator") -> "Tensor":
+        """Latents as they are trained on: of Gaussian ones a draw, of a codebook the nearest."""
+        import torch
+
+        found = self.autoencoder.encode(images)
+        if hasattr(found, "latents"):
+            drawn = found.latents
+        else:
+            spread = found.latent_dist
+            drawn = spread.mean + spread.std * torch.randn(spread.mean.shape, generator=generator).to(spread.mean)
+        scaled: Tensor = (drawn - self._shift) * self._scale
         return scaled
 
     def decode(self, latents: "Tensor") -> "Tensor":

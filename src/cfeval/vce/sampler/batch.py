@@ -119,7 +119,7 @@ def batch_of(images: Tensor, seeds: Sequence[int], parts: Parts, models: Models,
         _robust(classes, parts, models),
         _labels(classes.denoiser_targets, classes.targets, models, "targets"),
         _labels(classes.denoiser_sources, classes.sources, models, "sources")
-        if parts.projection == "consensus" and parts.guidance != "empty"
+        if parts.guidance == "inversion" or (parts.projection == "consensus" and parts.guidance != "empty")
         else None,
     )
 
@@ -146,6 +146,11 @@ def _check_models(parts: Parts, models: Models) -> None:
         raise ParamsError(
             "guidance 'empty' needs a denoiser that is conditional on classes and knows an empty prompt, such as "
             "Stable Diffusion by the plugin diffusers; this one does not"
+        )
+    if parts.guidance == "inversion" and not models.denoiser.classes:
+        raise ParamsError(
+            "guidance 'inversion' needs a denoiser that is conditional on classes, such as Stable Diffusion by the "
+            "plugin diffusers; this one is not"
         )
     if parts.projection == "cone" and models.robust is None:
         raise ParamsError("projection 'cone' needs a robust classifier; name one, or set projection: none")
