@@ -14,6 +14,7 @@ EVERY = [(preset, None) for preset in PRESETS] + [("dbvce", mode) for mode in MO
 def test_resolved_settings_read_back_as_the_same_method(preset: Any, mode: Any) -> None:
     method = Method(preset=preset, mode=mode)
     alone = {"attack": {"attack_iterations", "attack_step"}, "inversion": {"starts", "coupling"}}
+    alone |= {"bridge": {"bridge_steps"}}
     others = set().union(*(names for guidance, names in alone.items() if guidance != method.guidance))
     assert set(method.resolved()) == set(Method.model_fields) - others
     assert Method(**method.resolved()) == method
@@ -40,7 +41,7 @@ def test_the_modes_of_dbvce_differ_where_paper_and_code_do() -> None:
     ("preset", "steps"),
     [
         *(("unguided", 100), ("dbvce", 100), ("dime", 60), ("fastdime", 60), ("maskdime", 60)),
-        *(("stabilized-guidance", 100), ("region-constrained", 120)),
+        *(("stabilized-guidance", 100), ("region-constrained", 120), ("time", 15), ("rcsb", 100)),
     ],
 )
 def test_the_presets_denoise_as_many_steps_as_their_papers(preset: Any, steps: int) -> None:
@@ -93,7 +94,7 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
 
 DOCS = Path(__file__).parents[2] / "docs" / "concepts" / "vce-methods.md"
 PUBLISHED: dict[str, tuple[Any, ...]] = {
-    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2, 0.342, 0.3),
+    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2, 0.342, 0.3, 0.6),
     "guidance": (
         "none",
         "noisy",
@@ -108,6 +109,7 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "attack",
         "empty",
         "inversion",
+        "bridge",
     ),
     "loss": (
         None,
@@ -123,8 +125,24 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "log-probability",
         "log-probability",
         None,
+        "log-probability",
     ),
-    "norm": (None, "none", "noise", "mean", "none", "none", "none", "none", None, None, "none", "implicit", "none"),
+    "norm": (
+        None,
+        "none",
+        "noise",
+        "mean",
+        "none",
+        "none",
+        "none",
+        "none",
+        None,
+        None,
+        "none",
+        "implicit",
+        "none",
+        "first",
+    ),
     "scales": (
         None,
         (10,),
@@ -139,8 +157,9 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         (1,),
         (6,),
         (4, 4, 4, 4),
+        (1.5,),
     ),
-    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
     "stabilization": (
         None,
         "none",
@@ -155,8 +174,9 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "none",
         "none",
         "none",
+        "adam",
     ),
-    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None, None, None),
+    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None, None, None, 0.9),
     "distance": (
         "none",
         "none",
@@ -171,9 +191,10 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "image",
         "denoiser",
         "none",
+        "none",
     ),
-    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001, 0.75, None),
-    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None, None, None),
+    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001, 0.75, None, None),
+    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None, None, None, None),
     "mask": (
         None,
         "none",
@@ -188,9 +209,10 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "difference",
         "none",
         "none",
+        "attribution",
     ),
-    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None, None, None),
-    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None, None, None),
+    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None, None, None, 0.3),
+    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None, None, None, 16),
     "output": (
         "sample",
         "sample",
@@ -205,15 +227,17 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "sample",
         "sample",
         "sample",
+        "sample",
     ),
-    "respacing": (None, None, None, None, None, None, None, None, None, None, "25", "ddim500", "ddim50"),
-    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50, None, None),
-    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255, None, None),
-    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15, None, None),
-    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15, None, None),
-    "angle": (None, None, 30, 30, None, None, None, None, None, None, None, 40, None),
-    "starts": (None, None, None, None, None, None, None, None, None, None, None, None, (0.3, 0.4, 0.5, 0.7)),
-    "coupling": (None, None, None, None, None, None, None, None, None, None, None, None, 0.93),
+    "respacing": (None, None, None, None, None, None, None, None, None, None, "25", "ddim500", "ddim50", None),
+    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50, None, None, None),
+    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255, None, None, None),
+    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15, None, None, None),
+    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15, None, None, None),
+    "angle": (None, None, 30, 30, None, None, None, None, None, None, None, 40, None, None),
+    "starts": (None, None, None, None, None, None, None, None, None, None, None, None, (0.3, 0.4, 0.5, 0.7), None),
+    "coupling": (None, None, None, None, None, None, None, None, None, None, None, None, 0.93, None),
+    "bridge_steps": (None, None, None, None, None, None, None, None, None, None, None, None, None, 100),
 }
 """Of papers and their code, in the order of the presets; None: it has no effect there."""
 

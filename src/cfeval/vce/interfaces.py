@@ -76,6 +76,17 @@ class Denoiser(Protocol):
 
 
 @runtime_checkable
+class Bridge(Protocol):
+    """A denoiser that was trained on the way from an image to one with noise in a region (I2SB, Liu et al. 2023).
+
+    Its ᾱ are those of the noise on that way, 1 / (1 + σ²) for σ of the way from the image; x_t comes divided by its
+    root of 1 + σ². Only methods that go this way can use it.
+    """
+
+    bridge: bool
+
+
+@runtime_checkable
 class Autoencoder(Protocol):
     """What a denoiser offers beside, whose x_t are latents (N, C, h, w): the way from images to them and back.
 

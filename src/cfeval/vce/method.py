@@ -32,6 +32,7 @@ Preset = Literal[
     "ace",
     "ldce",
     "time",
+    "rcsb",
 ]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
@@ -150,6 +151,19 @@ _TIME = {
     "scales": (4.0, 4.0, 4.0, 4.0),
     "distance": "none",
 }
+_RCSB = {
+    "start": 0.6,
+    "stochastic": False,
+    "guidance": "bridge",
+    "norm": "first",
+    "scales": (1.5,),
+    "stabilization": "adam",
+    "decay": 0.9,
+    "distance": "none",
+    "mask": "attribution",
+    "region_share": 0.3,
+    "region_cell": 16,
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
@@ -164,6 +178,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "ace": _ACE,
     "ldce": _LDCE,
     "time": _TIME,
+    "rcsb": _RCSB,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -172,22 +187,27 @@ MODES: Mapping[str, Mapping[str, Any]] = {
 }
 """By mode of dbvce, where paper and code of the sampler part ways."""
 # By guidance, the settings of it alone: `Method.resolved` lists them for no other.
-_OWN = {"attack": {"attack_iterations", "attack_step"}, "inversion": {"starts", "coupling"}}
+_OWN = {
+    "attack": {"attack_iterations", "attack_step"},
+    "inversion": {"starts", "coupling"},
+    "bridge": {"bridge_steps"},
+}
+# Guidance by a gradient of the classifier at each step of the common loop.
+_GRADED = ("noisy", "x0", "straight", "clean")
 PATH_POINTS = 50
 """Points at which an attribution takes the gradient (captum's default, which RCSB keeps)."""
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("scales", "prepared"),
-        ("guidance", ("noisy", "x0", "straight", "clean", "black-box", "attack", "empty", "inversion")),
+        ("scales", "prepared"), ("guidance", (*_GRADED, "black-box", "attack", "empty", "inversion", "bridge"))
     ),
-    **dict.fromkeys(
-        ("loss", "mask"), ("guidance", ("noisy", "x0", "straight", "clean", "black-box", "attack", "empty"))
-    ),
+    **dict.fromkeys(("loss", "mask"), ("guidance", (*_GRADED, "black-box", "attack", "empty", "bridge"))),
+    "respacing": ("guidance", (*_GRADED, "none", "black-box", "attack", "empty", "inversion")),
+    "bridge_steps": ("guidance", ("bridge",)),
     **dict.fromkeys(("starts", "coupling"), ("guidance", ("inversion",))),
-    "stabilization": ("guidance", ("noisy", "x0", "straight", "clean", "black-box")),
+    "stabilization": ("guidance", (*_GRADED, "black-box", "bridge")),
     **dict.fromkeys(("attack_iterations", "attack_step"), ("guidance", ("attack",))),
-    "augmentations": ("guidance", ("noisy", "x0", "straight", "clean")),
-    "projection": ("guidance", ("noisy", "x0", "straight", "clean", "empty")),
+    "augmentations": ("guidance", _GRADED),
+    "projection": ("guidance", (*_GRADED, "empty")),
     **dict.fromkeys(("particles", "particle_spread"), ("guidance", ("black-box",))),
     "classifier_time": ("guidance", ("x0", "straight", "clean", "black-box")),
     "angle": ("projection", ("cone", "consensus")),
@@ -218,13 +238,19 @@ class Parts(Section):
     stochastic: bool = Field(True, description="Add noise at each step; off, a step goes to its mean.")
     clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
     output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
-    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty", "inversion"] = Field(
+    guidance: Literal[
+        "none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty", "inversion", "bridge"
+    ] = Field(
         "x0",
         description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
         "predicted clean image, through the denoiser; the same, straight to it (DBVCE's code without x0-prediction); "
         "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient; what is "
         "denoised of an attacked image, through all steps (ACE); the image predicted without a class (LDCE); nothing, "
-        "for the image is inverted as its class and denoised as the target, by the denoiser's own classes (TIME).",
+        "for the image is inverted as its class and denoised as the target, by the denoiser's own classes (TIME); the "
+        "predicted clean image, stretched to all levels, on a bridge from noise in a region (RCSB).",
+    )
+    bridge_steps: int = Field(
+        100, ge=1, description="Steps from the start of a bridge to its end; no `respacing` there."
     )
     coupling: float = Field(0.93, gt=0.5, le=1, description="Share that each of TIME's two images keeps of itself.")
     attack_iterations: int = Field(50, ge=1, description="Steps of an attack; ACE takes 100 on ImageNet.")
@@ -237,10 +263,11 @@ class Parts(Section):
         min_length=1,
         description="Weights of the class term; each is tried in order on the images that are not in the target yet.",
     )
-    norm: Literal["mean", "noise", "none", "implicit"] = Field(
+    norm: Literal["mean", "noise", "none", "implicit", "first"] = Field(
         "mean",
         description="Each term's L2 norm is set to that of the posterior mean (DBVCE), of the predicted noise (DVCE's "
-        "code), of what a class changes in the predicted noise (LDCE), or left.",
+        "code), of what a class changes in the predicted noise (LDCE), or left; or divided by that of the first step "
+        "(RCSB).",
     )
     prepared: bool = Field(
         True, description="Let the classifier resize and normalise as it was trained; off: raw [-1, 1] images."
@@ -307,6 +334,8 @@ class Parts(Section):
     @property
     def steps(self) -> int:
         """How many steps are denoised, with the first of the scales."""
+        if self.guidance == "bridge":
+            return self.bridge_steps
         return max(1, round((self.starts[0] if self.starts else self.start) * self.kept_steps))
 
     def steps_of(self, attempt: int) -> int:
@@ -355,6 +384,12 @@ class Parts(Section):
         plain = (self.augmentations, self.output, self.clip_denoised, self.stochastic) == (1, "sample", False, False)
         return off and plain
 
+    def _is_bridge(self) -> bool:
+        """Whether the parts are those of RCSB."""
+        off = (self.projection, self.distance, self.stochastic, self.clip_denoised) == ("none", "none", False, False)
+        plain = (self.augmentations, self.output, self.noise_ahead) == (1, "sample", 0)
+        return off and plain and self.mask in ("attribution", "given")
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.projection != "none" and self.norm == "none":
@@ -387,10 +422,17 @@ class Parts(Section):
                 "guidance 'inversion' goes with norm, distance, mask, projection and stabilization 'none', stochastic "
                 "false, output 'sample' and no augmentations; leave out the rest"
             )
+        if (self.guidance == "bridge") != (self.norm == "first"):
+            raise ValueError("guidance 'bridge' and norm 'first' are RCSB's and go together; set both or neither")
+        if self.guidance == "bridge" and not self._is_bridge():
+            raise ValueError(
+                "guidance 'bridge' goes with mask 'attribution' or 'given', stochastic false, output 'sample' and no "
+                "projection, distance or augmentations; leave out the rest"
+            )
         if self.starts and len(self.starts) != len(self.scales):
             raise ValueError(f"starts has {len(self.starts)} values for {len(self.scales)} scales; give one for each")
         longest = max(self.steps_of(attempt) for attempt in range(len(self.scales)))
-        if longest + self.noise_ahead > self.kept_steps:
+        if self.guidance != "bridge" and longest + self.noise_ahead > self.kept_steps:
             raise ValueError("noise_ahead 1 asks for noise beyond the last step; start must be below 1")
         if self.perceptual_weight and self.guidance != "clean":
             raise ValueError("perceptual_weight acts on the clean estimate of guidance 'clean'; set it to 0")

@@ -36,7 +36,9 @@ def passes_of(method: Method) -> dict[str, float]:
             "classifier_gradients": 0.0,
         }
     cone = method.projection == "cone"
-    pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance == "x0") + (method.distance == "denoiser")
+    pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance in ("x0", "bridge")) + (
+        method.distance == "denoiser"
+    )
     shown = method.augmentations * (1 + cone) * (method.guidance not in ("none", "black-box"))
     return {
         "denoiser_calls": float(method.denoiser_calls + method.steps * (method.projection == "consensus")),

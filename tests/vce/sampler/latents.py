@@ -16,6 +16,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def drawn(seed: int, *shape: int, scale: float = 1.0) -> Array:
+    """Normal numbers."""
     return np.random.default_rng(seed).normal(size=shape) * scale
 
 

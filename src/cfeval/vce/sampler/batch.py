@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cfeval.core.errors import InputError, ParamsError, nearest
-from cfeval.vce.interfaces import Autoencoder, Classifier, Classless
+from cfeval.vce.interfaces import Autoencoder, Bridge, Classifier, Classless
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.stabilization import Past
@@ -146,6 +146,10 @@ def _check_models(parts: Parts, models: Models) -> None:
         raise ParamsError(
             "guidance 'empty' needs a denoiser that is conditional on classes and knows an empty prompt, such as "
             "Stable Diffusion by the plugin diffusers; this one does not"
+        )
+    if (parts.guidance == "bridge") != isinstance(models.denoiser, Bridge):
+        raise ParamsError(
+            "guidance 'bridge' (preset 'rcsb') and a denoiser by the plugin i2sb go together; set both or neither"
         )
     if parts.guidance == "inversion" and not models.denoiser.classes:
         raise ParamsError(

@@ -16,6 +16,7 @@ from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.attack import adversarial
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
+from cfeval.vce.sampler.bridge import crossed
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
 from cfeval.vce.sampler.inversion import inverted
 from cfeval.vce.sampler.ldce import against_empty
@@ -29,6 +30,7 @@ _WHOLE: Mapping[str, Callable[..., Tensor]] = {
     "attack": adversarial,
     "empty": against_empty,
     "inversion": inverted,
+    "bridge": crossed,
 }
 
 
@@ -88,7 +90,8 @@ def counterfactuals(
         PluginError: not even a single image fits into memory.
     """
     everything = batch_of(images, seeds, parts, models, classes)
-    schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)
+    levels = models.denoiser.alphas_cumprod
+    schedule = respaced(levels, str(len(levels)) if parts.guidance == "bridge" else parts.respacing)
     sampler = Sampler(parts, Networks(models, compute), schedule, draws)
     allowance = BatchBudget(compute.batch)
     everything = _prepared(sampler, everything, regions, allowance)

@@ -124,12 +124,12 @@ def kept(training_steps: int, respacing: str) -> list[int]:
             raise ParamsError(
                 f"respacing '{respacing}' keeps {count} of {length} training steps; ask for {length} at most"
             )
-        chosen += [start + step for step in _spread(length, count)]
+        chosen += [start + step for step in spread(length, count)]
         start += length
     return chosen
 
 
-def _spread(length: int, count: int) -> list[int]:
+def spread(length: int, count: int) -> list[int]:
     """`count` steps from the first to the last of `length`; the stride is summed up as the reference code does."""
     stride = (length - 1) / (count - 1) if count > 1 else 1
     at, steps = 0.0, []
