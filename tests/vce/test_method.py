@@ -14,7 +14,7 @@ EVERY = [(preset, None) for preset in PRESETS] + [("dbvce", mode) for mode in MO
 def test_resolved_settings_read_back_as_the_same_method(preset: Any, mode: Any) -> None:
     method = Method(preset=preset, mode=mode)
     alone = {"attack": {"attack_iterations", "attack_step"}, "inversion": {"starts", "coupling"}}
-    alone |= {"bridge": {"bridge_steps"}}
+    alone |= {"bridge": {"bridge_steps"}, "prompts": {"prompt_steps", "prompt_rate", "prompt_scale"}}
     others = set().union(*(names for guidance, names in alone.items() if guidance != method.guidance))
     assert set(method.resolved()) == set(Method.model_fields) - others
     assert Method(**method.resolved()) == method
@@ -41,7 +41,7 @@ def test_the_modes_of_dbvce_differ_where_paper_and_code_do() -> None:
     ("preset", "steps"),
     [
         *(("unguided", 100), ("dbvce", 100), ("dime", 60), ("fastdime", 60), ("maskdime", 60)),
-        *(("stabilized-guidance", 100), ("region-constrained", 120), ("time", 15), ("rcsb", 100)),
+        *(("stabilized-guidance", 100), ("region-constrained", 120), ("time", 15), ("rcsb", 100), ("dig-in", 20)),
     ],
 )
 def test_the_presets_denoise_as_many_steps_as_their_papers(preset: Any, steps: int) -> None:
@@ -94,7 +94,7 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
 
 DOCS = Path(__file__).parents[2] / "docs" / "concepts" / "vce-methods.md"
 PUBLISHED: dict[str, tuple[Any, ...]] = {
-    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2, 0.342, 0.3, 0.6),
+    "start": (0.5, 0.5, 0.5, 0.5, 0.3, 0.3, 0.3, None, 0.6, None, 0.2, 0.342, 0.3, 0.6, 1.0),
     "guidance": (
         "none",
         "noisy",
@@ -110,6 +110,7 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "empty",
         "inversion",
         "bridge",
+        "prompts",
     ),
     "loss": (
         None,
@@ -125,6 +126,7 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "log-probability",
         "log-probability",
         None,
+        "log-probability",
         "log-probability",
     ),
     "norm": (
@@ -142,6 +144,7 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "implicit",
         "none",
         "first",
+        "none",
     ),
     "scales": (
         None,
@@ -158,8 +161,9 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         (6,),
         (4, 4, 4, 4),
         (1.5,),
+        (1,),
     ),
-    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    "augmentations": (None, 1, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
     "stabilization": (
         None,
         "none",
@@ -175,8 +179,9 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "none",
         "none",
         "adam",
+        "none",
     ),
-    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None, None, None, 0.9),
+    "decay": (None, None, None, None, None, None, None, 0.9, 0.9, None, None, None, None, 0.9, None),
     "distance": (
         "none",
         "none",
@@ -192,9 +197,10 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "denoiser",
         "none",
         "none",
+        "none",
     ),
-    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001, 0.75, None, None),
-    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None, None, None, None),
+    "lp_weight": (None, None, 0.15, 0.15, 0.05, 0.05, 0.4, None, None, None, 0.001, 0.75, None, None, None),
+    "perceptual_weight": (None, None, None, None, 30, 30, 240, None, None, None, None, None, None, None, None),
     "mask": (
         None,
         "none",
@@ -210,9 +216,10 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "none",
         "none",
         "attribution",
+        "none",
     ),
-    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None, None, None, 0.3),
-    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None, None, None, 16),
+    "region_share": (None, None, None, None, None, None, None, None, 0.3, None, None, None, None, 0.3, None),
+    "region_cell": (None, None, None, None, None, None, None, None, 16, None, None, None, None, 16, None),
     "output": (
         "sample",
         "sample",
@@ -228,16 +235,52 @@ PUBLISHED: dict[str, tuple[Any, ...]] = {
         "sample",
         "sample",
         "sample",
+        "sample",
     ),
-    "respacing": (None, None, None, None, None, None, None, None, None, None, "25", "ddim500", "ddim50", None),
-    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50, None, None, None),
-    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255, None, None, None),
-    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15, None, None, None),
-    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15, None, None, None),
-    "angle": (None, None, 30, 30, None, None, None, None, None, None, None, 40, None, None),
-    "starts": (None, None, None, None, None, None, None, None, None, None, None, None, (0.3, 0.4, 0.5, 0.7), None),
-    "coupling": (None, None, None, None, None, None, None, None, None, None, None, None, 0.93, None),
-    "bridge_steps": (None, None, None, None, None, None, None, None, None, None, None, None, None, 100),
+    "respacing": (
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        "25",
+        "ddim500",
+        "ddim50",
+        None,
+        "ddim20",
+    ),
+    "attack_iterations": (None, None, None, None, None, None, None, None, None, None, 50, None, None, None, None),
+    "attack_step": (None, None, None, None, None, None, None, None, None, None, 1 / 255, None, None, None, None),
+    "mask_dilation": (None, None, None, None, None, 5, 5, None, None, None, 15, None, None, None, None),
+    "mask_threshold": (None, None, None, None, None, 0.15, None, None, None, None, 0.15, None, None, None, None),
+    "angle": (None, None, 30, 30, None, None, None, None, None, None, None, 40, None, None, None),
+    "starts": (
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        (0.3, 0.4, 0.5, 0.7),
+        None,
+        None,
+    ),
+    "coupling": (None, None, None, None, None, None, None, None, None, None, None, None, 0.93, None, None),
+    "bridge_steps": (None, None, None, None, None, None, None, None, None, None, None, None, None, 100, None),
+    "prompt_steps": (None, None, None, None, None, None, None, None, None, None, None, None, None, None, 20),
+    "prompt_rate": (None, None, None, None, None, None, None, None, None, None, None, None, None, None, 0.01),
+    "prompt_scale": (None, None, None, None, None, None, None, None, None, None, None, None, None, None, 3.0),
 }
 """Of papers and their code, in the order of the presets; None: it has no effect there."""
 

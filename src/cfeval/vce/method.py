@@ -7,7 +7,7 @@ figures of the papers and of their code (docs/concepts/vce-methods.md).
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
 Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026; stabilized guidance, Vaeth et al. 2025;
 region-constrained counterfactuals, Sobieski et al. 2025 (RCSB); ACE, Jeanneret et al. 2023; LDCE, Farid et al. 2023;
-TIME, Jeanneret et al. 2024.
+TIME, Jeanneret et al. 2024; DiG-IN, Augustin et al. 2024.
 The perceptual weights of DiME and its descendants are for the mean squared difference of VGG19 features.
 """
 
@@ -33,6 +33,7 @@ Preset = Literal[
     "ldce",
     "time",
     "rcsb",
+    "dig-in",
 ]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
@@ -164,6 +165,15 @@ _RCSB = {
     "region_share": 0.3,
     "region_cell": 16,
 }
+_DIG_IN = {
+    "respacing": "ddim20",
+    "start": 1.0,
+    "stochastic": False,
+    "guidance": "prompts",
+    "norm": "none",
+    "scales": (1.0,),
+    "distance": "none",
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
@@ -179,6 +189,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "ldce": _LDCE,
     "time": _TIME,
     "rcsb": _RCSB,
+    "dig-in": _DIG_IN,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -191,6 +202,7 @@ _OWN = {
     "attack": {"attack_iterations", "attack_step"},
     "inversion": {"starts", "coupling"},
     "bridge": {"bridge_steps"},
+    "prompts": {"prompt_steps", "prompt_rate", "prompt_scale"},
 }
 # Guidance by a gradient of the classifier at each step of the common loop.
 _GRADED = ("noisy", "x0", "straight", "clean")
@@ -198,10 +210,13 @@ PATH_POINTS = 50
 """Points at which an attribution takes the gradient (captum's default, which RCSB keeps)."""
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("scales", "prepared"), ("guidance", (*_GRADED, "black-box", "attack", "empty", "inversion", "bridge"))
+        ("scales", "prepared"),
+        ("guidance", (*_GRADED, "black-box", "attack", "empty", "inversion", "bridge", "prompts")),
     ),
-    **dict.fromkeys(("loss", "mask"), ("guidance", (*_GRADED, "black-box", "attack", "empty", "bridge"))),
-    "respacing": ("guidance", (*_GRADED, "none", "black-box", "attack", "empty", "inversion")),
+    "loss": ("guidance", (*_GRADED, "black-box", "attack", "empty", "bridge", "prompts")),
+    "mask": ("guidance", (*_GRADED, "black-box", "attack", "empty", "bridge")),
+    "respacing": ("guidance", (*_GRADED, "none", "black-box", "attack", "empty", "inversion", "prompts")),
+    **dict.fromkeys(("prompt_steps", "prompt_rate", "prompt_scale"), ("guidance", ("prompts",))),
     "bridge_steps": ("guidance", ("bridge",)),
     **dict.fromkeys(("starts", "coupling"), ("guidance", ("inversion",))),
     "stabilization": ("guidance", (*_GRADED, "black-box", "bridge")),
@@ -239,7 +254,7 @@ class Parts(Section):
     clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
     output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
     guidance: Literal[
-        "none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty", "inversion", "bridge"
+        "none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty", "inversion", "bridge", "prompts"
     ] = Field(
         "x0",
         description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
@@ -247,8 +262,12 @@ class Parts(Section):
         "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient; what is "
         "denoised of an attacked image, through all steps (ACE); the image predicted without a class (LDCE); nothing, "
         "for the image is inverted as its class and denoised as the target, by the denoiser's own classes (TIME); the "
-        "predicted clean image, stretched to all levels, on a bridge from noise in a region (RCSB).",
+        "predicted clean image, stretched to all levels, on a bridge from noise in a region (RCSB); the last predicted "
+        "clean images, through all steps, to start and prompts of an inverted image (DiG-IN).",
     )
+    prompt_steps: int = Field(20, ge=1, description="Steps of Adam on start and prompts.")
+    prompt_rate: float = Field(0.01, gt=0, description="Its rate for prompts; a tenth of it for the start.")
+    prompt_scale: float = Field(3.0, gt=1, description="Guidance of the denoiser by the prompt.")
     bridge_steps: int = Field(
         100, ge=1, description="Steps from the start of a bridge to its end; no `respacing` there."
     )
@@ -301,7 +320,7 @@ class Parts(Section):
     distance: Literal["none", "x0", "denoiser", "noisy", "image"] = Field(
         "x0",
         description="Image whose Lp distance to the original falls: none; the predicted clean one; the same, through "
-        "the denoiser; the noisy one (DiME); the attacked one (ACE).",
+        "the denoiser; the noisy one (DiME); the attacked one (ACE), or that of optimised prompts (DiG-IN).",
     )
     lp: float = Field(1.0, ge=0.5, le=4, description="p of the Lp distance.")
     lp_weight: float = Field(0.15, gt=0, description="Weight of the distance term.")
@@ -362,6 +381,8 @@ class Parts(Section):
             return self.steps * (1 + self.attack_iterations)
         if self.guidance == "empty":
             return 2 * self.steps
+        if self.guidance == "prompts":  # inverted, fitted in ten steps at most, and denoised with a negative prompt
+            return self.steps * (1 + 12 + 2 * (self.prompt_steps + 1))
         if self.guidance == "inversion":  # there and back, two images, each as source and as target
             return 8 * self.steps
         return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
@@ -384,6 +405,12 @@ class Parts(Section):
         plain = (self.augmentations, self.output, self.clip_denoised, self.stochastic) == (1, "sample", False, False)
         return off and plain
 
+    def _is_dig_in(self) -> bool:
+        """Whether the parts are those of DiG-IN."""
+        off = (self.norm, self.projection, self.stabilization, self.mask) == ("none",) * 4
+        plain = (self.augmentations, self.output, self.noise_ahead, self.stochastic) == (1, "sample", 0, False)
+        return off and plain and self.distance in ("image", "none") and not self.clip_denoised
+
     def _is_bridge(self) -> bool:
         """Whether the parts are those of RCSB."""
         off = (self.projection, self.distance, self.stochastic, self.clip_denoised) == ("none", "none", False, False)
@@ -403,8 +430,13 @@ class Parts(Section):
                 "guidance 'black-box' gives a direction and no gradient: norm must be 'mean' or 'noise', and mask "
                 "'none', 'difference' or 'given'"
             )
-        if (self.distance == "image") > (self.guidance == "attack"):
+        if (self.distance == "image") > (self.guidance in ("attack", "prompts")):
             raise ValueError("distance 'image' is of an attacked image; set guidance: attack, or another distance")
+        if self.guidance == "prompts" and not self._is_dig_in():
+            raise ValueError(
+                "guidance 'prompts' goes with distance 'image' or 'none', norm, mask, projection and stabilization "
+                "'none', stochastic false, output 'sample' and no augmentations; leave out the rest"
+            )
         if self.guidance == "attack" and not self._attacks():
             raise ValueError(
                 "guidance 'attack' goes with norm 'none', distance 'image' or 'none', mask 'difference' or 'none', "

@@ -46,5 +46,5 @@ class BridgeDenoiser(UNetDenoiser):
         """See `Denoiser.predict`; labels have no effect."""
         del labels
         own = noisy / self._signal[timesteps].view(-1, 1, 1, 1).to(noisy)
-        (found,) = self.unet(own.to(self._precision), self._times[timesteps], return_dict=False)
-        return Prediction(found.to(noisy))
+        (predicted,) = self.unet(own.to(self._precision), self._times[timesteps], return_dict=False)
+        return Prediction(predicted.to(noisy))

@@ -6,6 +6,7 @@ for counterfactuals: a classifier sees the decoded x̂_0, and its gradient goes 
 
 from typing import TYPE_CHECKING, Any
 
+from cfeval.vce.interfaces import Prediction
 from cfeval.vce.models.unet_denoiser import Target, UNetDenoiser
 
 if TYPE_CHECKING:
@@ -59,3 +60,20 @@ class LatentDenoiser(UNetDenoiser):
         """See `Autoencoder.decode`; past a codebook the gradient goes straight through."""
         images: Tensor = self.autoencoder.decode(latents / self._scale + self._shift).sample
         return images
+
+
+class PromptedDenoiser(LatentDenoiser):
+    """A denoiser of latents that is told texts; see `cfeval.vce.interfaces.Prompted`. Its network is a PromptedUNet."""
+
+    def text(self, labels: "Tensor") -> "Tensor":
+        """See `Prompted.text`."""
+        states: Tensor = self.unet.states(labels)
+        return states
+
+    def predict_under(self, noisy: "Tensor", timesteps: "Tensor", text: "Tensor") -> Prediction:
+        """See `Prompted.predict_under`."""
+        given = noisy.to(self._precision, memory_format=self._layout)
+        (predicted,) = self.unet.unet(
+            given, timesteps, encoder_hidden_states=text.to(self._precision), return_dict=False
+        )
+        return Prediction(self._as_noise(predicted.float(), noisy, timesteps))

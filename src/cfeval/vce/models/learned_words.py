@@ -156,10 +156,9 @@ def learn_words(
 
 
 def _text_parts(denoiser: Any) -> tuple[Any, Any]:
-    from cfeval.vce.models.latent_denoiser import LatentDenoiser
-    from cfeval.vce.models.prompted_unet import PromptedUNet
+    from cfeval.vce.models.latent_denoiser import PromptedDenoiser
 
-    if not isinstance(denoiser, LatentDenoiser) or not isinstance(denoiser.unet, PromptedUNet):
+    if not isinstance(denoiser, PromptedDenoiser):
         raise PluginError("words are learned by a denoiser of latents that is told a prompt, such as Stable Diffusion")
     if denoiser.target == "sample":
         raise PluginError("words are learned by a denoiser that predicts noise or velocity, and this one predicts x_0")

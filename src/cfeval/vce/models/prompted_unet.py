@@ -36,8 +36,12 @@ class PromptedUNet(nn.Module):
 
     def forward(self, noisy: Tensor, timesteps: Tensor, class_labels: Tensor, return_dict: bool = False) -> Any:
         """What the UNet says of x_t, (N, C, H, W), under the prompts of the labels, (N,)."""
-        texts = torch.stack([self._states(label) for label in class_labels.tolist()])
-        return self.unet(noisy, timesteps, encoder_hidden_states=texts.to(noisy.dtype), return_dict=return_dict)
+        texts = self.states(class_labels).to(noisy.dtype)
+        return self.unet(noisy, timesteps, encoder_hidden_states=texts, return_dict=return_dict)
+
+    def states(self, labels: Tensor) -> Tensor:
+        """What the text encoder makes of the prompts of labels, (N, tokens, width)."""
+        return torch.stack([self._states(label) for label in labels.tolist()])
 
     def _states(self, label: int) -> Tensor:
         """What the text encoder makes of a prompt, (tokens, width); each is read once."""

@@ -22,6 +22,7 @@ from cfeval.vce.sampler.inversion import inverted
 from cfeval.vce.sampler.ldce import against_empty
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
 from cfeval.vce.sampler.prediction import Prediction, blended, of_difference, of_gradient, predict_x0
+from cfeval.vce.sampler.prompts import reworded
 from cfeval.vce.sampler.regions import region_of
 from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
 
@@ -31,6 +32,7 @@ _WHOLE: Mapping[str, Callable[..., Tensor]] = {
     "empty": against_empty,
     "inversion": inverted,
     "bridge": crossed,
+    "prompts": reworded,
 }
 
 

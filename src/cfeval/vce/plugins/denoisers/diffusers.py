@@ -22,7 +22,7 @@ from cfeval.inference.local.libraries import first_line, quiet
 from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 from cfeval.vce.interfaces import Denoiser
 from cfeval.vce.models.class_names import named
-from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser
+from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser, PromptedDenoiser
 from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
 
 if TYPE_CHECKING:
@@ -96,8 +96,10 @@ class Plugin(pretrained.LocalPlugin):
         config = network.config
         classes = len(names) or config.get("num_class_embeds") or config.get("num_embeds_ada_norm") or 0
         levels, target = of_scheduler(scheduler, model), scheduler.config.prediction_type
-        made = LatentDenoiser(network, autoencoder[0], levels, classes, target) if autoencoder else None
-        denoiser = made or UNetDenoiser(network, levels, config.sample_size, classes, target)
+        if not autoencoder:
+            return UNetDenoiser(network, levels, config.sample_size, classes, target)
+        kind_of_latents = PromptedDenoiser if names else LatentDenoiser
+        denoiser = kind_of_latents(network, autoencoder[0], levels, classes, target)
         if names:
             denoiser.no_class = len(names)  # the empty prompt, which stands after those of the classes
         return denoiser
