@@ -107,6 +107,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "vce": {
         "try": "cfeval.vce.stages.try_one:run",
         "targets": "cfeval.vce.stages.targets:run",
+        "words": "cfeval.vce.stages.words:run",
     },
     "cvqa": {
         "dataset": "cfeval.cvqa.published:run",

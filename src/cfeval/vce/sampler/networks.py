@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from cfeval.core.errors import PluginError
-from cfeval.vce.interfaces import Autoencoder, Classifier, Denoiser, PerceptualDistance, Prediction
+from cfeval.vce.interfaces import Autoencoder, Classifier, Denoiser, PerceptualDistance, Prediction, Prompted
 from cfeval.vce.method import Compute
 
 Call = Callable[..., Tensor]
@@ -71,6 +71,14 @@ class Networks:
             said = self._call(denoiser.predict)(noisy, timesteps, labels)
         assert isinstance(said, Prediction)
         return Prediction(said.noise.to(noisy), None if said.variance is None else said.variance.to(noisy))
+
+    def predict_under(self, noisy: Tensor, timestep: int, text: Tensor) -> Tensor:
+        """The noise in x_t under a text (N, tokens, width), of the dtype of x_t."""
+        denoiser = self.models.denoiser
+        assert isinstance(denoiser, Prompted)
+        timesteps = torch.full((len(noisy),), timestep, device=noisy.device)
+        with self._precision(noisy.device):
+            return denoiser.predict_under(noisy, timesteps, text).noise.to(noisy)
 
     def encode(self, images: Tensor) -> Tensor:
         """The latents of images, without a graph; the images themselves where the denoiser works on pixels."""
