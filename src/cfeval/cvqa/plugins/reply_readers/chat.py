@@ -21,7 +21,7 @@ from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.cvqa.records import Form
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
-from cfeval.inference.prompts import Prompt, PromptTemplate, expected, generate_parsed
+from cfeval.inference.prompts import Prompt, PromptTemplate, estimate_parsed, generate_parsed
 from cfeval.inference.thinking import without_thoughts
 from cfeval.inference.verdicts import clear_verdict
 
@@ -120,7 +120,7 @@ class Plugin(CvqaChatPlugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """One conversation a reply, open or not; both are about as long."""
-        return expected(self, self.forms(protocol)[0])
+        return estimate_parsed(self, self.forms(protocol)[0])
 
     def build(self) -> ReplyReader:
         """The reply reader, which is an answer judge too."""
