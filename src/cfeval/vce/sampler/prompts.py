@@ -145,7 +145,9 @@ def _optimised(chain: _Chain, batch: Batch, start: Tensor, empties: list[Tensor]
                 best, least = last[-1].detach(), losses[-1].item()
             if iteration == parts.prompt_steps:
                 return best
-            total = sum(weight * loss for weight, loss in zip(WEIGHTS[-len(losses) :], losses, strict=True))
+            total = torch.stack(
+                [weight * loss for weight, loss in zip(WEIGHTS[-len(losses) :], losses, strict=True)]
+            ).sum()
             start.grad, texts.grad, nulls.grad = torch.autograd.grad(total, (start, texts, nulls))
         adam.step()
         start.mul_(size / start.norm())
