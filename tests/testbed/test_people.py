@@ -53,13 +53,13 @@ def test_the_gap_between_women_and_men_is_found_where_it_is_and_nowhere_else(cfe
         study.run("answers", *given(questions=questions, solver=solver, seed=1, out=answered[name]))
     files = [f"--answers={file}" for file in answered.values()]
     study.run("scores", *given(questions=questions, out=tmp_path / "scores" / "world"), *files)
-    asked = {
+    options = {
         "conditions": [{"set": "world", "solver": name} for name in SOLVERS],
         "sets": {"world": {}},
         "solvers": {name: {"test_world": True} for name in SOLVERS},
         "interval": {"resamples": 200},
     }
-    study.run("tables", *given(study=told(tmp_path, **asked), results=tmp_path, out=tmp_path / "tables"))
+    study.run("tables", *given(study=told(tmp_path, **options), results=tmp_path, out=tmp_path / "tables"))
     rows = read_csv(tmp_path / "tables" / "cvqa_bias.csv", BiasRow)
     fair, partial = (row for row in rows if (row.type, row.reader) == ("all", "robust"))
     assert fair.n_female + fair.n_male == partial.n_female + partial.n_male == ITEMS

@@ -50,8 +50,8 @@ def written_replies() -> tuple[KnownReply, ...]:
     """The replies that were written by hand."""
     file = Path(str(resources.files("cfeval.cvqa"))) / "known_answers.jsonl"
     return tuple(
-        KnownReply(one.id, "original", one.question, one.accepted, one.reply, one.truth)
-        for one in read_jsonl(file, WrittenReply)
+        KnownReply(reply.id, "original", reply.question, reply.accepted, reply.reply, reply.truth)
+        for reply in read_jsonl(file, WrittenReply)
     )
 
 

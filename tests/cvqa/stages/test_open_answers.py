@@ -33,7 +33,7 @@ COLORS = ("red", "green", "blue", "yellow", "pink", "brown", "black", "white")
 
 
 @pytest.mark.parametrize(
-    ("said", "verdict"),
+    ("text", "verdict"),
     [
         (RIGHT, (1, 1)),
         (NONE, (0, 0)),
@@ -45,44 +45,46 @@ COLORS = ("red", "green", "blue", "yellow", "pink", "brown", "black", "white")
         ("", None),
     ],
 )
-def test_only_a_verdict_in_its_form_counts(said: str, verdict: tuple[int, int] | None) -> None:
-    expected = None if verdict is None else Verdict(answered=verdict[0], correct=verdict[1])
-    assert read_verdict(said) == expected
+def test_only_a_verdict_in_its_form_counts(text: str, verdict: tuple[int, int] | None) -> None:
+    wanted = None if verdict is None else Verdict(answered=verdict[0], correct=verdict[1])
+    assert read_verdict(text) == wanted
 
 
 def test_the_written_replies_are_as_many_of_either_truth() -> None:
-    truths = [one.truth for one in written_replies()]
+    truths = [reply.truth for reply in written_replies()]
     assert (truths.count("right"), truths.count("wrong")) == (26, 26)
-    assert len({(one.question, one.reply) for one in written_replies()}) == 52
+    assert len({(reply.question, reply.reply) for reply in written_replies()}) == 52
 
 
 def test_replies_of_known_truth_come_from_the_questions_themselves() -> None:
     questions = [Question(question=f"What color would {n} be?", answer=color) for n, color in enumerate(COLORS * 5)]
     several = Question(question="What would lie there?", answer="a cushion", also=("a pillow",))
     replies = KnownReplies(7)
-    made = [(one, replies.to(f"p{n}", "original", one)) for n, one in enumerate(questions)]
-    assert {known.truth for _, known in made} == {"right", "wrong"}
-    for question, known in made:
-        assert known.accepted == (question.answer,)
-        assert (question.answer in known.reply) == (known.truth == "right")
+    made = [(question, replies.to(f"p{n}", "original", question)) for n, question in enumerate(questions)]
+    assert {reply.truth for _, reply in made} == {"right", "wrong"}
+    for question, reply in made:
+        assert reply.accepted == (question.answer,)
+        assert (question.answer in reply.reply) == (reply.truth == "right")
     hidden = [KnownReplies(seed).to("p", "original", several) for seed in range(4)]
-    assert {(known.reply, known.accepted) for known in hidden} <= {
+    assert {(reply.reply, reply.accepted) for reply in hidden} <= {
         ("a cushion", ("a pillow",)),
         ("a pillow", ("a cushion",)),
     }
     same = KnownReplies(7)
-    assert [same.to(f"p{n}", "original", one) for n, one in enumerate(questions)] == [known for _, known in made]
+    assert [same.to(f"p{n}", "original", question) for n, question in enumerate(questions)] == [
+        reply for _, reply in made
+    ]
 
 
-def verdict_of(name: str, correct: int | None, known: str = "", status: Status = Status.OK) -> Reading:
+def verdict_of(name: str, correct: int | None, truth: str = "", status: Status = Status.OK) -> Reading:
     return Reading.model_validate(
-        {"id": name, "side": "original", "correct": correct, "known": known, "status": status}
+        {"id": name, "side": "original", "correct": correct, "known": truth, "status": status}
     )
 
 
 def test_the_judges_error_is_measured_and_its_accuracy_corrected() -> None:
     scores = [score(f"p{n}", "original", None, "sofa", robust="sofa" if n < 30 else "bed") for n in range(100)]
-    opened = [one.model_copy(update={"form": "text", "options": 0}) for one in scores]
+    opened = [reply.model_copy(update={"form": "text", "options": 0}) for reply in scores]
     readings = [verdict_of(f"p{n}", int(n < 50)) for n in range(90)]
     readings += [verdict_of(f"p{n}", None) for n in range(90, 95)]
     readings += [verdict_of(f"p{n}", None, status=Status.UNPARSABLE) for n in range(95, 100)]
@@ -119,21 +121,27 @@ def own_questions(folder: Path) -> dict[str, str]:
         for n in range(20):
             (folder / f"{n}.png").write_bytes(image(n).png)
             first, then = COLORS[n % 8], COLORS[(n + 3) % 8]
-            asked = [f"What color is thing {n}?", first, f"What color would {n} be if it were painted?", then, "color"]
+            colored = [
+                f"What color is thing {n}?",
+                first,
+                f"What color would {n} be if painted?",
+                then,
+                "color",
+            ]
             counted = [f"How many of {n}?", n, f"How many of {n} if one left?", n + 1, "count"]
-            rows.writerow([f"{n}.png", *(asked if n < 16 else counted)])
+            rows.writerow([f"{n}.png", *(colored if n < 16 else counted)])
     return {"plugin": "plain", "path": str(folder / "mine.csv"), "images": str(folder)}
 
 
-def judging(asked: Conversation) -> str:
+def judging(conversation: Conversation) -> str:
     """A judge that looks for the accepted words, and knows no others."""
-    if "accepted-answers" not in asked.prompt:
+    if "accepted-answers" not in conversation.prompt:
         return "ANSWER: none"
-    accepted, said = (
-        re.findall(rf"<{name}-\w+>\n(.*?)\n</{name}-", asked.prompt, re.DOTALL)[-1]
+    accepted, reply = (
+        re.findall(rf"<{name}-\w+>\n(.*?)\n</{name}-", conversation.prompt, re.DOTALL)[-1]
         for name in ("accepted-answers", "reply")
     )
-    return RIGHT if any(one.removeprefix("- ") in said.lower() for one in accepted.splitlines()) else WRONG
+    return RIGHT if any(answer.removeprefix("- ") in reply.lower() for answer in accepted.splitlines()) else WRONG
 
 
 def test_a_study_with_open_answers_has_them_judged_stored_and_in_the_table(
@@ -145,26 +153,27 @@ def test_a_study_with_open_answers_has_them_judged_stored_and_in_the_table(
     results = tmp_path / "cvqa"
     questions, answered = results / "questions" / "s.jsonl", results / "answers" / "s" / "m.jsonl"
     study.run("questions", *given(set=own_questions(tmp_path / "mine"), seed=1, out=questions))
-    replies = {"gpt": judging, "m": lambda asked: "It would be red." if "color" in asked.prompt else "2"}
+    replies = {"gpt": judging, "m": lambda conversation: "It would be red." if "color" in conversation.prompt else "2"}
     with loopback(key=CANARY, personas=replies) as running:
         solver = {"plugin": "chat", "model": target(running.openai, model="m")}
         study.run("answers", *given(questions=questions, solver=solver, seed=1, out=answered))
         study.run("scores", *given(questions=questions, answers=answered, out=results / "scores" / "s"))
         reader = {"plugin": "chat", "model": target(running.openai, model="gpt")}
-        heard = results / "readings" / "gpt" / "s" / "m.jsonl"
+        readings = results / "readings" / "gpt" / "s" / "m.jsonl"
         study.run(
-            "readings", *given(questions=questions, answers=answered, reply_reader=reader, seed=1, share=0, out=heard)
+            "readings",
+            *given(questions=questions, answers=answered, reply_reader=reader, seed=1, share=0, out=readings),
         )
-    found = list(read_jsonl(heard, Reading))
-    assert sum(bool(one.known) for one in found) == 52 + 32
-    assert all(one.calls for one in found)
-    asked = {
+    records = list(read_jsonl(readings, Reading))
+    assert sum(bool(reading.known) for reading in records) == 52 + 32
+    assert all(reading.calls for reading in records)
+    options = {
         "conditions": [{"set": "s", "solver": "m"}],
         "readers": ["gpt"],
         "sets": {"s": {}},
         "interval": {"resamples": 100},
     }
-    whole = given(study=told(tmp_path, **asked), results=results, out=tmp_path / "tables")
+    whole = given(study=told(tmp_path, **options), results=results, out=tmp_path / "tables")
     study.run("tables", *whole)
     rows = read_csv(tmp_path / "tables" / "cvqa_open_answers.csv", OpenAnswersRow)
     assert [(row.side, row.n, row.n_judged) for row in rows] == [("original", 16, 16), ("counterfactual", 16, 16)]

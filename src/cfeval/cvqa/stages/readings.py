@@ -64,15 +64,15 @@ def readings(
         assert judge is not None, "without a judge nobody is asked about open answers"
         return await judge.judge(request)
 
-    given = _given(pairs, replies, share, seed, judges=judge is not None)
-    for one, reply in map_requests(given, lambda one: one.request, ask, BATCH):
-        yield _reading(one, reply)
+    requests = _given(pairs, replies, share, seed, judges=judge is not None)
+    for given, reply in map_requests(requests, lambda given: given.request, ask, BATCH):
+        yield _reading(given, reply)
 
 
 def _given(
     pairs: ByKey[str, QuestionPair], replies: Iterable[Answer], share: float, seed: int, judges: bool
 ) -> Iterator[_Given]:
-    known, tried = KnownReplies(seed), False
+    known_replies, tried = KnownReplies(seed), False
     for reply in replies:
         question = pairs[reply.id].questions[reply.side]
         if form_of(question) != "text":
@@ -81,9 +81,9 @@ def _given(
                 yield given
         elif judges:
             if not tried:
-                yield from (_tried(one, seed) for one in written_replies())
+                yield from (_tried(reply, seed) for reply in written_replies())
             tried = True
-            yield _tried(known.to(reply.id, reply.side, question), seed)
+            yield _tried(known_replies.to(reply.id, reply.side, question), seed)
             if not failed(reply):
                 yield _to_judge(question, reply, seed)
 
@@ -112,9 +112,10 @@ def _to_judge(question: Question, reply: Answer, seed: int) -> _Given:
     return _Given(reply.id, reply.side, reply.option_order, rule, request)
 
 
-def _tried(of: KnownReply, seed: int) -> _Given:
-    own = derive_seed(seed, of.id, of.side, "known reply", "reading")
-    return _Given(of.id, of.side, "", None, OpenAnswer(of.id, of.question, of.accepted, of.reply, own), of.truth)
+def _tried(known_reply: KnownReply, seed: int) -> _Given:
+    item, side, question, accepted, reply, truth = known_reply
+    own = derive_seed(seed, item, side, "known reply", "reading")
+    return _Given(item, side, "", None, OpenAnswer(item, question, accepted, reply, own), truth)
 
 
 def _reading(given: _Given, reply: ReadReply | OpenVerdict) -> Reading:

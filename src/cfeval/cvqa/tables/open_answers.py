@@ -84,11 +84,11 @@ def rows(material: CvqaTableData) -> list[OpenAnswersRow]:
     ]
 
 
-def render(of: Sequence[OpenAnswersRow]) -> RenderedTable:
+def render(shown: Sequence[OpenAnswersRow]) -> RenderedTable:
     """The table for readers."""
-    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    ranges = {"judged": range_columns(of, {"rules": "By rules: range", "judged": "By judge: range"})}
-    return RenderedTable("cvqa_open_answers", "Open answers", *laid_out(OpenAnswersRow, of, ranges), notes)
+    notes = (intervals(shown) + NOTE, *world(shown)) if shown else (EMPTY,)
+    ranges = {"judged": range_columns(shown, {"rules": "By rules: range", "judged": "By judge: range"})}
+    return RenderedTable("cvqa_open_answers", "Open answers", *laid_out(OpenAnswersRow, shown, ranges), notes)
 
 
 def _condition_figures(
