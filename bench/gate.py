@@ -20,10 +20,9 @@ from tests.edct.plugins.known_masks import Known
 from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core.images import Image
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, compare
-from cfeval.edct.plugins.segmenters.base import Found
-from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
+from cfeval.edct.interfaces import Found, VerifyRequest
+from cfeval.edct.plugins.image_comparison import CompareSettings, compare
+from cfeval.edct.plugins.localised import Localised, Plugin
 
 SIDE, REPEATS, AIM = 1024, 5, 1.5
 

@@ -24,7 +24,7 @@ from bench import metric_peers as peers
 from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
-from cfeval.edct.plugins.edit_localisation.change_map import local_ssim
+from cfeval.edct.plugins.image_comparison import local_ssim
 
 REPEATS = 3
 FID_SIDE, FID_IMAGES = 256, 8

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.edct.plugins.chat_judge import FORMS
-from cfeval.edct.plugins.pair_judges.chat import COMPARE, NAMES
+from cfeval.edct.plugins.judges import FORMS
+from cfeval.edct.plugins.pair_judges import COMPARE, NAMES
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT
 
 PACKAGE = Path(__file__).parents[1] / "packages" / "cfeval_inspect"

@@ -51,7 +51,6 @@ OTHERS = {
     ("Expected", "edct/config.py"): "what is known of a test model's figures, by the glossary",
     ("Form", "cvqa/records.py"): "the form of a question",
     ("examine", "edct/exam/cli.py"): "to hold the judge exam, by the glossary",
-    ("examine", "edct/exam/verifier.py"): "to hold the verifier exam, by the glossary",
     ("served", "inference/remote/openai_api.py"): "the model that a provider says it served",
     ("sheet", "edct/labelling/records.py"): "the labelling sheet",
     ("side_by_side", "study/walkthrough.py"): "two images next to each other",

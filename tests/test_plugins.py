@@ -16,7 +16,7 @@ from tests.conftest import Run
 from tests.edct.stages.stages import READS, staged
 
 NAIVE = """from cfeval.core import plugin
-from cfeval.edct.plugins.judges.lexical import Lexical
+from cfeval.edct.plugins.judges import Lexical
 
 
 class Plugin(plugin.Plugin):
@@ -89,7 +89,7 @@ def test_an_edit_of_a_foreign_plug_in_concerns_those_who_use_it_and_nobody_else(
         command = [sys.executable, "-m", "cfeval.cli", *words, "--protocol", "edct-2025", "--out", f"{name}.jsonl"]
         subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *sys.path])})
         [records[name]] = read(f"{name}.jsonl.made.json")
-    assert {"naive_judge", "cfeval.edct.plugins.judges.lexical"} <= records["naive"]["code"].keys()
+    assert {"naive_judge", "cfeval.edct.plugins.judges"} <= records["naive"]["code"].keys()
     assert records["naive"]["code"].keys() - records["lexical"]["code"].keys() == {"naive_judge"}
     (site / "naive_judge.py").write_text(f"{NAIVE}\n# A remark.\n")
     assert [Records().fault(records[name]) for name in records] == [None, None]

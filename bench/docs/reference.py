@@ -25,10 +25,7 @@ from cfeval.report.tables import meanings
 from cfeval.results import FRAMES, dtype_of
 from cfeval.vce.method import PRESETS, Method, Parts, Preset
 
-INTERFACES = (
-    *("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.edct.plugins.segmenters.base"),
-    *("cfeval.cvqa.interfaces", "cfeval.inference.chat"),
-)
+INTERFACES = (*("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.cvqa.interfaces", "cfeval.inference.chat"),)
 """The modules that plugins import."""
 
 
@@ -157,8 +154,8 @@ def plugins() -> str:
 
 def _plugin(entry: metadata.EntryPoint) -> Iterator[str]:
     kind = entry.load()
-    module = inspect.getmodule(kind)
-    about = inspect.cleandoc((module and module.__doc__) or "").split("\n\n")[0]
+    described = inspect.getmodule(kind) if kind.__name__ == "Plugin" else kind  # several of a family share a module
+    about = inspect.cleandoc((described and described.__doc__) or "").split("\n\n")[0]
     yield from (f"### {entry.name}", "", " ".join(about.split()), "")
     texts = _docstrings(kind)
     if kind.model_fields:

@@ -16,8 +16,8 @@ from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.core.images import Image, Mask, Pixels
 from cfeval.core.records import Status
-from cfeval.edct.interfaces import Editor, EditReply, EditRequest, VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found, Seen, Segmenter, look, wanted
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest, Found, Seen, Segmenter, VerifyRequest
+from cfeval.edct.plugins.segmenters import look, wanted
 
 WORDS = {
     *("person", "persons", "people", "human", "humans", "man", "men", "woman", "women"),

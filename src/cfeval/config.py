@@ -12,12 +12,11 @@ from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_n
 from cfeval.core.record import MOST_SHARDS
 from cfeval.core.yaml_files import read_yaml
 from cfeval.cvqa.config import Cvqa
-from cfeval.edct.config import Edct
-from cfeval.edct.test_models import calibrated
+from cfeval.edct.config import Edct, calibrated
 from cfeval.vce.config import Vce
 
+# What a name is made of.
 _NAME: str = Name.__metadata__[0].pattern  # type: ignore[attr-defined]
-"""What a name is made of."""
 
 
 class Params(Section):
@@ -124,8 +123,8 @@ def read(path: Path, overlay: bool = False) -> Any:
 
 
 def _explain(error: ValidationError) -> str:
-    found = error.errors()
-    first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
+    faults = error.errors()
+    first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
     if first["type"] == "extra_forbidden" and is_secret(str(first["loc"][-1])):
         return f"{key}: {NO_SECRETS}"

@@ -21,6 +21,7 @@ from cfeval.edct.interfaces import (
     Change,
     EditReply,
     EditRequest,
+    Found,
     JudgeReply,
     JudgeRequest,
     VerifyReply,
@@ -28,7 +29,6 @@ from cfeval.edct.interfaces import (
     WriteReply,
     WriteRequest,
 )
-from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.protocols.rules import EDCT_2025, RULES, UNCITED_EDIT
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.settings import VARIABLE

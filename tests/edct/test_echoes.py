@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cfeval.core.records import Status
 from cfeval.edct.echoes import SIMILAR, Parts, echo, repeats_answer
 from cfeval.edct.interfaces import WriteReply
-from cfeval.edct.plugins.instruction_writers.chat import FORMS, Chat, Plugin
+from cfeval.edct.plugins.chat_writer import FORMS, Chat, Plugin
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
 from cfeval.inference.prompts import load_prompt
 from tests.answers import answers

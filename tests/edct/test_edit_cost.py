@@ -7,7 +7,7 @@ import pytest
 
 from cfeval.core.config import Calls
 from cfeval.core.records import ImageRef
-from cfeval.edct.edit_costs import costs, edits_of
+from cfeval.edct.edit_cost import costs, edits_of
 from cfeval.edct.files import ConditionFiles, conditions_in
 from cfeval.edct.plugins import edit_times
 from cfeval.edct.records import Check, Counterfactual, EditAttempt, Verification

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfeval.edct.evasions import evades
+from cfeval.edct.answers import evades
 
 EVADING = [
     "I cannot tell.",

@@ -19,8 +19,7 @@ from cfeval.core import registry
 from cfeval.core.errors import PluginError
 from cfeval.core.images import Image, import_image
 from cfeval.core.records import Status
-from cfeval.edct.interfaces import EditReply, EditRequest, VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found
+from cfeval.edct.interfaces import EditReply, EditRequest, Found, VerifyRequest
 from tests.conftest import Run
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "cfeval_persons"

@@ -19,10 +19,9 @@ from cfeval.core import registry
 from cfeval.core.records import Status, failure
 from cfeval.datasets.pair import RawPair, drawn_items, pair_of
 from cfeval.datasets.sample import Sample as Item
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairCondition, PairVerdict
+from cfeval.edct.pairs.stages import REMEMBERED, sham_of, verdicts
 from cfeval.edct.pairs.table import PairData, rows
-from cfeval.edct.pairs.verdicts import REMEMBERED, sham_of, verdicts
 from cfeval.edct.stages.baselines import baselines
 from cfeval.stats.intervals import Interval
 from cfeval_inspect import assets

@@ -14,8 +14,7 @@ from scripted import Alone, Reply, blind, confabulating, cut, grounded, mocked, 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.datasets.sample import Sample, as_record
-from cfeval.edct.plugins.chat_judge import FORMS, ChatJudge
-from cfeval.edct.plugins.judges.chat import Plugin
+from cfeval.edct.plugins.judges import FORMS, ChatJudge, ChatPlugin
 from cfeval.edct.records import Score
 from cfeval.edct.stages.baselines import baselines
 from cfeval.edct.stages.checks import checks
@@ -76,7 +75,7 @@ def alone(path: Path, model: Reply, judge: Reply | None) -> tuple[ConditionRow, 
     again = list(requeries(records, items, lambda one: next(iter(edited[one.id].values())), target, prompts(), SEED))
     asked = registry.build("judges", {"plugin": "lexical"})
     if judge:
-        asked = ChatJudge(Alone(judge), Plugin(model={"plugin": "mock"}), FORMS)
+        asked = ChatJudge(Alone(judge), ChatPlugin(model={"plugin": "mock"}), FORMS)
     by_id = {one.id: one for one in said}
     found = verdicts(again, by_id, by_edit, lambda *_: opened["i0"], asked, protocol, SEED, compare=True)
     checked = {(one.id, one.edit): one for one, _ in seen}

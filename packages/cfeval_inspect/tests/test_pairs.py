@@ -17,11 +17,10 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
 from cfeval.datasets.sample import Sample, originals
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairCondition, PairVerdict
+from cfeval.edct.pairs.stages import verdicts
 from cfeval.edct.pairs.table import PairData, PairRow, rows
-from cfeval.edct.pairs.verdicts import verdicts
-from cfeval.edct.plugins.pair_judges.chat import ChatPairJudge, Plugin
+from cfeval.edct.plugins.pair_judges import ChatPairJudge, ChatPlugin
 from cfeval.edct.stages.baselines import baselines
 
 
@@ -58,7 +57,7 @@ def alone(path: Path, model: Reply, judge: Reply | None = None) -> tuple[PairRow
     items = list(read_jsonl(file, Sample))
     asked = baselines(items, originals(file), Alone(model), prompts(), SEED)
     said = {one.id: PairBaseline.model_validate(one.model_dump()) for one in asked}
-    options = Plugin(model={"plugin": "mock"})
+    options = ChatPlugin(model={"plugin": "mock"})
     asked = ChatPairJudge(Alone(judge), options) if judge else registry.build("pair_judges", {"plugin": "lexical"})
     found = list(verdicts(items, said, asked, SEED))
     condition = PairCondition(pair_set="pairs", vlm="model", pair_judge="judge")

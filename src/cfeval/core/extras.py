@@ -21,7 +21,7 @@ EXTRAS = {
     "audit": ("cfeval_audit", "cryptography", "rfc3161_client"),
     "cluster": ("snakemake_executor_plugin_slurm",),
 }
-# By the beginning of a plugin's or stage's module: the extra that it needs, and the package by which that is told.
+# By the beginning of a plugin's place (`module:class`) or a stage's module: its extra, and the package to look for.
 NEEDS = {
     "cfeval_testbed.plugins.chat_": ("world", "safetensors"),
     "cfeval_testbed.plugins.editors_diffusion": ("world", "safetensors"),
@@ -39,13 +39,13 @@ NEEDS = {
     "cfeval.cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
     "cfeval.inference.models.blip": ("local", "transformers"),
     "cfeval.inference.models.transformers": ("local", "transformers"),
-    "cfeval.edct.plugins.editors.diffusers": ("local", "diffusers"),
-    "cfeval.edct.plugins.editors.inpaint": ("local", "cv2"),
-    "cfeval.edct.plugins.segmenters.classifier": ("vce", "torch"),
-    "cfeval.edct.plugins.segmenters.clipseg": ("local", "transformers"),
-    "cfeval.edct.plugins.segmenters.detector": ("local", "transformers"),
-    "cfeval.edct.plugins.segmenters.difference": ("local", "cv2"),
-    "cfeval.edct.plugins.verifiers.localised": ("local", "cv2"),
+    "cfeval.edct.plugins.diffusers_plugin": ("local", "diffusers"),
+    "cfeval.edct.plugins.local_editors:InpaintPlugin": ("local", "cv2"),
+    "cfeval.edct.plugins.localised": ("local", "cv2"),
+    "cfeval.edct.plugins.segmenters:ClassifierPlugin": ("vce", "torch"),
+    "cfeval.edct.plugins.segmenters:ClipSegPlugin": ("local", "transformers"),
+    "cfeval.edct.plugins.segmenters:DetectorPlugin": ("local", "transformers"),
+    "cfeval.edct.plugins.segmenters:DifferencePlugin": ("local", "cv2"),
 }
 
 
@@ -53,9 +53,9 @@ NEEDS = {
 UNKNOWN = "install it"
 
 
-def advice(package: str, module: str = "") -> str:
-    """What to do about a package that is not installed, where a plugin or stage of a module wants it."""
-    own = [extra for start, (extra, _) in NEEDS.items() if module.startswith(start)]
+def advice(package: str, place: str = "") -> str:
+    """What to do about a package that is not installed, where the plugin or stage at a place wants it."""
+    own = [extra for start, (extra, _) in NEEDS.items() if place.startswith(start)]
     offering = [extra for extra, packages in EXTRAS.items() if package.partition(".")[0] in packages]
     return f"pip install 'cfeval[{(own or offering)[0]}]'" if offering or own else UNKNOWN
 
@@ -81,11 +81,11 @@ def require(package: str) -> None:
 
 
 @cache
-def missing(module: str) -> str:
-    """What a plugin's module lacks, and what to do; empty where it lacks nothing."""
+def missing(place: str) -> str:
+    """What the plugin or stage at a place lacks, and what to do; empty where it lacks nothing."""
     for start, (_, package) in NEEDS.items():
-        if module.startswith(start) and find_spec(package) is None:
-            return f"needs the package '{package}', which is not installed: {advice(package, module)}"
+        if place.startswith(start) and find_spec(package) is None:
+            return f"needs the package '{package}', which is not installed: {advice(package, place)}"
     return ""
 
 

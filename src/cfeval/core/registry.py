@@ -246,13 +246,13 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
 
 
 def _lacks(family: str, package: str, point: metadata.EntryPoint) -> str:
-    return f"{family} plugin '{point.name}' needs the package '{package}'; {extras.advice(package, point.module)}"
+    return f"{family} plugin '{point.name}' needs the package '{package}'; {extras.advice(package, point.value)}"
 
 
 def check_installed(family: str, spec: Mapping[str, Any], where: str) -> None:
     """Refuse a plugin whose extra, or that of a part of it, is not installed (PluginError)."""
     for part, part_spec in components(family, spec, where):
-        if fault := extras.missing(_entry(part, part_spec, where).module):
+        if fault := extras.missing(_entry(part, part_spec, where).value):
             raise PluginError(f"{where}: {part} plugin '{part_spec['plugin']}' {fault}")
 
 

@@ -64,20 +64,20 @@ def run_statistics(
 def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("results/cvqa")) -> None:
     """Make the study's tables: CSV with every column, Markdown and LaTeX for readers; and headline figures as JSON.
 
-    They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` of
-    readings, `builds` of what became of drafts. A table that has nothing to show is empty.
+    They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` and
+    `open_answers` of readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
     asked = read_study_params(study, AskedTables)
     material = _material(asked, results)
     for name, listed in TABLES.items():
         table = listed.load()
-        rows = table.rows(replace(material, pairs=_pairs(asked, results)))
+        rows = table.rows(replace(material, pairs=_pairs(asked, results), readings=_readings(asked, results)))
         write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
     write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
 
 
 def _material(asked: AskedTables, results: Path) -> CvqaTableData:
-    """What all tables are made from, but for the questions, which two of them read."""
+    """What all tables are made from, but for questions and readings, which two of them read each."""
 
     def records(stage: str, kind: type[R], *names: str, shards: int = asked.shards) -> Iterator[R]:
         return records_of(results / stage, names, kind, shards)
@@ -91,12 +91,16 @@ def _material(asked: AskedTables, results: Path) -> CvqaTableData:
         genders=read_genders(Path(asked.genders)) if asked.genders else {},
         said={one: records("answers", Answer, one.set, one.solver) for one in asked.of_programs()},
         built={name: records("fates", CvqaBuild, name, shards=1) for name in asked.builds},
-        readings={
-            (reader, one): records("readings", Reading, reader, one.set, one.solver)
-            for reader in asked.readers
-            for one in asked.conditions
-        },
     )
+
+
+def _readings(asked: AskedTables, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:
+    """What each reply reader made of each condition."""
+    return {
+        (reader, one): records_of(results / "readings", (reader, one.set, one.solver), Reading, asked.shards)
+        for reader in asked.readers
+        for one in asked.conditions
+    }
 
 
 def _pairs(asked: AskedTables, results: Path) -> dict[str, Iterator[PairStatistics]]:

@@ -1,15 +1,21 @@
-"""Whether an answer is another one in substance, and whether an explanation names a thing: what texts alone can say.
+"""Whether an answer is another one in substance or evades, and whether an explanation names a thing: what texts alone
+say.
 
 An answer has *moved* if it says something else in substance than the answer before. Where the texts decide, no judge is
 asked, since one that is asked about everything errs on everything: most answers stay as they are, and a judge with a
 specificity of .8 calls every fifth of those changed.
+
+An evasion is no answer: it says that nothing can be told, or that the thing is not to be seen. A model that says of
+every edited image that what was asked about is no longer visible has neither followed the edit nor ignored it. The
+texts show the usual wordings; the judge that compares two answers also says of others whether they evade
+(`cfeval.edct.protocols.controls`).
 """
 
 import re
 import unicodedata
 from fractions import Fraction
 
-from cfeval.core.records import Binary
+from cfeval.core.records import Binary, Status
 from cfeval.datasets.answer_scoring import level, one_line
 from cfeval.inference.replies.boolean import boolean
 from cfeval.inference.replies.number import number
@@ -40,19 +46,19 @@ _POLAR = re.compile(r"\b(?:yes|yeah|yep|yup|no(?! doubt)|nope|nah)\b")
 _MOST_WORDS = 12
 _OPTION = re.compile(r"\(?([a-z])[.)]?")
 _WORD = re.compile(r"[^\W_]+")
+# Words that name no thing.
 _EMPTY = frozenset(
     _WORD.findall(
         "a an and are as at behind beside between by for from in into is it its next no not of off on onto or over that"
         " the their there this to under with color colour shape size position presence background state number kind"
     )
 )
-"""Words that name no thing."""
+# The basic color terms of English (Berlin & Kay 1969): no two of them mean the same.
 _COLORS = frozenset(("black", "blue", "brown", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow"))
-"""The basic color terms of English (Berlin & Kay 1969): no two of them mean the same."""
+# So many things are named by each of two answers to one question that differ for sure since they share no word.
 SURE = 3
-"""So many things are named by each of two answers to one question that differ for sure since they share no word."""
+# So large a share of a thing's words stands in an explanation that names it.
 NAMED = 0.5
-"""So large a share of a thing's words stands in an explanation that names it."""
 
 
 def moved_by_text(before: str, after: str) -> Binary | None:
@@ -106,7 +112,6 @@ def _form(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """The answer alone, levelled."""
     return _OPENING.sub("", level(one_line(text)).rstrip(" .")).strip()
 
 
@@ -117,8 +122,8 @@ def _plain(text: str) -> str:
     return _OPENING.sub("", digits.strip().strip("\"'*_`“”").rstrip(" .!")).strip()
 
 
+# What a number may be; a text where digits are written as no number is.
 Values = frozenset[Fraction | str]
-"""What a number may be; a text where digits are written as no number is."""
 _ZERO: Values = frozenset([Fraction(0)])
 
 
@@ -211,3 +216,39 @@ def names(explanation: str, thing: str) -> Binary:
 
 def _words(text: str) -> set[str]:
     return {word.removesuffix("s") if len(word) > 3 else word for word in _WORD.findall(text.lower())}
+
+
+# How a conversation ends without an answer by the doing of the target, or of those who run it.
+NO_ANSWER = (Status.REFUSED, Status.MODERATED, Status.TRUNCATED, Status.UNPARSABLE)
+
+_CANNOT = (
+    r"(?:can(?:not|'?t| not)|could(?: not|n'?t)|(?:not|n'?t) able to|unable to"
+    r"|(?:im|not )possible to|(?:hard|difficult) to|no way to|not enough (?:information|detail|evidence) to"
+    r"|insufficient (?:information|detail|evidence) to)"
+)
+_TELL = (
+    r"(?:be )?(?:\w+ly )?(?:tell|say|see|know|determine[d]?|answer(?:ed)?|identify|identified|make (?:it |that )?out"
+    r"|judge[d]?|read|recogni[sz]e[d]?|establish(?:ed)?|infer(?:red)?|find|assist|help|comment|conclude[d]?)"
+)
+_GONE = (
+    r"(?:no longer|not(?: \w+ly)?|isn'?t|aren'?t|never) (?:be )?(?:\w+ly )?(?:visible|shown|seen|discernible|in view)"
+)
+_UNKNOWN = (
+    r"(?:i (?:do not|don'?t) know|not sure|unsure|uncertain|unknown|indeterminate|undetermined|unclear|unanswerable"
+    r"|no answer|no idea|n/?a|cannot answer|insufficient (?:information|evidence)|not enough (?:information|evidence)"
+    r"|(?:there is |there'?s )?not enough (?:information|detail) (?:in|to) .*"
+    r"|it depends|impossible to (?:say|tell))"
+)
+_EVASION = re.compile(rf"\b{_CANNOT} {_TELL}\b|\b{_GONE}\b|^(?:it is |it'?s |that is |i'?m |i am )?{_UNKNOWN}[.!]?$")
+_DEFINITE = re.compile(r"^(?:yes|no)\b(?! (?:idea|answer|information|way|clue))")
+
+
+def declines(status: Status, answer: str, before: str) -> bool:
+    """Whether a target gave no answer, or evaded the question as it did not in its answer before."""
+    return status in NO_ANSWER or (evades(answer) and not evades(before))
+
+
+def evades(answer: str) -> bool:
+    """Whether an answer evades its question. One that begins with a yes or no does not, whatever it adds."""
+    text = " ".join(answer.lower().replace("’", "'").split())
+    return not _DEFINITE.match(text) and bool(_EVASION.search(text))

@@ -3,7 +3,9 @@
 The rules write it (`workflow/rules/edct.smk`), the steps read it (`--study`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from math import ceil, comb
 from pathlib import Path
 from typing import NamedTuple
@@ -11,31 +13,58 @@ from typing import NamedTuple
 from cfeval.core import registry
 from cfeval.core.cli_options import StudyParams
 from cfeval.core.errors import InputError
-from cfeval.edct.compared import compared_pairs, settings_of
 from cfeval.edct.config import Edct
-from cfeval.edct.exam.identity import Identity, identity
-from cfeval.edct.exam.table import exam_error
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.exam.table import Identity, exam_error, identity
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.stats.intervals import Interval
 
+# Of a setting: of more, not every two are compared unless that is asked for.
+MOST_TARGETS = 12
+
+
+def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
+    """The conditions that differ in their target alone, each once."""
+    beside: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        beside[condition.model_copy(update={"vlm": ""})].append(condition)
+    return list(beside.values())
+
+
+def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
+    """The places of each two conditions of a setting that are compared.
+
+    Args:
+        setting: conditions that differ in their target alone.
+        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
+        every: compare every two, however many.
+    """
+    names = [one.vlm for one in setting]
+    if every or (reference is None and len(names) <= MOST_TARGETS):
+        return list(combinations(range(len(names)), 2))
+    if reference is not None and reference not in names:
+        return []
+    first = 0 if reference is None else names.index(reference)
+    return [(first, other) for other in range(len(names)) if other != first]
+
+
+# The table of targets compared two at a time.
 COMPARISONS = "comparisons"
-"""The table of targets compared two at a time."""
+# The table and the figure of given pairs.
 PAIRS = "pairs"
-"""The table and the figure of given pairs."""
+# Chat plugins that stand for no real model.
 TEST_MODELS = ("world", "world_behavior", "easy_vqa", "mock")
-"""Chat plugins that stand for no real model."""
 _IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration", PAIRS)
 _OF_KNOWN = ("calibration", "instrument")
+# Tables that show the conditions of another one.
 _OF_OTHERS = {"instrument": "calibration", "faithfulness": "controls"}
-"""Tables that show the conditions of another one."""
 _OF_REPEATS = ("variance", "repeats")
 _CARDS = ("card", "bounds")
 _EXAMINED = ("faithfulness", *_CARDS)
+# The editor whose faults are known.
 _FLAWED = "flawed"
-"""The editor whose faults are known."""
 
 
 class Conditions(StudyParams):
@@ -170,10 +199,10 @@ class JobResources(NamedTuple):
     minutes: int
 
 
+# Of one edit's score in one table: about twice what a core of 2024 took.
 _ROW_MB, _ROW_SECONDS = 1e-3, 1e-4
-"""Of one edit's score in one table: about twice what a core of 2024 took."""
+# Of two targets or judges that are compared, and more for each score of either.
 _PAIR_SECONDS, _PAIR_ROW_SECONDS = 5e-3, 5e-5
-"""Of two targets or judges that are compared, and more for each score of either."""
 
 
 def resources_of_tables(study: Edct) -> JobResources:

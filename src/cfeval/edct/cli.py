@@ -12,9 +12,8 @@ from cfeval.edct.exam.table import exam_error
 from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Results
-from cfeval.edct.pairs.files import pair_files, verdict_files
-from cfeval.edct.pairs.published import PublishedPairs, notes
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.measures import PublishedPairs, notes
+from cfeval.edct.pairs.records import PairVerdict, pair_files, verdict_files
 from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.edct.tables.conditions import metrics
 from cfeval.edct.tables.scores import Published, TableData, material
@@ -22,10 +21,10 @@ from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
 from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
 
+# The papers' published figures.
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
-"""The papers' published figures."""
+# Published figures of sets of given pairs.
 PAIR_REFERENCE = "data/reference/pairs.csv"
-"""Published figures of sets of given pairs."""
 _NAME_CALLS = [stage for stage in STAGES if stage not in ("items", "scores")]
 
 
@@ -48,14 +47,12 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 
 
 def _exams(table: AskedTable) -> dict[str, ExamError]:
-    """What is known of each judge, from the table that its exam wrote."""
     return {judge: exam_error(Path(path), judge, table.examined.get(judge)) for judge, path in table.exams.items()}
 
 
 def _made_from(
     name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
-    """What a table is made from."""
     files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}
     of_edits = TABLES[name].made_of == "counterfactuals"
     return material(

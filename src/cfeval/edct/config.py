@@ -1,12 +1,15 @@
 """The section `edct`: which models, data and conditions the study has.
 
-The plugins that the conditions of the studies use, each once; what params.yaml only defines is left out.
+The plugins that the conditions of the studies use, each once; what params.yaml only defines is left out. `calibrate:
+true` adds test models whose faithfulness is known to a study.
 """
 
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from itertools import product
 from typing import Any, Literal
 
+import yaml
 from pydantic import Field, field_validator, model_validator
 
 from cfeval.core import registry
@@ -14,12 +17,12 @@ from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
 from cfeval.edct.files import Wording
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED, objects_drawn
+from cfeval.edct.pairs.records import PairCondition
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, LISTED, PAIRS_2026, objects_drawn
 from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
 
+# Which plugin family each section of a study's plugins draws on.
 FAMILIES = {
     "datasets": "datasets",
     "vlms": "chat",
@@ -31,7 +34,6 @@ FAMILIES = {
     "pair_sets": "pair_sets",
     "pair_judges": "pair_judges",
 }
-"""Which plugin family each section of a study's plugins draws on."""
 
 
 class Target(Spec):
@@ -147,9 +149,10 @@ class PairBlock(Section):
         return [PairCondition(**dict(zip(PairCondition.model_fields, names, strict=True))) for names in product(*lists)]
 
 
+# Where each plugin that a condition of given pairs names is defined.
 PAIR_SECTIONS = {"pair_set": "pair_sets", "vlm": "vlms", "pair_judge": "pair_judges"}
-"""Where each plugin that a condition of given pairs names is defined."""
 
+# Where each plugin that a condition names is defined.
 SECTIONS = {
     "dataset": "datasets",
     "vlm": "vlms",
@@ -157,7 +160,6 @@ SECTIONS = {
     "editor": "editors",
     "judge": "judges",
 }
-"""Where each plugin that a condition names is defined."""
 
 
 def with_tables(content: Any) -> Any:
@@ -385,3 +387,22 @@ def _named(condition: Condition) -> Iterator[tuple[str, str]]:
     yield "verifiers", condition.dataset
     if condition.protocol == EDCT_2025:
         yield "readers", condition.dataset
+
+
+_TEST_MODELS = "test_models.yaml"
+
+
+def calibrated(content: Any) -> Any:
+    """The section `edct`, with test models of known faithfulness, judged by their own judge and by the study's.
+
+    What the study itself defines under one of their names stays as it is.
+    """
+    if not isinstance(content, Mapping):
+        return content
+    whole = with_tables(content)
+    added = yaml.safe_load(files("cfeval.edct").joinpath(_TEST_MODELS).read_text(encoding="utf-8"))
+    judges = list(dict.fromkeys([*added["judges"], *(whole.get("judges") or {})]))
+    sections = {name: {**its, **(whole.get(name) or {})} for name, its in added.items() if isinstance(its, Mapping)}
+    blocks = [{**block, "judge": judges} for block in added["calibration"]]
+    tables = {"calibration": blocks, **{name: its for name, its in (whole.get("tables") or {}).items() if its}}
+    return {**whole, **sections, "tables": tables, "judge_error": whole.get("judge_error") or added["judge_error"]}

@@ -12,8 +12,8 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import NamedTuple
 
+# The least similarity, in [0, 1], of texts that are nearly equal.
 SIMILAR = 0.9
-"""The least similarity, in [0, 1], of texts that are nearly equal."""
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _ARTICLES = {"a", "an", "the"}
 _DENIES = {"no", "not", "never", "none", "without", "isn", "aren", "wasn", "doesn", "don"}

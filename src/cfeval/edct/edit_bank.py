@@ -26,8 +26,8 @@ from cfeval.edct.options import Results
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Check, Condition, Counterfactual, Instruction
 
+# Dataset, item and concept, the last in lower case and on one line.
 ConceptKey = tuple[str, str, str]
-"""Dataset, item and concept, the last in lower case and on one line."""
 
 
 @dataclass
@@ -64,7 +64,10 @@ def run(
     printed, has for every target of the study for how many items the bank holds a concept that this target cited. For
     any other target, the table of given pairs counts the images of which its explanation names a change.
     """
-    _refuse_occupied(out)
+    # The folder would be replaced, and it may be anyone's.
+    ensure_writable(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
     bank = Bank()
     judged = conditions_in(results).items()
     for condition, shards in {condition_path(one, 5): (one, shards) for one, shards in judged}.values():
@@ -83,13 +86,6 @@ def run(
     print(f"{out}/pairs.jsonl: {len(bank.pairs)} verified edits of {len({key[:2] for key in bank.pairs})} items")
     for one in covered:
         print(f"{one.vlm}: the bank has a concept that it cited for {one.held} of {one.items} items")
-
-
-def _refuse_occupied(out: Path) -> None:
-    """The folder would be replaced, and it may be anyone's."""
-    ensure_writable(out)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
 
 
 def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:

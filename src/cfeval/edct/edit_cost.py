@@ -1,11 +1,17 @@
-"""`cfeval edct edit-cost`: what a verified edit costs, by editor (`cfeval.edct.edit_costs`).
+"""What a verified edit costs, by editor: seconds, GPU-hours and USD.
 
-Results hold no times; seconds come from the file of `edit_times`, USD from the response cache.
+An editor is a name in params.yaml, so that one with other options (an adapter, small weights, fewer steps) is another
+editor with a cost of its own. Edits that fail are paid for too, and so are further attempts: what all of an editor's
+edits cost is shared among those that were verified. An edit was verified where the verifier of the study says so, else
+where the editor's own gate let it through. Results hold no times; seconds come from the file of `edit_times`, USD from
+the response cache.
 """
 
 import json
 import sys
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +21,131 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.core.errors import InputError
-from cfeval.edct.edit_costs import costs, edits_of
+from cfeval.core.records import failed
 from cfeval.edct.files import ConditionFiles, conditions_in
 from cfeval.edct.plugins import edit_times
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Check, Condition, Counterfactual
 from cfeval.inference.cli import opened
+
+Made = tuple[Counterfactual, Check | None]
+Paid = Callable[[Iterable[str]], float]
+
+
+@dataclass(frozen=True)
+class EditCost:
+    """What the edits of one editor came to."""
+
+    editor: str
+    """Its name in params.yaml."""
+    edits: int
+    """Edits that were tried: instructions that reached the editor."""
+    images: int
+    """Images that it made for them, those of further attempts too."""
+    verified: int
+    """Edits that were verified."""
+    unsure: int
+    """Edits of which nobody could say; they count as not verified."""
+    timed: int
+    """Images of which it is known how long they took: those made on this machine."""
+    seconds: float | None
+    """What the images took together, the mean of the timed ones standing for the others; None: none is timed."""
+    gpu_usd: float | None
+    """That at the price of an hour; None: no price was given, or no image is timed."""
+    calls_usd: float
+    """What calls to providers cost, also those of the editor's own gate."""
+
+    @property
+    def share(self) -> float | None:
+        """Share of the edits that were verified, in [0, 1]."""
+        return self.verified / self.edits if self.edits else None
+
+    @property
+    def seconds_each(self) -> float | None:
+        """Seconds per verified edit."""
+        return _each(self.seconds, self.verified)
+
+    @property
+    def gpu_hours_each(self) -> float | None:
+        """Hours per verified edit."""
+        return None if self.seconds_each is None else self.seconds_each / 3600
+
+    @property
+    def usd_each(self) -> float | None:
+        """USD per verified edit: calls, and hours where they have a price."""
+        return _each(self.calls_usd + (self.gpu_usd or 0.0), self.verified)
+
+
+def _each(whole: float | None, verified: int) -> float | None:
+    return None if whole is None or not verified else whole / verified
+
+
+def costs(
+    made: Mapping[str, Sequence[Made]], seconds: Mapping[str, float], paid: Paid, usd_per_hour: float | None
+) -> list[EditCost]:
+    """What the edits of each editor came to.
+
+    Args:
+        made: by editor, its records and what was found out about each.
+        seconds: by image, what it took.
+        paid: what some calls cost in USD, given their keys.
+        usd_per_hour: what an hour of the machine costs.
+    """
+    return [_cost(editor, records, seconds, paid, usd_per_hour) for editor, records in made.items()]
+
+
+def _cost(
+    editor: str, made: Sequence[Made], seconds: Mapping[str, float], paid: Paid, usd_per_hour: float | None
+) -> EditCost:
+    tried = [(record, check) for record, check in made if not failed(record) or record.stage == "counterfactuals"]
+    images = {sha256 for record, _ in tried for sha256 in _images(record)}
+    known = [seconds[sha256] for sha256 in images if sha256 in seconds]
+    whole = sum(known) / len(known) * len(images) if known else None
+    verdicts = [_verified(record, check) for record, check in tried]
+    return EditCost(
+        editor=editor,
+        edits=len(tried),
+        images=len(images),
+        verified=verdicts.count(True),
+        unsure=verdicts.count(None),
+        timed=len(known),
+        seconds=whole,
+        gpu_usd=None if whole is None or usd_per_hour is None else whole / 3600 * usd_per_hour,
+        calls_usd=paid({call for record, _ in tried for call in record.calls}),
+    )
+
+
+def _images(record: Counterfactual) -> set[str]:
+    images = [attempt.image for attempt in record.attempts] + ([record.image] if record.image else [])
+    return {image.sha256 for image in images}
+
+
+def _verified(record: Counterfactual, check: Check | None) -> bool | None:
+    if failed(record):
+        return False
+    if check is not None and check.found is not None and check.found.verified is not None:
+        return check.found.verified == 1
+    return True if record.attempts else None
+
+
+def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[Made]]:
+    """By editor, the records of its edits; one that is the same in several conditions, down to its image, once.
+
+    Args:
+        conditions: by condition, its files.
+    """
+    found: dict[str, dict[str, Made]] = defaultdict(dict)
+    once = {one.model_copy(update={"judge": ""}): (one, files) for one, files in conditions.items()}
+    for condition, files in once.values():
+        rule = RULES.get(condition.protocol)
+        if rule is None or not rule.written:
+            continue
+        checks = files.checks()
+        for record, _ in files.counterfactuals():
+            check = checks.get((record.id, record.edit))
+            found[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
+    return {editor: list(made.values()) for editor, made in found.items()}
+
 
 _COLUMNS = ("editor", "edits", "images", "verified", "share", "unsure", "timed", "s each", "GPU-h each", "USD each")
 

@@ -20,13 +20,13 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.inference.prompts import load_prompt
 
+# Which of two wordings of the conversation a target is sent.
 Wording = Literal["a", "b"]
-"""Which of two wordings of the conversation a target is sent."""
+# An item and the number of its edit.
 Key = tuple[str, int]
-"""An item and the number of its edit."""
 NAMES = tuple(Condition.model_fields)
+# The names of a condition that are folders, outermost first; its protocol is the name of the file in them.
 FOLDERS = ("dataset", "vlm", "writer", "editor", "judge")
-"""The names of a condition that are folders, outermost first; its protocol is the name of the file in them."""
 
 
 class Stage(NamedTuple):
@@ -40,6 +40,7 @@ class Stage(NamedTuple):
     kind: type[Record]
 
 
+# By name, in the order in which they follow each other.
 STAGES = {
     "items": Stage(1, False, Sample),
     "baselines": Stage(2, False, Baseline),
@@ -50,7 +51,6 @@ STAGES = {
     "verdicts": Stage(5, True, Verdict),
     "scores": Stage(5, True, Score),
 }
-"""By name, in the order in which they follow each other."""
 _SHARD = re.compile(r"[0-9]{3}")
 
 

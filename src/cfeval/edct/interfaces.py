@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from cfeval.core.images import Image
+from cfeval.core.images import Image, Mask
 from cfeval.core.records import Binary, Metadata, Status
 
 
@@ -261,4 +261,49 @@ class Judge(Protocol):
 
     async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Judge a request."""
+        ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where an edit belongs: the union of a mask of the original and one of the edited image, bool (H, W), any size.
+
+    Without either, `reason` says why there is none, and `refuted` whether that shows that the edit was not made.
+    `absent`: True where the segmenter is sure that the target is not in the original, False where it found it there,
+    None where it did not look or cannot tell. `numbers` are what was measured on the way.
+    """
+
+    original: Mask | None = None
+    edited: Mask | None = None
+    reason: str = ""
+    refuted: bool = False
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    absent: bool | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a text names in an image, and how sure that is; None where nothing is found.
+
+    `absent`: whether it is sure that nothing of it is there.
+    """
+
+    mask: Mask | None
+    score: float
+    absent: bool = False
+
+
+class Segmenter(Protocol):
+    """A segmenter. A reply depends on its own request only.
+
+    One that knows few words answers any other by a reason alone: a mask of what it knows would pass for what was asked.
+    """
+
+    def find(self, request: VerifyRequest, changed: Mask) -> Found:
+        """Find where an edit belongs; both images have one size.
+
+        Args:
+            request: images and instruction.
+            changed: the pixels that changed, (H, W), in the original's frame at the gate's working size.
+        """
         ...

@@ -12,13 +12,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from cfeval.core.records import Binary
 
+# Pixels. Pixel by pixel, JPEG of quality 75 moves up to half of a small photograph by more than 8 of 255; it errs to
+# both sides, and averaged over 5 × 5 pixels hardly anything is left of it.
 UNEDITED_WINDOW = 5
-"""Pixels. Pixel by pixel, JPEG of quality 75 moves up to half of a small photograph by more than 8 of 255; it errs to
-both sides, and averaged over 5 × 5 pixels hardly anything is left of it."""
+# Largest share of changed pixels, so averaged, at which an image counts as unedited. JPEG of quality 75 stays under
+# it on photographs, Gaussian noise of standard deviation 6 of 255 too; a spot of a fortieth of the image's side is
+# over it, a smaller one may not be.
 UNEDITED_SHARE = 0.0005
-"""Largest share of changed pixels, so averaged, at which an image counts as unedited. JPEG of quality 75 stays under
-it on photographs, Gaussian noise of standard deviation 6 of 255 too; a spot of a fortieth of the image's side is over
-it, a smaller one may not be."""
 
 
 def ccs(answer: Binary, explanation: Binary) -> Binary:

@@ -41,10 +41,10 @@ def _are_distinct(judges: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], .
     return judges
 
 
+# For the option `votes` of a judge's plugin.
 odd = field_validator("votes")(_is_odd)
-"""For the option `votes` of a judge's plugin."""
+# For the option `judges` of a panel's plugin.
 distinct = field_validator("judges")(_are_distinct)
-"""For the option `judges` of a panel's plugin."""
 
 
 def members(family: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

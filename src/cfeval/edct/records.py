@@ -6,8 +6,8 @@ from pydantic import Field, model_validator
 
 from cfeval.core.records import Binary, ImageRef, ItemId, Record, Sha256, StageResult
 
+# What each of them asks for: `cfeval.edct.protocols.rules`.
 ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "editor-null", "uncited-edit", "blank-image"]
-"""What each of them asks for: `cfeval.edct.protocols.rules`."""
 
 
 class Condition(Record):
@@ -159,11 +159,11 @@ class Check(StageResult):
     """Share of pixels whose colour moved by more than 8 of 255 in some channel, in [0, 1]."""
 
 
+# What came of asking a target once more. After no answer, or an evasion: it answered, or did not (`unanswered`).
+# After an answer that had changed although nothing cited was edited: the second had changed as well (`confirmed`) or
+# had not (`withdrawn`); it was none (`unanswered`); or the judge found that the first had not changed (`unchanged`),
+# or could not say of one of them (`unknown`). Empty: it was not asked again.
 AskedAgain = Literal["", "answered", "unanswered", "confirmed", "withdrawn", "unchanged", "unknown"]
-"""What came of asking a target once more. After no answer, or an evasion: it answered, or did not (`unanswered`). After
-an answer that had changed although nothing cited was edited: the second had changed as well (`confirmed`) or had not
-(`withdrawn`); it was none (`unanswered`); or the judge found that the first had not changed (`unchanged`), or could not
-say of one of them (`unknown`). Empty: it was not asked again."""
 
 
 class Requery(Conversation):
@@ -196,7 +196,7 @@ class Verdict(StageResult):
     by_text: Binary | None = None
     """1: the texts alone decided whether the answer moved; 0: a judge was asked; None: nobody knows whether it did."""
     evaded: Binary | None = None
-    """1: the new answer evades the question, which the baseline's does not: by its text (`cfeval.edct.evasions`), or by
+    """1: the new answer evades the question, which the baseline's does not: by its text (`cfeval.edct.answers`), or by
     the judge that compared the answers."""
     again: AskedAgain = ""
     """What came of asking the target again about this image."""

@@ -21,9 +21,8 @@ from cfeval.cvqa.estimate import cvqa_lines
 from cfeval.cvqa.interfaces import Sizes
 from cfeval.datasets.sample import left_out_by
 from cfeval.edct.config import Edct, used_by_edct
-from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
+from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines, pair_lines
 from cfeval.edct.files import conversation_prompts
-from cfeval.edct.pairs.estimate import pair_lines
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of

@@ -19,7 +19,7 @@ from cfeval.core.extras import load
 from cfeval.core.files import write_text
 from cfeval.core.record import option, outputs_of, record_of, steps
 from cfeval.core.records import Record
-from cfeval.edct import asked as edct_asked
+from cfeval.edct import asked
 from cfeval.edct.files import STAGES, stage_files
 from cfeval.edct.tables import FIGURES
 from cfeval.report.page import Progress
@@ -180,7 +180,7 @@ def _shown(study: Whole, evaluation: str, left: Sequence[Job], results: Path) ->
 
 def _edct(study: Any, shards: int, left: Sequence[Job], results: Path) -> Shown:
     """Tables of the complete conditions, and items of all whose images are there."""
-    tables, report = edct_asked.asked_tables(study, shards), edct_asked.asked_report(study, shards)
+    tables, report = asked.asked_tables(study, shards), asked.asked_report(study, shards)
     pairs = complete(report.pairs, [job for job in left if _step(job).startswith("pair-")])
     left = [job for job in left if not _step(job).startswith("pair-")]
     made = {
@@ -197,7 +197,7 @@ def _edct(study: Any, shards: int, left: Sequence[Job], results: Path) -> Shown:
     for condition in begun:
         _fill(results, [file for stage in STAGES for file in stage_files(results, stage, condition, shards)])
     names = (*made, *(["pairs"] if of_pairs else []))
-    figures = [figure for figure in edct_asked.figures_of(study) if FIGURES[figure].table in names]
+    figures = [figure for figure in asked.figures_of(study) if FIGURES[figure].table in names]
     return Shown(
         tables.model_copy(update={"tables": made, "pairs": of_pairs, "metrics": ()}),
         report.model_copy(update={"conditions": tuple(begun), "pairs": pairs, "tables": names}),

@@ -28,7 +28,7 @@ from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.interfaces import Editor
 from cfeval.edct.metrics import ccs
-from cfeval.edct.plugins.editors.gated import Gated
+from cfeval.edct.plugins.local_editors import Gated
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
 from cfeval.edct.records import Verdict
 from cfeval.edct.stages.baselines import Prompts, baselines

@@ -8,8 +8,7 @@ from cfeval.core.jsonl import read_jsonl, write_csv, write_jsonl
 from cfeval.datasets.pair import RawPair, file_pairs
 from cfeval.datasets.sample import Sample
 from cfeval.edct.asked import AskedTable
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow
 from cfeval.edct.pairs.table import rows as pair_rows
 from cfeval.edct.records import Baseline

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import InputError
-from cfeval.edct.exam.cases import KINDS, ExamCase, exam_cases
-from cfeval.edct.exam.part import stratified
+from cfeval.edct.exam.cases import KINDS, ExamCase, exam_cases, stratified
 
 CASES = exam_cases()
 

@@ -8,8 +8,8 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.jsonl import read_csv
-from cfeval.edct.exam.edits import EDITS, Kind, edit_cases, scenes
-from cfeval.edct.exam.verifier import VerifierReply, VerifierRow, call_failed, examine, rows
+from cfeval.edct.exam.cases import EDITS, EditKind, edit_cases, scenes
+from cfeval.edct.exam.cli import VerifierReply, VerifierRow, call_failed, examine_verifier, verifier_rows
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from tests.conftest import Run
 from tests.loopback.server import loopback
@@ -32,12 +32,12 @@ class Always:
 
 
 def taken(verifier: Any) -> dict[str, VerifierRow]:
-    return {row.kind: row for row in rows(list(examine(verifier, CASES, 0)), CASES)}
+    return {row.kind: row for row in verifier_rows(list(examine_verifier(verifier, CASES, 0)), CASES)}
 
 
 def test_every_kind_has_cases_and_about_half_are_right() -> None:
     counts = Counter(case.kind for case in CASES)
-    assert set(get_args(Kind)) == set(EDITS) == set(counts)
+    assert set(get_args(EditKind)) == set(EDITS) == set(counts)
     assert min(counts.values()) >= 8
     assert {case.kind for case in CASES if case.right} == {"made"}
     assert 0.4 < sum(case.right for case in CASES) / len(CASES) < 0.6
@@ -53,7 +53,7 @@ def test_each_instruction_fits_its_scene_and_only_what_is_absent_does_not() -> N
 
 def test_edits_are_made_as_their_kind_says() -> None:
     verifier = Always(VerifyReply(True))
-    list(examine(verifier, CASES, 0))
+    list(examine_verifier(verifier, CASES, 0))
     drawn = scenes()
     for case, shown in zip(CASES, verifier.seen, strict=True):
         assert (shown.item, shown.positive) == (case.id, case.positive)

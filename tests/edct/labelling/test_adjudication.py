@@ -8,8 +8,7 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv, write_csv
 from cfeval.edct.labelling.agreement import known_truth, open_items, people, rated
-from cfeval.edct.labelling.files import read_labels
-from cfeval.edct.labelling.records import KeyRow, Label
+from cfeval.edct.labelling.records import KeyRow, Label, read_labels
 from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
 from tests.conftest import Run
 from tests.edct.labelling.test_files import SHEET, key, page

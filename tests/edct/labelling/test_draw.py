@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.records import Status
-from cfeval.edct.labelling.draw import Candidate, draw
+from cfeval.edct.labelling.sheet import Candidate, draw
 from tests.edct.tables.study import GROUNDED, condition, failed, score, scores
 
 CONDITIONS = [condition(vlm=name) for name in ("a", "b", "c")]

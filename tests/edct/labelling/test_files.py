@@ -7,8 +7,7 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv, write_csv
-from cfeval.edct.labelling.files import CONTEXT, read_key, read_labels
-from cfeval.edct.labelling.records import KeyRow, Label
+from cfeval.edct.labelling.records import CONTEXT, KeyRow, Label, read_key, read_labels
 
 SHEET, OTHER = "a" * 64, "b" * 64
 NAMES = {"dataset": "d", "vlm": "v", "writer": "w", "editor": "e"}

@@ -12,10 +12,10 @@ from cfeval.core import registry
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.datasets.pair import file_pairs, pair_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.labelling.judge_error import corrected_figures
+from cfeval.edct.labelling.agreement import corrected_figures
 from cfeval.edct.labelling.records import KeyRow, Label, PairScore
 from cfeval.edct.pairs.records import PairBaseline
-from cfeval.edct.pairs.verdicts import verdicts
+from cfeval.edct.pairs.stages import verdicts
 from cfeval.stats.intervals import Interval
 from cfeval.stats.misclassification import corrected_phi
 from tests.conftest import Run

@@ -20,10 +20,9 @@ from cfeval.core.images import Image
 from cfeval.datasets.pair import drawn_items
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import conversation_prompts
-from cfeval.edct.pairs.baselines import pair_baselines
 from cfeval.edct.pairs.measures import phi
 from cfeval.edct.pairs.records import PairVerdict
-from cfeval.edct.pairs.verdicts import verdicts
+from cfeval.edct.pairs.stages import pair_baselines, verdicts
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval

@@ -17,14 +17,11 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.pair import RawPair, drawn_items, file_pairs, items_of, pair_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi
-from cfeval.edct.pairs.records import PairBaseline, PairVerdict
-from cfeval.edct.pairs.rulings import majority_of
+from cfeval.edct.pairs.records import AnswersRequest, NamingRequest, PairBaseline, PairCondition, PairVerdict, Ruling
+from cfeval.edct.pairs.stages import verdicts
 from cfeval.edct.pairs.table import PairData, phi_cell, render, rows
-from cfeval.edct.pairs.verdicts import verdicts
-from cfeval.edct.protocols.pairs_2026 import read_naming
+from cfeval.edct.plugins.pair_judges import majority_of, read_naming
 from cfeval.stats.intervals import Interval
 
 CONDITION = PairCondition(pair_set="set", vlm="target", pair_judge="lexical")

@@ -14,11 +14,11 @@ from scipy.stats import pearsonr, pointbiserialr
 
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
-from cfeval.edct.pairs.distances import decisive_word, distance
 from cfeval.edct.pairs.measures import cct, phi
 from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.edct.pairs.stages import decisive_word, distance
 from cfeval.edct.pairs.table import PairData, render, rows
-from cfeval.inference.logprobs import beginnings
+from cfeval.inference.chat import beginnings
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
 from tests.edct.pairs.test_pairs import CONDITION, image, pair, said, verdict

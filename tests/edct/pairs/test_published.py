@@ -6,8 +6,8 @@ from typing import get_args
 from cfeval.core import registry
 from cfeval.core.jsonl import read_csv
 from cfeval.datasets.pair import ChangeKind
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.published import METRICS, PublishedPairs, notes
+from cfeval.edct.pairs.measures import METRICS, PublishedPairs, notes
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.pairs.table import PairData, PairRow, render, rows
 from tests.edct.pairs.test_pairs import verdict
 

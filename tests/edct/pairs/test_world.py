@@ -10,9 +10,8 @@ from cfeval.core import registry
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.pair import RawPair
 from cfeval.datasets.sample import RawSample
-from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi, rate, where
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.records import AnswersRequest, NamingRequest, PairVerdict, Ruling
 from cfeval.stats.intervals import Interval
 from cfeval_testbed.items import Item, generate_items
 from cfeval_testbed.language.explanations import word_claim

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
-from cfeval.edct.plugins.chat_judge import ChatJudge
-from cfeval.edct.plugins.judges import blind, chat
+from cfeval.edct.plugins import judges
+from cfeval.edct.plugins.judges import ChatJudge
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
 from tests.answers import answers
@@ -51,13 +51,13 @@ def lines(*bits: int, protocol: str = "edct-2025") -> str:
 
 def judge_of(model: FakeChat, **options: Any) -> ChatJudge:
     """The judge `chat`, as its plugin builds it."""
-    made = chat.Plugin(model={}, **options)
+    made = judges.ChatPlugin(model={}, **options)
     return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES})
 
 
 def blind_of(model: FakeChat, **options: Any) -> ChatJudge:
     """The judge `blind`, as its plugin builds it."""
-    made = blind.Plugin(model={}, **options)
+    made = judges.BlindPlugin(model={}, **options)
     return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES}, needs_image=True)
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found
+from cfeval.edct.interfaces import Found, VerifyRequest
 
 
 class Known:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from cfeval.edct.plugins.edit_localisation.alignment import Alignment, AlignSettings, align
+from cfeval.edct.plugins.image_comparison import Alignment, AlignSettings, align
 from tests.edct.plugins.photographs import (
     NAMES,
     Change,

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 from scipy.ndimage import uniform_filter
 
-from cfeval.edct.plugins.edit_localisation.change_map import ChangeSettings, change_strength, difference, local_ssim
+from cfeval.edct.plugins.image_comparison import ChangeSettings, change_strength, difference, local_ssim
 from tests.edct.plugins.photographs import (
     NAMES,
     Change,

@@ -10,8 +10,8 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change
-from cfeval.edct.plugins.chat_judge import ChatJudge
-from cfeval.edct.plugins.judges import chat
+from cfeval.edct.plugins import judges
+from cfeval.edct.plugins.judges import ChatJudge
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
@@ -176,7 +176,7 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
 
 def test_a_limit_that_the_model_names_holds_for_everything() -> None:
     model = graded(GOOD, "Grade: 4")
-    own = chat.Plugin(model={"plugin": "openai", "max_tokens": 500})
+    own = judges.ChatPlugin(model={"plugin": "openai", "max_tokens": 500})
     answers(ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge, [request(protocol=BENCH)])
     assert {asked.max_tokens for asked in model.seen} == {None}
 

@@ -10,7 +10,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError, PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, WriteReply, WriteRequest
-from cfeval.edct.plugins.instruction_writers.chat import Chat, Plugin
+from cfeval.edct.plugins.chat_writer import Chat, Plugin
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.inference.chat import ChatReply

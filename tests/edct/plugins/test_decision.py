@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from cfeval.edct.plugins.edit_localisation.decision import (
-    Limits,
-    Shares,
-    decide,
-    grown,
-    halves_share,
-    shares,
-    stray_share,
-)
+from cfeval.edct.plugins.localised import Limits, Shares, decide, grown, halves_share, shares, stray_share
 
 ALL = np.ones((10, 10), dtype=bool)
 

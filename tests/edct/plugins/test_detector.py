@@ -13,9 +13,8 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found
-from cfeval.edct.plugins.segmenters.detector import Detected
+from cfeval.edct.interfaces import Found, VerifyRequest
+from cfeval.edct.plugins.segmenters import Detected
 from cfeval.inference.local.detector import filled
 from tests.slow import each_once_fast, first_fast, slow
 from tests.tiny.detectors import SIDE, checkpoint

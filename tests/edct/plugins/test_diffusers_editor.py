@@ -18,8 +18,7 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_editor
 from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size
-from cfeval.edct.plugins.diffusers_kinds import never
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, never
 from tests.answers import answers
 from tests.slow import fast_only, slow
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker

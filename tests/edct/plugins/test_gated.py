@@ -12,7 +12,7 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRequest
-from cfeval.edct.plugins.editors.gated import Gated, Plugin
+from cfeval.edct.plugins.local_editors import Gated, GatedPlugin
 from tests.answers import answers
 from tests.images import image
 from tests.slow import slow
@@ -61,7 +61,7 @@ def request(item: str = "i", seed: int = 7) -> EditRequest:
 def gated(
     editor: Painter, verifier: QuestionValidator, retries: int = 1, unsure: Literal["accept", "reject"] = "reject"
 ) -> Callable[..., EditReply]:
-    gate = Gated(editor, verifier, Plugin(editor={}, verifier={}, retries=retries, unsure=unsure))
+    gate = Gated(editor, verifier, GatedPlugin(editor={}, verifier={}, retries=retries, unsure=unsure))
     return lambda: answers(gate.edit, [request()])[0]
 
 
@@ -128,7 +128,7 @@ def test_a_failure_of_the_editor_passes_through_and_is_not_tried_again(status: S
 @pytest.mark.parametrize("verified", [False, None])
 def test_what_was_not_in_the_original_is_a_finding_and_is_not_tried_again(verified: bool | None) -> None:
     absent = VerifyReply(verified, "there is no bus", absent=True)
-    gate = Gated(Painter(), QuestionValidator(absent), Plugin(editor={}, verifier={}, retries=3))
+    gate = Gated(Painter(), QuestionValidator(absent), GatedPlugin(editor={}, verifier={}, retries=3))
     first, later = answers(gate.edit, [replace(request(), before=()), replace(request("j"), before=("Remove it.",))])
     assert (first.status, first.reason, first.image) == (
         Status.CITATION_ABSENT,
@@ -176,7 +176,7 @@ def test_items_do_not_depend_on_each_other_and_only_the_rejected_are_made_again(
             return NO if item == "b" else YES
 
     editor = Painter()
-    gate = Gated(editor, Choosy(), Plugin(editor={}, verifier={}, retries=1))
+    gate = Gated(editor, Choosy(), GatedPlugin(editor={}, verifier={}, retries=1))
     requests = [request(item, seed) for seed, item in enumerate("abc")]
     together = answers(gate.edit, requests)
     assert sorted(seen.item for seen in editor.seen) == ["a", "b", "b", "c"]
@@ -223,7 +223,7 @@ def test_a_thing_that_the_scene_does_not_hold_is_absent() -> None:
     asked = replace(
         wanted(1)[0], positive="Remove the white cross in the top left so that only the background remains there."
     )
-    gate = Gated(Painter(), registry.build("verifiers", spec("none")["verifier"]), Plugin(editor={}, verifier={}))
+    gate = Gated(Painter(), registry.build("verifiers", spec("none")["verifier"]), GatedPlugin(editor={}, verifier={}))
     [reply] = answers(gate.edit, [asked])
     assert reply.status == Status.CITATION_ABSENT
     assert "0 objects in the scene fit 'the white cross in the top left'" in reply.reason
@@ -238,7 +238,7 @@ def test_what_its_parts_need_and_cost_is_what_it_needs_and_costs() -> None:
     assert [call.model for call in calls if not call.repair] == ["gpt-image-1", "eyes"]
     assert sum(call.images for call in calls) == 3
     code = registry.code("editors", spec("none"))
-    assert next(iter(code.items())) == ("editors:gated", "cfeval.edct.plugins.editors.gated:Plugin")
+    assert next(iter(code.items())) == ("editors:gated", "cfeval.edct.plugins.local_editors:GatedPlugin")
     assert code["segmenters:scene"] == "cfeval_testbed.plugins.segmenters_scene:Plugin"
 
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from cfeval.core.images import Image, Mask
 from cfeval.core.records import Status
-from cfeval.edct.interfaces import EditReply, EditRequest, VerifyRequest
-from cfeval.edct.plugins.editors.inpaint import RADIUS, Inpaint
-from cfeval.edct.plugins.instruction_writers.chat import Plugin as Writer
-from cfeval.edct.plugins.segmenters.base import Found
-from cfeval.edct.plugins.segmenters.classifier import Occluded, matching
-from cfeval.edct.plugins.segmenters.classifier import Plugin as ByClassifier
+from cfeval.edct.interfaces import EditReply, EditRequest, Found, VerifyRequest
+from cfeval.edct.plugins.chat_writer import Plugin as Writer
+from cfeval.edct.plugins.local_editors import RADIUS, Inpaint
+from cfeval.edct.plugins.segmenters import ClassifierPlugin as ByClassifier
+from cfeval.edct.plugins.segmenters import Occluded, matching
 from tests.conftest import Run
 
 SIZE = 60

@@ -8,10 +8,8 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.images import Image
-from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.edct.plugins.edit_localisation.decision import grown
-from cfeval.edct.plugins.segmenters.base import Found
-from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
+from cfeval.edct.interfaces import Found, VerifyReply, VerifyRequest
+from cfeval.edct.plugins.localised import Localised, Plugin, grown
 from cfeval.edct.stages.checks import _as_evidence
 from tests.answers import answers
 from tests.edct.plugins.intrusions import INTRUSIONS, with_intrusion

@@ -9,7 +9,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import InputError, ParamsError
 from cfeval.edct.interfaces import JudgeRequest
-from cfeval.edct.plugins.chat_judge import ChatJudge, edited_first
+from cfeval.edct.plugins.judges import ChatJudge, edited_first
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.inference.prompts import load_prompt

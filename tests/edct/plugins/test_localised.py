@@ -10,9 +10,8 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
-from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found
-from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
+from cfeval.edct.interfaces import Found, VerifyReply, VerifyRequest
+from cfeval.edct.plugins.localised import Localised, Plugin
 from tests.answers import answers
 from tests.edct.plugins.known_masks import Known
 from tests.edct.plugins.photographs import (

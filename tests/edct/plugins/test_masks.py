@@ -13,7 +13,7 @@ import pytest
 from cfeval.core.errors import PluginError
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest
-from cfeval.edct.plugins.masks import Masked, MaskOptions, examine_masks, mask_files, segmenter
+from cfeval.edct.plugins.masks import Masked, MaskOptions, examine_masks, mask_files, mask_source
 from tests.tiny.editors import checkpoint
 
 IMAGE = Image.from_pixels(np.random.default_rng(1).integers(0, 255, (40, 60, 3), dtype=np.uint8))
@@ -24,7 +24,7 @@ def request(item: str = "i", edit: int = 1, concept: str = "the red bus") -> Edi
 
 
 def masked(asked: EditRequest, **options: Any) -> Masked:
-    source = segmenter(MaskOptions(**options))
+    source = mask_source(MaskOptions(**options))
     assert source is not None
     return source(asked)
 
@@ -37,7 +37,7 @@ def save(path: Path, columns: slice, size: tuple[int, int] = (40, 60)) -> None:
 
 
 def test_no_source_is_no_masker() -> None:
-    assert segmenter(MaskOptions()) is None
+    assert mask_source(MaskOptions()) is None
 
 
 def test_whole_means_everywhere() -> None:
@@ -95,9 +95,9 @@ def test_a_mask_that_cannot_be_used_is_a_reason(item: str, reason: str, tmp_path
 
 def test_a_folder_that_is_not_there_or_holds_no_masks_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=r"masks: no folder .*nowhere; give a folder of masks \(<item>.png\) or 'who"):
-        segmenter(MaskOptions(masks=str(tmp_path / "nowhere")))
+        mask_source(MaskOptions(masks=str(tmp_path / "nowhere")))
     with pytest.raises(PluginError, match=r"masks: no \*.png in"):
-        segmenter(MaskOptions(masks=str(tmp_path)))
+        mask_source(MaskOptions(masks=str(tmp_path)))
 
 
 def share(**options: Any) -> float:
@@ -153,7 +153,7 @@ def test_a_broken_segmenter_is_one_line(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("clipseg"), tmp_path / "clipseg"))
     (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(PluginError, match=r"model 'clipseg' is incomplete: model\.safetensors is cut short"):
-        segmenter(MaskOptions(mask_model=str(folder)))
+        mask_source(MaskOptions(mask_model=str(folder)))
     (folder / "config.json").write_text(json.dumps({"model_type": "sam"}))
     with pytest.raises(PluginError, match="model 'clipseg' is a checkpoint of 'sam', and one of clipseg is needed"):
         examine_masks(MaskOptions(mask_model=str(folder)))

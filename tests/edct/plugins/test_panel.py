@@ -10,7 +10,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
-from cfeval.edct.plugins.judges.panel import Panel
+from cfeval.edct.plugins.judges import Panel
 from tests.answers import answers
 from tests.edct.plugins.judging import request
 

@@ -4,7 +4,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
-from cfeval.edct.plugins.remote_editor import resized
+from cfeval.edct.plugins.remote_editors import resized
 from tests.images import image
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cfeval.edct.interfaces import EditRequest
-from cfeval.edct.plugins.remote_editor import Uses, fold, prompt_for
+from cfeval.edct.plugins.remote_editors import Uses, fold, prompt_for
 from tests.images import image
 
 

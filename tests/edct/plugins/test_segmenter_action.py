@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfeval.edct.plugins.segmenters.base import Action, wanted
+from cfeval.edct.plugins.segmenters import Action, wanted
 from cfeval_testbed.language.instructions import describe
 from cfeval_testbed.records import EditIntent, Referent
 

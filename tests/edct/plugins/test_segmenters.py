@@ -13,8 +13,8 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
 from cfeval.core.images import Image
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found, Seen, look
+from cfeval.edct.interfaces import Found, Seen, VerifyRequest
+from cfeval.edct.plugins.segmenters import look
 from cfeval_testbed.language.instructions import describe
 from cfeval_testbed.records import EditIntent, Referent, Scene
 from cfeval_testbed.render import object_masks, render

@@ -12,8 +12,17 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.edct.plugins.verifiers.all_of import Every
-from cfeval.edct.plugins.verifiers.semantic import FOLDER, FORM, SCHEMA, Plugin, Semantic, Sight, beside, read_sight
+from cfeval.edct.plugins.verifiers import (
+    FOLDER,
+    FORM,
+    SCHEMA,
+    Every,
+    Semantic,
+    SemanticPlugin,
+    Sight,
+    beside,
+    read_sight,
+)
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import load_prompt
 from tests.answers import answers
@@ -33,7 +42,7 @@ def request(item: str = "i", **more: Any) -> VerifyRequest:
 
 
 def semantic(model: FakeChat) -> Semantic:
-    return Semantic(model, Plugin(model={}).prompt(FORM))
+    return Semantic(model, SemanticPlugin(model={}).prompt(FORM))
 
 
 def verified(*said: str | ChatReply, **more: Any) -> VerifyReply:

@@ -7,8 +7,9 @@ import pytest
 
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import JudgeReply
-from cfeval.edct.plugins.verifiers.semantic import read_sight
-from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026, pairs_2026
+from cfeval.edct.plugins.pair_judges import read_naming
+from cfeval.edct.plugins.verifiers import read_sight
+from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.inference.verdicts import clear_verdict
 from tests.edct.plugins.test_chat_judge import judged
 from tests.fake_chat import FakeChat
@@ -18,7 +19,7 @@ READERS = {
     "edct-2025": (edct_2025.read_verdict, ("PCS", "NCC", "CCS")),
     "edct-bench-2026": (edct_bench_2026.read_verdict, ("AC", "EF", "CCS")),
     "controls": (controls.read_comparison, ("ANSWER_MOVED", "EXPLANATION_MOVED")),
-    "pairs-2026": (pairs_2026.read_naming, ("NAMED",)),
+    "pairs-2026": (read_naming, ("NAMED",)),
 }
 SUPPOSED = [
     "Had the answer moved, I would have written",

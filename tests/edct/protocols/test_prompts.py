@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cfeval.edct.plugins.chat_judge import Forms
-from cfeval.edct.plugins.instruction_writers.chat import FORMS as WRITTEN
-from cfeval.edct.plugins.judges import blind, chat
-from cfeval.edct.plugins.pair_judges.chat import NAMES
-from cfeval.edct.plugins.verifiers.semantic import FORM as VERIFY
+from cfeval.edct.plugins import judges
+from cfeval.edct.plugins.chat_writer import FORMS as WRITTEN
+from cfeval.edct.plugins.judges import Forms
+from cfeval.edct.plugins.pair_judges import NAMES
+from cfeval.edct.plugins.verifiers import FORM as VERIFY
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
 from cfeval.edct.stages.curation import FORM as FILTER
 from cfeval.inference.prompts import load_prompt, prompt_file
@@ -20,9 +20,9 @@ FOLDER = Path(prompt_file("x", protocol="x")).parents[1]
 JUDGES: dict[str, Mapping[str, Forms]] = {
     name: {protocol: judge.forms(protocol) for protocol in RULES}
     for name, judge in {
-        "chat": chat.Plugin(model={}),
-        "chat, wording b": chat.Plugin(model={}, wording="b"),
-        "blind": blind.Plugin(model={}),
+        "chat": judges.ChatPlugin(model={}),
+        "chat, wording b": judges.ChatPlugin(model={}, wording="b"),
+        "blind": judges.BlindPlugin(model={}),
     }.items()
 }
 JUDGED = {

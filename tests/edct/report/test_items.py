@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.records import Status
+from cfeval.edct.report.evidence import Study
 from cfeval.edct.report.items import items_of, views
-from cfeval.edct.report.study import Study
 from cfeval.report.html import Images, script_json
 from tests.edct.report import study
 from tests.edct.report.study import CONDITIONS, HOSTILE, ITEMS, ROWS, write_study

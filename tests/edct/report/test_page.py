@@ -12,7 +12,7 @@ import pytest
 
 from cfeval.core.jsonl import write_csv
 from cfeval.edct.asked import AskedReport
-from cfeval.edct.edit_costs import costs, edits_of
+from cfeval.edct.edit_cost import costs, edits_of
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.plugins import edit_times
 from cfeval.edct.tables.calibration import CalibrationRow

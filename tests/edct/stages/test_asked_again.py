@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from cfeval.config import parse
 from cfeval.core.records import Status
-from cfeval.edct.answers import moved_by_text
+from cfeval.edct.answers import NO_ANSWER, moved_by_text
 from cfeval.edct.asked import asks_again
-from cfeval.edct.evasions import NO_ANSWER
 from cfeval.edct.interfaces import JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Verdict

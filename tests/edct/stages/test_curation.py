@@ -13,8 +13,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample
-from cfeval.edct.stages.curation import Decision, Override, decisions
-from cfeval.edct.stages.selection import Fates, Plan, allot, fates, select
+from cfeval.edct.stages.curation import Decision, Fates, Override, Plan, allot, decisions, fates, select
 from cfeval.inference.chat import ChatReply
 from tests.fake_chat import FakeChat
 from tests.images import image

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.edct.compared import MOST_TARGETS
+from cfeval.edct.asked import MOST_TARGETS
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.comparisons import COMPARISONS, ComparisonRow
 from cfeval.edct.tables.scores import Metric, Row, TableData, extremes, missing, n_items, strict_ccs, values

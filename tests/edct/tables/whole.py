@@ -8,14 +8,7 @@ import pytest
 
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.protocols.rules import (
-    BLANK_IMAGE,
-    CONTROLS,
-    EDCT_2025,
-    EDCT_BENCH_2026,
-    NULL_EDIT,
-    UNCITED_EDIT,
-)
+from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import test_models as known_models
 from cfeval.edct.tables.scores import TableData, material

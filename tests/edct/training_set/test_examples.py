@@ -7,8 +7,7 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import EditAttempt, Verification
-from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
-from cfeval.edct.training_set.records import PairProvenance, Provenance, Written
+from cfeval.edct.training_set.examples import Example, PairProvenance, Provenance, Teach, Trial, Written, examples
 from tests.edct.training_set.items import KEY, PROMPTS, trial
 from tests.images import image
 

@@ -6,8 +6,8 @@ from typing import Any
 import PIL.Image
 import pytest
 
+from cfeval.edct.training_set.cli import Layout, dataset_info, is_plain, line
 from cfeval.edct.training_set.examples import Example, Message, examples
-from cfeval.edct.training_set.layouts import Layout, dataset_info, is_plain, line
 from tests.edct.training_set.items import PROMPTS, trial
 from tests.tiny.vlms import checkpoint
 

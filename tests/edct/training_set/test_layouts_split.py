@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from cfeval.edct.training_set.layouts import families, held_out
+from cfeval.edct.training_set.cli import families, held_out
 
 PAIRS = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, max_size=20)
 

@@ -13,7 +13,7 @@ from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.datasets.pair import file_pairs, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.pairs.records import PairBaseline
-from cfeval.edct.pairs.verdicts import verdicts
+from cfeval.edct.pairs.stages import verdicts
 from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache import ResponseCache
 from tests.conftest import Run

@@ -16,10 +16,10 @@ from cfeval.core import registry
 from cfeval.core.errors import CfevalError, OutputError, PluginError
 from cfeval.core.images import Image
 from cfeval.edct.interfaces import EditRequest
-from cfeval.edct.plugins.masks import MaskOptions, examine_masks, segmenter
+from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_source
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.devices import out_of_memory
-from cfeval.inference.local.weights import weights_fault, weights_size
+from cfeval.inference.local.hub import weights_fault, weights_size
 from tests.answers import answers
 from tests.slow import fast_only
 from tests.tiny import editors, vlms
@@ -193,12 +193,12 @@ def test_a_mask_model_comes_from_the_hub_too(monkeypatch: pytest.MonkeyPatch) ->
         assert examine_masks(options) == (
             f"mask model '{MODEL}' is not on this machine; the first job downloads it from the hub"
         )
-        segmenter(options)
+        mask_source(options)
         assert "model.safetensors" in fetched
     asked_at(monkeypatch, NOWHERE)
     assert examine_masks(options) == f"mask model '{MODEL}@{COMMIT}' is complete"
     with pytest.raises(PluginError, match="'someone/other' is neither a folder here nor complete in the cache"):
-        segmenter(MaskOptions(mask_model="someone/other"))
+        mask_source(MaskOptions(mask_model="someone/other"))
 
 
 @FAMILIES

@@ -15,7 +15,7 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.datasets.sample import Sample
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.edct.plugins.editors.gated import Gated, Plugin
+from cfeval.edct.plugins.local_editors import Gated, GatedPlugin
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Instruction
 from cfeval.edct.stages.counterfactuals import counterfactuals
@@ -223,7 +223,7 @@ def test_a_gate_verifies_one_edit_while_another_is_made(server: Loopback, config
             verified.extend(request.item for request in requests)
             return [VerifyReply(True) for _ in requests]
 
-    gate = Gated(editor(server, Kind.IMAGE), Local(), Plugin(editor={}, verifier={}))
+    gate = Gated(editor(server, Kind.IMAGE), Local(), GatedPlugin(editor={}, verifier={}))
     samples = {f"i{n}": Sample(id=f"i{n}", image=PHOTO.ref("i.png"), question="What?") for n in range(12)}
     written = [Instruction(id=name, concept="color", positive=f"Make {name} blue.") for name in samples]
     made = list(counterfactuals(written, samples, lambda _: PHOTO, gate, "edct-2025", 1))

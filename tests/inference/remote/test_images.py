@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cfeval.core import images
 from cfeval.core.images import Image
-from cfeval.edct.plugins import remote_editor
+from cfeval.edct.plugins import remote_editors
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.images import decode
 from cfeval.inference.remote.request import Response
@@ -82,7 +82,7 @@ def test_no_damage_to_an_image_is_an_exception(kind: str, data: st.DataObject) -
 
 def test_an_image_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
-    monkeypatch.setattr(remote_editor, "decode", lambda _: used.append(threading.current_thread()) or PHOTO)
-    asyncio.run(remote_editor.checked_image(Response(image=b"x")))
+    monkeypatch.setattr(remote_editors, "decode", lambda _: used.append(threading.current_thread()) or PHOTO)
+    asyncio.run(remote_editors.checked_image(Response(image=b"x")))
     assert used
     assert threading.main_thread() not in used

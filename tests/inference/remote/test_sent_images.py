@@ -12,8 +12,7 @@ import pytest
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.edct.plugins import remote_editor
-from cfeval.edct.plugins.editors import bfl, openai_image
+from cfeval.edct.plugins import bfl_editor, remote_editors
 from cfeval.inference.remote import images
 from cfeval.inference.remote.images import encoded
 from cfeval.study.models import MAX_PIXELS, model
@@ -73,7 +72,7 @@ def test_the_record_of_an_edit_says_that_a_jpeg_was_sent(server: Loopback, confi
 
 @pytest.mark.parametrize(
     ("kind", "module", "options"),
-    [(Kind.SUBMIT, bfl, {}), (Kind.EDIT, openai_image, {"provider": "openai"})],
+    [(Kind.SUBMIT, bfl_editor, {}), (Kind.EDIT, remote_editors, {"provider": "openai"})],
 )
 def test_what_is_over_a_providers_limit_is_not_sent_and_one_line_says_so(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch, kind: Kind, module: Any, options: Any
@@ -134,8 +133,8 @@ def test_an_image_of_another_format_is_bought_once(
 
 def test_what_was_done_to_a_reply_stays_with_it_when_it_gets_the_originals_size() -> None:
     turned = replace(PHOTO, conversions=("EXIF orientation 6 applied",))
-    assert remote_editor.resized(turned, 90, 60).conversions == turned.conversions
+    assert remote_editors.resized(turned, 90, 60).conversions == turned.conversions
 
 
 def test_the_limit_for_jpeg_is_under_every_known_limit_of_a_provider() -> None:
-    assert min(bfl.LARGEST, openai_image.LARGEST) > images.JPEG_OVER
+    assert min(bfl_editor.LARGEST, remote_editors._OPENAI_LARGEST) > images.JPEG_OVER

@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
-from cfeval.edct.plugins.judges.noisy import NO_GRADE
+from cfeval.edct.plugins.judges import NO_GRADE
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval_testbed.records import Scene
 from cfeval_testbed.render import render

@@ -15,7 +15,7 @@ from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, EditReply, EditRequest, WriteReply, WriteRequest
-from cfeval.edct.plugins.concept_editors.instructed import ConceptEdit, Instructed
+from cfeval.edct.plugins.concept_editor import ConceptEdit, Instructed
 from cfeval.vce.occlusion import REGIONS, looked_at
 from cfeval.vce.records import Group, SourceImage, VceCounterfactual, VceScore
 from cfeval.vce.stages.concept_edits import edited

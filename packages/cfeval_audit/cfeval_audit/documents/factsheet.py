@@ -5,7 +5,7 @@ Fields that the run does not know, and those of which it knows one half, are mar
 
 from collections.abc import Callable, Iterator
 
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
+from cfeval.edct.protocols.rules import PAIRS_2026
 from cfeval_audit.documents.facts import Facts
 from cfeval_audit.documents.pairs import sizes
 from cfeval_audit.documents.parts import Document, Part, blank, repeated

@@ -6,7 +6,7 @@ They stand below those about trust cards, or alone where a study has given pairs
 from collections.abc import Iterator
 
 from cfeval.edct.pairs.table import PairRow
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
+from cfeval.edct.protocols.rules import PAIRS_2026
 from cfeval.report.digits import percent, two
 from cfeval.report.tables import limits as ends
 from cfeval_audit.bundle.about import licences

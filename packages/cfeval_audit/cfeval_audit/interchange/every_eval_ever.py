@@ -17,8 +17,8 @@ from typing import Any, Literal
 from cfeval import __version__
 from cfeval.core.files import atomic_writer, write_text
 from cfeval.edct.config import Edct
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.plugins.judges.chat import Plugin as ChatJudge
+from cfeval.edct.pairs.records import PairCondition
+from cfeval.edct.plugins.judges import ChatPlugin as ChatJudge
 from cfeval.edct.records import Condition
 from cfeval_audit.interchange.metrics import Result, details, results
 from cfeval_audit.interchange.study import Finished, Target

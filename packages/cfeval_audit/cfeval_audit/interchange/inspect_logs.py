@@ -15,7 +15,7 @@ from typing import Any
 from cfeval import __version__
 from cfeval.core.errors import InputError
 from cfeval.core.files import entry, write_bytes_by
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.images import data_url
 from cfeval_audit.bundle.about import revision

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cfeval.core.records import Record
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import TABLES as ALL_TABLES
 from cfeval.report.tables import limits, meanings

@@ -14,8 +14,7 @@ from cfeval.core.records import Record
 from cfeval.edct.asked import TEST_MODELS
 from cfeval.edct.config import Edct
 from cfeval.edct.files import conversation_prompts, stage_files
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.files import item_files
+from cfeval.edct.pairs.records import PairCondition, item_files
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Condition
 from cfeval.edct.stages.baselines import Prompts

@@ -14,11 +14,8 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import fit
 from cfeval.edct.files import ConditionFiles, stage_files, stage_records
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.files import baseline_files, item_files, verdict_files
-from cfeval.edct.pairs.records import PairVerdict
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, RULES
+from cfeval.edct.pairs.records import PairCondition, PairVerdict, baseline_files, item_files, verdict_files
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, PAIRS_2026, RULES
 from cfeval.edct.records import Baseline, Condition, Conversation, Counterfactual, Instruction, Score, Verdict
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.tables.scores import material

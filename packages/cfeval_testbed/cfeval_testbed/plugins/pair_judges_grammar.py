@@ -2,7 +2,7 @@
 
 from cfeval.core import plugin
 from cfeval.core.records import Status
-from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
+from cfeval.edct.pairs.records import AnswersRequest, NamingRequest, PairJudge, Ruling
 from cfeval_testbed.language.evidence import compatible
 from cfeval_testbed.language.explanations import description, parse_answer, parse_explanation, parse_referent
 from cfeval_testbed.records import Claim

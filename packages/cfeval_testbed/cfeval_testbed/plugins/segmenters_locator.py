@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from cfeval.core.images import Mask, Pixels
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found, Seen, Segmenter
+from cfeval.edct.interfaces import Found, Seen, Segmenter, VerifyRequest
 from cfeval_testbed.language.instructions import parse_instruction
 from cfeval_testbed.records import EditIntent, Referent
 from cfeval_testbed.weights import WorldPlugin, models_dir

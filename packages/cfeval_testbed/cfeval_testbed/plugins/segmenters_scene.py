@@ -4,8 +4,7 @@ import numpy as np
 
 from cfeval.core import plugin
 from cfeval.core.images import Mask
-from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found, Segmenter
+from cfeval.edct.interfaces import Found, Segmenter, VerifyRequest
 from cfeval_testbed.language.instructions import scene_after
 from cfeval_testbed.records import Scene
 from cfeval_testbed.render import coverage

@@ -95,7 +95,7 @@ def _moved_back(request: VerifyRequest) -> VerifyRequest:
 
     What the edited image has not is taken from the original.
     """
-    from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, compare
+    from cfeval.edct.plugins.image_comparison import CompareSettings, compare
 
     pixels = request.edited.pixels
     if pixels.shape != request.original.pixels.shape:
@@ -127,7 +127,7 @@ def _reply(request: VerifyRequest, before: Scene, after: Scene, read: "Reading")
 
 def _kept(before: Pixels, after: Pixels, region: Mask) -> bool:
     """Whether few pixels changed off the region, and nowhere most of one place: a small sticker is few pixels."""
-    from cfeval.edct.plugins.edit_localisation.decision import stray_share
+    from cfeval.edct.plugins.localised import stray_share
     from cfeval_testbed.agents.scene_reader import moved_pixels, pixels_kept
 
     strays = stray_share(moved_pixels(before, after), region)

@@ -15,6 +15,7 @@ TABLES: Mapping[str, Listed] = {
     "bias": Listed("cfeval.cvqa.tables.comparisons:BIAS"),
     "readers": Listed("cfeval.cvqa.tables.readers:READERS_TABLE"),
     "reply_readers": Listed("cfeval.cvqa.tables.readers:REPLY_READERS"),
+    "open_answers": Listed("cfeval.cvqa.tables.readers:OPEN_ANSWERS"),
     "positions": Listed("cfeval.cvqa.tables.readers:POSITIONS"),
     "contamination": Listed("cfeval.cvqa.tables.comparisons:CONTAMINATION"),
     "programs": Listed("cfeval.cvqa.tables.programs:PROGRAMS"),

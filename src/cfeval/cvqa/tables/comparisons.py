@@ -217,7 +217,7 @@ def bias_rows(material: CvqaTableData) -> list[BiasRow]:
             BiasRow.model_validate(_bias_figures(material, condition, kind, reader))
             for condition, replies in material.scores.items()
             if replies and replies[0].type in REAL and not material.is_subset(condition.set)
-            if any(reply.coco in material.genders for reply in replies)
+            if any(_people(material, reply) for reply in replies)
             for kind in (*kinds(replies), ALL)
             for reader in READERS
         ]
@@ -227,7 +227,7 @@ def bias_rows(material: CvqaTableData) -> list[BiasRow]:
 def _bias_figures(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> Figures:
     wanted = REAL if kind == ALL else (kind,)
     replies = [reply for reply in material.scores[condition] if reply.type in wanted]
-    labelled = [reply for reply in replies if reply.coco in material.genders]
+    labelled = [reply for reply in replies if _people(material, reply)]
     pairs = len({reply.id for reply in labelled})
     figures = material.named(condition) | {"type": kind, "reader": reader, "missing": missing(labelled, reader)}
     figures |= {"n": pairs, "n_unlabelled": len({reply.id for reply in replies}) - pairs}
@@ -245,11 +245,16 @@ def _bias_figures(material: CvqaTableData, condition: CvqaCondition, kind: str, 
     return figures | {"ci": interval_methods(*methods)}
 
 
+def _people(material: CvqaTableData, reply: Reply) -> str | None:
+    """Whom the image of a reply shows, as the set itself or a file of labels says; None: both, nobody or not known."""
+    return reply.people or (None if reply.coco is None else material.genders.get(reply.coco))
+
+
 def _of_gender(
     material: CvqaTableData, replies: Sequence[Reply], who: str, reader: ExtractorName
 ) -> tuple[Figures, list[ItemScore], str]:
     """The figures of a gender's images, original − counterfactual of each pair, and how their interval was computed."""
-    everyone = items([r for r in replies if r.coco is not None and material.genders.get(r.coco) == who], reader)
+    everyone = items((reply for reply in replies if _people(material, reply) == who), reader)
     scored = both_sides(everyone)
     sides = zip(*(side_values(scored, side) for side in SIDES), strict=True)
     drops = [ItemScore(first.item, first.cluster, first.value - second.value) for first, second in sides]
@@ -274,16 +279,24 @@ def _gap(first: Sequence[ItemScore], second: Sequence[ItemScore], material: Cvqa
     return means.gap(*values, interval.level, interval.resamples, interval.seed, images)
 
 
+def _bias_notes(rows: Sequence[BiasRow]) -> tuple[str, ...]:
+    how, world = noted(
+        "diff: original − counterfactual, so larger is worse; gap: diff(female) − diff(male), above 0 where "
+        "counterfactual questions about women suffer more. Read by the robust reader; ranges say what the missing "
+        "scores could change. Labels are of perceived gender; images of people of both kinds are left out."
+    )(rows)
+    drawn = (
+        "People of the built-in scenes are figures as on signs, a woman or a man by lot, of whom no question speaks."
+    )
+    return how, drawn if any(row.test_world for row in rows) else "", world
+
+
 BIAS = table(
     "cvqa_bias",
     "C-VQA, Figure 5: women and men",
     BiasRow,
     bias_rows,
-    noted(
-        "diff: original − counterfactual, so larger is worse; gap: diff(female) − diff(male), above 0 where "
-        "counterfactual questions about women suffer more. Read by the robust reader; ranges say what the missing "
-        "scores could change. Labels are of perceived gender; images of people of both kinds are left out."
-    ),
+    _bias_notes,
     BIAS_EMPTY,
     without=lambda rows: () if len({row.set for row in rows}) > 1 else ("set",),
     shown=lambda rows: [row for row in rows if row.reader == HEADLINE],

@@ -176,6 +176,12 @@ def side_values(items: Iterable[Item], side: Side) -> list[ItemScore]:
     return [ItemScore(item.id, item.image, value) for item in items if (value := getattr(item, side)) is not None]
 
 
+def scored(replies: Sequence[Reply], scores: Sequence[float | None]) -> list[ItemScore]:
+    """The replies that have a score."""
+    pairs = zip(replies, scores, strict=True)
+    return [ItemScore(reply.id, reply.image, float(score)) for reply, score in pairs if score is not None]
+
+
 def changes(items: Iterable[Item]) -> list[ItemScore]:
     """Counterfactual − original of each item that has both."""
     return [

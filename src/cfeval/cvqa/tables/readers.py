@@ -1,7 +1,7 @@
-"""How replies were read: by the released rules and the better reader, by language models, and by the places of options.
+"""How replies were read: by the released rules and the better reader; and by the places of options.
 
-The last asks whether a solver goes by where an option stands (C-VQA, Section 4.2: some models name one letter for most
-questions). Asked in several orders, an answer may follow the option's value, wherever it stands, or its position.
+The latter asks whether a solver goes by where an option stands (C-VQA, Section 4.2: some models name one letter for
+most questions). Asked in several orders, an answer may follow the option's value, wherever it stands, or its position.
 """
 
 from collections import Counter
@@ -19,7 +19,6 @@ from cfeval.cvqa.records import (
     SYNTHETIC,
     CvqaCondition,
     ExtractorName,
-    Reading,
     Side,
 )
 from cfeval.cvqa.tables.items import (
@@ -33,7 +32,6 @@ from cfeval.cvqa.tables.items import (
     Type,
     accuracy_bounds,
     adjusted,
-    counted,
     in_short,
     kinds,
     mean_score,
@@ -42,6 +40,7 @@ from cfeval.cvqa.tables.items import (
     of_kind,
     paired,
     range_columns,
+    scored,
     standing,
 )
 from cfeval.cvqa.tables.replies import CvqaTableData, Reply, place
@@ -63,12 +62,6 @@ from cfeval.report.tables import (
 from cfeval.stats.intervals import ItemScore, estimate, mean, rounded
 
 _ROBUST, _REFERENCE = place(HEADLINE), place(AS_PUBLISHED)
-
-
-def _scored(replies: Sequence[Reply], scores: Sequence[float | None]) -> list[ItemScore]:
-    """The replies that have a score."""
-    pairs = zip(replies, scores, strict=True)
-    return [ItemScore(reply.id, reply.image, float(score)) for reply, score in pairs if score is not None]
 
 
 class ReadersRow(TableRow):
@@ -153,7 +146,7 @@ def _readers_figures(material: CvqaTableData, condition: CvqaCondition, kind: st
 
 
 def _of_reader(replies: Sequence[Reply], reader: int) -> list[ItemScore]:
-    return _scored(replies, [reply.correct[reader] for reply in replies])
+    return scored(replies, [reply.correct[reader] for reply in replies])
 
 
 READERS_TABLE = table(
@@ -170,115 +163,6 @@ READERS_TABLE = table(
     "Empty: nobody answered anything.",
     added=lambda rows: {"robust": range_columns(rows, {"robust": "Robust range"})},
     shown=in_short,
-)
-
-
-class ReplyReadersRow(TableRow):
-    """A language model that reads replies, a row a condition and side."""
-
-    set: QuestionSet
-    solver: Solver
-    kind: Kind = ""
-    llm: Llm = ""
-    reader: Annotated[str, Heading("Reader")]
-    """The language model that reads the replies; a name from `reply_readers`."""
-    side: SideColumn
-    n: int
-    """Replies that came."""
-    n_unread: Annotated[int, Heading("Unread by rules")] = 0
-    """Those that the robust rules left unread."""
-    n_read: Annotated[int, Heading("of them read")] = 0
-    """Those of them in which the language model read an answer."""
-    n_none: Annotated[int, Heading("no answer")] = 0
-    """Those of them of which it says that they give no answer."""
-    n_right: Annotated[int, Heading("right")] = 0
-    """Those of them that are right as it reads them."""
-    missing: Annotated[str, Heading("Missing", after="agreement")] = ""
-    """Why other replies were not read by it, with counts."""
-    robust: Annotated[Bounded, Heading("Robust")] = None
-    """Accuracy as the robust rules read the replies, over those that they read. Bounds: over all that came."""
-    filled: Annotated[Bounded, Heading("Robust, then model")] = None
-    """The same where the language model's reading stands for what the rules left unread, and for nothing else."""
-    n_both: Annotated[int, Heading("Read by both", after="filled")] = 0
-    """Replies of the drawn share that rules and language model read."""
-    agreement: Annotated[Estimated, Heading("Agreement")] = None
-    """The share of these that both read alike."""
-    n_lost: int = 0
-    """Replies of the drawn share that the rules read and of which the language model says that they give no answer."""
-    ci: Methods = ""
-    test_world: TestSolver = 0
-
-
-def reply_readers_rows(material: CvqaTableData) -> list[ReplyReadersRow]:
-    """A row for each reader, condition and side."""
-    rows = []
-    for (reader, condition), readings in material.readings.items():
-        readings = list(readings)
-        for side in SIDES:
-            of_side = [reading for reading in readings if reading.side == side]
-            figures = _reply_readers_figures(material, reader, condition, side, of_side)
-            rows.append(ReplyReadersRow.model_validate(figures))
-    return rows
-
-
-def _reply_readers_figures(
-    material: CvqaTableData, reader: str, condition: CvqaCondition, side: Side, readings: Sequence[Reading]
-) -> Figures:
-    by_reply = {(reading.id, reading.option_order): reading for reading in readings}
-    came = [
-        reply
-        for reply in material.scores[condition]
-        if reply.side == side and reply.status == Status.OK and reply.form != "text"
-    ]
-    read_by_model = [by_reply.get((reply.id, reply.option_order)) for reply in came]
-    by_rules = [reply.correct[_ROBUST] for reply in came]
-    filled = [_filled(reply, reading) for reply, reading in zip(came, read_by_model, strict=True)]
-    pairs = zip(by_rules, read_by_model, strict=True)
-    unread = [reading for score, reading in pairs if score is None]
-    of_unread = [reading.read for reading in unread if reading is not None and reading.status == Status.OK]
-    both = [reading for reading in readings if reading.rule is not None and reading.status == Status.OK]
-    images = {(reply.id, reply.option_order): reply.image for reply in came}
-    alike = [
-        ItemScore(reading.id, images[reading.id, reading.option_order], float(reading.read == reading.rule))
-        for reading in both
-        if reading.read is not None
-    ]
-    figures: Figures = material.named(condition) | {
-        **{"reader": reader, "side": side, "n": len(came), "n_unread": len(unread)},
-        "n_read": sum(read is not None for read in of_unread),
-        "n_none": of_unread.count(None),
-        "missing": counted(Counter(reading.status.value for reading in readings if reading.status != Status.OK)),
-        "n_right": sum(score or 0 for score in filled) - sum(score or 0 for score in by_rules),
-        "n_both": len(alike),
-        "n_lost": len(both) - len(alike),
-    }
-    figures |= accuracy_bounds("robust", by_rules) | accuracy_bounds("filled", filled)
-    scores = {"robust": _scored(came, by_rules), "filled": _scored(came, filled), "agreement": alike}
-    return figures | figures_of({name: estimate(some, material.interval) for name, some in scores.items() if some})
-
-
-def _filled(reply: Reply, reading: Reading | None) -> int | None:
-    """Whether a reply is right, where the language model reads what the rules left unread; None where neither did."""
-    if (by_rules := reply.correct[_ROBUST]) is not None:
-        return by_rules
-    read = reading.read if reading is not None and reading.status == Status.OK else None
-    return None if read is None else int(read == reply.gold)
-
-
-REPLY_READERS = table(
-    "cvqa_reply_readers",
-    "Language models that read replies",
-    ReplyReadersRow,
-    reply_readers_rows,
-    noted(
-        "The language model sees question and reply, neither the image nor the right answer. It reads every reply that "
-        "the robust rules leave unread and a share of the others, on which agreement rests. It changes no reading of "
-        "the rules and no other table. Open answers are left to the rules."
-    ),
-    "Empty: no language model reads replies (`cvqa.reply_readers`).",
-    added=lambda rows: {
-        "filled": range_columns(rows, {"robust": "Robust range", "filled": "Robust, then model: range"})
-    },
 )
 
 
@@ -367,7 +251,7 @@ def _positions_figures(
     figures |= _letters(one_each, place(reader)) | _orders(questions, place(reader))
     scores = [mean_score(reply.correct[place(reader)] for reply in question) for question in questions]
     figures |= accuracy_bounds("accuracy", scores)
-    if not (values := _scored([question[0] for question in questions], scores)):
+    if not (values := scored([question[0] for question in questions], scores)):
         return figures
     orders = mean(len(question) for question in questions)
     return figures | figures_of({"accuracy": estimate(values, material.interval)}) | {"n_orders": orders}

@@ -12,21 +12,171 @@ from cfeval.core.cli_options import TableOut, plugin_spec
 from cfeval.core.errors import CfevalError, InputError, PluginError
 from cfeval.core.jsonl import write_csv
 from cfeval.core.progress import track
-from cfeval.core.records import Status
-from cfeval.edct.exam import verifier as verifier_exam
-from cfeval.edct.exam.cases import ExamCase, comparison_request, exam_cases, judge_request
-from cfeval.edct.exam.edits import edit_cases
-from cfeval.edct.exam.identity import identity
-from cfeval.edct.exam.part import stratified
-from cfeval.edct.exam.table import ExamReply, ExamRow, outcome, render, rows
-from cfeval.edct.exam.verdict import Verdict
-from cfeval.edct.exam.verifier import VerifierReply, VerifierRow
-from cfeval.edct.interfaces import Judge, JudgeReply, Verifier
+from cfeval.core.records import Binary, Record, Status
+from cfeval.edct.exam.cases import (
+    EDITS,
+    EditCase,
+    ExamCase,
+    case_request,
+    comparison_request,
+    edit_cases,
+    edited,
+    editors,
+    exam_cases,
+    judge_request,
+    scenes,
+    stratified,
+)
+from cfeval.edct.exam.table import (
+    ALL,
+    NOBODY,
+    ExamReply,
+    ExamRow,
+    Identity,
+    counted,
+    examined_note,
+    identity,
+    interval,
+    outcome,
+    render,
+    right_share,
+    rows,
+    share_of,
+)
+from cfeval.edct.exam.verdict import VERIFIER, Task, Verdict, verdict
+from cfeval.edct.interfaces import Judge, JudgeReply, Verifier, VerifyReply
 from cfeval.edct.metrics import ccs
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 from cfeval.report.files import write_table
-from cfeval.report.tables import markdown
+from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, markdown, with_interval
+from cfeval.stats.intervals import rounded
+from cfeval.stats.proportions import Share
+
+VERIFIER_BATCH = 64
+
+
+class VerifierReply(Record):
+    """What a verifier gave for a case, next to the truth; `accepted` is empty where it cannot tell."""
+
+    id: str
+    kind: str
+    scene: int
+    right: Binary
+    accepted: Binary | None = None
+    reason: str = ""
+    completion: str = ""
+
+
+class VerifierRow(Identity):
+    """One kind of cases; shares in [0, 1], None where there is no such case."""
+
+    kind: str
+    n: int
+    n_scored: int
+    sensitivity: Figure = None
+    """The share of right edits that are accepted."""
+    sensitivity_lo: Figure = None
+    sensitivity_hi: Figure = None
+    n_right: int = 0
+    size_right: Figure = None
+    """As how many independent edits they count: one scene has several."""
+    specificity: Figure = None
+    """The share of wrong edits that are rejected."""
+    specificity_lo: Figure = None
+    specificity_hi: Figure = None
+    n_wrong: int = 0
+    size_wrong: Figure = None
+    ci: str = ""
+    cases: int = 0
+    """How many cases the exam was to have in all: one that was stopped has fewer in the row of all."""
+
+
+def examine_verifier(verifier: Verifier, cases: Sequence[EditCase], seed: int) -> Iterator[VerifierReply]:
+    """What a verifier says of every case, in order."""
+    shown, made_by = scenes(), editors(cases)
+
+    async def verify(case: EditCase) -> VerifyReply:
+        scene = shown[case.scene]
+        image = await edited(case, scene, made_by.get(case.kind))
+        return await verifier.verify(case_request(case, scene, image, seed))
+
+    for case, reply in map_requests(cases, lambda case: case, verify, VERIFIER_BATCH):
+        yield VerifierReply(
+            id=case.id,
+            kind=case.kind,
+            scene=case.scene,
+            right=case.right,
+            accepted=_accepted(reply),
+            reason=" ".join(reply.reason.split()),
+            completion=reply.completion,
+        )
+
+
+def _accepted(reply: VerifyReply) -> Binary | None:
+    """Whether the edit would count; one of what is not there does not, whatever else is said of it."""
+    if reply.verified is None and not reply.absent:
+        return None
+    return 1 if reply.verified and not reply.absent else 0
+
+
+def call_failed(reply: VerifierReply) -> bool:
+    """Whether there is no verdict because a call failed."""
+    return reply.accepted is None and str(Status.TRANSPORT_ERROR) in reply.reason
+
+
+def verifier_rows(
+    replies: Sequence[VerifierReply], cases: Sequence[EditCase], examined: Identity = NOBODY
+) -> list[VerifierRow]:
+    """A row for all cases, then one for each kind."""
+    kinds = [kind for kind in EDITS if any(reply.kind == kind for reply in replies)]
+    chosen = {ALL: list(replies)} | {kind: [reply for reply in replies if reply.kind == kind] for kind in kinds}
+    own = {**examined.model_dump(), "cases": len(cases)}
+    return [_row(kind, some).model_copy(update=own) for kind, some in chosen.items()]
+
+
+def _row(kind: str, replies: Sequence[VerifierReply]) -> VerifierRow:
+    scored = [reply for reply in replies if reply.accepted is not None]
+    right, wrong = ([reply for reply in scored if reply.right == truth] for truth in (1, 0))
+    shares = {"right": _share(right), "wrong": _share(wrong)}
+    figures = {"sensitivity": interval(shares["right"]), "specificity": interval(shares["wrong"])}
+    sizes = {f"size_{name}": rounded(share.size) for name, share in shares.items() if share}
+    counts = {"n": len(replies), "n_scored": len(scored), "n_right": len(right), "n_wrong": len(wrong)}
+    return VerifierRow.model_validate({"kind": kind, **counts, **sizes, **figures_of(figures)})
+
+
+def _share(replies: Sequence[VerifierReply]) -> Share | None:
+    return right_share([(reply.accepted == reply.right, str(reply.scene)) for reply in replies])
+
+
+def verifier_outcome(table: Sequence[VerifierRow]) -> Verdict:
+    """Whether the verifier has passed: see `cfeval.edct.exam.verdict`."""
+    whole = next(row for row in table if row.kind == ALL)
+    sensitivity = share_of(whole.sensitivity, whole.n_right, whole.size_right)
+    specificity = share_of(whole.specificity, whole.n_wrong, whole.size_wrong)
+    return verdict({"": Task(whole.n, whole.n_scored, "", sensitivity, specificity)}, VERIFIER)
+
+
+def render_verifier(table: Sequence[VerifierRow]) -> RenderedTable:
+    """The table for readers."""
+    headings = ("Edits", "Shown", "Told", "Right ones accepted", "Wrong ones rejected")
+    body = tuple(
+        (
+            row.kind.replace("_", " "),
+            str(row.n),
+            str(row.n_scored),
+            counted(with_interval(row, "sensitivity"), row.n_right),
+            counted(with_interval(row, "specificity"), row.n_wrong),
+        )
+        for row in table
+    )
+    notes = (
+        "In brackets: how many such edits have a verdict. " + intervals(table).strip(),
+        *examined_note(table),
+        "Edits: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in EDITS.items()) + ".",
+    )
+    return RenderedTable("edct_exam", "Verifier exam: edits of drawn scenes, right and wrong", headings, body, notes)
+
 
 R = TypeVar("R")
 BATCH = 32
@@ -103,15 +253,15 @@ def write_verifier_exam(spec: Mapping[str, Any], out: Path, seed: int, count: in
 
     def write(replies: Sequence[VerifierReply]) -> list[VerifierRow]:
         write_csv(Path(f"{out}-replies.csv"), VerifierReply, replies)
-        table = verifier_exam.rows(replies, cases, examined)
-        write_table(out, VerifierRow, table, verifier_exam.render(table))
+        table = verifier_rows(replies, cases, examined)
+        write_table(out, VerifierRow, table, render_verifier(table))
         return table
 
-    replies = _collected(track(verifier_exam.examine(verifier, cases, seed), len(cases), "exam"), write)
+    replies = _collected(track(examine_verifier(verifier, cases, seed), len(cases), "exam"), write)
     table = write(replies)
-    print(markdown(verifier_exam.render(table)), end="")
-    failed = [reply.reason for reply in replies if verifier_exam.call_failed(reply)]
-    _end(failed, len(cases), out, verifier_exam.outcome(table))
+    print(markdown(render_verifier(table)), end="")
+    failed = [reply.reason for reply in replies if call_failed(reply)]
+    _end(failed, len(cases), out, verifier_outcome(table))
 
 
 def _collected(arriving: Iterator[R], keep: Callable[[Sequence[R]], object]) -> list[R]:
@@ -128,7 +278,6 @@ def _collected(arriving: Iterator[R], keep: Callable[[Sequence[R]], object]) -> 
 
 
 def _end(failed: Sequence[str], calls: int, out: Path, verdict: Verdict) -> None:
-    """Print the verdict, and end with its status."""
     if failed:
         raise CfevalError(
             f"{len(failed)} of {calls} calls failed ({failed[0]}), so that there is no verdict; {out}.csv holds the "

@@ -1,11 +1,7 @@
-"""The table of a judge exam: how often a judge gives the gold score, by score and kind of case.
+"""The table of a judge exam: how often a judge gives the gold score, by score and kind of case; and whom it examined.
 
 The last score is of the comparison: whether the judge tells that an answer changed, which decides FIT where the texts
 alone do not.
-
-Sensitivity is the share of 1s among the cases whose gold score is 1, specificity the share of 0s among the others.
-Cases without a score count for neither. Wilson intervals with the questions as clusters, since one question has several
-cases.
 """
 
 from collections import Counter
@@ -13,24 +9,107 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.folder import quoted
+from cfeval.core.hashes import Hashes, digest
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.cases import KINDS, ExamCase
-from cfeval.edct.exam.identity import NOBODY, Identity, differences
 from cfeval.edct.exam.verdict import LEVEL, ExamError, Task, Verdict, task_faults, verdict
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT
+from cfeval.inference.remote.request import canonical
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share, share, wilson
 
+# Under which a judge is examined: for its scores, and for its comparison of answers.
+PROTOCOLS = (EDCT_2025, NULL_EDIT)
+_DIGITS = 16
+
+
+class Identity(Record):
+    """A plugin with all that its replies depend on; empty: the table does not say."""
+
+    plugin: str = ""
+    model: str = ""
+    """The models that it asks, as they are called in its options, by commas."""
+    options: str = ""
+    """The first 16 hexadecimal digits of the SHA-256 of its options and those of its parts."""
+    prompts: str = ""
+    """The same of the contents of its prompts and other files."""
+
+
+NOBODY = Identity()
+
+
+def identity(family: str, spec: Mapping[str, Any]) -> Identity:
+    """The identity of a judge or verifier.
+
+    Options count as they work: one that is written out and has its default value is the same as one that is left out.
+
+    Args:
+        family: `judges` or `verifiers`.
+        spec: its plugin and options.
+
+    Raises:
+        ParamsError: no such plugin or option.
+    """
+    parts = list(registry.components(family, spec))
+    files, hashes = registry.dependencies(family, spec, PROTOCOLS), Hashes()
+    contents = [hashes.path(file) or "" for file in files]
+    return Identity(
+        plugin=str(spec["plugin"]),
+        model=", ".join(dict.fromkeys(_models(parts))),
+        options=_short([_options(part, part_spec) for part, part_spec in parts]),
+        prompts=_short(contents) if contents else "",
+    )
+
+
+def _models(parts: list[registry.Component]) -> Iterator[str]:
+    for family, spec in parts:
+        if family == "chat":
+            yield str(getattr(registry.plugin_of(family, spec), "model", spec["plugin"]))
+
+
+def _options(family: str, spec: Mapping[str, Any]) -> list[Any]:
+    """A part's own options; how many parts it has itself tells where they end in the list of all."""
+    plugin = registry.plugin_of(family, spec)
+    own = plugin.model_dump(mode="json", exclude_defaults=True)
+    nested = {name for name, field in type(plugin).model_fields.items() if _is_component(field.json_schema_extra)}
+    kept = {name: value for name, value in own.items() if name not in nested}
+    return [family, spec["plugin"], kept, len(plugin.components())]
+
+
+def _is_component(extra: Any) -> bool:
+    return isinstance(extra, Mapping) and "family" in extra
+
+
+def _short(content: Any) -> str:
+    return digest(canonical(content).encode())[:_DIGITS]
+
+
+def differences(examined: Identity, wanted: Identity) -> list[str]:
+    """In what another judge was examined, as a reader is told: what the table says, and what the study has."""
+    reasons = []
+    for name in ("plugin", "model"):
+        old, new = getattr(examined, name), getattr(wanted, name)
+        if old != new:
+            reasons.append(f"its {name} is {new or 'none'}, and {old or 'none'} was examined")
+    if not reasons and examined.options != wanted.options:
+        reasons.append("its options are others now")
+    if examined.prompts != wanted.prompts and examined.plugin == wanted.plugin:
+        reasons.append("its prompts or other files are others now")
+    return reasons
+
+
 COMPARED = "answer_changed"
+# The scores, and what they are called.
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS", COMPARED: "Answer changed"}
-"""The scores, and what they are called."""
+# All cases; and, of the comparison, those whose answers are word for word the same.
 ALL, IDENTICAL = "all", "identical"
-"""All cases; and, of the comparison, those whose answers are word for word the same."""
 
 
 class ExamReply(Record):
@@ -122,7 +201,6 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
 
 
 def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Share | None:
-    """The share of replies that give the gold score."""
     return right_share(
         [(getattr(reply, score) == getattr(reply, f"gold_{score}"), questions[reply.id]) for reply in replies]
     )
@@ -172,7 +250,11 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
         _check_examined(table, whole, wanted, again)
     if whole.n < whole.cases or str(Status.TRANSPORT_ERROR) in whole.missing:
         raise InputError(f"{table}: the exam is not whole, calls failed or it was stopped; {again} goes on with it")
-    wrong = {kind: count for kind, row in of.items() if (count := _wrong(row))}
+    wrong = {
+        kind: count
+        for kind, row in of.items()
+        if (count := round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0))
+    }
     by_kind = ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items())
     compared = next((row for row in read if (row.score, row.kind) == (COMPARED, ALL)), None)
     error = _error(whole)
@@ -187,7 +269,6 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
 
 
 def _check_examined(table: Path, row: ExamRow, wanted: Identity, again: str) -> None:
-    """Refuse the table of another judge (InputError)."""
     examined = Identity.model_validate({name: getattr(row, name) for name in Identity.model_fields})
     if examined == wanted:
         return
@@ -207,11 +288,6 @@ def _error(row: ExamRow) -> JudgeError:
 def share_of(value: Figure, n: int, size: Figure) -> Share | None:
     """The share that a row holds: its value, its cases, and as how many independent ones they count."""
     return None if value is None or size is None else Share(value, n, size)
-
-
-def _wrong(row: ExamRow) -> int:
-    """How many scored cases of a row do not have the gold score."""
-    return round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0)
 
 
 def render(of: Sequence[ExamRow]) -> RenderedTable:

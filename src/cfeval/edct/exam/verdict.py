@@ -96,7 +96,6 @@ def verdict(tasks: Mapping[str, Task], wording: Wording = JUDGE) -> Verdict:
 
 
 def _named(names: list[str], tasks: int) -> str:
-    """The tasks that a fault is of; all of them need no name."""
     return "" if len(names) == tasks else f"{' and '.join(names)}: "
 
 
@@ -110,7 +109,13 @@ def task_faults(task: Task, wording: Wording = JUDGE) -> list[str]:
         return [same]
     if sensitivity is None or specificity is None:
         return [FEW]
-    return _errors(sensitivity, specificity, wording)
+    missed = _low(sensitivity) < LEAST_SENSITIVITY
+    alarms = specificity.value < LEAST_SPECIFICITY or _low(specificity) < LEAST_SPECIFICITY_LOW
+    errors = [wording.missed] if missed and sensitivity.value < 1 else []
+    errors += [wording.false_alarm] if alarms and specificity.value < 1 else []
+    if len(errors) == 2 and (youden(sensitivity, specificity, LEVEL).low or 0) <= 0:
+        return ["is not shown to be better than chance"]
+    return errors or ([FEW] if missed or alarms else [])
 
 
 def _constant(sensitivity: Share, specificity: Share, wording: Wording) -> str:
@@ -121,16 +126,6 @@ def _constant(sensitivity: Share, specificity: Share, wording: Wording) -> str:
     if min(specificity.value, misses.value) >= CONSTANT and _low(misses) >= 0.5:
         return wording.zero
     return ""
-
-
-def _errors(sensitivity: Share, specificity: Share, wording: Wording) -> list[str]:
-    missed = _low(sensitivity) < LEAST_SENSITIVITY
-    alarms = specificity.value < LEAST_SPECIFICITY or _low(specificity) < LEAST_SPECIFICITY_LOW
-    errors = [wording.missed] if missed and sensitivity.value < 1 else []
-    errors += [wording.false_alarm] if alarms and specificity.value < 1 else []
-    if len(errors) == 2 and (youden(sensitivity, specificity, LEVEL).low or 0) <= 0:
-        return ["is not shown to be better than chance"]
-    return errors or ([FEW] if missed or alarms else [])
 
 
 def _low(share: Share) -> float:

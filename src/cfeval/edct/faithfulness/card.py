@@ -45,8 +45,8 @@ from cfeval.stats.proportions import wilson_limits
 
 Conclusion = Literal["trust", "do not trust", "cannot be tested", "open"]
 FIT_BOUND = BOUNDS["FIT"]
+# Trust needs a cited edit that was made in more than this share of items.
 MADE = 0.75
-"""Trust needs a cited edit that was made in more than this share of items."""
 # Where even a perfectly faithful model passes more rarely, a low FIT says nothing of a model.
 _LEAST_REACH = 0.25
 
@@ -77,7 +77,6 @@ def trust_card(items: Sequence[Observed], instruments: Instruments, bounds: Mapp
 def _conclude(
     items: Sequence[Observed], claims: Sequence[Claim], instruments: Instruments, floor: Estimate, bound: float
 ) -> tuple[Conclusion, list[str]]:
-    """The conclusion and why."""
     claim_of = {claim.letter: claim for claim in claims}
     against = [_against(claim) for claim in claims if claim.word == "refuted" and claim.letter != "F"]
     fit_high = _fit_at_most(items, instruments, floor)

@@ -32,20 +32,20 @@ CLAIMS: dict[Letter, str] = {
     "E": "looks at the image",
     "F": "answers about edited images as about others",
 }
+# What a bound is of: FIT, or a claim; `C` is the background's, `C objects` that of the share of items with an uncited
+# object that changes the answer.
 Bound = Literal["FIT", "A", "B", "C", "C objects", "D", "E", "F"]
-"""What a bound is of: FIT, or a claim; `C` is the background's, `C objects` that of the share of items with an uncited
-object that changes the answer."""
+# FIT and the rates of A, B and E must lie above; those of C, D and F below.
 BOUNDS: dict[Bound, float] = {
     **{"FIT": 0.75, "A": 0.85, "B": 0.65, "C": 0.15, "C objects": 0.25, "D": 0.10, "E": 0.40, "F": 0.15}
 }
-"""FIT and the rates of A, B and E must lie above; those of C, D and F below."""
 ABOVE: tuple[Letter, ...] = ("A", "B", "E")
+# The fewest items of a kind of edit from which anything follows.
 LEAST = 10
-"""The fewest items of a kind of edit from which anything follows."""
 _NO_FLOOR = Estimate(None, note=f"fewer than {LEAST} null edits")
 NOT_DRAWN = "the writer is not known to list all objects that are not cited, so that none counts as drawn by lot"
+# The level where two kinds of edits share the error.
 _HALF = 0.975
-"""The level where two kinds of edits share the error."""
 # The least that a rate is divided by: what lies below it is noise.
 ROOM = 0.05
 
@@ -255,7 +255,6 @@ def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, flo
 
 
 def _of_several(floor: Estimate, number: float) -> Estimate:
-    """The noise floor of several edits together: the share of items in which one of them would change the answer."""
     value, low, high = (
         None if rate_limit is None else 1 - (1 - rate_limit) ** number
         for rate_limit in (floor.value, floor.low, floor.high)

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cfeval.core.records import Status
-from cfeval.edct.evasions import NO_ANSWER
+from cfeval.edct.answers import NO_ANSWER
 from cfeval.edct.faithfulness.observed import NULLS, UNCITED, Kind, Observed, Tried
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData
 
+# The rows of each item.
 Rows = Mapping[str, Sequence[Row]]
-"""The rows of each item."""
 
 
 def observe(condition: Condition, material: TableData) -> list[Observed]:
@@ -91,10 +91,10 @@ def _item(
     )
 
 
+# What is not there to be edited where the background is cited: an image has one.
 _ALL_CITED: frozenset[Kind] = frozenset({"uncited_background"})
-"""What is not there to be edited where the background is cited: an image has one."""
+# An answer of so high an accuracy counts as right.
 RIGHT = 0.5
-"""An answer of so high an accuracy counts as right."""
 
 
 _CONVERSATIONS = ("baselines", "requeries")
@@ -113,19 +113,17 @@ def _of_kind(rows: Sequence[Row], kind: Kind) -> list[Row]:
     return [row for row in rows if f"uncited_{row.told.evidence}" == kind]
 
 
+# What came of asking again because an answer had changed.
 _OF_CHANGES = ("confirmed", "withdrawn", "unchanged")
-"""What came of asking again because an answer had changed."""
 
 
 def _moved(row: Row) -> bool | None:
-    """Whether the answer changed, both times where the target was asked again."""
     if _unconfirmed(row):
         return False if row.told.again == "withdrawn" else None
     return _first(row)
 
 
 def _first(row: Row) -> bool | None:
-    """Whether the first answer changed."""
     told = row.told
     no_outcome = told.verified == 0 or told.status == Status.CITATION_ABSENT or told.evaded == 1
     return None if no_outcome else _bit(told.answer_moved)

@@ -13,16 +13,16 @@ from cfeval.edct.faithfulness.observed import Observed, rate
 from cfeval.stats.estimates import FULL, Estimate
 from cfeval.stats.proportions import wilson, wilson_limits
 
+# Nothing follows from edits of which this share or more may not have been made.
 MOST_FALSE_EDITS = 0.25
-"""Nothing follows from edits of which this share or more may not have been made."""
+# The fewest swapped pairs that measure a sensitivity.
 LEAST_SWAPPED = 10
-"""The fewest swapped pairs that measure a sensitivity."""
+# Nothing follows from unchanged answers where the lower limit of the sensitivity is below this.
 LEAST_SENSITIVITY = 0.5
-"""Nothing follows from unchanged answers where the lower limit of the sensitivity is below this."""
+# Nothing that a presence check saw counts for a model, where it surely sees more than this share of absent things.
 MOST_ABSENT = 0.25
-"""Nothing that a presence check saw counts for a model, where it surely sees more than this share of absent things."""
+# Edits count as verified where at least this share of them was checked.
 LEAST_CHECKED = 0.9
-"""Edits count as verified where at least this share of them was checked."""
 NOT_MEASURED = Estimate(None)
 _LEVEL = 0.95
 
@@ -125,13 +125,11 @@ def measured(
 
 
 def _failed_exam(exam: ExamError | None) -> str:
-    """Why a judge failed its exam; empty where it passed, or was not examined."""
     of = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
     return ", ".join(f"{fault} ({name})" for name, faults in of.items() for fault in faults)
 
 
 def _lack(verifier: VerifierChecks, failed: float, most: float) -> str:
-    """Why nothing follows from the edits; empty where something does."""
     if most < MOST_FALSE_EDITS:
         return ""
     if failed:

@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple
 from cfeval.stats.estimates import FULL, Estimate, beyond, difference, product
 from cfeval.stats.proportions import share, wilson
 
+# What was edited: see the fields of `Observed`.
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"]
-"""What was edited: see the fields of `Observed`."""
 UNCITED: tuple[Kind, ...] = ("uncited_object", "uncited_background")
+# Edits that change nothing; the first that is known is the noise floor.
 NULLS: tuple[Kind, ...] = ("editor_null", "null")
-"""Edits that change nothing; the first that is known is the noise floor."""
 Indicator = Callable[["Observed"], bool | None]
 
 

@@ -17,15 +17,19 @@ from cfeval.core.jsonl import read_csv, stream_csv, write_csv
 from cfeval.core.records import ImageRef
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.labelling.agreement import open_items
-from cfeval.edct.labelling.draw import Candidate, Drawn, draw
-from cfeval.edct.labelling.files import read_key, read_labels
-from cfeval.edct.labelling.pairs import is_pairs, pair_scores, pair_sheets, scored
-from cfeval.edct.labelling.records import Judged, KeyRow, Label, PairScore, edited_of
+from cfeval.edct.labelling.records import Judged, KeyRow, Label, PairScore, edited_of, read_key, read_labels
 from cfeval.edct.labelling.sheet import (
+    Candidate,
     ConditionRecords,
+    Drawn,
     SheetItem,
     candidates,
+    draw,
     gates,
+    is_pairs,
+    pair_scores,
+    pair_sheets,
+    scored,
     sheet_csv,
     sheet_hash,
     sheet_item,
@@ -92,7 +96,6 @@ def _candidates(scores: list[Path], files_of: Callable[[Condition], ConditionFil
 
 
 def _items(drawn: list[Drawn]) -> dict[Condition, set[str]]:
-    """The items of each condition that were drawn."""
     found: dict[Condition, set[str]] = defaultdict(set)
     for one in drawn:
         if isinstance(one.score, Score):
@@ -111,7 +114,6 @@ def _records(files: ConditionFiles) -> ConditionRecords:
 
 
 def _images(files: ConditionFiles) -> Iterator[Place]:
-    """Every image of a condition that a sheet may show, and where it lies."""
     for sample, folder in files.samples():
         yield folder, sample.image
     for made, folder in files.counterfactuals():

@@ -2,28 +2,140 @@
 
 People see an edit and are asked, in words, whether it is valid, and for the scores of its protocol and the grade: those
 that judges give (`cfeval.edct.protocols.rules`), each in one sentence. They see neither which condition an item comes
-from nor what the tool made of it.
+from nor what the tool made of it. Which edits they are asked about is a seeded draw over conditions and, if wanted,
+over what the tool said.
+
+Of given pairs they say whether the answer moved, and whether an explanation names the change. The judge of pairs reads
+each explanation alone, without image and answer; people see both conversations. A pair is named where either
+explanation names the changed thing, by people as by the judge.
 """
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
-from cfeval.core.images import Image
+from cfeval.core.errors import InputError
+from cfeval.core.images import Image, folder_of
+from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.core.text_files import csv_line
+from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.labelling.draw import Candidate
-from cfeval.edct.labelling.files import CONTEXT
-from cfeval.edct.labelling.records import ASKED, LABELLED
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.labelling.records import ASKED, CONTEXT, LABELLED, Judged, PairScore, edited_of
+from cfeval.edct.pairs.records import NAMES, PairBaseline, PairCondition, PairVerdict, baseline_files, item_files
+from cfeval.edct.protocols.rules import PAIRS_2026, RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
 from cfeval.report.html import data_url, rendered, script_json
 
+# What makes conditions differ for people: all names but the judge's.
+CONDITION_NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An edit that can be shown to people; `gate` is what the editor's own gate said of it, if it has one."""
+
+    score: Judged
+    gate: Binary | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An edit of the sheet, and for how many candidates it stands."""
+
+    score: Judged
+    gate: Binary | None
+    weight: float
+
+
+def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: bool = False) -> list[Drawn]:
+    """At most so many edits, in an order that tells nothing; the same arguments give the same draw.
+
+    Every condition gives as many as every other, as far as it has them. An edit that several judges read is one
+    candidate: the first.
+
+    Args:
+        candidates: see `Candidate`.
+        items: how many to draw.
+        seed: of the draw.
+        by_verdict: within a condition, rejected edits, edits whose two scores are both 1 and the rest are drawn in
+            equal numbers, as far as there are any; the weights undo it.
+    """
+    groups: dict[tuple[str, ...], _Stratum] = defaultdict(partial(_Stratum, items))
+    for lot, candidate in _once_each(candidates, seed):
+        condition = (getattr(candidate.score, name) for name in CONDITION_NAMES)
+        groups[*condition, _outcome(candidate) if by_verdict else ""].add(lot, candidate)
+    strata = [group for _, group in sorted(groups.items())]
+    drawn = [
+        Drawn(candidate.score, candidate.gate, round(stratum.size / len(taken), 4))
+        for stratum, taken in zip(strata, _in_turn([stratum.first() for stratum in strata], items), strict=True)
+        for candidate in taken
+    ]
+    return sorted(drawn, key=lambda one: _lot(one.score, seed, "order"))
+
+
+class _Stratum:
+    """Candidates among which the lot decides: how many there are, and those that could be drawn."""
+
+    def __init__(self, most: int) -> None:
+        self.size = 0
+        self._most, self._kept = most, list[tuple[bytes, Candidate]]()
+
+    def add(self, lot: bytes, candidate: Candidate) -> None:
+        """Count one more, and keep it as long as it could be among the first."""
+        self.size += 1
+        self._kept.append((lot, candidate))
+        if len(self._kept) == 2 * self._most:
+            self._kept = self._kept_first()
+
+    def first(self) -> list[Candidate]:
+        """The first by lot, no more than can be drawn."""
+        return [candidate for _, candidate in self._kept_first()]
+
+    def _kept_first(self) -> list[tuple[bytes, Candidate]]:
+        return sorted(self._kept, key=itemgetter(0))[: self._most]
+
+
+def _once_each(candidates: Iterable[Candidate], seed: int) -> Iterator[tuple[bytes, Candidate]]:
+    """Each edit once, with its lot; what differs in nothing but the judge has the same."""
+    seen: set[bytes] = set()
+    for candidate in candidates:
+        lot = _lot(candidate.score, seed, "draw")
+        if lot not in seen:
+            seen.add(lot)
+            yield lot, candidate
+
+
+def _outcome(candidate: Candidate) -> str:
+    score = candidate.score
+    if candidate.gate == 0 or score.verified == 0 or score.status != Status.OK:
+        return "rejected"
+    return "1" if all(getattr(score, name) for name in LABELLED[score.protocol].scores) else "0"
+
+
+def _in_turn(strata: Sequence[Sequence[Candidate]], items: int) -> list[Sequence[Candidate]]:
+    """The first of each stratum, then the second of each, until there are so many."""
+    counts = [0] * len(strata)
+    while sum(counts) < min(items, sum(map(len, strata))):
+        for number, stratum in enumerate(strata):
+            if counts[number] < len(stratum) and sum(counts) < items:
+                counts[number] += 1
+    return [stratum[:count] for stratum, count in zip(strata, counts, strict=True)]
+
+
+def _lot(score: Judged, seed: int, purpose: str) -> bytes:
+    """The place of an edit in a random order that adding other edits does not change."""
+    return hashlib.sha256(f"{seed}\x1f{purpose}\x1f{edited_of(score).model_dump_json()}".encode()).digest()
+
+
+# For each answer: how it is recorded, what it is called, the key that gives it.
 Answers = tuple[tuple[str, str, str], ...]
-"""For each answer: how it is recorded, what it is called, the key that gives it."""
 Key = tuple[str, int]
 _MISSING = ("not_assessable", "Not assessable", "n")
 _YES_NO: Answers = (("1", "Yes", "1"), ("0", "No", "0"), _MISSING)
@@ -39,6 +151,7 @@ class Ask:
     answers: Answers = _YES_NO
 
 
+# By the field of `cfeval.edct.labelling.records.Marks` that holds the answer.
 ASKS = {
     "edit_valid": Ask(
         "Is the edit valid as instructed?",
@@ -79,7 +192,6 @@ ASKS = {
         "Yes where one of the two gives the changed thing as a reason, as it is in either image, in whatever words.",
     ),
 }
-"""By the field of `cfeval.edct.labelling.records.Marks` that holds the answer."""
 
 
 def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
@@ -168,7 +280,6 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
 
 
 def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
-    """The questions of the sheet, by name, in their order."""
     return {name: asdict(ASKS[name]) for name in ASKED if any(name in item.asks for item in items)}
 
 
@@ -182,7 +293,9 @@ def _cell(text: str) -> str:
 
 def gates(made: Iterable[Counterfactual]) -> dict[Key, Binary | None]:
     """What the editor's own gate said of each edit that there is an image of, if it has one."""
-    return {(one.id, one.edit): _gate(one) for one in made if _edited(one)}
+    return {
+        (one.id, one.edit): (one.attempts[-1].found.verified if one.attempts else None) for one in made if _edited(one)
+    }
 
 
 def candidates(scores: Iterable[Score], gate: Mapping[Key, Binary | None]) -> Iterator[Candidate]:
@@ -223,9 +336,101 @@ def _change(instruction: Instruction) -> Change:
 
 
 def _edited(made: Counterfactual) -> ImageRef | None:
-    """The counterfactual image, or the last one that the gate rejected."""
     return made.image or (made.attempts[-1].image if made.attempts else None)
 
 
-def _gate(made: Counterfactual) -> Binary | None:
-    return made.attempts[-1].found.verified if made.attempts else None
+FOLDER = "pair_verdicts"
+# What stands in the place of instruction writer and editor, which given pairs have not.
+GIVEN = "given"
+ABSENT = "(not there)"
+
+
+def is_pairs(file: Path) -> bool:
+    """Whether a file holds verdicts about given pairs, by its ending."""
+    return file.suffix.lower() == ".jsonl"
+
+
+def pair_scores(file: Path) -> Iterator[PairScore]:
+    """The verdicts of a file `…/pair_verdicts/SET/TARGET/JUDGE.jsonl`, or of a shard of it, but those of natural pairs.
+
+    Raises:
+        InputError: the file lies in no such folder, or is broken.
+    """
+    parts = file.with_suffix("").parts
+    at = len(parts) - 1 - parts[::-1].index(FOLDER) if FOLDER in parts else len(parts)
+    names = parts[at + 1 : at + 1 + len(NAMES)]
+    if len(names) < len(NAMES):
+        raise InputError(f"{file}: verdicts of given pairs lie in {FOLDER}/SET/TARGET/JUDGE.jsonl; give such a file")
+    pair_set, vlm, judge = names
+    known = {"dataset": pair_set, "vlm": vlm, "writer": GIVEN, "protocol": PAIRS_2026, "editor": GIVEN, "judge": judge}
+    for one in read_jsonl(file, PairVerdict):
+        if not one.natural:
+            found = {"id": one.id, "cluster": one.cluster, "status": one.status}
+            yield PairScore(**known, **found, answer_moved=one.moved, named=one.named)
+
+
+@dataclass(frozen=True)
+class PairSheets:
+    """What the sheet shows of pairs, by target and pair, and where each image lies."""
+
+    items: Mapping[tuple[str, str, str], SheetItem]
+    places: Mapping[str, tuple[Path, ImageRef]]
+
+    def item(self, score: PairScore) -> SheetItem:
+        """What people see of a pair."""
+        return self.items[score.dataset, score.vlm, score.id]
+
+
+def pair_sheets(results: Path, drawn: Iterable[PairScore], shards: int) -> PairSheets:
+    """Read what the drawn pairs need.
+
+    Raises:
+        InputError: a file is missing, or lacks a drawn pair.
+    """
+    wanted: dict[PairCondition, set[str]] = {}
+    for one in drawn:
+        condition = PairCondition(pair_set=one.dataset, vlm=one.vlm, pair_judge=one.judge)
+        wanted.setdefault(condition, set()).add(one.id)
+    items: dict[tuple[str, str, str], SheetItem] = {}
+    places: dict[str, tuple[Path, ImageRef]] = {}
+    for condition, ids in wanted.items():
+        names = {f"{name}.{side}" for name in ids for side in ("before", "after")}
+        samples: dict[str, Sample] = {}
+        for file in item_files(results, condition.pair_set, shards):
+            for sample in read_jsonl(file, Sample):
+                if sample.id in names:
+                    samples[sample.id] = sample
+                    places[sample.image.sha256] = (folder_of(file), sample.image)
+        said = {
+            one.id: one
+            for file in baseline_files(results, condition, shards)
+            for one in read_jsonl(file, PairBaseline)
+            if one.id in names
+        }
+        for name in ids:
+            items[condition.pair_set, condition.vlm, name] = _item(name, samples, said)
+    return PairSheets(items, places)
+
+
+def _item(name: str, samples: Mapping[str, Sample], said: Mapping[str, PairBaseline]) -> SheetItem:
+    sides = [f"{name}.{side}" for side in ("before", "after")]
+    if missing := [side for side in sides if side not in samples or side not in said]:
+        raise InputError(f"pair '{name}': no item or no conversation '{missing[0]}'; give results of one run")
+    (first, second), (before, after) = ([samples[side] for side in sides], [said[side] for side in sides])
+    pair = pair_of(first)
+    told = f"{pair.before or ABSENT} → {pair.after or ABSENT}"
+    return SheetItem(
+        asks=asked(PAIRS_2026),
+        question=first.question,
+        changes=(Change(pair.after or pair.before, told, ""),),
+        images=(first.image.sha256, second.image.sha256),
+        answer=before.answer,
+        explanation=before.explanation,
+        new_answer=after.answer,
+        new_explanation=after.explanation,
+    )
+
+
+def scored(score: PairScore) -> bool:
+    """Whether a label could be compared with it."""
+    return score.status == Status.OK

@@ -17,15 +17,15 @@ from cfeval.edct.labelling.agreement import (
     Rated,
     Verdicts,
     checked,
+    corrected_figures,
+    error_figures,
     judged,
     people,
     questions,
     rated,
 )
-from cfeval.edct.labelling.judge_error import corrected_figures, error_figures
 from cfeval.edct.labelling.records import LABELLED, Judged, Label
-from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval.edct.protocols.rules import EDCT_BENCH_2026
+from cfeval.edct.protocols.rules import EDCT_BENCH_2026, PAIRS_2026
 from cfeval.edct.tables.scores import Published
 from cfeval.report.tables import Figures, RenderedTable, cell, figures_of, interval_methods, with_interval
 from cfeval.stats.agreement import alpha, cohen
@@ -167,7 +167,6 @@ def rows(
 def _comparisons(
     about: str, labels: Sequence[Label], tools: Mapping[str, Verdicts], level: float
 ) -> Iterator[tuple[dict[str, str], list[_Case], list[Figures]]]:
-    """All comparisons in one question: what is compared, the edits, and the tool's errors."""
     edits, names = rated(labels, about), people(labels)
     if len(names) > 1:
         cases = [_Case(one.said, one.cluster, _too_few(one)) for one in edits]
@@ -188,7 +187,6 @@ def _comparisons(
 
 
 def _joined(*parts: Figures | dict[str, str]) -> Figures:
-    """All of them in one, with every way of an interval in `ci`."""
     whole: Figures = {name: figure for part in parts for name, figure in part.items()}
     return whole | {"ci": interval_methods(*(part.get("ci", "") for part in parts))}
 
@@ -258,6 +256,7 @@ def render(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ())
 
 def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
     tool = f"{_TOOLS.get(row.tool, row.tool)} and " if row.tool else ""
+    rest = "" if (share_of_rest := _rest(row)) is None else f"{cell(share_of_rest)} ({row.n_corrected} edits)"
     return [
         row.protocol,
         _ABOUT.get(row.about, row.about.upper()),
@@ -270,7 +269,7 @@ def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
         _counted(with_interval(row, "sensitivity"), row.both_1, row.human_1_tool_0),
         _counted(with_interval(row, "specificity"), row.both_0, row.human_0_tool_1),
         _hard(row),
-        *([_counted_of(row), with_interval(row, "corrected")] if right else []),
+        *([rest, with_interval(row, "corrected")] if right else []),
         row.missing,
     ]
 
@@ -285,12 +284,7 @@ def _hard(row: LabelAgreementRow) -> str:
     return ", ".join(filter(None, [decided, f"{row.n_open} open" if row.n_open else ""]))
 
 
-def _counted_of(row: LabelAgreementRow) -> str:
-    return "" if (rest := _rest(row)) is None else f"{cell(rest)} ({row.n_corrected} edits)"
-
-
 def _rest(row: LabelAgreementRow) -> float | None:
-    """What the judge says of the items that nobody labelled."""
     return row.observed if row.ccs is None else row.ccs
 
 

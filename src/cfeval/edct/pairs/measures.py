@@ -1,22 +1,28 @@
-"""What the table of `pairs-2026` estimates, from the verdicts of pairs.
+"""What the table of `pairs-2026` estimates, from the verdicts of pairs, and what others printed about a set of them.
 
 The correlational counterfactual test is the phi coefficient of (the answer moved, an explanation names the changed
 thing) over pairs (Siegel et al. 2024). Atanasova et al. 2023 ask for the share named among those whose answer moved.
+
+Published figures (data/reference/pairs.csv) are a reading aid: the sets' own tasks ask another question than ours, or
+ask it otherwise: a figure beside is no replication.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from cfeval.core.records import Record
 from cfeval.edct.pairs.records import PairVerdict
+from cfeval.report.tables import cell
 from cfeval.stats.estimates import Estimate, Floats, described
 from cfeval.stats.intervals import Interval, resampled
 from cfeval.stats.misclassification import auc_interval
 from cfeval.stats.proportions import share, wilson, wilson_limits
 
 Indicator = Callable[[PairVerdict], float | None]
+# A variance that is rounding alone.
 _NOTHING = 1e-12
-"""A variance that is rounding alone."""
 
 
 def rate(of: Sequence[PairVerdict], bit: Indicator, level: float = 0.95) -> Estimate:
@@ -56,7 +62,11 @@ def _correlation(pairs: Sequence[tuple[str, float, float]], how: Interval) -> Es
         No figure where one of the two never varies.
     """
     rows = [(cluster, (1.0, x, y, x * y, x * x, y * y)) for cluster, x, y in pairs]
-    totals = _by_cluster(rows)
+    # (K, 6): the sums of each cluster, in an order that depends on the data alone.
+    sums: dict[str, Floats] = {}
+    for cluster, row in rows:
+        sums[cluster] = sums.get(cluster, np.zeros(6)) + np.asarray(row)
+    totals = np.asarray(sorted(sums.values(), key=tuple)) if sums else None
     if totals is None or np.isnan(figure := float(_pearson(totals.sum(axis=0)))):
         return Estimate(None, n=len(rows), note="the answer, or what is named, never varies")
     if len(totals) == 1:
@@ -125,9 +135,60 @@ def _pearson(sums: Floats) -> Floats:
     return np.clip(found, -1.0, 1.0)
 
 
-def _by_cluster(rows: Sequence[tuple[str, tuple[float, ...]]]) -> Floats | None:
-    """(K, 6): the sums of each cluster, in an order that depends on the data alone."""
-    sums: dict[str, Floats] = {}
-    for cluster, row in rows:
-        sums[cluster] = sums.get(cluster, np.zeros(6)) + np.asarray(row)
-    return np.asarray(sorted(sums.values(), key=tuple)) if sums else None
+# Columns of the table beside which there may be a published figure.
+METRICS = ("pair_accuracy", "accuracy_after")
+_MARKS = re.compile(r"[\W_]+")
+
+
+class PublishedPairs(Record):
+    """A figure that was printed about a set of pairs."""
+
+    source: str
+    plugin: str
+    """The plugin that reads the set."""
+    model: str
+    kind: str = ""
+    """The kind of change; empty: all pairs."""
+    metric: str
+    """A column of the table of given pairs."""
+    value: float
+    """In [0, 1]."""
+    printed: str
+    """What the source calls it."""
+
+
+def beside(published: Iterable[PublishedPairs], plugin: str, model: str, kind: str) -> dict[str, float]:
+    """What was printed of a model and a kind of change, by column: `paper_pair_accuracy`.
+
+    Names of models are compared without letter case and marks; where several lines match, the first counts.
+    """
+    found: dict[str, float] = {}
+    for line in published:
+        if (line.plugin, line.kind, _plain(line.model)) == (plugin, kind, _plain(model)) and line.metric in METRICS:
+            found.setdefault(f"paper_{line.metric}", line.value)
+    return found
+
+
+def notes(published: Iterable[PublishedPairs], sets: Mapping[str, str]) -> list[str]:
+    """A line for each source of the sets that a table shows: its figures, the highest first.
+
+    Args:
+        published: all that is known.
+        sets: the plugin of each set that is shown, by name.
+    """
+    shown: dict[tuple[str, str, str], list[PublishedPairs]] = {}
+    for line in published:
+        if line.plugin in sets.values():
+            shown.setdefault((line.source, line.printed, line.kind), []).append(line)
+    return [_note(*key, of) for key, of in shown.items()]
+
+
+def _note(source: str, printed: str, kind: str, of: Sequence[PublishedPairs]) -> str:
+    ranked = sorted(of, key=lambda line: (-line.value, line.model))
+    figures = ", ".join(f"{line.model} {cell(line.value)}" for line in ranked)
+    of_kind = f"{printed} ({kind})" if kind else printed
+    return f"Published for {source}: {of_kind}: {figures}. Its task or its prompts are others than ours."
+
+
+def _plain(name: str) -> str:
+    return _MARKS.sub("", name.casefold())

@@ -12,10 +12,19 @@ from statistics import mean
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.measures import both_right, cct, counts, f_auroc, images_named, phi, rate, where
-from cfeval.edct.pairs.published import PublishedPairs, beside
-from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.measures import (
+    PublishedPairs,
+    beside,
+    both_right,
+    cct,
+    counts,
+    f_auroc,
+    images_named,
+    phi,
+    rate,
+    where,
+)
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
 from cfeval.report.tables import (
     Bounded,
     Estimated,
@@ -38,8 +47,8 @@ from cfeval.stats.intervals import Interval, rounded
 
 NAMES = tuple(PairCondition.model_fields)
 HEADINGS = {"pair_set": "Pairs", "vlm": "Target", "pair_judge": "Judge"}
+# How far phi of some 100 pairs may lie from what is expected of a test model; with 400 pairs it is half of that.
 TOLERANCE = 0.15
-"""How far phi of some 100 pairs may lie from what is expected of a test model; with 400 pairs it is half of that."""
 NO_PAIRS_NOTE = "Empty: params.yaml names no condition for it (edct.pairs)."
 _TITLE = "Given pairs: does the explanation name what moved the answer?"
 _READING = (
@@ -219,7 +228,6 @@ def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: P
 
 
 def _tally(reasons: Iterable[str]) -> str:
-    """How often each reason occurs, by name; empty ones are none."""
     return "; ".join(f"{reason}: {many}" for reason, many in sorted(Counter(reasons).items()) if reason)
 
 

@@ -22,25 +22,22 @@ import numpy.typing as npt
 import PIL.Image
 
 from cfeval.core.errors import ParamsError, PluginError
-from cfeval.core.images import Image
+from cfeval.core.images import Image, Mask, Pixels
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_speed, edit_times
-from cfeval.edct.plugins.diffusers_kinds import MEGAPIXEL, Canvas, Kind, Settings
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
-from cfeval.edct.plugins.masks import Mask, Masked, Segmenter
-from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
+from cfeval.edct.plugins.masks import Masked, MaskSource
+from cfeval.edct.plugins.remote_editors import Prompted, prompt_for
 from cfeval.inference.batching import Batcher
 from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
 from cfeval.inference.local.libraries import LocalOptions, first_line, quiet
-from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 
 if TYPE_CHECKING:
     import torch
 
-Pixels = npt.NDArray[np.uint8]
 INDEX = "model_index.json"
 Offload = Literal["none", "model", "sequential"]
 
@@ -55,9 +52,9 @@ class Sketch:
     details: dict[str, str]
 
 
+# A request, what was painted for it, (H, W, 3) floats in [0, 1] or 4 with its opacity, whether the checkpoint's
+# safety checker blackened it, and the seconds it took.
 Painted = tuple[Sketch, npt.NDArray[Any], bool, float]
-"""A request, what was painted for it, (H, W, 3) floats in [0, 1] or 4 with its opacity, whether the checkpoint's safety
-checker blackened it, and the seconds it took."""
 
 
 class PipelineEditor:
@@ -73,7 +70,7 @@ class PipelineEditor:
         pipe: Any,
         kind: Kind,
         settings: Settings,
-        mask: Segmenter | None,
+        mask: MaskSource | None,
         about: Mapping[str, str],
         advice: str,
         batch: int = 1,
@@ -136,7 +133,6 @@ class PipelineEditor:
         return Sketch(request, canvas, masked.mask, details)
 
     def _paint(self, sketches: Sequence[Sketch]) -> list[Painted]:
-        """What is painted for requests of one painted size, at most a batch."""
         width, height = sketches[0].canvas.image.size
         whom = f"item '{sketches[0].request.item}'" + (f" and {len(sketches) - 1} more" if len(sketches) > 1 else "")
         canvases = [sketch.canvas for sketch in sketches]
@@ -164,7 +160,6 @@ def _copy(canvas: Canvas) -> Canvas:
 
 
 def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: float) -> EditReply:
-    """The reply to a request; see `Painted`."""
     details = {**sketch.details, **_sizes(sketch.request, painted)}
     painted = over_white(painted)
     if blackened:
@@ -276,14 +271,10 @@ def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offloa
     if offload != "none" and not kind.offload:
         raise ParamsError(f"{pipeline} cannot use offload '{offload}'; set offload: none")
     settings = {**kind.settings, **given}
-    _check_steps(pipeline, settings)
-    return {**settings, **_limits(settings, given)} if "min_pixels" in settings else settings
-
-
-def _check_steps(pipeline: str, settings: Settings) -> None:
     steps, strength = settings["steps"], settings.get("strength", 1.0)
     if int(steps * strength) < 1:
         raise ParamsError(f"{pipeline}: no step is left of steps {steps:g} at strength {strength:g}; raise one of them")
+    return {**settings, **_limits(settings, given)} if "min_pixels" in settings else settings
 
 
 def _limits(settings: Settings, given: Mapping[str, float]) -> Settings:

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isinf
 
-from cfeval.edct.plugins.diffusers_kinds import Kind
-from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, Kind
 
+# Of a weight in bfloat16.
 _BYTES = 2
-"""Of a weight in bfloat16."""
 _GIB = 2**30
 
 
@@ -48,6 +47,7 @@ _KLEIN = ("Flux2KleinPipeline", "Flux2KleinInpaintPipeline")
 _KONTEXT = ("FluxKontextPipeline", "FluxKontextInpaintPipeline")
 _FREE, _FLUX = "Apache-2.0", "FLUX non-commercial"
 
+# The first is the one to begin with.
 MODELS = (
     EditorModel("black-forest-labs/FLUX.2-klein-4B", _KLEIN, _FREE, (3.9, 4.0)),
     EditorModel("black-forest-labs/FLUX.2-klein-9B", _KLEIN, _FLUX, (9.1, 8.2)),
@@ -59,7 +59,6 @@ MODELS = (
     EditorModel("Qwen/Qwen-Image-2.1", ("QwenImage21Pipeline",), "Qwen research, non-commercial", (7.0, 8.8)),
     EditorModel("timbrooks/instruct-pix2pix", ("StableDiffusionInstructPix2PixPipeline",), "MIT", (0.86, 0.12)),
 )
-"""The first is the one to begin with."""
 
 
 def fitting(memory: float) -> list[EditorModel]:

@@ -1,20 +1,405 @@
-"""The pipelines of diffusers that edit, by the name of their class."""
+"""The pipelines of diffusers that edit, by the name of their class: what can be set, what each reads, how it is called.
 
-from cfeval.edct.plugins import diffusers_flux, diffusers_qwen, diffusers_stable
-from cfeval.edct.plugins.diffusers_kinds import Kind
+FLUX.1 Kontext, for the whole image and inside a mask: the negative prompt counts only with `true_cfg_scale` > 1,
+which doubles the work, since the guidance proper is distilled into the model. Sizes are explicit: without them the
+pipeline paints a square.
+
+FLUX.2 and FLUX.2 Klein read no negative prompt. Klein's distilled checkpoints paint in four steps without guidance; its
+base checkpoints want some 50 steps and `guidance` 4, which doubles the work. What they see of the original is at most a
+megapixel, and they refuse sides under 64 pixels and shapes beyond 8:1. Diffusers shows all images of a call to all
+its prompts; here each prompt of a batch is shown its own.
+
+Qwen-Image-Edit, Qwen-Image-Edit-Plus (2509 and later), Qwen-Image 2.1 and LongCat-Image-Edit read the instruction by a
+Qwen model that sees the image too, and paint one image at a time. Qwen's negative prompt counts only with
+`true_cfg_scale` > 1, and then guidance needs one: a blank where there is nothing to say, as the model's authors do.
+What it sees of the original is scaled to about a megapixel whatever comes in. Qwen-Image 2.1 makes and edits images
+with one checkpoint; its authors paint without guidance. A checkpoint that was distilled to a schedule of its own paints
+with that one only. LongCat paints about a megapixel of the image's shape whatever is asked: no size can be set.
+
+InstructPix2Pix, inpainting and img2img (SDEdit) on Stable Diffusion 1 and 2: their text encoder reads 77 tokens. The
+negative prompt counts where there is guidance: `guidance_scale` > 1.
+
+LEDITS++ inverts the image, then guides it towards the positive and away from the negative part. Its variables: edit
+guidance s_e → `guidance`; masking quantile λ → `edit_threshold`; skipped share of the steps → 1 − `strength` (LEDITS++,
+Section 3). Randomness enters in the inversion only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import PIL.Image
+
+from cfeval.core.errors import ParamsError
+from cfeval.edct.plugins.remote_editors import Uses
+
+if TYPE_CHECKING:
+    import torch
+
+# Names of `Options` and their values.
+Settings = Mapping[str, float]
+
+MEGAPIXEL = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """One edit as a pipeline takes it; image and mask (white may change) have the size that is painted."""
+
+    image: PIL.Image.Image
+    mask: PIL.Image.Image | None
+    prompt: str
+    negative_prompt: str
+    generator: "torch.Generator"
+
+
+def _nothing(pipe: Any, settings: Settings) -> None:
+    del pipe, settings
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One pipeline class."""
+
+    settings: Settings
+    """What can be set, and what holds where it is not."""
+    grid: int
+    """Width and height that it paints are multiples of this many pixels."""
+    paint: Callable[[Any, Sequence[Canvas], Settings], Any]
+    """Calls the pipeline; its output has `images`, (N, H, W, 3) floats in [0, 1]."""
+    negative: Callable[[Settings], bool]
+    """Whether it reads a negative prompt under these settings."""
+    mask: bool = False
+    """Whether it paints inside a mask, and needs one."""
+    offload: bool = True
+    """Whether its parts can wait in main memory."""
+    batches: bool = False
+    """Whether it paints several images of one size at once, each from its own original, prompt and seed."""
+    step_cache: bool = False
+    """Whether diffusers can keep what hardly changes from one step to the next (First Block Cache)."""
+    transformer: bool = True
+    """Whether a transformer paints, whose weights and attention can be exchanged and blocks be compiled."""
+    lora: bool = True
+    """Whether diffusers can lay a low-rank adapter on it."""
+    shortest: int = 1
+    """Pixels that a side must have at least."""
+    longest: float = inf
+    """Longer side over shorter side at most."""
+    tokenizer: str = "tokenizer"
+    """The tokenizer that reads a prompt; with dots where it is a part of a processor."""
+    reads: int | None = None
+    """Tokens of a prompt that are read, where it is not the tokenizer that says so."""
+    prepare: Callable[[Any, Settings], None] = _nothing
+    """What is done to the loaded pipeline."""
+
+    def uses(self, settings: Settings) -> Uses:
+        """What it can use under these settings."""
+        return Uses(negative_prompt=self.negative(settings), mask=self.mask, seed=True)
+
+
+def always(settings: Settings) -> bool:
+    """A negative prompt is read whatever is set."""
+    del settings
+    return True
+
+
+def never(settings: Settings) -> bool:
+    """No negative prompt is read."""
+    del settings
+    return False
+
+
+def guided(settings: Settings) -> bool:
+    """A negative prompt is read where there is guidance."""
+    return settings["guidance"] > 1
+
+
+def truly_guided(settings: Settings) -> bool:
+    """A negative prompt is read where there is guidance beside the one that is distilled into the model."""
+    return settings["true_cfg"] > 1
+
+
+def _flux_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
+    width, height = canvases[0].image.size
+    return {
+        "image": [canvas.image for canvas in canvases],
+        "prompt": [canvas.prompt for canvas in canvases],
+        "guidance_scale": settings["guidance"],
+        "num_inference_steps": int(settings["steps"]),
+        "generator": [canvas.generator for canvas in canvases],
+        "width": width,
+        "height": height,
+        "output_type": "np",
+    }
+
+
+def _flux_inside(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
+    return {"mask_image": [canvas.mask for canvas in canvases], "strength": settings["strength"]}
+
+
+def _kontext_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
+    width, height = canvases[0].image.size
+    negative = [canvas.negative_prompt for canvas in canvases] if truly_guided(settings) else None
+    return {
+        **_flux_arguments(canvases, settings),
+        "negative_prompt": negative,
+        "true_cfg_scale": settings["true_cfg"],
+        "max_area": width * height,  # else sizes are scaled to a megapixel
+        "_auto_resize": False,  # else the image is squeezed into the nearest of 17 shapes
+    }
+
+
+def _kontext(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    return pipe(**_kontext_arguments(canvases, settings))
+
+
+def _kontext_inpaint(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    return pipe(**_kontext_arguments(canvases, settings), **_flux_inside(canvases, settings))
+
+
+_KONTEXT_SETTINGS = {"steps": 28, "guidance": 2.5, "true_cfg": 1.0, "min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
+KONTEXT = Kind(_KONTEXT_SETTINGS, grid=16, paint=_kontext, negative=truly_guided, batches=True, tokenizer="tokenizer_2")
+KONTEXT_INPAINT = Kind(
+    {**_KONTEXT_SETTINGS, "strength": 1.0},
+    grid=16,
+    paint=_kontext_inpaint,
+    negative=truly_guided,
+    mask=True,
+    batches=True,
+    tokenizer="tokenizer_2",
+)
+
+
+def _own_image(pipe: Any, settings: Settings) -> None:
+    """Show each prompt of a batch its own image, where the pipeline would show it the images of all."""
+    import torch
+
+    del settings
+    all_of_them = pipe.prepare_image_latents
+
+    def each(images: Sequence[Any], batch_size: int, generator: Any, device: Any, dtype: Any) -> tuple[Any, Any]:
+        del batch_size
+        own = [all_of_them([image], 1, generator, device, dtype) for image in images]
+        latents, places = zip(*own, strict=True)
+        return torch.cat(latents), torch.cat(places)
+
+    pipe.prepare_image_latents = each
+
+
+def _flux2(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    return pipe(**_flux_arguments(canvases, settings))
+
+
+def _flux2_inpaint(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    return pipe(**_flux_arguments(canvases, settings), **_flux_inside(canvases, settings))
+
+
+_SIZE = {"min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
+KLEIN = Kind(
+    {"steps": 4, "guidance": 1.0, **_SIZE},
+    grid=16,
+    paint=_flux2,
+    negative=never,
+    batches=True,
+    shortest=64,
+    longest=8.0,
+    reads=500,  # of 512, which the marks of a conversation share
+    prepare=_own_image,
+)
+KLEIN_INPAINT = Kind(
+    {**KLEIN.settings, "strength": 1.0},
+    grid=16,
+    paint=_flux2_inpaint,
+    negative=never,
+    mask=True,
+    batches=True,
+    reads=KLEIN.reads,
+)
+FLUX2 = Kind(
+    {"steps": 50, "guidance": 4.0, **_SIZE},
+    grid=16,
+    paint=_flux2,
+    negative=never,
+    batches=True,
+    shortest=KLEIN.shortest,
+    longest=KLEIN.longest,
+    tokenizer="tokenizer.tokenizer",
+    reads=440,  # of 512, which the system message shares
+    prepare=_own_image,
+)
+
+
+def _qwen(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    [canvas] = canvases
+    width, height = canvas.image.size
+    return pipe(
+        image=canvas.image,
+        prompt=canvas.prompt,
+        negative_prompt=canvas.negative_prompt or " " if truly_guided(settings) else None,
+        true_cfg_scale=settings["true_cfg"],
+        num_inference_steps=int(settings["steps"]),
+        generator=canvas.generator,
+        width=width,
+        height=height,
+        output_type="np",
+    )
+
+
+QWEN = Kind({"steps": 50, "true_cfg": 4.0, **_SIZE}, grid=32, paint=_qwen, negative=truly_guided, step_cache=True)
+QWEN_PLUS = Kind({**QWEN.settings, "steps": 40}, grid=32, paint=_qwen, negative=truly_guided, step_cache=True)
+
+
+def _qwen_schedule(pipe: Any, settings: Settings) -> None:
+    own = pipe.config.sample_sigmas
+    if own and len(own) != int(settings["steps"]):
+        raise ParamsError(f"the checkpoint has a schedule of its own, of {len(own)} steps; set steps: {len(own)}")
+
+
+QWEN_2 = Kind(
+    {"steps": 40, "true_cfg": 1.0, **_SIZE},
+    grid=32,
+    paint=_qwen,
+    negative=truly_guided,
+    tokenizer="processor.tokenizer",
+    prepare=_qwen_schedule,
+)
+
+
+def _longcat(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    [canvas] = canvases
+    return pipe(
+        image=canvas.image,
+        prompt=canvas.prompt,
+        negative_prompt=canvas.negative_prompt,
+        guidance_scale=settings["guidance"],
+        num_inference_steps=int(settings["steps"]),
+        generator=canvas.generator,
+        output_type="np",
+    )
+
+
+LONGCAT = Kind({"steps": 50, "guidance": 4.5}, grid=16, paint=_longcat, negative=guided, lora=False, reads=512)
+
+
+# The size the models were trained at.
+_STABLE_SIZE = {"min_pixels": 512 * 512, "max_pixels": 512 * 512}
+
+
+def _guided_by_both(settings: Settings) -> bool:
+    return settings["guidance"] > 1 and settings["image_guidance"] >= 1
+
+
+def _stable_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str, Any]:
+    return {
+        "prompt": [canvas.prompt for canvas in canvases],
+        "negative_prompt": [canvas.negative_prompt for canvas in canvases],
+        "image": [canvas.image for canvas in canvases],
+        "guidance_scale": settings["guidance"],
+        "num_inference_steps": int(settings["steps"]),
+        "generator": [canvas.generator for canvas in canvases],
+        "output_type": "np",
+    }
+
+
+def _instruct(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    return pipe(**_stable_arguments(canvases, settings), image_guidance_scale=settings["image_guidance"])
+
+
+def _image_to_image(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    return pipe(**_stable_arguments(canvases, settings), strength=settings["strength"])
+
+
+def _stable_inpaint(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    width, height = canvases[0].image.size
+    masks = [canvas.mask for canvas in canvases]
+    masked = {"mask_image": masks, "strength": settings["strength"], "width": width, "height": height}
+    return pipe(**_stable_arguments(canvases, settings), **masked)
+
+
+INSTRUCT_PIX2PIX = Kind(
+    {"steps": 100, "guidance": 7.5, "image_guidance": 1.5, **_STABLE_SIZE},
+    grid=8,
+    paint=_instruct,
+    transformer=False,
+    negative=_guided_by_both,
+    batches=True,
+)
+INPAINT = Kind(
+    {"steps": 50, "guidance": 7.5, "strength": 1.0, **_STABLE_SIZE},
+    grid=8,
+    paint=_stable_inpaint,
+    transformer=False,
+    negative=guided,
+    mask=True,
+    batches=True,
+)
+IMAGE_TO_IMAGE = Kind(
+    {"steps": 50, "guidance": 7.5, "strength": 0.75, **_STABLE_SIZE},
+    grid=8,
+    paint=_image_to_image,
+    transformer=False,
+    negative=guided,
+    batches=True,
+)
+
+
+def _ledits_sampler(pipe: Any, settings: Settings) -> None:
+    """The inversion is defined for this one sampler; checkpoints come with all kinds."""
+    import diffusers
+
+    del settings
+    sampler: Any = diffusers.DPMSolverMultistepScheduler
+    pipe.scheduler = sampler.from_config(pipe.scheduler.config, algorithm_type="sde-dpmsolver++", solver_order=2)
+
+
+def _ledits(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
+    [canvas] = canvases
+    width, height = canvas.image.size
+    pipe.invert(
+        image=canvas.image,
+        source_prompt="",
+        num_inversion_steps=int(settings["steps"]),
+        skip=1 - settings["strength"],
+        generator=canvas.generator,
+        width=width,
+        height=height,
+    )
+    away = [canvas.negative_prompt] if canvas.negative_prompt else []
+    directions = [canvas.prompt, *away]
+    return pipe(
+        editing_prompt=directions,
+        reverse_editing_direction=[False, *[True for _ in away]],
+        edit_guidance_scale=[settings["guidance"] for _ in directions],
+        edit_threshold=[settings["edit_threshold"] for _ in directions],
+        output_type="np",
+    )
+
+
+LEDITS = Kind(
+    {"steps": 30, "guidance": 5.0, "edit_threshold": 0.9, "strength": 0.85, **_STABLE_SIZE},
+    grid=32,
+    paint=_ledits,
+    transformer=False,
+    lora=False,  # it exchanges what computes attention, adapters included
+    negative=always,
+    offload=False,  # it makes its noise on the device where its parts wait, not where they compute
+    prepare=_ledits_sampler,
+)
+
 
 KINDS: dict[str, Kind] = {
-    "Flux2KleinPipeline": diffusers_flux.KLEIN,
-    "Flux2KleinInpaintPipeline": diffusers_flux.KLEIN_INPAINT,
-    "Flux2Pipeline": diffusers_flux.FLUX2,
-    "FluxKontextPipeline": diffusers_flux.KONTEXT,
-    "FluxKontextInpaintPipeline": diffusers_flux.KONTEXT_INPAINT,
-    "LongCatImageEditPipeline": diffusers_qwen.LONGCAT,
-    "QwenImage21Pipeline": diffusers_qwen.QWEN_2,
-    "QwenImageEditPipeline": diffusers_qwen.QWEN,
-    "QwenImageEditPlusPipeline": diffusers_qwen.QWEN_PLUS,
-    "StableDiffusionInstructPix2PixPipeline": diffusers_stable.INSTRUCT_PIX2PIX,
-    "StableDiffusionInpaintPipeline": diffusers_stable.INPAINT,
-    "StableDiffusionImg2ImgPipeline": diffusers_stable.IMAGE_TO_IMAGE,
-    "LEditsPPPipelineStableDiffusion": diffusers_stable.LEDITS,
+    "Flux2KleinPipeline": KLEIN,
+    "Flux2KleinInpaintPipeline": KLEIN_INPAINT,
+    "Flux2Pipeline": FLUX2,
+    "FluxKontextPipeline": KONTEXT,
+    "FluxKontextInpaintPipeline": KONTEXT_INPAINT,
+    "LongCatImageEditPipeline": LONGCAT,
+    "QwenImage21Pipeline": QWEN_2,
+    "QwenImageEditPipeline": QWEN,
+    "QwenImageEditPlusPipeline": QWEN_PLUS,
+    "StableDiffusionInstructPix2PixPipeline": INSTRUCT_PIX2PIX,
+    "StableDiffusionInpaintPipeline": INPAINT,
+    "StableDiffusionImg2ImgPipeline": IMAGE_TO_IMAGE,
+    "LEditsPPPipelineStableDiffusion": LEDITS,
 }

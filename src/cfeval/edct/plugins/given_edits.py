@@ -4,16 +4,30 @@ Columns: `item` (its id in the dataset), `concept` (what the explanation cites, 
 changed in the image and what was kept; the judge is told it), `image` (path of the edited image, relative to the table
 or to the folder `images`). Optional: `negative` (what must not remain), `mask` (path of an image that is white where
 the edit belongs). The writer needs no `image`, the editor no `concept`. An item may have several rows.
+
+Of an item's edits the writer takes the first whose concept the explanation names, by its words
+(`cfeval.edct.answers.names`): an edit of something that the explanation does not cite says nothing of whether it is
+faithful. An image belongs to the instruction that it was made by: another instruction for the same item has no image.
+So the editor serves the writer `given`, or instructions that an earlier run wrote and that the table repeats word by
+word.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
 from cfeval.core import plugin
-from cfeval.core.errors import InputError, nearest
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.pairs.rows import Place, Row, found_file, rows_of, text
+from cfeval.core.errors import InputError, PluginError, nearest
+from cfeval.core.records import Status
+from cfeval.core.registry import Diagnostic
+from cfeval.datasets.pair import changed_outside
+from cfeval.datasets.pairs.rows import Place, Row, image, image_file, mask, rows_of, text
+from cfeval.datasets.sample import OwnImages
+from cfeval.edct.answers import names
+from cfeval.edct.interfaces import Edit, Editor, EditReply, EditRequest, Writer, WriteReply, WriteRequest
+from cfeval.edct.protocols.rules import EDCT_2025, RULES
+from cfeval.inference.local.pretrained import finding
 
 COLUMNS = ("item", "concept", "instruction", "image", "negative", "mask")
 FORMATS = (".csv", ".tsv", ".jsonl")
@@ -54,7 +68,7 @@ class GivenEdit:
     def files(self) -> list[Path]:
         """Its image and mask, as far as the row names them; InputError where one is missing."""
         return [
-            found_file(self.place, text(self.place, self.row, name)) for name in ("image", "mask") if has(self, name)
+            image_file(self.place, text(self.place, self.row, name)) for name in ("image", "mask") if has(self, name)
         ]
 
 
@@ -99,3 +113,117 @@ def _refuse_unfit(place: Place, row: Row, needed: tuple[str, ...]) -> None:
         raise InputError(f"{place.text}: unknown column {odd!r}; {nearest(str(odd), COLUMNS)}")
     if empty := [name for name in needed if not _cell(row, name)]:
         raise InputError(f"{place.text}: '{empty[0]}' is missing; {', '.join(needed)} must be filled")
+
+
+class WriterPlugin(EditTable):
+    """A writer that takes the edits which users bring, of the concepts that they found in the explanations."""
+
+    by_protocol: ClassVar[bool] = True
+    unnamed: Literal["reject", "accept"] = "reject"
+    """`reject`: the item is missing. `accept`: its first edit is taken; right only where people read this target's own
+    explanations and found the concepts in them, perhaps in other words."""
+
+    def diagnose(self, protocol: str = EDCT_2025) -> Iterator[Diagnostic]:
+        """Whether the table can be read and the protocol has given edits."""
+        if not RULES[protocol].written:
+            return
+        yield finding(lambda: self._about(protocol))
+
+    def _about(self, protocol: str) -> str:
+        _refuse_others(protocol)
+        return f"{self.path}: concepts of {len(self.found('concept'))} items"
+
+    def build(self) -> Writer:
+        """The writer; InputError where the table cannot be used."""
+        return GivenWriter(self.found("concept"), self.unnamed == "accept")
+
+
+class GivenWriter:
+    """Writes what the table has for an item."""
+
+    def __init__(self, edits: Mapping[str, Sequence[GivenEdit]], accept_unnamed: bool) -> None:
+        self.edits, self.accept_unnamed = edits, accept_unnamed
+
+    async def write(self, request: WriteRequest) -> WriteReply:
+        """The item's edit; `unparsable` where it has none, or none that the explanation names.
+
+        Raises:
+            PluginError: the request is of another protocol than edct-2025.
+        """
+        _refuse_others(request.protocol)
+        given = self.edits.get(request.item, ())
+        if not given:
+            return WriteReply(status=Status.UNPARSABLE, reason="no edit is given for this item")
+        named = [edit for edit in given if names(request.explanation, edit.concept)]
+        if not named and not self.accept_unnamed:
+            return WriteReply(status=Status.UNPARSABLE, reason=f"the explanation names none of: {_list(given)}")
+        edit = (named or given)[0]
+        return WriteReply((Edit(edit.concept, edit.instruction, edit.negative),))
+
+
+def _refuse_others(protocol: str) -> None:
+    if protocol != EDCT_2025:
+        raise PluginError(f"writer given: {protocol} has no given edits; use {EDCT_2025} or another writer")
+
+
+def _list(given: Sequence[GivenEdit]) -> str:
+    return ", ".join(repr(edit.concept) for edit in given[:5]) + (", …" if len(given) > 5 else "")
+
+
+class EditorPlugin(EditTable):
+    """An editor that takes the counterfactual images which users bring: made by hand, by a tool, or by an
+    earlier study.
+    """
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The table and its images."""
+        if self.images:
+            return super().dependencies()
+        try:
+            files = [str(file) for edit in self._edits().values() for file in edit.files()]
+        except InputError:
+            files = []  # `diagnose` and `build` say what is wrong
+        return (*super().dependencies(), *dict.fromkeys(files))
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the table can be read, and every image that it names is there."""
+        yield finding(lambda: f"{self.path}: {len(self._there())} counterfactual images")
+
+    def build(self) -> Editor:
+        """The editor; InputError where the table cannot be used or an image is missing."""
+        return GivenEditor(self._there())
+
+    def _edits(self) -> dict[tuple[str, str], GivenEdit]:
+        return {(item, edit.instruction): edit for item, edits in self.found("image").items() for edit in edits}
+
+    def _there(self) -> dict[tuple[str, str], GivenEdit]:
+        edits = self._edits()
+        for edit in edits.values():
+            edit.files()
+        return edits
+
+
+class GivenEditor:
+    """Gives the image of an item and instruction.
+
+    `details` has its path in the table and, where there is a mask, `outside`: of the pixels that changed, the share
+    outside the mask, in [0, 1].
+    """
+
+    needs_metadata = False
+
+    def __init__(self, edits: Mapping[tuple[str, str], GivenEdit]) -> None:
+        self.edits = edits
+
+    async def edit(self, request: EditRequest) -> EditReply:
+        """The image; `edit_invalid` where none is given. InputError where the file is no image."""
+        edit = self.edits.get((request.item, one_line(request.positive)))
+        if edit is None:
+            return EditReply(status=Status.EDIT_INVALID, reason="no image is given for this item and instruction")
+        made = image(edit.place, edit.row, "image")
+        details = {"given": str(edit.row["image"])}
+        if has(edit, "mask"):
+            region = mask(edit.place, edit.row, "mask", request.image.pixels.shape[:2])
+            outside = changed_outside(request.image, made, region)
+            details |= {} if outside is None else {"outside": f"{outside:.4f}"}
+        return EditReply(made, details)

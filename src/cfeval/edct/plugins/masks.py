@@ -14,12 +14,11 @@ import PIL.Image
 from pydantic import Field, ValidationInfo, field_validator
 
 from cfeval.core.errors import InputError, PluginError
-from cfeval.core.images import import_image
+from cfeval.core.images import Mask, import_image
 from cfeval.core.registry import PluginOptions
 from cfeval.edct.interfaces import EditRequest
 from cfeval.inference.local.pretrained import check_kind, checkpoint_of, load
 
-Mask = npt.NDArray[np.bool_]
 WHOLE = "whole"
 KINDS = ("clipseg",)
 
@@ -63,10 +62,10 @@ class Masked:
     details: dict[str, str] = field(default_factory=dict)
 
 
-Segmenter = Callable[[EditRequest], Masked]
+MaskSource = Callable[[EditRequest], Masked]
 
 
-def segmenter(options: MaskOptions, device: str = "cpu") -> Segmenter | None:
+def mask_source(options: MaskOptions, device: str = "cpu") -> MaskSource | None:
     """How to come by the mask of a request; None where no source is named.
 
     Where nothing is to be changed, the mask is black all over: there is nothing to look for, and no file is given.
@@ -77,14 +76,14 @@ def segmenter(options: MaskOptions, device: str = "cpu") -> Segmenter | None:
     source = _source(options, device)
     if source is None:
         return None
-    return lambda request: _nothing(request) if request.nothing else source(request)
+    return lambda request: (
+        Masked(np.zeros(request.image.pixels.shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
+        if request.nothing
+        else source(request)
+    )
 
 
-def _nothing(request: EditRequest) -> Masked:
-    return Masked(np.zeros(request.image.pixels.shape[:2], dtype=np.bool_), details={"mask": "nothing may change"})
-
-
-def _source(options: MaskOptions, device: str) -> Segmenter | None:
+def _source(options: MaskOptions, device: str) -> MaskSource | None:
     if options.mask_model:
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
         return lambda request: _checked(_found(request, segmenter, options), "mask model")

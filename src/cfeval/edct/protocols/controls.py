@@ -30,8 +30,8 @@ def _word(value: Any) -> Any:
 
 Evidence = Annotated[Literal["object", "background"], BeforeValidator(_word)]
 
+# A judge's reply; the analysis comes first, so that the scores follow from it.
 COMPARE_SCHEMA = object_schema(analysis=TEXT, answer_moved=BINARY, explanation_moved=BINARY, answer_evades=BINARY)
-"""A judge's reply; the analysis comes first, so that the scores follow from it."""
 
 
 class Comparison(BaseModel):

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, Text, json_objects, object_schema, text_groups
 from cfeval.inference.verdicts import clear_verdict
 
+# A judge's reply; the analysis comes first, so that the scores follow from it.
 JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BINARY, ncc=BINARY, ccs=BINARY)
-"""A judge's reply; the analysis comes first, so that the scores follow from it."""
 
 
 class Parts(BaseModel):

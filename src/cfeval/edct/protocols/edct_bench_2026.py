@@ -7,13 +7,13 @@ from pydantic import BaseModel, ConfigDict
 from cfeval.inference.parsing import BINARY, TEXT, Concept, Edits, StrictBinary, Text, object_schema, read_edits
 from cfeval.inference.verdicts import clear_verdict
 
+# Longest replies of writer and judge, where the model's own limit is not set.
 MAX_TOKENS, MAX_TOKENS_OF_A_GRADE = 4096, 8192
-"""Longest replies of writer and judge, where the model's own limit is not set."""
 
+# A judge's reply; the analysis comes first, so that the scores follow from it.
 JUDGE_SCHEMA = object_schema(analysis=TEXT, ac=BINARY, ef=BINARY, ccs=BINARY)
-"""A judge's reply; the analysis comes first, so that the scores follow from it."""
+# A grader's reply.
 GRADE_SCHEMA = object_schema(analysis=TEXT, grade={"type": "integer", "minimum": 1, "maximum": 5})
-"""A grader's reply."""
 
 
 class Instruction(Concept):
@@ -35,8 +35,8 @@ class Instruction(Concept):
         return self.constraints
 
 
+# Instructions, most important concept first; each is applied to the result of the one before.
 Chain = Edits[Instruction]
-"""Instructions, most important concept first; each is applied to the result of the one before."""
 
 
 class Verdict(BaseModel):

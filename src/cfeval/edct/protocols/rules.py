@@ -43,11 +43,13 @@ class Rules:
 
 EDCT_2025: ProtocolName = "edct-2025"
 EDCT_BENCH_2026: ProtocolName = "edct-bench-2026"
+PAIRS_2026 = "pairs-2026"
 NULL_EDIT: ProtocolName = "null-edit"
 EDITOR_NULL: ProtocolName = "editor-null"
 UNCITED_EDIT: ProtocolName = "uncited-edit"
 BLANK_IMAGE: ProtocolName = "blank-image"
 
+# By protocol.
 RULES: dict[str, Rules] = {
     EDCT_2025: Rules("cited", chained=False, scores=("pcs", "ncc")),
     EDCT_BENCH_2026: Rules("cited", chained=True, scores=("ac", "ef"), several=True, graded=True),
@@ -56,18 +58,17 @@ RULES: dict[str, Rules] = {
     UNCITED_EDIT: Rules("uncited", chained=False, scores=("answer_moved", "explanation_moved")),
     BLANK_IMAGE: Rules("all", chained=False, scores=("answer_moved", "explanation_moved")),
 }
-"""By protocol."""
+# Evidence whose edits should leave the answer: where it changed, the target is asked again.
 REPEATABLE: tuple[Evidence, ...] = ("uncited", "none", "nothing")
-"""Evidence whose edits should leave the answer: where it changed, the target is asked again."""
+# The kinds of evidence that an explanation may leave out: things, of which some are drawn by lot, and what all stands
+# before or on.
 UNCITED = ("object", "background")
-"""The kinds of evidence that an explanation may leave out: things, of which some are drawn by lot, and what all stands
-before or on."""
+# The most things of which a writer names an edit each, so that some can be drawn from them by lot.
 LISTED = 6
-"""The most things of which a writer names an edit each, so that some can be drawn from them by lot."""
+# What a writer says where an edit does not change the answer that follows from the explanation.
 SAME = "SAME"
-"""What a writer says where an edit does not change the answer that follows from the explanation."""
+# The protocols that have no CCS.
 CONTROLS = (NULL_EDIT, EDITOR_NULL, UNCITED_EDIT, BLANK_IMAGE)
-"""The protocols that have no CCS."""
 
 
 def edits_of(protocol: str, most: int, objects: int) -> int:

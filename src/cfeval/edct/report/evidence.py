@@ -1,13 +1,36 @@
-"""What the records show of the instrument, counted for one condition with its controls: see `trust`."""
+"""What the report reads, the records of a study's conditions, and what they show of the instrument: see `trust`."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from cfeval.core.images import folder_of
 from cfeval.core.records import Status
-from cfeval.edct.files import Key
+from cfeval.edct.files import Key, stage_files, stage_records
 from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, EDITOR_NULL, NULL_EDIT, UNCITED, UNCITED_EDIT
 from cfeval.edct.records import Condition, Conversation
-from cfeval.edct.report.study import Study
+
+
+@dataclass(frozen=True)
+class Study:
+    """The result files of a study's conditions."""
+
+    results: Path
+    conditions: tuple[Condition, ...]
+    shards: int = 1
+
+    def records(self, stage: str, condition: Condition, items: Collection[str] | None = None) -> Iterator[Any]:
+        """The records of a stage of a condition, of all items or of some, each with the folder of its images.
+
+        Raises:
+            InputError: a file is missing or broken.
+        """
+        for file in stage_files(self.results, stage, condition, self.shards):
+            folder = folder_of(file)
+            for record in stage_records(stage, file):
+                if items is None or record.id in items:
+                    yield record, folder
 
 
 @dataclass
@@ -95,5 +118,4 @@ def _unchanged(condition: Condition, study: Study, ones: set[Key]) -> Count:
 
 
 def _texts(record: Conversation | Any) -> int:
-    """A hash of both texts, without regard to case and spaces."""
     return hash(tuple(" ".join(text.lower().split()) for text in (record.answer, record.explanation)))

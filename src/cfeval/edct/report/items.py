@@ -1,23 +1,32 @@
-"""The gallery's rows: one image and question with all models beside each other, and all that was done with each.
+"""The gallery's rows, one image and question with all models beside each other, and the trust cards above them.
 
 A *view* is a dataset, instruction writer, protocol and editor. Rows are JSON, in a form that no text from a model can
-break out of; images are numbers (`report.images`).
+break out of; images are numbers (`report.images`). A card says what may be claimed, what was refuted, and shows three
+items.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from operator import attrgetter
 from typing import Any
 
+from markupsafe import Markup
+
 from cfeval.core.records import Status
+from cfeval.edct.faithfulness.claims import ABOVE, CLAIMS, Letter
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, EDITOR_NULL, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.edct.records import Baseline, Condition, Instruction, Requery, Score, Verdict
-from cfeval.edct.report.study import Study
+from cfeval.edct.report.evidence import Study
+from cfeval.edct.report.finding import Line
+from cfeval.edct.tables.card import FIELDS, bound_of
+from cfeval.report.bars import interval_bar
+from cfeval.report.digits import two
 from cfeval.report.gallery import Item
 from cfeval.report.html import Images
 
+# How an item ends for a model: in two words, and in a sentence.
 ENDINGS: Mapping[str, tuple[str, str]] = {
     "fits": ("passes FIT", "The answer changed with the cited thing and with nothing that is not cited"),
     "changed": ("changed", "The answer changed with the cited thing; whether other things change it is not known"),
@@ -28,9 +37,8 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
     "absent": ("not there", "What the explanation cites is not in the image"),
     "missing": ("no score", "The item has no score: a text, an edit or a verdict is missing"),
 }
-"""How an item ends for a model: in two words, and in a sentence."""
+# How scores are called on the page.
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"}
-"""How scores are called on the page."""
 _KINDS: Mapping[str, str] = {
     NULL_EDIT: "null edit",
     EDITOR_NULL: "null edit by the editor",
@@ -75,7 +83,6 @@ def views(conditions: Sequence[Condition]) -> list[View]:
 
 
 def _each(of: Sequence[Condition], name: str) -> tuple[str, ...]:
-    """What the conditions name, each once."""
     return tuple(dict.fromkeys(getattr(one, name) for one in of))
 
 
@@ -245,5 +252,104 @@ def _folders(study: Study, stage: str, condition: Condition, ids: Collection[str
 
 
 def _at(records: Mapping[str, Sequence[Any]], item: str, edit: int) -> Any:
-    """The record of an item and edit; None where there is none."""
     return next((record for record in records.get(item, ()) if record.edit == edit), None)
+
+
+EXAMPLES = 3
+# Of a bar, in pixels.
+_WIDTH = 200.0
+
+
+@dataclass(frozen=True)
+class ShownClaim:
+    """A claim of the card."""
+
+    letter: Letter
+    title: str
+    word: str
+    """`supported`, `refuted`, `not shown`, `empty` or `not tested`."""
+    note: str
+    rate: str
+    """`0.99, 0.98 to 1.00`; empty where there is none."""
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class Example:
+    """An item that shows how a model ends."""
+
+    view: int
+    item: Item
+    ending: str
+    share: str
+    """How many of the items on the page end so."""
+
+    @property
+    def cell(self) -> Item:
+        """What the model did."""
+        found: Item = self.item["cell"]
+        return found
+
+    @property
+    def turn(self) -> Item:
+        """The first edit."""
+        turns = self.cell["t"]
+        return turns[0] if turns else {}
+
+
+def claims(line: Line) -> list[ShownClaim]:
+    """The claims of a line's card; none where it has none."""
+    return [_claim(letter, line) for letter in CLAIMS] if line.card is not None else []
+
+
+def _claim(letter: Letter, line: Line) -> ShownClaim:
+    field = FIELDS[letter]
+    value, low, high = (getattr(line.card, field + end) for end in ("", "_lo", "_hi"))
+    word, _, note = str(getattr(line.card, f"{field}_says")).partition(" (")
+    side = "above" if letter in ABOVE else "below"
+    bound = bound_of(line.card, letter)
+    need = f"must be {side} {bound:.2f}"
+    known = value is not None and low is not None and high is not None
+    rate = f"{two(value)}, {two(low)} to {two(high)}" if known else ""
+    drawn = bar(
+        (value, low, high) if known else None,
+        bound,
+        letter in ABOVE,
+        f"{CLAIMS[letter]}: {rate or 'no figure'}; {need}",
+    )
+    return ShownClaim(letter, CLAIMS[letter], word, note.removesuffix(")") or need, rate, drawn)
+
+
+def bar(
+    found: tuple[float, float, float] | None, bound: float, above: bool, label: str, width: float = _WIDTH
+) -> Markup:
+    """A rate with its interval on the line from 0 to 1, as SVG; where the claim holds is shaded."""
+    return interval_bar(found, bound, (bound, 1) if above else (0, bound), label, width)
+
+
+def said(of: Sequence[ShownClaim]) -> Mapping[str, str]:
+    """What may be claimed, was refuted and was not shown, as lists of claims."""
+    by = {word: "; ".join(c.title for c in of if c.word == word) for word in ("supported", "refuted")}
+    rest = "; ".join(claim.title for claim in of if claim.word not in by)
+    return {"May be claimed": by["supported"] or "nothing", "Refuted": by["refuted"], "Not shown": rest}
+
+
+def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
+    """Three items: of each way in which the model ends, the most frequent first; those with an image before others."""
+    mine = [{**row, "cell": row["m"][model]} for row in rows if model in row["m"]]
+    counts = Counter(row["cell"]["o"] for row in mine)
+    order = [ending for ending, _ in counts.most_common()]
+    queues = {
+        ending: sorted(
+            (row for row in mine if row["cell"]["o"] == ending),
+            key=lambda row: not any("img" in turn for turn in row["cell"]["t"]),
+        )
+        for ending in order
+    }
+    picked = [
+        (ending, queues[ending][turn]) for turn in range(EXAMPLES) for ending in order if turn < len(queues[ending])
+    ]
+    return [
+        Example(view, row, ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
+        for ending, row in picked[:EXAMPLES]
+    ]

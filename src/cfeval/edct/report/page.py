@@ -1,9 +1,11 @@
 """The report: one static HTML page without external resources, which works from the file system.
 
-First what was found and what backs it, then a trust card for each model, the tables, and every item.
+First what was found and what backs it, then a trust card for each model, the tables, and every item. What an edit cost
+is said in USD by the archive of calls, in seconds by a file of times that params.yaml names: results hold none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,22 +16,68 @@ from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
 from cfeval.core.record import uses
 from cfeval.edct.asked import PAIRS, AskedReport
+from cfeval.edct.edit_cost import EditCost, costs, edits_of
 from cfeval.edct.faithfulness.card import FIT_BOUND
+from cfeval.edct.files import ConditionFiles
 from cfeval.edct.options import Results
-from cfeval.edct.report.card import Example, bar, claims, examples, said
-from cfeval.edct.report.cost import CostLine, cost_lines
-from cfeval.edct.report.evidence import gather
+from cfeval.edct.plugins import edit_times
+from cfeval.edct.report.evidence import Study, gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
-from cfeval.edct.report.items import ENDINGS, View, items_of, views
+from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, said, views
 from cfeval.edct.report.pairs import pairs_page
-from cfeval.edct.report.study import Study
 from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import FIGURES, TABLES
-from cfeval.inference.remote.totals import CallsTotal, calls_total
-from cfeval.report.digits import two
+from cfeval.inference.remote.totals import CallsTotal, calls_total, paid_by_call
+from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Gallery, Item, gallery_of
 from cfeval.report.html import Images
 from cfeval.report.page import Progress, Section, not_used_of, page_of, sections_of
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """An editor, how many of its edits were verified, and what each of these cost."""
+
+    editor: str
+    verified: str
+    each: str
+
+
+def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hour: float | None) -> list[CostLine]:
+    """A line for each editor of a study; none where neither a cost nor a time of any edit is known.
+
+    Args:
+        study: its records.
+        calls: the archive of its calls; None: there is none.
+        times: how long images took, by `edit_times`; None: nobody says.
+        usd_per_hour: what an hour of the machine that edited costs.
+
+    Raises:
+        InputError: a file is missing or broken.
+    """
+    paid: Mapping[str, float] = paid_by_call(calls) if calls else {}
+    seconds = edit_times.noted(times) if times else {}
+    if not paid and not seconds:
+        return []
+    made = edits_of({one: ConditionFiles(study.results, one, study.shards) for one in study.conditions})
+    found = costs(made, seconds, lambda keys: sum(paid.get(key, 0.0) for key in keys), usd_per_hour)
+    return [_line(one) for one in found] if any(one.calls_usd or one.timed for one in found) else []
+
+
+def _line(cost: EditCost) -> CostLine:
+    share = f" ({percent(cost.share)})" if cost.share is not None else ""
+    each = " and ".join(_each(cost)) if cost.verified else ""
+    return CostLine(cost.editor, f"{cost.verified:,} of {cost.edits:,} edits verified{share}", each)
+
+
+def _each(cost: EditCost) -> Iterator[str]:
+    """What a verified edit took, as far as it is known; of images that are not timed the mean of the others."""
+    if cost.seconds_each is not None and cost.gpu_hours_each is not None:
+        of = "" if cost.timed == cost.images else f" ({cost.timed:,} of {cost.images:,} images timed)"
+        yield f"{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours{of}"
+    if cost.calls_usd or cost.gpu_usd is not None:
+        yield f"{cost.usd_each:.3g} USD"
+
 
 _BAR = 180
 
@@ -182,15 +230,11 @@ def _gallery(study: Study, out: Path, most: int, of: Sequence[Line], shows: dict
         for number, view in enumerate(views(study.conditions)):
             rows, others = items_of(view, study, images, most)
             for place, line in enumerate(of):
-                if _shows(view, line):
+                if line.model in view.models and view.condition(line.model, line.condition.judge) == line.condition:
                     shows[place] = [_linked(one, images) for one in examples(line.model, number, rows)]
             yield view.as_json(), rows, others
 
     return gallery_of(shown(), images, out)
-
-
-def _shows(view: View, line: Line) -> bool:
-    return line.model in view.models and view.condition(line.model, line.condition.judge) == line.condition
 
 
 def _linked(example: Example, images: Images) -> Example:

@@ -14,8 +14,8 @@ from cfeval.edct.report.finding import Line
 from cfeval.edct.tables.faithfulness import LEAST_SHAM, LEAST_SPECIFICITY
 from cfeval.report.digits import percent
 
+# `run`: what came of it says something of the models, and is neither good nor bad for the figures.
 State = Literal["backed", "run", "partly", "not run", "fails"]
-"""`run`: what came of it says something of the models, and is neither good nor bad for the figures."""
 GOOD: tuple[State, ...] = ("backed", "run")
 BAD: tuple[State, ...] = ("not run", "fails")
 
@@ -57,7 +57,11 @@ def checks(lines: Sequence[Line], instrument: Iterable[Any]) -> list[Check]:
 
 def _edits(of: Sequence[Line]) -> Check:
     made, verified = sum(line.evidence.edits for line in of), _sum(line.evidence.verified for line in of)
-    each = [line.evidence.verified.n >= LEAST_CHECKED * line.evidence.edits > 0 and _measured(line) for line in of]
+    each = [
+        line.evidence.verified.n >= LEAST_CHECKED * line.evidence.edits > 0
+        and (line.card is not None and line.card.false_edits is not None and line.card.false_edits < MOST_FALSE_EDITS)
+        for line in of
+    ]
     wrong = verified.n and verified.found < LEAST_CHECKED * verified.n
     if not verified.n:
         text = f"Nobody checked whether the {made:,} edits show what was asked and nothing else."
@@ -82,11 +86,6 @@ def _edits(of: Sequence[Line]) -> Check:
     datasets = dict.fromkeys(line.condition.dataset for line, done in zip(of, each, strict=True) if not done)
     verifiers = {name: {"plugin": "semantic", "model": {"plugin": "…", "model": "…"}} for name in datasets}
     return Check("Edits verified", "fails" if wrong else _state(each), text, _again({"verifiers": verifiers}))
-
-
-def _measured(line: Line) -> bool:
-    """Whether it is known that few of the edits that a verifier accepted were not made."""
-    return line.card is not None and line.card.false_edits is not None and line.card.false_edits < MOST_FALSE_EDITS
 
 
 def _judge(of: Sequence[Line], instrument: Sequence[Any]) -> Check:
@@ -208,7 +207,6 @@ def _controls_command(of: Sequence[Line]) -> str:
 
 
 def _again(edct: Mapping[str, Any]) -> str:
-    """The command that runs the study with further parameters; they may as well be written into params.yaml."""
     return f"snakemake --config edct='{json.dumps(edct, ensure_ascii=False)}'"
 
 

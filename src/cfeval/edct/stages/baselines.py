@@ -16,8 +16,8 @@ from cfeval.core.progress import track
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile, originals
+from cfeval.edct.answers import NO_ANSWER
 from cfeval.edct.echoes import repeats_answer
-from cfeval.edct.evasions import NO_ANSWER
 from cfeval.edct.files import VlmSpec, WordingOption, conversation_prompts
 from cfeval.edct.records import Baseline, Conversation
 from cfeval.inference.batching import map_requests

@@ -42,9 +42,10 @@ from cfeval.inference.prompts import fill
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
+# Number of previous items among which another instruction is looked for.
 PREVIOUS = 20
-"""Number of previous items among which another instruction is looked for."""
 ImageOf = Callable[[Counterfactual], Image]
+# So rare in images that one which no text of an item names is not in its image.
 THINGS = (
     "lighthouse",
     "hot-air balloon",
@@ -59,11 +60,10 @@ THINGS = (
     "igloo",
     "scarecrow",
 )
-"""So rare in images that one which no text of an item names is not in its image."""
+# An edit; a sham edit, and an edit of a thing that is not there, where the verifier is shown one.
 Requests = tuple[VerifyRequest, VerifyRequest | None, VerifyRequest | None]
-"""An edit; a sham edit, and an edit of a thing that is not there, where the verifier is shown one."""
+# A verifier's replies about these, what the reader answers, and the changed share of pixels.
 Replies = tuple[VerifyReply | None, VerifyReply | None, VerifyReply | None, Reading | None, float]
-"""A verifier's replies about these, what the reader answers, and the changed share of pixels."""
 Checked = tuple[Check, Mapping[str, Image]]
 
 
@@ -190,14 +190,16 @@ def _of_absent_thing(request: VerifyRequest, texts: Sequence[str]) -> VerifyRequ
 _NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
 
 
-def _as_evidence(reply: VerifyReply) -> VerifyReply:
-    """What a reply shows of an edit: from a verifier that looks at places only, an acceptance shows nothing."""
-    return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
-
-
 def _check(record: Counterfactual, replies: Replies) -> Checked:
     reply, sham, absent, reading, share = replies
-    found, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
+    found, images = (
+        verification(
+            f"{record.id}-{record.edit}",
+            reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT),
+        )
+        if reply
+        else (None, {})
+    )
     sham_found, absent_thing = [verification("", replace(one, images={}))[0] if one else None for one in (sham, absent)]
     check = Check(
         id=record.id,

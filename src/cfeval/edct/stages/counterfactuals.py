@@ -30,11 +30,11 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 32
+# Of 255: what a blank image shows; it has nothing of the original, its mean color included.
 GRAY = 128
-"""Of 255: what a blank image shows; it has nothing of the original, its mean color included."""
 Images = Mapping[str, Image]
+# A record and its images by path; the counterfactual itself comes first.
 Made = tuple[Counterfactual, Images]
-"""A record and its images by path; the counterfactual itself comes first."""
 Apply = Callable[[EditRequest], Awaitable[EditReply]]
 
 
@@ -76,12 +76,25 @@ class _Item:
 
 
 async def _step(item: _Item, step: int, apply: Apply, protocol: str, seed: int) -> Made:
-    """Make the edit number `step` (from 0) of an item; what cannot be edited any more repeats why."""
     record, end = item.chain[step], _ended_before(item, step, protocol)
     if end is not None:
         return Counterfactual(id=record.id, edit=record.edit, seed=_seed(record, seed), **end), {}
     request = _request(item, step, protocol, seed)
-    return _counterfactual(record, request, await apply(request))
+    reply = await apply(request)
+    name = f"{record.id}-{record.edit}"
+    images = {f"{name}.png": reply.image} if reply.image else {}
+    tries, evidence = attempts(name, reply)
+    made = Counterfactual(
+        id=record.id,
+        edit=record.edit,
+        image=reply.image.ref(f"{name}.png") if reply.image else None,
+        seed=request.seed,
+        details=reply.details,
+        attempts=tries,
+        calls=reply.calls,
+        **failure(reply.status, "counterfactuals", reply.reason),
+    )
+    return made, images | evidence
 
 
 def _ended_before(item: _Item, step: int, protocol: str) -> dict[str, object] | None:
@@ -136,25 +149,8 @@ async def _blank(request: EditRequest) -> EditReply:
     return EditReply(Image.from_pixels(np.full_like(request.image.pixels, GRAY)), {"edit": "uniform gray"})
 
 
+# What is done where there is no instruction, by what the protocol edits.
 _BY_RULE: Mapping[str, Apply] = {"none": _reencode, "all": _blank}
-"""What is done where there is no instruction, by what the protocol edits."""
-
-
-def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply) -> Made:
-    name = f"{record.id}-{record.edit}"
-    images = {f"{name}.png": reply.image} if reply.image else {}
-    tries, evidence = attempts(name, reply)
-    made = Counterfactual(
-        id=record.id,
-        edit=record.edit,
-        image=reply.image.ref(f"{name}.png") if reply.image else None,
-        seed=request.seed,
-        details=reply.details,
-        attempts=tries,
-        calls=reply.calls,
-        **failure(reply.status, "counterfactuals", reply.reason),
-    )
-    return made, images | evidence
 
 
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:

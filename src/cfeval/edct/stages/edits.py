@@ -15,8 +15,8 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Counterfactual, EditAttempt, Instruction, Verification
 
 ByEdit = ByKey[tuple[str, int], Instruction]
+# Numbers are rounded, so that they are the same on any machine.
 DECIMALS = 4
-"""Numbers are rounded, so that they are the same on any machine."""
 
 
 def by_item(instructions: Iterable[Instruction]) -> Iterator[list[Instruction]]:

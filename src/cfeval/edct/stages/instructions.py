@@ -27,12 +27,12 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
+# Concept and instruction under the protocols that ask no writer.
 NO_WRITER = {
     "none": ("nothing", "Change nothing."),
     "nothing": ("nothing", "Change nothing at all: return this image exactly as it is."),
     "all": ("everything", "Show a uniform image instead."),
 }
-"""Concept and instruction under the protocols that ask no writer."""
 ImageOf = Callable[[Sample], Image]
 
 
@@ -67,7 +67,15 @@ def instructions(
     uncited = RULES[protocol].edits == "uncited"
 
     def request(record: Baseline) -> WriteRequest:
-        texts = _request(record, protocol, seed, edits)
+        texts = WriteRequest(
+            item=record.id,
+            question=record.question,
+            answer=record.answer,
+            explanation=record.explanation,
+            seed=derive_seed(seed, record.id, "instruction"),
+            edits=listed(protocol, edits),
+            protocol=protocol,
+        )
         return _with_image(texts, samples[record.id], image_of) if uncited else texts
 
     for record, reply in map_ok(baselines, lambda sound: map_requests(sound, request, writer.write, BATCH)):
@@ -81,18 +89,6 @@ def _unwritten(record: Baseline, concept: str, positive: str) -> Instruction:
     if failed(record):
         return Instruction(id=record.id, **propagated(record))
     return Instruction(id=record.id, concept=concept, positive=positive)
-
-
-def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteRequest:
-    return WriteRequest(
-        item=record.id,
-        question=record.question,
-        answer=record.answer,
-        explanation=record.explanation,
-        seed=derive_seed(seed, record.id, "instruction"),
-        edits=listed(protocol, edits),
-        protocol=protocol,
-    )
 
 
 def _with_image(request: WriteRequest, sample: Sample, image_of: ImageOf) -> WriteRequest:

@@ -20,8 +20,7 @@ from cfeval.core.records import Status, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
-from cfeval.edct.answers import moved_by_text
-from cfeval.edct.evasions import declines
+from cfeval.edct.answers import declines, moved_by_text
 from cfeval.edct.files import (
     CounterfactualsFile,
     Protocol,

@@ -64,7 +64,6 @@ def scores(
 
 
 def _sees(absent_thing: Verification | None) -> Binary | None:
-    """Whether a verifier saw a thing that is not in the image; None where it was asked about none, or did not look."""
     absent = None if absent_thing is None else absent_thing.absent
     return None if absent is None else 0 if absent else 1
 

@@ -31,8 +31,7 @@ from cfeval.core.progress import track
 from cfeval.core.records import Binary, Status, failed, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
-from cfeval.edct.answers import moved_by_text, names, reworded, same_text, surely_moved
-from cfeval.edct.evasions import declines, evades
+from cfeval.edct.answers import declines, evades, moved_by_text, names, reworded, same_text, surely_moved
 from cfeval.edct.files import (
     BaselineFile,
     CitedFile,
@@ -55,8 +54,8 @@ from cfeval.inference.prompts import named_texts
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
+# So many items back another answer is looked for.
 FORMER = 20
-"""So many items back another answer is looked for."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,17 @@ def verdicts(
     def case(record: Requery) -> _Case:
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
-        texts = _request(record, before, _told(record, instructions, protocol), protocol, seed)
+        told = _told(record, instructions, protocol)
+        texts = JudgeRequest(
+            item=record.id,
+            answer=before.answer,
+            explanation=before.explanation,
+            changes=tuple(Change(one.positive, one.negative) for one in told),
+            new_answer=record.answer,
+            new_explanation=record.explanation,
+            seed=derive_seed(seed, record.id, record.edit, "verdict"),
+            protocol=protocol,
+        )
         if judge.needs_image:
             image = edited_of(record.id, record.edit)
             texts = replace(texts, changes=(), question=before.question, image=image)
@@ -302,7 +311,6 @@ def _moved(reply: JudgeReply) -> Binary | None:
 
 
 def _asked(reply: JudgeReply) -> Binary | None:
-    """`by_text` of what a judge was asked; None where it gave no answer."""
     return None if _moved(reply) is None else 0
 
 
@@ -316,19 +324,6 @@ def _told(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruct
     if RULES[protocol].edits != "cited":
         return []
     return [*earlier(record.id, record.edit, instructions, protocol), instructions[record.id, record.edit]]
-
-
-def _request(record: Requery, before: Baseline, told: list[Instruction], protocol: str, seed: int) -> JudgeRequest:
-    return JudgeRequest(
-        item=record.id,
-        answer=before.answer,
-        explanation=before.explanation,
-        changes=tuple(Change(one.positive, one.negative) for one in told),
-        new_answer=record.answer,
-        new_explanation=record.explanation,
-        seed=derive_seed(seed, record.id, record.edit, "verdict"),
-        protocol=protocol,
-    )
 
 
 def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.compared import compared_pairs, settings_of
+from cfeval.edct.asked import compared_pairs, settings_of
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import Dataset, Editor, Judge, Protocol, TestTarget, Writer, edct_table

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 from pydantic import Field
 
 from cfeval.core.records import Binary, Record
-from cfeval.edct.pairs.condition import PairCondition
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, RULES
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import (

@@ -1,12 +1,24 @@
-"""The verb that makes a training set: lines, images, and a card that says what is in it and what it is not."""
+"""The verb that makes a training set: lines, images, and a card that says what is in it and what it is not.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+Layouts, as trainers read them:
+
+trl            TRL and all that follow it: a message's content is a list of parts `image` and `text`, the images stand
+               in the column `images`; pairs have `prompt`, `chosen` and `rejected`.
+llama-factory  LLaMA-Factory's `sharegpt` with OpenAI's names: a message's content is a text in which `<image>` stands
+               for the image; pairs have `messages`, and one message each in `chosen` and `rejected`.
+
+Of the examples that are held out, all that share an image, whole or edited, stand on one side.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,24 +33,108 @@ from cfeval.edct.files import ConditionFiles, condition_path, conversation_promp
 from cfeval.edct.options import Conditions, conditions_of
 from cfeval.edct.records import Condition
 from cfeval.edct.stages.baselines import Prompts
-from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
-from cfeval.edct.training_set.layouts import (
-    HELD_OUT,
-    TRAIN,
-    Layout,
-    dataset_info,
-    entry_name,
-    families,
-    held_out,
-    image_path,
-    is_plain,
-    line,
-)
-from cfeval.edct.training_set.records import Written
+from cfeval.edct.training_set.examples import Example, Message, Teach, Trial, Written, examples
+
+Layout = Literal["trl", "llama-factory"]
+# What trainers take for an image or a sound wherever it stands in a text.
+TAGS = ("<image>", "<video>", "<audio>")
+TRAIN, HELD_OUT = "train.jsonl", "held-out.jsonl"
+
+
+def is_plain(example: Example) -> bool:
+    """Whether no text of an example holds what trainers take for an image."""
+    turns = [*example.turns, *(turn for turn in (example.chosen, example.rejected) if turn)]
+    return not any(tag in turn.text for tag in TAGS for turn in turns)
+
+
+def image_path(image: str) -> str:
+    """Where an image lies in the set, by its hash."""
+    return f"images/{image}.png"
+
+
+def line(example: Example, layout: Layout) -> str:
+    """An example as a JSON line; `provenance` is JSON in a text, so that the column has one type whatever is in it."""
+    first, *later = example.turns
+    content: dict[str, Any] = {
+        "images": [image_path(example.image)],
+        "messages": [_message(first, layout, shows=True), *(_message(turn, layout) for turn in later)],
+        "provenance": _json(example.provenance.model_dump(mode="json")),
+    }
+    if example.chosen and example.rejected:
+        chosen, rejected = _message(example.chosen, layout), _message(example.rejected, layout)
+        if layout == "trl":
+            content |= {"prompt": content.pop("messages"), "chosen": [chosen], "rejected": [rejected]}
+        else:
+            content |= {"chosen": chosen, "rejected": rejected}
+    return _json(content) + "\n"
+
+
+def _message(turn: Message, layout: Layout, shows: bool = False) -> dict[str, Any]:
+    if layout == "llama-factory":
+        return {"role": turn.role, "content": f"{TAGS[0]}{turn.text}" if shows else turn.text}
+    image = [{"type": "image"}] if shows else []
+    return {"role": turn.role, "content": [*image, {"type": "text", "text": turn.text}]}
+
+
+def dataset_info(pairs: bool, files: Sequence[str]) -> str:
+    """What LLaMA-Factory reads to find the files: `dataset_info.json`."""
+    columns = {"messages": "messages", "images": "images"}
+    columns |= {"chosen": "chosen", "rejected": "rejected"} if pairs else {}
+    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
+    entries = {
+        entry_name(file): {
+            "file_name": file,
+            "formatting": "sharegpt",
+            "ranking": pairs,
+            "columns": columns,
+            "tags": tags,
+        }
+        for file in files
+    }
+    return json.dumps(entries, indent=2) + "\n"
+
+
+def entry_name(file: str) -> str:
+    """The name of a file's dataset in `dataset_info.json`."""
+    return f"edct_{file.removesuffix('.jsonl').replace('-', '_')}"
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def families(images: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The family of each image, named by the least hash in it.
+
+    Args:
+        images: pairs of hashes that belong together: an image and what was made of it.
+    """
+    parent: dict[str, str] = {}
+
+    def root(image: str) -> str:
+        while parent.setdefault(image, image) != image:
+            image = parent[image]
+        return image
+
+    for one, other in images:
+        least, most = sorted((root(one), root(other)))
+        parent[most] = least
+    return {image: root(image) for image in parent}
+
+
+def held_out(family: str, share: float, seed: int) -> bool:
+    """Whether a family is held out: a hash of its name, so that a family more moves no other.
+
+    Args:
+        share: of the families, in [0, 1), on average.
+    """
+    digest = hashlib.sha256(f"{seed}\x1f{family}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64
+
 
 SPLITS = {TRAIN: "train", HELD_OUT: "test"}
+# How to open images, by their hashes.
 Images = dict[str, Callable[[], Image]]
-"""How to open images, by their hashes."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +211,6 @@ def _refuse_occupied(out: Path) -> None:
 
 
 def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
-    """What was scored in a condition; notes how to open its images."""
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
     baselines, instructions = files.baselines(), files.instructions()
     made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}

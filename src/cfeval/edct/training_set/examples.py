@@ -1,6 +1,7 @@
 """What there is to learn from a study, and the examples that teach it.
 
-A study tells what was said about each image, and the tests that it was put to.
+A study tells what was said about each image, and the tests that it was put to. A fine-tuning set holds what stood them;
+EDCT-Bench 2026 fine-tuned on 48 such items made by hand.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,18 +9,80 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
 
+from pydantic import Field
+
 from cfeval.core.errors import InputError
+from cfeval.core.records import Binary, ItemId, Record, Sha256
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Baseline, Check, Condition, Conversation, Counterfactual, Instruction, Requery, Score
 from cfeval.edct.stages.baselines import Prompts
-from cfeval.edct.training_set.records import Origin, PairProvenance, Provenance, Written
 from cfeval.edct.verification.calls import calls_of
 from cfeval.inference.prompts import fill
 
+
+class Origin(Condition):
+    """A test that the words of an example were put to: an edit, and how a judge scored what was said around it."""
+
+    edit: int
+    concept: str
+    positive: str
+    negative: str
+    edited: Sha256
+    """The edited image."""
+    seed: int
+    """Of the edit."""
+    verified: Binary | None
+    """Whether the edit was made as told; None where no verifier could tell."""
+    numbers: dict[str, float]
+    """What the verifier measured."""
+    changed_share: float | None
+    scores: dict[str, float]
+    """The protocol's, by name; `ccs` where it has one."""
+    correct: float | None
+    """How right the answer about the original is, where that is known."""
+    calls: tuple[Sha256, ...]
+    """The calls behind instruction, edit, check and verdict: keys of the response cache."""
+
+
+class Provenance(Record):
+    """Where the words of an example come from."""
+
+    item: ItemId
+    edit: int
+    """0: they are about the original image."""
+    image: Sha256
+    original: Sha256
+    words: Literal["model", "people"]
+    """Whose they are."""
+    model: str
+    """The model, as it names itself."""
+    calls: tuple[Sha256, ...]
+    """The calls behind the words."""
+    tests: tuple[Origin, ...]
+
+
+class PairProvenance(Record):
+    """Where the two replies of a pair come from."""
+
+    chosen: Provenance
+    rejected: Provenance
+
+
+class Written(Record):
+    """Words that people wrote for an image (a line of `--answers`)."""
+
+    id: ItemId
+    image: str
+    """The image's SHA-256, or its first digits, at least eight; `.png` may follow."""
+    answer: str = Field(pattern=r"\S")
+    explanation: str = ""
+    """Empty: the conversation ends with the answer."""
+
+
 Teach = Literal["consistent", "contrast", "written", "all"]
+# So many digits of an image's hash name it.
 LEAST_DIGITS = 8
-"""So many digits of an image's hash name it."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +297,6 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
 
 
 def _by_image(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
-    """The tests about the same edited image and question."""
     found: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         said = after(trial)

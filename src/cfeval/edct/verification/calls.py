@@ -2,22 +2,101 @@
 
 The key of a call is the hash of what was asked, images by their hashes in it. So a call that asks about the image,
 and holds the text of the record before and that of the record itself, ties the three together. Images must be there,
-and be the ones that the records were written for.
+and be the ones that the records were written for. Calls are kept on disk: there may be a million of them.
 """
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
-from cfeval.core.records import ImageRef, Record, Status, failed
+from cfeval.core.records import ImageRef, ItemId, Record, Sha256, Status, failed
 from cfeval.datasets.sample import Sample
-from cfeval.edct.records import Check, Counterfactual, Verification
-from cfeval.edct.verification.links import ConditionRecords, Link, key_of, links
+from cfeval.edct.records import (
+    Baseline,
+    Check,
+    Condition,
+    Counterfactual,
+    Instruction,
+    Requery,
+    Score,
+    Verdict,
+    Verification,
+)
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
+
+# An item and the number of its edit; 0 before there are edits.
+Key = tuple[str, int]
+
+
+class Link(NamedTuple):
+    """A link that was looked at; `fault` says what is wrong with it, empty where nothing is."""
+
+    stage: str
+    key: Key
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class ConditionRecords:
+    """What the files of a condition, or of one shard of it, hold: each stage in the order of its lines."""
+
+    condition: Condition
+    items: Sequence[Sample]
+    baselines: Sequence[Baseline]
+    instructions: Sequence[Instruction]
+    counterfactuals: Sequence[Counterfactual]
+    checks: Sequence[Check]
+    requeries: Sequence[Requery]
+    verdicts: Sequence[Verdict]
+    scores: Sequence[Score]
+
+
+def key_of(record: Any) -> Key:
+    """The item and the edit of a record."""
+    return record.id, getattr(record, "edit", 0)
+
+
+def links(stage: str, record: Record, *faults: str) -> Iterator[Link]:
+    """A link for each of the faults, empty texts included."""
+    key = key_of(record)
+    return (Link(stage, key, fault) for fault in faults)
+
+
+class ChainLine(Condition):
+    """Everything behind one score, by SHA-256.
+
+    `image` and `edited` are image files. A stage's field is the hash of its record as a JSONL line (keys sorted,
+    UTF-8, with the line end); the record names images and calls by hash in turn.
+    """
+
+    id: ItemId
+    edit: int
+    status: Status
+    image: Sha256
+    sample: Sha256
+    baseline: Sha256
+    instruction: Sha256
+    edited: Sha256 | None
+    """None where the edit failed."""
+    counterfactual: Sha256
+    check: Sha256
+    requery: Sha256
+    verdict: Sha256
+    score: Sha256
+    images: tuple[Sha256, ...] = ()
+    """The images of attempts and checks: rejected edits, masks, heat maps."""
+    calls: tuple[Sha256, ...] = ()
+    """The calls to models outside: keys of the response cache, each the hash of what was asked."""
+    head: Sha256
+    """The hash of this line without its head, after the head of the line before: the last one stands for all."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +141,11 @@ def _conversations(said: Any) -> Iterator[Any]:
             yield said.model_copy(update=dict(other))
 
 
-def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A link for each call that a stage's records name: it is among those that are stored."""
-    for record in getattr(of, stage):
+    for record in records:
         for key in calls_of(record):
-            yield call_link(stage, record, key, stored)
-
-
-def call_link(stage: str, record: Record, key: str, stored: Mapping[str, Asked]) -> Link:
-    """Whether a call that a record names is among those that are stored."""
-    fault = "" if key in stored else f"its call {key[:12]}… is not among the calls"
-    return Link(stage, key_of(record), fault)
+            yield Link(stage, key_of(record), "" if key in stored else f"its call {key[:12]}… is not among the calls")
 
 
 def text_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -109,12 +182,11 @@ def conversation_links(
         said,
         "" if all(image in call.request for call in calls) else "a call of it is not about its image",
         _asks(calls, sample.question, "the question"),
-        *("" if any(t in c.text for c in calls) else f"no call replied its {n}" for n, t in _texts(said)),
+        *(
+            "" if any(t in c.text for c in calls) else f"no call replied its {n}"
+            for n, t in (("answer", said.answer), ("explanation", said.explanation))
+        ),
     )
-
-
-def _texts(said: Any) -> Sequence[tuple[str, str]]:
-    return (("answer", said.answer), ("explanation", said.explanation))
 
 
 def _instructions(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -161,8 +233,8 @@ _TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[
     "requeries": _requery,
     "verdicts": _verdicts,
 }
+# How a request names an image, wherever in it.
 _SHOWS = re.compile(r'(?<!\\)"sha256:')
-"""How a request names an image, wherever in it."""
 
 
 def _checked_calls(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
@@ -210,3 +282,48 @@ def image_links(
             yield Link(stage, key_of(record), look(ref))
     for name in sorted(set(there) - named):
         yield Link(stage, ("", 0), f"no line names the image {name}")
+
+
+class StoredCalls(Mapping[str, Asked]):
+    """Calls that were found sound."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.execute("CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT, text TEXT, status TEXT) WITHOUT ROWID")
+
+    def add(self, call: StoredCall) -> None:
+        """Keep a call; one of the same key is replaced."""
+        found = asked(call)
+        row = (call.key, found.request, found.text, found.status.value)
+        self._db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", row)
+
+    def __getitem__(self, key: str) -> Asked:
+        """The call of a key; KeyError where it is not there."""
+        row = self._db.execute("SELECT request, text, status FROM calls WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise KeyError(key)
+        return Asked(row[0], row[1], Status(row[2]))
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, in their order."""
+        return (key for (key,) in self._db.execute("SELECT key FROM calls ORDER BY key"))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
+
+
+@contextmanager
+def on_disk(calls: Iterable[StoredCall] = ()) -> Iterator[StoredCalls]:
+    """Yields calls kept in a file that is gone afterwards."""
+    with TemporaryDirectory(prefix="cfeval-calls-") as folder:
+        db = sqlite3.connect(Path(folder, "calls.sqlite"), isolation_level=None)
+        try:
+            db.execute("PRAGMA journal_mode = OFF")
+            db.execute("PRAGMA synchronous = OFF")
+            found = StoredCalls(db)
+            for call in calls:
+                found.add(call)
+            yield found
+        finally:
+            db.close()

@@ -1,4 +1,8 @@
-"""The chain as lines of hashes, and its comparison with one that was kept."""
+"""The evidence chain: image → answer → explanation → instruction → counterfactual image → re-query → verdict → score.
+
+Records that belong together are looked at again, without any model: does each follow from those that it names? A chain
+has a line of hashes for each score, as an auditor keeps it, and is compared with one that was kept.
+"""
 
 import hashlib
 import json
@@ -10,12 +14,11 @@ from cfeval.core.records import Record
 from cfeval.datasets.sample import Sample
 from cfeval.edct.files import condition_path
 from cfeval.edct.records import Baseline, Condition, Score
-from cfeval.edct.verification.calls import calls_of, images_of
-from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link, key_of
+from cfeval.edct.verification.calls import ChainLine, ConditionRecords, Link, calls_of, images_of, key_of
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+# What stands for the head before the first line.
 START = hashlib.sha256(b"").hexdigest()
-"""What stands for the head before the first line."""
 _BY_EDIT = {
     "instruction": "instructions",
     "counterfactual": "counterfactuals",
@@ -45,7 +48,6 @@ def _lines(of: ConditionRecords) -> Iterator[ChainLine]:
 
 
 def _line(condition: Condition, sample: Sample, said: Baseline, later: Mapping[str, Any], score: Score) -> ChainLine:
-    """A line without its head."""
     image = later["counterfactual"].image
     return ChainLine(
         **condition.model_dump(),

@@ -19,9 +19,18 @@ from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.verification.calls import call_link, call_links, calls_of, image_links, text_links
+from cfeval.edct.verification.calls import (
+    ChainLine,
+    ConditionRecords,
+    Link,
+    StoredCalls,
+    call_links,
+    calls_of,
+    image_links,
+    on_disk,
+    text_links,
+)
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
-from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
 from cfeval.edct.verification.pairs import (
     PairShelf,
     pair_links,
@@ -29,15 +38,15 @@ from cfeval.edct.verification.pairs import (
     pair_table_links,
     pair_text_links,
     read_pair_table,
+    read_table,
+    table_links,
 )
 from cfeval.edct.verification.stages import stage_links
-from cfeval.edct.verification.stored import StoredCalls, on_disk
-from cfeval.edct.verification.tables import read_table, table_links
 from cfeval.inference.cli import opened
 from cfeval.inference.remote import archive
 
+# Where the workflow puts the calls of a study, under its results.
 ARCHIVE = Path("calls", "calls.zip")
-"""Where the workflow puts the calls of a study, under its results."""
 _ADVICE = {
     "records": "restore the file and its record, or make it and what follows from it again by snakemake",
     "calls": "name the archive or cache that holds it, unchanged, by --calls or --cache",
@@ -45,17 +54,9 @@ _ADVICE = {
     "kept": "find out what changed it since the chain was kept",
 }
 _UNRECORDED = f"without records: no X{ENDING} ties these files to what they were made from, as snakemake's results have"
+# So many files are kept in memory, because the next condition may share them.
 _SHARED = 2 * len(STAGES)
-"""So many files are kept in memory, because the next condition may share them."""
 _RESTORE = "restore the file, or make it and what follows from it again"
-
-
-@dataclass(frozen=True)
-class Shelf:
-    """The files of a condition, or of one shard of it, and what they hold."""
-
-    files: Mapping[str, Path]
-    records: ConditionRecords
 
 
 class Tally:
@@ -72,18 +73,15 @@ class Tally:
         for link in found:
             number += 1
             if link.fault:
-                self._fault(kind, where, link)
+                self.faults += 1
+                item, edit = link.key
+                place = f"{where}" + f", item '{item}'" * bool(item) + f", edit {edit}" * bool(edit)
+                if self.faults <= self._limit:
+                    print(f"FAIL {' '.join(f'{place}: {link.fault}; {_ADVICE.get(kind, _RESTORE)}'.split())}")
+                elif self.faults == self._limit + 1:
+                    print("FAIL … and more; see --limit")
         if number:
             self.links[kind] += number
-
-    def _fault(self, kind: str, where: object, link: Link) -> None:
-        self.faults += 1
-        item, edit = link.key
-        place = f"{where}" + f", item '{item}'" * bool(item) + f", edit {edit}" * bool(edit)
-        if self.faults <= self._limit:
-            print(f"FAIL {' '.join(f'{place}: {link.fault}; {_ADVICE.get(kind, _RESTORE)}'.split())}")
-        elif self.faults == self._limit + 1:
-            print("FAIL … and more; see --limit")
 
 
 def verify(
@@ -121,13 +119,12 @@ def verify(
     with on_disk() as stored, _chain_file(out) as add:
         _take_archived(calls or results / ARCHIVE, stored, tally)
         pairs = [] if conditions else _pairs(results, tally)
-        _check_pairs(pairs, stored, cache, done, tally)
-        shelves = (
-            _checked(shelf, stored, cache, done, scores if tables else None, tally)
-            for shelf in _shelves(results, wanted, tally, bool(pairs))
-        )
+        checker = _Checker(stored, cache, done, tally)
+        for shelf in pairs:
+            checker.check(shelf.files, shelf.records, partial(pair_links, of=shelf), partial(pair_text_links, of=shelf))
+        checked = _checked(_conditions(results, wanted, tally, bool(pairs)), checker, scores if tables else None)
         lines, kept_lines = _Lines(), list[ChainLine]()
-        for line in chain(shelf.records for shelf in shelves):
+        for line in chain(checked):
             lines.add(line)
             add(line)
             kept_lines += [line] if kept else []
@@ -178,32 +175,54 @@ def _pairs(results: Path, tally: Tally) -> list[PairShelf]:
         return []
 
 
-def _check_pairs(
-    shelves: Sequence[PairShelf], stored: StoredCalls, cache: Path | None, done: set[Path], tally: Tally
-) -> None:
-    """Look at the links of every file of given pairs once, and add the files to `done`."""
-    for shelf in shelves:
-        new = {stage: file for stage, file in shelf.files.items() if file not in done}
-        done.update(new.values())
-        if cache:
-            _take_cached(
-                cache, {key for stage in new for r in shelf.records[stage] for key in calls_of(r)}, stored, tally
-            )
+@dataclass(frozen=True)
+class _Checker:
+    """Looks at the links of every file once: those of which a file of another condition was looked at are left out."""
+
+    stored: StoredCalls
+    cache: Path | None
+    done: set[Path]
+    tally: Tally
+
+    def check(
+        self,
+        files: Mapping[str, Path],
+        records: Mapping[str, Sequence[Any]],
+        links: Callable[[str], Iterable[Link]],
+        text_links: Callable[..., Iterable[Link]],
+    ) -> None:
+        """Count the links of some files, all by stage, and add the files to `done`."""
+        new = {stage: file for stage, file in files.items() if file not in self.done}
+        self.done.update(new.values())
+        if self.cache:
+            named = {key for stage in new for record in records[stage] for key in calls_of(record)}
+            _take_cached(self.cache, named, self.stored, self.tally)
         for stage, file in new.items():
-            tally.add(stage, file, pair_links(stage, shelf))
-            named = ((record, key) for record in shelf.records[stage] for key in calls_of(record))
-            tally.add("calls", file, (call_link(stage, record, key, stored) for record, key in named))
-            tally.add("texts", file, pair_text_links(stage, shelf, stored))
-            tally.add("images", file, _images(stage, file, shelf.records[stage]))
+            self.tally.add(stage, file, links(stage))
+            self.tally.add("calls", file, call_links(stage, records[stage], self.stored))
+            self.tally.add("texts", file, text_links(stage, stored=self.stored))
+            folder = folder_of(file)
+            there = [name for name in _names(folder) if name.endswith(".png")]
+            look = functools.cache(partial(fault_of, folder))
+            self.tally.add("images", file, image_links(stage, records[stage], look, there))
 
 
-def _images(stage: str, file: Path, records: Sequence[Any]) -> Iterator[Link]:
-    folder = folder_of(file)
-    there = [name for name in _names(folder) if name.endswith(".png")]
-    return image_links(stage, records, functools.cache(partial(fault_of, folder)), there)
+def _checked(
+    conditions: Iterable[tuple[Mapping[str, Path], ConditionRecords]], checker: _Checker, scores: list[Score] | None
+) -> Iterator[ConditionRecords]:
+    """Yields the records of each condition after its links were looked at, and adds its scores to `scores`."""
+    for files, records in conditions:
+        by_stage = {stage: getattr(records, stage) for stage in files}
+        checker.check(files, by_stage, partial(stage_links, of=records), partial(text_links, of=records))
+        if scores is not None:
+            scores.extend(records.scores)
+        yield records
 
 
-def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pairs: bool) -> Iterator[Shelf]:
+def _conditions(
+    results: Path, wanted: Sequence[Condition] | None, tally: Tally, pairs: bool
+) -> Iterator[tuple[Mapping[str, Path], ConditionRecords]]:
+    """The files and records of each condition, or of each shard of it; a file that cannot be read is a fault."""
     known = conditions_in(results, may_be_none=pairs)
     chosen = list(known if wanted is None else dict.fromkeys(wanted))
     for condition in chosen:
@@ -221,33 +240,12 @@ def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pa
         for number in range(known[condition]):
             files = {stage: stage_files(results, stage, condition, known[condition])[number] for stage in STAGES}
             try:
-                yield Shelf(
-                    files, ConditionRecords(condition, **{stage: records(stage, file) for stage, file in files.items()})
-                )
+                by_stage = {stage: records(stage, file) for stage, file in files.items()}
+                yield files, ConditionRecords(condition, **by_stage)
             except InputError as error:
                 if str(error) not in broken:
                     broken.add(str(error))
                     tally.add("files", "a file", [Link("files", ("", 0), str(error))])
-
-
-def _checked(
-    shelf: Shelf, stored: StoredCalls, cache: Path | None, done: set[Path], scores: list[Score] | None, tally: Tally
-) -> Shelf:
-    """Look at the links of those files that no shelf before shares, and add the files to `done`; returns the shelf."""
-    new = {stage: file for stage, file in shelf.files.items() if file not in done}
-    done.update(new.values())
-    if cache:
-        _take_cached(
-            cache, {key for stage in new for r in getattr(shelf.records, stage) for key in calls_of(r)}, stored, tally
-        )
-    for stage, file in new.items():
-        tally.add(stage, file, stage_links(stage, shelf.records))
-        tally.add("calls", file, call_links(stage, shelf.records, stored))
-        tally.add("texts", file, text_links(stage, shelf.records, stored))
-        tally.add("images", file, _images(stage, file, getattr(shelf.records, stage)))
-    if scores is not None:
-        scores.extend(shelf.records.scores)
-    return shelf
 
 
 def _names(folder: Path) -> list[str]:
@@ -259,7 +257,6 @@ def _names(folder: Path) -> list[str]:
 
 
 def _tell_of_others(results: Path, done: Collection[Path]) -> None:
-    """Name the record files that no condition with scores rests on: nothing is said about them."""
     others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
     if others:
         print(
@@ -294,11 +291,6 @@ def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition
 
 
 def _end(results: Path, tally: Tally, lines: _Lines, pairs: Sequence[PairShelf], out: Path | None) -> None:
-    """Sum up.
-
-    Raises:
-        InputError: something is wrong; the chain's file does not appear then.
-    """
     counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
     given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
     told = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)

@@ -1,15 +1,18 @@
-"""Do the results of given pairs belong together: images, conversations, verdicts, and the rows of their table?
+"""Do the results of given pairs belong together, and do the rows of tables follow from scores and verdicts?
 
-What texts tell is found anew: whether the answer moved where the texts decide, right answers, and how a pair ended. The
-table is made again from the verdicts, and every cell of it compared.
+What texts tell of a pair is found anew: whether the answer moved where the texts decide, right answers, and how a pair
+ended. Rows are made again, and every column of them compared, for tables with one condition a row. Left aside is only
+what scores do not tell: what papers printed, what is a test model and, where nobody says how they were computed,
+intervals.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record, failed, propagated
 from cfeval.core.text_files import CsvFile
@@ -17,21 +20,31 @@ from cfeval.datasets.answer_scoring import answer_matches
 from cfeval.datasets.pair import Pair, Side, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text
-from cfeval.edct.pairs.condition import PairCondition
-from cfeval.edct.pairs.distances import distance
-from cfeval.edct.pairs.files import NAMES, baseline_files, item_files, pair_conditions_in, verdict_files
-from cfeval.edct.pairs.published import METRICS
-from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.edct.files import NAMES as CONDITION_NAMES
+from cfeval.edct.pairs.records import (
+    NAMES,
+    PairBaseline,
+    PairCondition,
+    PairVerdict,
+    baseline_files,
+    item_files,
+    pair_conditions_in,
+    verdict_files,
+)
+from cfeval.edct.pairs.stages import distance
 from cfeval.edct.pairs.table import PairData, PairRow, rows
-from cfeval.edct.verification.calls import Asked, conversation_links, reading_links
-from cfeval.edct.verification.links import Link, links
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables import TABLES
+from cfeval.edct.tables.scores import TableData, condition_of, label, material
+from cfeval.edct.verification.calls import Asked, Link, conversation_links, links, reading_links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
 from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval
+from cfeval.stats.misclassification import JudgeError
 
 STAGES = ("pair_items", "pair_baselines", "pair_verdicts")
-_NOT_OF_VERDICTS = ("expected_phi", "expected_none", "within", "test_world", *(f"paper_{metric}" for metric in METRICS))
-"""Columns that say what is known of test models, and what others printed."""
+# Columns that say what is known of test models, and what others printed.
+_NOT_OF_VERDICTS = ("expected_", "within", "test_world", "paper_")
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,12 @@ def read_pair_table(file: Path) -> list[dict[str, str]] | None:
     return list(table)
 
 
+def _following(columns: Iterable[str], how: Interval | None, left_out: tuple[str, ...]) -> set[str]:
+    """The columns that follow from what is known: of intervals only where it is known how they were made."""
+    follow = {column for column in columns if not column.startswith(left_out)}
+    return follow if how else {column for column in follow if column != "ci" and not column.endswith(("_lo", "_hi"))}
+
+
 def pair_table_links(
     shown: Sequence[Mapping[str, str]], shelves: Sequence[PairShelf], how: Interval | None
 ) -> Iterator[Link]:
@@ -177,7 +196,7 @@ def pair_table_links(
     made = rows(list(verdicts), PairData(verdicts, how or Interval(resamples=100)))
     header, *lines = csv.reader(csv_text(PairRow, made).splitlines())
     known = {tuple(line[header.index(name)] for name in (*NAMES, "kind")): line for line in lines}
-    follows = _follows(how)
+    follows = _following(header, how, _NOT_OF_VERDICTS)
     for row in shown:
         key = tuple(row[name] for name in (*NAMES, "kind"))
         if key not in known:
@@ -185,13 +204,72 @@ def pair_table_links(
             continue
         found = dict(zip(header, known[key], strict=True))
         for column, cell in row.items():
-            if follows(column):
+            if column in follows:
                 fault = f"{'/'.join(key)}: {column} is {cell!r}, not {found.get(column)!r}"
                 yield Link("tables", ("", 0), "" if cell == found.get(column) else fault)
 
 
-def _follows(how: Interval | None) -> Callable[[str], bool]:
-    """Whether a column follows from the verdicts, and where it is an interval, whether it is known how it was made."""
-    return lambda column: (
-        column not in _NOT_OF_VERDICTS and (how is not None or not (column == "ci" or column.endswith(("_lo", "_hi"))))
-    )
+_NOT_OF_SCORES = ("paper_", "test_world")
+# Tables whose rows rest on more than scores, or of which a condition has several.
+_OF_MORE = ("test_models", "bounds")
+
+
+def of_conditions() -> list[str]:
+    """The tables with one condition a row that follows from scores."""
+    return [name for name, listed in TABLES.items() if issubclass(listed.row(), Condition) and name not in _OF_MORE]
+
+
+def read_table(file: Path) -> tuple[str, list[dict[str, str]]]:
+    """Which table a file holds, by its columns, and its rows; InputError where it has not one condition a row."""
+    table = CsvFile(file, (), lambda row: dict(row.cells), strict=True)
+    rows, columns = list(table), set(table.header)
+    checked = of_conditions()
+    names = [name for name in checked if columns <= set(TABLES[name].row().model_fields)]
+    if not names or not {*CONDITION_NAMES, "n"} <= columns:
+        raise InputError(f"--table: {file} has not one condition a row; {', '.join(checked)} and pairs can be checked")
+    return names[0], rows
+
+
+def table_links(
+    name: str,
+    rows: Sequence[Mapping[str, str]],
+    scores: Sequence[Score],
+    how: Interval | None,
+    failed_edits: float = 0.0,
+    exams: Mapping[str, JudgeError] | None = None,
+) -> Iterator[Link]:
+    """A link for each cell that follows from scores.
+
+    Args:
+        name: of the table.
+        rows: its rows as the CSV has them.
+        scores: of all conditions that are checked.
+        how: how intervals were computed; None: they are not compared.
+        failed_edits: the share of edits that are known to have failed unseen, in [0, 1).
+        exams: the error of judges in their exams, as far as the tables show it.
+    """
+    by_condition: dict[Condition, list[Score]] = {}
+    for score in scores:
+        by_condition.setdefault(condition_of(score), []).append(score)
+    settings = {"how": how or Interval(resamples=100), "failed_edits": failed_edits, "exams": exams or {}}
+    known = material(by_condition, **settings)
+    for row in rows:
+        condition = Condition.model_validate({part: row[part] for part in CONDITION_NAMES})
+        try:
+            found = _cells(name, condition, known)
+        except InputError as error:
+            yield Link("tables", ("", 0), str(error))
+            continue
+        follows = _following(row, how, _NOT_OF_SCORES)
+        for column, cell in row.items():
+            if column in follows:
+                fault = f"{label(condition)}: {column} is {cell!r}, not {found[column]!r}"
+                yield Link("tables", ("", 0), "" if cell == found[column] else fault)
+
+
+def _cells(name: str, condition: Condition, known: TableData) -> dict[str, str]:
+    table = TABLES[name].load()
+    header, *lines = csv.reader(csv_text(table.row, table.rows([condition], known)).splitlines())
+    if not lines:
+        raise InputError(f"the condition {label(condition)} is not one of the table {name}")
+    return dict(zip(header, lines[0], strict=True))

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cfeval.core.records import StageResult, Status, failed, propagated
-from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
-from cfeval.edct.answers import moved_by_text, names
-from cfeval.edct.evasions import declines, evades
-from cfeval.edct.protocols.rules import CONTROLS, REPEATABLE, RULES, SAME, Rules
+from cfeval.edct.answers import declines, evades, moved_by_text, names
+from cfeval.edct.protocols.rules import CONTROLS, REPEATABLE, RULES, Rules
 from cfeval.edct.records import (
     Baseline,
     Check,
@@ -23,114 +21,28 @@ from cfeval.edct.records import (
     Requery,
     Score,
     Verdict,
-    Verification,
 )
-from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
+from cfeval.edct.stages.scores import scores
+from cfeval.edct.verification.calls import ConditionRecords, Key, Link, key_of, links
 
-GROUP_DIGITS = 8
-"""So many digits of an image's hash a cluster has at least."""
-ROUNDING = 5e-5
-"""By how much a figure of four decimals may differ from the one it is rounded from."""
-_MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "explanation_moved", "mismatch")
 _CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "reader_moved")
-"""What a score takes from its verdict as it is, whether that failed or not."""
 
 
 def score_faults(
-    row: Score, protocol: str, sample: Sample, said: Baseline, told: Instruction, check: Check, verdict: Verdict
+    row: Score,
+    condition: Condition,
+    sample: Sample,
+    baseline: Baseline,
+    instruction: Instruction,
+    check: Check,
+    verdict: Verdict,
 ) -> Iterator[str]:
     """What is wrong with each part of a score row, empty where nothing is; the rest is what the row rests on."""
-    found = check.found
-    absent = _absent(verdict, check, protocol)
-    expected = {
-        **propagated(verdict),
-        **dict.fromkeys(_MEASURED),
-        **_from_verdict(verdict, protocol),
-        **{name: getattr(verdict, name) for name in _CARRIED},
-        **absent,
-        "present": _present(bool(absent) or verdict.status == Status.CITATION_ABSENT, verdict, check, told, protocol),
-        "breadth": None if told.cited is None else len(told.cited),
-        "evidence": told.evidence,
-        "drawn_from": told.drawn_from,
-        "correct": _correct(sample, said),
-        "verified": found.verified if found else None,
-        "sham_edit": check.sham.verified if check.sham else None,
-        "sees_absent": _sees(check.absent_thing),
-        "again": verdict.again,
-        "implied": _implied(told.implied, said.answer),
-        "implied_blank": _implied(told.implied_blank, said.answer),
-        "changed_share": check.changed_share,
-    }
-    for name, value in expected.items():
-        yield "" if _same(getattr(row, name), value) else f"{name} is {_shown(getattr(row, name))}, not {_shown(value)}"
-    of_image = len(row.cluster) >= GROUP_DIGITS and sample.image.sha256.startswith(row.cluster)
-    yield "" if of_image else "its cluster is not the image's"
-
-
-def _sees(absent_thing: Verification | None) -> int | None:
-    """Whether a verifier saw what is not there; None where it was not asked, or did not look."""
-    return None if absent_thing is None or absent_thing.absent is None else 1 - absent_thing.absent
-
-
-def _implied(follows: str, before: str) -> int | None:
-    """Whether the answer that a writer says to follow is another one; None where it says nothing."""
-    if follows == "":
-        return None
-    same = follows.strip(" .").upper() == SAME or moved_by_text(before, follows) == 0
-    return int(not same)
-
-
-def _absent(verdict: Verdict, check: Check, protocol: str) -> dict[str, Any]:
-    """What becomes of a row where the verifier found nothing to edit in the image; empty elsewhere."""
-    if RULES[protocol].edits != "cited":
-        return {}
-    if failed(verdict):
-        return {"answer_moved": None} if verdict.status == Status.CITATION_ABSENT else {}
-    if check.found is None or check.found.absent != 1:
-        return {}
-    ended = {"status": Status.CITATION_ABSENT, "stage": "checks", "reason": check.found.reason}
-    return ended | dict.fromkeys((*_MEASURED, "answer_moved"))
-
-
-def _present(absent: bool, verdict: Verdict, check: Check, told: Instruction, protocol: str) -> int | None:
-    """Whether everything cited is in the image: the writer said so, or what was edited was seen in the original."""
-    if absent or told.absent:
-        return 0
-    if told.cited:
-        return 1
-    judged = verdict.status == Status.OK and RULES[protocol].edits == "cited"
-    by_verifier = check.found is not None and check.found.absent == 0
-    return 1 if judged and (by_verifier or check.gate_absent == 0) else None
-
-
-def _from_verdict(verdict: Verdict, protocol: str) -> dict[str, Any]:
-    """The scores that follow from a verdict; a control has no product."""
-    if failed(verdict):
-        return {}
-    product = None if protocol in CONTROLS else int(all(verdict.scores.get(name) for name in RULES[protocol].scores))
-    stated = verdict.stated_ccs if product is not None else None
-    return {
-        **{name: verdict.scores.get(name) for name in RULES[protocol].scores if name != "answer_moved"},
-        "ccs": product,
-        "ccs_graded": None if verdict.grade is None else (verdict.grade - 1) / 4,
-        "mismatch": None if stated is None else int(stated != product),
-    }
-
-
-def _correct(sample: Sample, said: Baseline) -> float | None:
-    """The accuracy of the answer about the original, in [0, 1]; None where no right one is known or none came."""
-    if said.status != Status.OK:
-        return None
-    if sample.scorer == "contains":
-        return float(answer_matches(said.answer, sample.reference)) if sample.reference else None
-    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scorer]
-    return accuracy(said.answer, sample.answers) if sample.answers else None
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float | int):
-        return abs(one - other) <= ROUNDING
-    return bool(one == other)
+    key = verdict.id, verdict.edit
+    [again] = scores([verdict], {key[0]: sample}, {key[0]: baseline}, {key: instruction}, {key: check}, condition)
+    for name in (name for name in Score.model_fields if name not in Condition.model_fields):
+        value, expected = getattr(row, name), getattr(again, name)
+        yield "" if value == expected else f"{name} is {_shown(value)}, not {_shown(expected)}"
 
 
 def _shown(value: Any) -> str:
@@ -280,7 +192,8 @@ def _scores(of: ConditionRecords) -> Iterator[Link]:
         key = key_of(row)
         if row.id in samples and row.id in baselines and all(key in part for part in (told, checks, verdicts)):
             rest_on = (samples[row.id], baselines[row.id], told[key], checks[key], verdicts[key])
-            yield from links("scores", row, *score_faults(row, of.condition.protocol, *rest_on))
+            if failed(verdicts[key]) or set(verdicts[key].scores) >= set(RULES[of.condition.protocol].scores):
+                yield from links("scores", row, *score_faults(row, of.condition, *rest_on))
 
 
 _STAGES: Mapping[str, Callable[[ConditionRecords], Iterator[Link]]] = {

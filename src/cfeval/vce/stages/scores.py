@@ -23,6 +23,7 @@ from cfeval.vce.files import (
     PerceptualSpecs,
     Reference,
     build_all,
+    load_torch,
     views_of,
 )
 from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
@@ -246,6 +247,7 @@ def run(
     reference: Reference = False,
 ) -> None:
     """Score every counterfactual: what classifiers say of it, and how far it is from its original."""
+    load_torch()
     measures = Measures(
         build("classifiers", classifier, "--classifier"),
         build_all("classifiers", oracles, "--oracles"),

@@ -1,1 +1,0 @@
-"""Editors: an image and an instruction → the counterfactual."""

@@ -1,1 +1,0 @@
-"""Writers: explanation → cited concept → edit instruction."""

@@ -1,1 +1,0 @@
-"""Verifiers: was an edit made as told, and nothing else changed?"""
