@@ -14,7 +14,7 @@ from cfeval.cvqa.interfaces import ReadReply, ReadRequest
 from cfeval.cvqa.plugins.reply_readers.chat import FORMS, JUDGE, Chat, Plugin, read_answer
 from cfeval.cvqa.records import Answer, Form, Question, QuestionPair, Reading
 from cfeval.cvqa.stages.readings import readings
-from cfeval.cvqa.tables.readers import REPLY_READERS, ReplyReadersRow
+from cfeval.cvqa.tables.reply_readers import REPLY_READERS, ReplyReadersRow
 from cfeval.report.tables import markdown
 from tests.answers import answers
 from tests.conftest import Run
