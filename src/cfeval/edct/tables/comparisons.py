@@ -13,11 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.asked import compared_pairs, settings_of
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import Dataset, Editor, Judge, Protocol, TestTarget, Writer, edct_table
-from cfeval.edct.tables.scores import Metric, Row, TableData, by_item, reasons, strict_ccs, values
+from cfeval.edct.tables.scores import (
+    Metric,
+    Row,
+    TableData,
+    by_item,
+    compared_pairs,
+    reasons,
+    settings_of,
+    strict_ccs,
+    values,
+)
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
     Bounded,

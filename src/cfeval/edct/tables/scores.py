@@ -5,10 +5,10 @@ Items are the unit, edits of an item are averaged, images are clusters: the mean
 could change is told as bounds. Of scores only what tables need is kept, and what many share is held once.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import combinations, groupby, pairwise
 from operator import attrgetter
 from sys import intern
 from typing import NamedTuple
@@ -23,6 +23,8 @@ from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
 
 NAMES = tuple(Condition.model_fields)
+MOST_TARGETS = 12
+"""Of a setting: of more, not every two are compared unless that is asked for."""
 NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 HEADINGS = {
     "dataset": "Dataset",
@@ -218,6 +220,31 @@ def of_2025(conditions: Iterable[Condition], table: str) -> list[Condition]:
     """The conditions of the 2025 protocol, each once; the others may be its controls, or InputError is raised."""
     among = conditions_under(conditions, table, EDCT_2025, *CONTROLS)
     return [condition for condition in among if condition.protocol == EDCT_2025]
+
+
+def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
+    """The conditions that differ in their target alone, each once."""
+    beside: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        beside[condition.model_copy(update={"vlm": ""})].append(condition)
+    return list(beside.values())
+
+
+def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
+    """The places of each two conditions of a setting that are compared.
+
+    Args:
+        setting: conditions that differ in their target alone.
+        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
+        every: compare every two, however many.
+    """
+    names = [one.vlm for one in setting]
+    if every or (reference is None and len(names) <= MOST_TARGETS):
+        return list(combinations(range(len(names)), 2))
+    if reference is not None and reference not in names:
+        return []
+    first = 0 if reference is None else names.index(reference)
+    return [(first, other) for other in range(len(names)) if other != first]
 
 
 def short_labels(conditions: Sequence[Condition]) -> list[str]:
