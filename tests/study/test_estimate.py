@@ -136,6 +136,46 @@ def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
     assert by_model["maker/talker"]["most"]["calls"] == alone[1][0] * 2 // 3, "two tries of six edits"
 
 
+def test_concept_edits_of_vce_take_a_call_of_the_writer_and_as_many_of_the_editor_as_it_may_list(
+    estimated: Any, study: dict[str, Any]
+) -> None:
+    writer, editor = study["edct"]["instruction_writers"]["w"], study["edct"]["editors"]["e"]
+    names = {"image_set": ["s"], "denoiser": ["d"], "classifier": ["c", "r"]}
+    content = {
+        "calls": study["calls"],
+        "vce": {
+            "images": 4,
+            "size": 32,
+            "seed": 5,
+            "image_sets": {"s": {"plugin": "world"}},
+            "denoisers": {"d": {"plugin": "world"}},
+            "classifiers": {"c": {"plugin": "world"}, "r": {"plugin": "world", "kind": "robust"}},
+            "robust": "r",
+            "oracles": ["r"],
+            "methods": {"unguided": {"preset": "unguided"}},
+            "concept_editors": {
+                "words": {"plugin": "instructed", "writer": writer, "editor": editor, "edits": 3},
+                "nothing": {"plugin": "instructed", "editor": editor},
+            },
+            "groups": [{"source": "red circle", "ideal": "red square", "others": ["blue star"]}],
+            "conditions": [names | {"method": ["words", "nothing"], "pairs": ["ideal", "other"]}],
+        },
+    }
+    found = estimated(content)
+    images = 4 * 2 * 2  # of two classifiers, towards two targets
+    by_model = {(line["plugin"], line["model"]): line for line in found["stages"]}
+    assert {key: (line["typical"]["calls"], line["most"]["calls"]) for key, line in by_model.items()} == {
+        ("words", "maker/talker"): (images, 2 * images),
+        ("words", "painter"): (3 * images, 3 * images),
+        ("nothing", "painter"): (images, images),
+    }
+    talker, painter = by_model["words", "maker/talker"], by_model["words", "painter"]
+    assert talker["typical"]["input_tokens"] == images * (400 // 4 + 60)
+    assert painter["typical"]["images"] == 3 * images
+    assert painter["typical"]["input_tokens"] == 3 * images * (100 + 2000)
+    assert found["items"] == {"images of vce, once a target": 2 * images}
+
+
 def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
