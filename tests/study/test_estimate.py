@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cfeval.audit.components import used
-from cfeval.audit.doctor import of_plugin
 from cfeval.config import load
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.study.components import used
+from cfeval.study.doctor import of_plugin
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
 from tests.study.service import photographs

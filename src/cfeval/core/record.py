@@ -169,16 +169,16 @@ class Records:
         """Every difference between now and what a record says."""
         for kind in ("outputs", "inputs"):
             for name, was in step[kind].items():
-                if (now := self.hashes.again(_placed(name), was)) != was:
+                if (now := self.path(name, was)) != was:
                     yield f"{name} {'is missing' if now is None else 'is new' if was is None else 'has changed'}"
         yield from (f"code has changed: {name}" for name, was in step["code"].items() if self._module(name) != was)
         for name, was in step["packages"].items():
             if (version := version_of(name)) != was:
                 yield f"{name} is {version or 'not installed'}, was {was}"
 
-    def path(self, name: str) -> str | None:
-        """The hash of a file or folder, by the name that a record has for it."""
-        return self.hashes.path(_placed(name))
+    def path(self, name: str, was: str | None = None) -> str | None:
+        """The hash of a file or folder, by the name that a record has for it, of the kind that the record has."""
+        return self.hashes.again(_placed(name), was)
 
     def remember(self) -> None:
         """Keep what was hashed for the next process."""
