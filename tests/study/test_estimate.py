@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from cfeval.config import load
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.study.components import used
+from cfeval.study.doctor import of_plugin
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
 from tests.study.service import photographs
@@ -282,6 +285,25 @@ def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: 
     found = estimated(study)
     assert found["items"] == {"d": 3}
     assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in found["notes"][0]
+
+
+def test_a_chat_model_in_this_process_advises_vllm_and_a_fast_editor_the_gate(
+    study: dict[str, Any], estimated: Any, tmp_path: Path
+) -> None:
+    chat = {"plugin": "transformers", "model": "maker/sees"}
+    study["edct"]["vlms"] = {"m": chat, "local": chat | {"device": "cpu"}}
+    study["edct"]["editors"]["e"] = {"plugin": "diffusers", "model": "maker/paints", "speed": "fast"}
+    advice = {
+        "edct.vlms.m": "on a GPU, vLLM behind `cfeval serve` answers many requests several times faster than this "
+        "plugin: {plugin: openai, provider: vllm, model: maker/sees, base_url: http://127.0.0.1:8000/v1}",
+        "edct.editors.e": "speed fast changes images: put the editor behind plugin gated; `cfeval edct edit-cost` "
+        "compares its seconds and accepted edits with those of an editor without it",
+    }
+    notes = [note.partition(": ") for note in estimated(study)["notes"]]
+    assert {place: note for place, _, note in notes if place.startswith(("edct.vlms", "edct.editors"))} == advice
+    for use in used(load(written(tmp_path, study))):
+        if use.place in advice:
+            assert advice[use.place] in [finding.text for finding in of_plugin(use, offline=True).look()]
 
 
 def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:

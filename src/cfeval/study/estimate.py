@@ -50,6 +50,8 @@ class Estimate:
     """By dataset: a line about the images that are not used."""
     per_item: Mapping[int, Mapping[str, float]]
     """By number of items, the calls of each stage for an item and model under test, typically."""
+    advice: list[str]
+    """What models on this machine advise, each line with the place of its model."""
 
 
 def run(
@@ -72,7 +74,8 @@ def run(
 
 def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
-    for use in [use for use in used(params) if use.study != "vce" or use.section == "concept_editors"]:
+    uses = [use for use in used(params) if use.study != "vce" or use.section == "concept_editors"]
+    for use in uses:
         registry.check(use.family, use.spec, f"{where}: {use.place}")
     calls, counted = _edct(params.edct) if params.edct else ([], _Counts())
     cvqa_calls, unread = _cvqa(params)
@@ -85,7 +88,8 @@ def _estimate(params: Params, where: str) -> Estimate:
     models, notes = by_model(calls, prices, held), [*counted.notes, *unread, *map(_uncounted, silent)]
     limits = budget(models, held, params.calls)
     per_item = {n: calls_per_item(params.edct, n) for n in SIZES} if params.edct and counted.items else {}
-    return Estimate(counted.items | edited, calls, models, limits, prices, notes, counted.left_out, per_item)
+    advice = [f"{use.place}: {line}" for use in uses for line in registry.advice(use.family, use.spec)]
+    return Estimate(counted.items | edited, calls, models, limits, prices, notes, counted.left_out, per_item, advice)
 
 
 def calls_to_go(params: Params, where: str) -> dict[str, int]:
@@ -226,7 +230,8 @@ def _show(estimate: Estimate) -> None:
             print(line)
     elif not estimate.notes:
         print("No hosted model is called: the study costs nothing.")
-    for note in [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
+    notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
+    for note in [*notes, *estimate.advice]:
         print(note)
 
 
@@ -367,7 +372,7 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "models": [_with_usd(one, one.price) | {"price": _listed(one.price)} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],
-        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate)],
+        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *estimate.advice],
     }
 
 
