@@ -3,9 +3,7 @@
 The rules write it (`workflow/rules/edct.smk`), the steps read it (`--study`).
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator
 from math import ceil, comb
 from pathlib import Path
 from typing import NamedTuple
@@ -19,36 +17,8 @@ from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import FIGURES, TABLES
+from cfeval.edct.tables.comparisons import compared_pairs, settings_of
 from cfeval.stats.intervals import Interval
-
-# Of a setting: of more, not every two are compared unless that is asked for.
-MOST_TARGETS = 12
-
-
-def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
-    """The conditions that differ in their target alone, each once."""
-    beside: dict[Condition, list[Condition]] = defaultdict(list)
-    for condition in dict.fromkeys(conditions):
-        beside[condition.model_copy(update={"vlm": ""})].append(condition)
-    return list(beside.values())
-
-
-def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
-    """The places of each two conditions of a setting that are compared.
-
-    Args:
-        setting: conditions that differ in their target alone.
-        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
-        every: compare every two, however many.
-    """
-    names = [one.vlm for one in setting]
-    if every or (reference is None and len(names) <= MOST_TARGETS):
-        return list(combinations(range(len(names)), 2))
-    if reference is not None and reference not in names:
-        return []
-    first = 0 if reference is None else names.index(reference)
-    return [(first, other) for other in range(len(names)) if other != first]
-
 
 # The table of targets compared two at a time.
 COMPARISONS = "comparisons"

@@ -6,6 +6,7 @@ Neither paper compares its targets so; both print intervals of each alone, which
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from math import comb, lcm
 from typing import Annotated
 
@@ -13,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.asked import compared_pairs, settings_of
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import Dataset, Editor, Judge, Protocol, TestTarget, Writer, edct_table
@@ -34,6 +34,34 @@ from cfeval.report.tables import (
 from cfeval.stats.estimates import Floats
 from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import compare_all, holm
+
+# Of a setting: of more, not every two are compared unless that is asked for.
+MOST_TARGETS = 12
+
+
+def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
+    """The conditions that differ in their target alone, each once."""
+    beside: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        beside[condition.model_copy(update={"vlm": ""})].append(condition)
+    return list(beside.values())
+
+
+def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
+    """The places of each two conditions of a setting that are compared.
+
+    Args:
+        setting: conditions that differ in their target alone.
+        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
+        every: compare every two, however many.
+    """
+    names = [one.vlm for one in setting]
+    if every or (reference is None and len(names) <= MOST_TARGETS):
+        return list(combinations(range(len(names)), 2))
+    if reference is not None and reference not in names:
+        return []
+    first = 0 if reference is None else names.index(reference)
+    return [(first, other) for other in range(len(names)) if other != first]
 
 
 class ComparisonRow(TableRow):
