@@ -190,16 +190,14 @@ def _of_absent_thing(request: VerifyRequest, texts: Sequence[str]) -> VerifyRequ
 _NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
 
 
+def _as_evidence(reply: VerifyReply) -> VerifyReply:
+    """What a reply shows of an edit: from a verifier that looks at places only, an acceptance shows nothing."""
+    return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
+
+
 def _check(record: Counterfactual, replies: Replies) -> Checked:
     reply, sham, absent, reading, share = replies
-    found, images = (
-        verification(
-            f"{record.id}-{record.edit}",
-            reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT),
-        )
-        if reply
-        else (None, {})
-    )
+    found, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
     sham_found, absent_thing = [verification("", replace(one, images={}))[0] if one else None for one in (sham, absent)]
     check = Check(
         id=record.id,
