@@ -149,9 +149,9 @@ def _number(text: str) -> Values | None:
         return _readings(plain)
     if _names_none(text):
         return _ZERO
-    words = tokens(plain)
-    spelled = list(numbers(words)) if len(words) <= _MOST_WORDS else []
-    if len(spelled) != 1 or (spelled[0].first, spelled[0].last) != (0, len(words) - 1):
+    plain_tokens = tokens(plain)
+    spelled = list(numbers(plain_tokens)) if len(plain_tokens) <= _MOST_WORDS else []
+    if len(spelled) != 1 or (spelled[0].first, spelled[0].last) != (0, len(plain_tokens) - 1):
         return None
     value = spelled[0].value
     return None if value is None else frozenset([Fraction(value)])
@@ -210,8 +210,8 @@ def names(explanation: str, thing: str) -> Binary:
     A lexical test, as the one that looks for an inserted word (Siegel et al. 2024): paraphrases go unseen.
     """
     wanted = {word for word in _words(thing) if word not in _EMPTY}
-    said = _words(explanation)
-    return 1 if wanted and len(wanted & said) >= NAMED * len(wanted) else 0
+    explained = _words(explanation)
+    return 1 if wanted and len(wanted & explained) >= NAMED * len(wanted) else 0
 
 
 def _words(text: str) -> set[str]:

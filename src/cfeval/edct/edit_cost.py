@@ -99,8 +99,8 @@ def _cost(
 ) -> EditCost:
     tried = [(record, check) for record, check in made if not failed(record) or record.stage == "counterfactuals"]
     images = {sha256 for record, _ in tried for sha256 in _images(record)}
-    known = [seconds[sha256] for sha256 in images if sha256 in seconds]
-    whole = sum(known) / len(known) * len(images) if known else None
+    timed = [seconds[sha256] for sha256 in images if sha256 in seconds]
+    whole = sum(timed) / len(timed) * len(images) if timed else None
     verdicts = [_verified(record, check) for record, check in tried]
     return EditCost(
         editor=editor,
@@ -108,7 +108,7 @@ def _cost(
         images=len(images),
         verified=verdicts.count(True),
         unsure=verdicts.count(None),
-        timed=len(known),
+        timed=len(timed),
         seconds=whole,
         gpu_usd=None if whole is None or usd_per_hour is None else whole / 3600 * usd_per_hour,
         calls_usd=paid({call for record, _ in tried for call in record.calls}),
@@ -134,8 +134,11 @@ def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[M
     Args:
         conditions: by condition, its files.
     """
-    found: dict[str, dict[str, Made]] = defaultdict(dict)
-    once = {one.model_copy(update={"judge": ""}): (one, files) for one, files in conditions.items()}
+    by_editor: dict[str, dict[str, Made]] = defaultdict(dict)
+    once = {
+        shown_condition.model_copy(update={"judge": ""}): (shown_condition, files)
+        for shown_condition, files in conditions.items()
+    }
     for condition, files in once.values():
         rule = RULES.get(condition.protocol)
         if rule is None or not rule.written:
@@ -143,8 +146,8 @@ def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[M
         checks = files.checks()
         for record, _ in files.counterfactuals():
             check = checks.get((record.id, record.edit))
-            found[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
-    return {editor: list(made.values()) for editor, made in found.items()}
+            by_editor[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
+    return {editor: list(made.values()) for editor, made in by_editor.items()}
 
 
 _COLUMNS = ("editor", "edits", "images", "verified", "share", "unsure", "timed", "s each", "GPU-h each", "USD each")
@@ -164,26 +167,26 @@ def run(
     hours where they have a price.
     """
     conditions = conditions_in(results)
-    made = edits_of({one: ConditionFiles(results, one, shards) for one, shards in conditions.items()})
+    made = edits_of({row: ConditionFiles(results, row, shards) for row, shards in conditions.items()})
     if not made:
         raise InputError(f"{results}: no protocol of these results has edits; name those of a study with an editor")
     held = opened(cache) if cache.is_file() else None
     try:
         seconds = edit_times.noted(cache.parent / edit_times.NAME)
-        found = costs(made, seconds, lambda keys: held.paid(keys)[1] if held else 0.0, usd_per_gpu_hour)
+        edit_costs = costs(made, seconds, lambda keys: held.paid(keys)[1] if held else 0.0, usd_per_gpu_hour)
     finally:
         if held:
             held.close()
     if as_json:
         each = ("share", "seconds_each", "gpu_hours_each", "usd_each")
-        print(json.dumps([asdict(one) | {name: getattr(one, name) for name in each} for one in found], indent=2))
+        print(json.dumps([asdict(row) | {name: getattr(row, name) for name in each} for row in edit_costs], indent=2))
         return
     table = Table(box=SIMPLE)
     for name in _COLUMNS:
         table.add_column(name, justify="left" if name == "editor" else "right")
-    for one in found:
-        share = "" if one.share is None else f"{one.share:.0%}"
-        counts = (one.edits, one.images, one.verified, share, one.unsure, one.timed)
-        figures = (one.seconds_each, one.gpu_hours_each, one.usd_each)
-        table.add_row(one.editor, *map(str, counts), *("" if it is None else f"{it:.4g}" for it in figures))
+    for row in edit_costs:
+        share = "" if row.share is None else f"{row.share:.0%}"
+        counts = (row.edits, row.images, row.verified, share, row.unsure, row.timed)
+        figures = (row.seconds_each, row.gpu_hours_each, row.usd_each)
+        table.add_row(row.editor, *map(str, counts), *("" if it is None else f"{it:.4g}" for it in figures))
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)

@@ -316,7 +316,7 @@ def _reply(case: ExamCase, reply: JudgeReply, compared: JudgeReply) -> ExamReply
         raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
     if compared.status == Status.OK:
         scores |= {"answer_changed": compared.scores["answer_moved"]}
-    told = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
-    told |= {"compared": compared.status, "compared_reason": compared.reason}
-    told |= {"compared_completion": compared.completion}
-    return ExamReply.model_validate({**gold, **scores, **told})
+    outcome = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
+    outcome |= {"compared": compared.status, "compared_reason": compared.reason}
+    outcome |= {"compared_completion": compared.completion}
+    return ExamReply.model_validate({**gold, **scores, **outcome})

@@ -62,10 +62,10 @@ def draw_axes(rows: Sequence[ControlRow]) -> Figure:
     axes.set(xlim=_LIMITS, ylim=_LIMITS, aspect="equal")
     share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)
-    said = ["CCS: does what is cited matter?", *([TEST_WORLD] if test_world else [])]
-    told = f"no completeness, as a blank image changes nothing: {', '.join(empty)}"
-    said += wrap(told, _NOTE_CHARACTERS) if empty else []
-    axes.set_xlabel("\n".join(said))
+    caption = ["CCS: does what is cited matter?", *([TEST_WORLD] if test_world else [])]
+    note = f"no completeness, as a blank image changes nothing: {', '.join(empty)}"
+    caption += wrap(note, _NOTE_CHARACTERS) if empty else []
+    axes.set_xlabel("\n".join(caption))
     axes.set_ylabel("completeness: is what matters cited?")
     taken = [_point(row) for row in placed]
     for row, label in zip(placed, condition_labels(placed), strict=True):
@@ -161,12 +161,12 @@ def _forest_frame(axes: Axes, rows: Sequence[ConditionRow]) -> None:
     axes.set_xlim(-0.02, 1.02)
     share_ticks(axes, "x")
     axes.grid(axis="x", color=GRID, linewidth=0.8)
-    said = [
+    caption = [
         "CCS, the share of explanations that hold; there: citation rate, the share that cite what is in the image",
         f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}",
     ]
-    said += [TEST_WORLD] if any(row.test_world for row in rows) else []
-    axes.set_xlabel("\n".join(said))
+    caption += [TEST_WORLD] if any(row.test_world for row in rows) else []
+    axes.set_xlabel("\n".join(caption))
 
 
 def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:

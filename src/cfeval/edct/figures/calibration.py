@@ -37,10 +37,10 @@ def draw_calibration(rows: Sequence[CalibrationRow]) -> Figure:
     use_style()
     if not rows:
         return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_CALIBRATION_NOTE)
-    found: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
+    by_setting: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
     for row in rows:
-        found[tuple(getattr(row, name) for name in SETTING)].append(row)
-    panels = list(found.values())
+        by_setting[tuple(getattr(row, name) for name in SETTING)].append(row)
+    panels = list(by_setting.values())
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     size = (_PANEL_INCHES * max(columns, 2), _PANEL_INCHES * lines + _LEGEND_INCHES)
@@ -70,39 +70,39 @@ def _caption(rows: Sequence[CalibrationRow]) -> str:
     return "\n".join([what, *([names] if names else []), f"All targets: {TEST_WORLD.removeprefix('† ')}"])
 
 
-def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
+def _panel(axes: Axes, panel: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
     strip_spines(axes, "bottom", "left")
     axes.set_xlim(-0.12, 1.2)
     axes.set_ylim(-0.05, 1.08)
     share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)
-    axes.set_title(plain(title_of(of[0], rows)), fontsize=9)
+    axes.set_title(plain(title_of(panel[0], rows)), fontsize=9)
     axes.fill_between([0, 1], [1 - TOLERANCE, -TOLERANCE], [1 + TOLERANCE, TOLERANCE], color=MUTED, alpha=0.15, lw=0)
     axes.plot([0, 1], [1, 0], "--", color=MUTED, linewidth=1, label=f"1 − p, ± {TOLERANCE:g}")
     for metric, (marker, color, side, label) in _SERIES.items():
-        _points(axes, of, metric, (marker, color, side, label))
+        _points(axes, panel, metric, (marker, color, side, label))
     short = _short_names(rows)
-    for place, row in enumerate(of):
+    for place, row in enumerate(panel):
         if row.vlm in short:
-            axes.text(_place(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
+            axes.text(_place(panel, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
 
 
-def _points(axes: Axes, of: Sequence[CalibrationRow], metric: str, look: tuple[str, str, int, str]) -> None:
+def _points(axes: Axes, rows: Sequence[CalibrationRow], metric: str, look: tuple[str, str, int, str]) -> None:
     marker, color, side, label = look
-    for place, row in enumerate(of):
+    for place, row in enumerate(rows):
         value, low, high = (getattr(row, f"{metric}{end}") for end in ("", "_lo", "_hi"))
         if value is None:
             continue
-        x = _place(of, place) + side * _DODGE
+        x = _place(rows, place) + side * _DODGE
         if low is not None and high is not None:
             axes.plot([x, x], [low, high], color=color, linewidth=1.2, zorder=3, clip_on=False)
         axes.plot(x, value, marker, color=color, markersize=4, zorder=4, clip_on=False, label=label)
 
 
-def _place(of: Sequence[CalibrationRow], place: int) -> float:
+def _place(rows: Sequence[CalibrationRow], place: int) -> float:
     """Where a target stands: at its share, those of one share beside each other."""
-    twins = [other for other, row in enumerate(of) if row.share == of[place].share]
-    return of[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
+    twins = [other for other, row in enumerate(rows) if row.share == rows[place].share]
+    return rows[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
 
 
 def _short_names(rows: Sequence[CalibrationRow]) -> dict[str, str]:
@@ -133,7 +133,7 @@ def draw_test_models(rows: Sequence[TestModelRow]) -> Figure:
     models = sorted(dict.fromkeys(row.vlm for row in rows), key={row.vlm: row.faithful for row in rows}.__getitem__)
     figure = Figure(figsize=(_WIDTH, _ROW * len(models) + _REST), layout="constrained")
     grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axes, (setting, of) in zip(grid, panels.items(), strict=True):
+    for axes, (setting, panel) in zip(grid, panels.items(), strict=True):
         labels = [f"{plain(model)} †" for model in models]
         strip_spines(axes, "bottom", "left")
         axes.set(xlim=(-0.04, 1.06), ylim=(-0.7, len(labels) - 0.3))
@@ -142,7 +142,7 @@ def draw_test_models(rows: Sequence[TestModelRow]) -> Figure:
         axes.grid(axis="x", color=GRID, linewidth=0.8)
         axes.axvline(FIT_BOUND, color=MUTED, linestyle=":", linewidth=1.2)
         axes.set_title(plain(setting), fontsize=9)
-        _model_panel(axes, {row.vlm: row for row in of}, models)
+        _model_panel(axes, {row.vlm: row for row in panel}, models)
     handles = dict(zip(*reversed(grid[0].get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
     figure.supxlabel(
@@ -153,10 +153,10 @@ def draw_test_models(rows: Sequence[TestModelRow]) -> Figure:
     return figure
 
 
-def _model_panel(axes: Axes, of: Mapping[str, TestModelRow], models: Sequence[str]) -> None:
+def _model_panel(axes: Axes, by_model: Mapping[str, TestModelRow], models: Sequence[str]) -> None:
     for place, model in enumerate(models):
-        if model in of:
-            row = of[model]
+        if model in by_model:
+            row = by_model[model]
             axes.plot([row.faithful] * 2, [place - 0.4, place + 0.4], "k-", linewidth=1.6, label="truth", zorder=5)
             for side, (name, (marker, color)) in enumerate(_MARKERS.items(), start=-1):
                 _model_point(axes, row, name, place - side * _MODEL_DODGE, marker, color)

@@ -48,9 +48,9 @@ def draw(rows: Sequence[PairRow]) -> Figure:
         _counts(left, place, row)
         _phi(right, place, row)
     _frame(left, right)
-    said = f"intervals: {interval_methods(*(row.ci for row in shown)) or 'none'}"
+    caption = f"intervals: {interval_methods(*(row.ci for row in shown)) or 'none'}"
     of_test = [TEST_WORLD] * any(row.test_world for row in shown)
-    figure.supxlabel("\n".join([said, *of_test]), fontsize=8)
+    figure.supxlabel("\n".join([caption, *of_test]), fontsize=8)
     handles = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
     handles |= dict(zip(*reversed(right.get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3, columnspacing=1.4)

@@ -100,7 +100,7 @@ class Marks(Record):
 
     def answered(self) -> dict[str, str]:
         """The answers that were given, by name."""
-        return {name: said for name in ASKED if (said := getattr(self, name)) is not None}
+        return {name: answer for name in ASKED if (answer := getattr(self, name)) is not None}
 
     @model_validator(mode="after")
     def _no_scores_of_an_invalid_edit(self) -> "Marks":
@@ -227,13 +227,13 @@ def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     raters = {row["rater"] for _, row in rows if row.get("rater")}
     only = raters.pop() if len(raters) == 1 else ""
     for place, row in rows:
-        said = {name: row[name] for name in Marks.model_fields if row.get(name)}
-        if set(said) == {"item"}:
+        answers = {name: row[name] for name in Marks.model_fields if row.get(name)}
+        if set(answers) == {"item"}:
             continue
         _same_sheet(place, row.get("sheet", ""), key)
         if not (rater := row.get("rater") or only):
             raise InputError(f"{place}: says not whose labels these are; write a name or initials in the column rater")
-        yield place, rater, _valid(place, Marks, said)
+        yield place, rater, _valid(place, Marks, answers)
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:

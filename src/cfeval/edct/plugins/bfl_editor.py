@@ -97,14 +97,14 @@ class Plugin(plugin.Plugin):
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the key is taken and has credit."""
         try:
-            said = get(endpoint(self.base_url, self.key_variable, "x-key"), "/v1/credits")
+            account = get(endpoint(self.base_url, self.key_variable, "x-key"), "/v1/credits")
         except CfevalError as error:
             yield Diagnostic(False, str(error))
             return
-        if isinstance(said, Fault):
-            yield Diagnostic(False, f"{self.base_url}: {said.reason}")
+        if isinstance(account, Fault):
+            yield Diagnostic(False, f"{self.base_url}: {account.reason}")
             return
-        credits = said.get("credits") if isinstance(said, dict) else None
+        credits = account.get("credits") if isinstance(account, dict) else None
         enough = not isinstance(credits, int | float) or credits > 0
         advice = "" if enough else f"; add credit to the account of {self.key_variable or self.base_url}"
         yield Diagnostic(enough, f"{self.base_url} answers; {credits} credits are left{advice}")
@@ -187,15 +187,15 @@ class Bfl:
     async def _poll(self, attempts: RetryLoop, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
         missed = 0
         while True:
-            said = await attempts.free(lambda: _look(attempts, where, task.polling_url))
-            if isinstance(said, Fault):
-                return said
-            missed = missed + 1 if said["status"] == NOT_FOUND else 0
-            if said["status"] in FINAL and not 0 < missed < LOOKS:
-                return said
+            state = await attempts.free(lambda: _look(attempts, where, task.polling_url))
+            if isinstance(state, Fault):
+                return state
+            missed = missed + 1 if state["status"] == NOT_FOUND else 0
+            if state["status"] in FINAL and not 0 < missed < LOOKS:
+                return state
             if attempts.seconds_left() < self.options.poll:
-                reason = f"the task was still '{said['status']}' at the deadline (calls.deadline)"
-                return record("timeout", Status.TRANSPORT_ERROR, reason, final=False, raw=said)
+                reason = f"the task was still '{state['status']}' at the deadline (calls.deadline)"
+                return record("timeout", Status.TRANSPORT_ERROR, reason, final=False, raw=state)
             await asyncio.sleep(self.options.poll)
 
 
@@ -215,15 +215,15 @@ async def _look(attempts: RetryLoop, where: Endpoint, url: str) -> dict[str, Any
     return fault or retry("bad_body", "the task's state is not in the answer", sent=True)
 
 
-def _ending(said: Mapping[str, Any]) -> str | Fault:
+def _ending(state: Mapping[str, Any]) -> str | Fault:
     """The address of the image, or why there is none."""
-    status, details = said["status"], said.get("details")
+    status, details = state["status"], state.get("details")
     if status in ("Request Moderated", "Content Moderated"):
         reasons = details.get("Moderation Reasons") if isinstance(details, dict) else None
         return record("moderated", Status.MODERATED, f"{status}: {', '.join(map(str, reasons or ['no reason given']))}")
     if status != "Ready":
         return record("failed", Status.TRANSPORT_ERROR, f"the task ended as '{status}' ({details})", final=False)
-    result = said.get("result")
+    result = state.get("result")
     sample = result.get("sample") if isinstance(result, dict) else None
     if not isinstance(sample, str) or not sample.startswith(("http://", "https://")):
         return record("no_image", Status.NO_IMAGE, "the task is ready, but names no image")

@@ -99,15 +99,15 @@ class PipelineEditor:
         painted: dict[int, Future[EditReply]] = {}
         with quiet("diffusers", "transformers"), ThreadPoolExecutor() as writing:
             for number, request in enumerate(requests):
-                found = self._sketch(request)
-                if isinstance(found, EditReply):
-                    replies[number] = found
+                sketch = self._sketch(request)
+                if isinstance(sketch, EditReply):
+                    replies[number] = sketch
                 else:
-                    alike.setdefault(found.canvas.image.size, {})[number] = found
+                    alike.setdefault(sketch.canvas.image.size, {})[number] = sketch
             for sketches in alike.values():
                 for numbers in batched(sketches, self.batch):
                     made = self._paint([sketches[number] for number in numbers])
-                    painted |= {n: writing.submit(_reply, *one) for n, one in zip(numbers, made, strict=True)}
+                    painted |= {n: writing.submit(_reply, *result) for n, result in zip(numbers, made, strict=True)}
         replies |= {number: reply.result() for number, reply in painted.items()}
         return [replies[number] for number in range(len(requests))]
 
@@ -242,9 +242,9 @@ def _around(length: float, grid: int) -> tuple[int, int]:
     return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
 
 
-def _stretch(one: tuple[int, int], other: tuple[int, int]) -> float:
+def _stretch(first: tuple[int, int], other: tuple[int, int]) -> float:
     """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
-    return abs(math.log(one[0] * other[1] / (one[1] * other[0])))
+    return abs(math.log(first[0] * other[1] / (first[1] * other[0])))
 
 
 def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
@@ -313,8 +313,8 @@ def scheduler_of(checkpoint: Checkpoint) -> type:
     """The class of a checkpoint's scheduler."""
     import diffusers
 
-    found: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
-    return found
+    scheduler: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
+    return scheduler
 
 
 def dtype_on(device: str, wanted: Dtype) -> Dtype:
@@ -343,8 +343,10 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
     import torch
 
     with quiet("diffusers", "transformers"):
-        of = getattr(torch, dtype)
-        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, of, diffusers_speed.quantization(speed, of))
+        number_type = getattr(torch, dtype)
+        pipe = _from_folder(
+            getattr(diffusers, pipeline), folder, model, number_type, diffusers_speed.quantization(speed, number_type)
+        )
         pipe.set_progress_bar_config(disable=True)
         diffusers_speed.apply(pipe, speed)
         if offload == "none":
@@ -368,9 +370,9 @@ def _fault(folder: Path) -> str:
 
 
 def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype", quantization: Any) -> Any:
-    how = {"quantization_config": quantization} if quantization else {}
+    options = {"quantization_config": quantization} if quantization else {}
     try:
-        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **how)
+        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **options)
     except ModuleNotFoundError:
         raise
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error

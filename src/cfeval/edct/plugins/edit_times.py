@@ -33,15 +33,15 @@ def noted(path: Path) -> Mapping[str, float]:
     Raises:
         InputError: a line is no time of an image.
     """
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     if path.is_file():
         for number, line in enumerate(text_lines(path), start=1):
             if line.rstrip().endswith("}"):
                 try:
                     content = parse_json(line, f"{path}, line {number}")
-                    found[str(content["image"])] = float(content["seconds"])
+                    seconds[str(content["image"])] = float(content["seconds"])
                 except (ValueError, TypeError, KeyError):
                     raise InputError(
                         f"{path}: line {number} is no time of an image; take .cfeval/{NAME} of the run that edited"
                     ) from None
-    return found
+    return seconds

@@ -83,23 +83,23 @@ def given_edits(
     """See `EditTable.found`; `images` is the folder of the images."""
     if table.suffix.lower() not in FORMATS:
         raise InputError(f"{table}: a table of edits is a {', '.join(FORMATS)} file")
-    found: dict[str, list[GivenEdit]] = {}
+    by_item: dict[str, list[GivenEdit]] = {}
     for place, row in rows_of(table, (images,), allow_outside):
         _refuse_unfit(place, row, ("item", "instruction", *needed))
         concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
         edit = GivenEdit(concept, instruction, negative, row, place)
-        of_item = found.setdefault(_cell(row, "item"), [])
+        of_item = by_item.setdefault(_cell(row, "item"), [])
         if edit.instruction in (other.instruction for other in of_item):
             raise InputError(f"{place.text}: item '{_cell(row, 'item')}' has this instruction twice; keep one row")
         of_item.append(edit)
-    if not found:
+    if not by_item:
         raise InputError(f"{table}: holds no edit; a row has the columns {', '.join(COLUMNS[:4])}")
-    return found
+    return by_item
 
 
-def one_line(words: str) -> str:
+def one_line(text: str) -> str:
     """A text with its white space levelled, as instructions are compared."""
-    return " ".join(words.split())
+    return " ".join(text.split())
 
 
 def _cell(row: Mapping[str, object], column: str) -> str:

@@ -106,8 +106,8 @@ def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
     best = Alignment(np.eye(2, 3, dtype=np.float32), np.zeros((*original.shape, 2), np.float32))
     cost = _disagreement(*reliefs, best) * (1 - _WORTH)
     for movement in (*_matched(original, edited, best, settings), _shifted(*reliefs, best)):
-        if (found := _disagreement(*reliefs, movement)) < cost:
-            best, cost = movement, found
+        if (movement_cost := _disagreement(*reliefs, movement)) < cost:
+            best, cost = movement, movement_cost
     if not settings.flow or min(original.shape) < _LEAST_FOR_FLOW:
         return best
     bent = replace(best, flow=_flow(original, edited, best, settings))
@@ -139,10 +139,10 @@ def _matched(original: Gray, edited: Gray, still: Alignment, settings: AlignSett
     import cv2
 
     finder = cv2.ORB.create(settings.keypoints, fastThreshold=10)
-    (here, words), (there, others) = (finder.detectAndCompute(image, None) for image in (original, edited))
-    if words is None or others is None:
+    (here, descriptors), (there, others) = (finder.detectAndCompute(image, None) for image in (original, edited))
+    if descriptors is None or others is None:
         return
-    pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(words, others)
+    pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(descriptors, others)
     if len(pairs) < settings.least_matches:
         return
     before = np.array([here[pair.queryIdx].pt for pair in pairs], np.float32)
@@ -255,12 +255,12 @@ class Comparison:
         """The pixels that both images have and that changed."""
         return (self.strength > 1) & self.alignment.valid
 
-    def mask(self, found: Mask, on_edited: bool = False) -> Mask:
+    def mask(self, mask: Mask, on_edited: bool = False) -> Mask:
         """A mask of either image, of any size, as it lies over the original at the working size."""
         import cv2
 
         height, width = self.strength.shape
-        plane = np.asarray(cv2.resize(found.astype(np.uint8) * 255, (width, height)))
+        plane = np.asarray(cv2.resize(mask.astype(np.uint8) * 255, (width, height)))
         return np.asarray((self.alignment.warp(plane) if on_edited else plane) >= 128)
 
 
@@ -289,8 +289,8 @@ def _resized(pixels: Pixels, scale: float) -> Pixels:
     height, width = (max(_LEAST_SIDE, round(side * scale)) for side in pixels.shape[:2])
     if (height, width) == pixels.shape[:2]:
         return pixels
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-    return np.asarray(cv2.resize(pixels, (width, height), interpolation=how))
+    interpolation = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=interpolation))
 
 
 def change_strength(original: Pixels, edited: Pixels, settings: ChangeSettings) -> Floats:
@@ -317,11 +317,11 @@ def coarse_changes(original: Pixels, edited: Pixels, settings: ChangeSettings, s
     gray = max(_COARSE * max(original.shape[:2]), _LEAST_COARSE)
     color = max(gray, _COARSE_COLOR * scale)
     grays = _without_color(original), _without_color(edited)
-    found = [
+    differences = [
         difference(*pair, settings.model_copy(update={"smoothing": smoothing}))
         for pair, smoothing in ((grays, gray), ((original, edited), color))
     ]
-    return np.asarray(np.maximum(*found) > _COARSE_DIFFERENCE * settings.difference)
+    return np.asarray(np.maximum(*differences) > _COARSE_DIFFERENCE * settings.difference)
 
 
 def _without_color(pixels: Pixels) -> Pixels:
@@ -337,8 +337,8 @@ def local_ssim(original: Pixels, edited: Pixels, k1: float) -> Floats:
 
     ssim: Any = metrics.structural_similarity
     grays = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY) for pixels in (original, edited))
-    _, found = ssim(*(gray.astype(np.float32) for gray in grays), data_range=255, K1=k1, full=True)
-    return np.asarray(found, dtype=np.float32)
+    _, similarity = ssim(*(gray.astype(np.float32) for gray in grays), data_range=255, K1=k1, full=True)
+    return np.asarray(similarity, dtype=np.float32)
 
 
 def difference(original: Pixels, edited: Pixels, settings: ChangeSettings) -> Floats:

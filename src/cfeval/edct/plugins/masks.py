@@ -152,10 +152,10 @@ def _found(request: EditRequest, segmenter: Callable[..., npt.NDArray[np.float32
 
     if not request.concept.strip():
         return Masked(reason="the instruction names no concept that a mask model could look for")
-    found = segmenter(request.image.pixels, request.concept) >= options.mask_threshold
-    if not found.any():
+    target = segmenter(request.image.pixels, request.concept) >= options.mask_threshold
+    if not target.any():
         return Masked(reason=f"the mask model finds no {request.concept!r} in the image")
-    away = ndimage.distance_transform_edt(~found)
+    away = ndimage.distance_transform_edt(~target)
     return Masked(np.asarray(away <= options.mask_dilation, dtype=np.bool_), details={"mask_of": request.concept})
 
 
@@ -191,8 +191,8 @@ class ClipSeg:
         with torch.inference_mode():
             logits = self._loaded.model(**inputs.to(self._loaded.device)).logits.float()
         square = logits.reshape(1, 1, *logits.shape[-2:])
-        found = interpolate(square, size=pixels.shape[:2], mode="bilinear", align_corners=False)
-        return np.asarray(found.sigmoid()[0, 0].cpu())
+        logits_at_size = interpolate(square, size=pixels.shape[:2], mode="bilinear", align_corners=False)
+        return np.asarray(logits_at_size.sigmoid()[0, 0].cpu())
 
 
 def about(model: str, revision: str) -> str:

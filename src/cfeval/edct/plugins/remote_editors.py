@@ -457,8 +457,8 @@ class OpenRouterImages:
     def _plan(self, request: EditRequest, image: Encoded) -> Planned:
         prompted = prompt_for(request, IMAGES)
         options = self.options
-        asked = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
-        fields = {**asked, **joined(ROUTED, options.extra)}
+        form = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
+        fields = {**form, **joined(ROUTED, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             shown = {"type": "image_url", "image_url": {"url": image.data_url}}

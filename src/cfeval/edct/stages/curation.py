@@ -81,8 +81,8 @@ class Judged(BaseModel):
 
 def read_decision(text: str) -> Judged | None:
     """The decision of a reply: JSON, or lines `Reason:` and `Keep:`; None where there is none or several differ."""
-    found = [one for *_, one in json_objects(text, Judged)] + text_groups(text, Judged)
-    return found[-1] if len({one.keep for one in found}) == 1 else None
+    parsed = [decision for *_, decision in json_objects(text, Judged)] + text_groups(text, Judged)
+    return parsed[-1] if len({decision.keep for decision in parsed}) == 1 else None
 
 
 # A reply; the reason comes first, so that the decision follows from it.
@@ -96,21 +96,21 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
 
     `prompts` is a folder of the user's own templates; empty: the package's.
     """
-    asked = prompt(FORM, prompts)
+    form = prompt(FORM, prompts)
 
     async def decide(sample: Sample) -> ParsedReply[Judged]:
         own = derive_seed(seed, sample.id, "filter")
-        return await generate_parsed(model, asked, sample.id, {"question": sample.question}, own)
+        return await generate_parsed(model, form, sample.id, {"question": sample.question}, own)
 
-    for sample, heard in map_requests(samples, lambda sample: sample, decide, BATCH):
-        yield _decision(sample, heard)
+    for sample, parsed in map_requests(samples, lambda sample: sample, decide, BATCH):
+        yield _decision(sample, parsed)
 
 
-def _decision(sample: Sample, heard: ParsedReply[Judged]) -> Decision:
-    said = {"id": sample.id, "question": sample.question, "completion": heard.completion, "calls": heard.calls}
-    if heard.value is None:
-        return Decision(**said, **failure(heard.status, "filter", heard.reason))
-    return Decision(**said, keep=heard.value.keep, why=" ".join(heard.value.reason.split()))
+def _decision(sample: Sample, parsed: ParsedReply[Judged]) -> Decision:
+    fields = {"id": sample.id, "question": sample.question, "completion": parsed.completion, "calls": parsed.calls}
+    if parsed.value is None:
+        return Decision(**fields, **failure(parsed.status, "filter", parsed.reason))
+    return Decision(**fields, keep=parsed.value.keep, why=" ".join(parsed.value.reason.split()))
 
 
 def run_curation(
@@ -331,8 +331,8 @@ def run_selection(
     for it. The order of files does not matter.
     """
     candidates = {sample.id: sample for sample in read_jsonl(samples, Sample)}
-    said = None if decisions is None else read_jsonl(decisions, Decision)
-    fate = fates(candidates, said, read_csv(overrides, Override) if overrides else ())
+    decided = None if decisions is None else read_jsonl(decisions, Decision)
+    fate = fates(candidates, decided, read_csv(overrides, Override) if overrides else ())
     taken, strata = select(candidates, fate, Plan(items, seed, by, equal, per_image))
     image_of = originals(samples)
     write_set(out, {item: content_hash(candidates[item], image_of(candidates[item])) for item in taken})

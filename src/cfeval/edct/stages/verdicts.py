@@ -104,7 +104,7 @@ class _Found:
     @property
     def calls(self) -> tuple[str, ...]:
         """All calls, each once: two questions may be the same."""
-        return tuple(dict.fromkeys(call for one in (self.reply, *self.besides.values()) for call in one.calls))
+        return tuple(dict.fromkeys(call for reply in (self.reply, *self.besides.values()) for call in reply.calls))
 
 
 def verdicts(
@@ -134,17 +134,17 @@ def verdicts(
             say.
         checks: by item and edit, where a reader may have been asked.
     """
-    former = _Former()
+    previous_answers = _Former()
 
     def case(record: Requery) -> _Case:
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
-        told = _told(record, instructions, protocol)
+        shown_instructions = _told(record, instructions, protocol)
         texts = JudgeRequest(
             item=record.id,
             answer=before.answer,
             explanation=before.explanation,
-            changes=tuple(Change(one.positive, one.negative) for one in told),
+            changes=tuple(Change(instruction.positive, instruction.negative) for instruction in shown_instructions),
             new_answer=record.answer,
             new_explanation=record.explanation,
             seed=derive_seed(seed, record.id, record.edit, "verdict"),
@@ -155,24 +155,24 @@ def verdicts(
             texts = replace(texts, changes=(), question=before.question, image=image)
         null = RULES[protocol].edits == "none"
         sham = cited[record.id, 1] if cited is not None and null else None
-        other = former.unlike(before) if null else None
+        other = previous_answers.unlike(before) if null else None
         reading = checks[record.id, record.edit].reader if checks is not None else None
         return _Case(texts, concept, sham, other, record.again, record.first is not None, reading)
 
     async def decide(case: _Case) -> _Found:
-        found = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
+        outcome = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
         named = names(case.request.new_explanation, case.concept) if case.concept else None
-        found = replace(found, names_edited=named, evaded=1 if _evaded(case.request, found) else 0)
+        outcome = replace(outcome, names_edited=named, evaded=1 if _evaded(case.request, outcome) else 0)
         if case.reading is not None:
             read = await _read(judge, case.request, case.reading, compare)
             seen: Binary = 1 if _moved(read) == 1 else 0
-            found = replace(found, reader_moved=seen, besides={**found.besides, "reader": read})
-        return await _compared_again(judge, case, found)
+            outcome = replace(outcome, reader_moved=seen, besides={**outcome.besides, "reader": read})
+        return await _compared_again(judge, case, outcome)
 
-    for record, found in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
+    for record, outcome in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
         yield (
-            _verdict(record, found, protocol)
-            if found
+            _verdict(record, outcome, protocol)
+            if outcome
             else Verdict(
                 id=record.id, edit=record.edit, again="unanswered" if record.first else "", **propagated(record)
             )
@@ -185,12 +185,12 @@ class _Former:
     def __init__(self) -> None:
         self._said: deque[Baseline] = deque(maxlen=FORMER)
 
-    def unlike(self, of: Baseline) -> Baseline | None:
+    def unlike(self, baseline: Baseline) -> Baseline | None:
         """The latest item whose answer differs in substance for sure; None where there is none, as for the first."""
-        alike = ((said, said.question == of.question) for said in self._said)
-        found = next((said for said, same in alike if surely_moved(of.answer, said.answer, same)), None)
-        self._said.appendleft(of)
-        return found
+        alike = ((earlier, earlier.question == baseline.question) for earlier in self._said)
+        match = next((earlier for earlier, same in alike if surely_moved(baseline.answer, earlier.answer, same)), None)
+        self._said.appendleft(baseline)
+        return match
 
 
 async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
@@ -203,8 +203,8 @@ async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
     if not compare:
         return _Found(reply)
     compared = await judge.judge(_comparison(request))
-    found = _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
-    return replace(found, judge_evaded=compared.evades)
+    outcome = _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
+    return replace(outcome, judge_evaded=compared.evades)
 
 
 async def _control(judge: Judge, case: _Case) -> _Found:
@@ -222,39 +222,39 @@ async def _control(judge: Judge, case: _Case) -> _Found:
             reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
     null = case.sham is not None and by_text == 0
     sham, swapped, again = await gather(_sham(judge, case), _swapped(judge, case), _reworded(judge, case, null))
-    besides = {"sham": sham, "swapped": swapped, "reworded": again}
+    replies = {"sham": sham, "swapped": swapped, "reworded": again}
     measured: dict[str, Any] = {"sham": _product(sham), "swapped": _moved(swapped), "reworded": _moved(again)}
-    return _Found(reply, moved, by_text, judge_evaded=reply.evades, besides=besides, **measured)
+    return _Found(reply, moved, by_text, judge_evaded=reply.evades, besides=replies, **measured)
 
 
-def _evaded(request: JudgeRequest, found: _Found) -> bool:
+def _evaded(request: JudgeRequest, outcome: _Found) -> bool:
     """Whether the new answer evades as the one before does not: by its text; or by the judge, where it was the judge
     who found that the answer moved, since an evasion is never the answer of before.
     """
     if evades(request.answer):
         return False
-    by_judge = found.by_text == 0 and found.answer_moved == 1 and found.judge_evaded == 1
+    by_judge = outcome.by_text == 0 and outcome.answer_moved == 1 and outcome.judge_evaded == 1
     return by_judge or evades(request.new_answer)
 
 
-async def _compared_again(judge: Judge, case: _Case, found: _Found) -> _Found:
+async def _compared_again(judge: Judge, case: _Case, outcome: _Found) -> _Found:
     """What came of asking the target again."""
     if case.again is None:
-        return replace(found, again=("unanswered" if found.evaded else "answered") if case.declined else "")
-    if found.answer_moved != 1 or found.evaded:
-        return replace(found, again="unchanged" if found.answer_moved == 0 else "unknown")
+        return replace(outcome, again=("unanswered" if outcome.evaded else "answered") if case.declined else "")
+    if outcome.answer_moved != 1 or outcome.evaded:
+        return replace(outcome, again="unchanged" if outcome.answer_moved == 0 else "unknown")
     request, second = case.request, case.again
     if declines(second.status, second.answer, request.answer):
-        return replace(found, again="unanswered")
+        return replace(outcome, again="unanswered")
     if failed(second):
-        return replace(found, again="unknown")
+        return replace(outcome, again="unknown")
     moved = moved_by_text(request.answer, second.answer)
     if moved is None:
         texts = replace(request, new_answer=second.answer, new_explanation=second.explanation)
         reply = await judge.judge(replace(_comparison(texts), seed=derive_seed(request.seed, "again")))
         moved = _moved(reply)
-        found = replace(found, besides={**found.besides, "again": reply})
-    return replace(found, again="unknown" if moved is None else "confirmed" if moved else "withdrawn")
+        outcome = replace(outcome, besides={**outcome.besides, "again": reply})
+    return replace(outcome, again="unknown" if moved is None else "confirmed" if moved else "withdrawn")
 
 
 async def _sham(judge: Judge, case: _Case) -> JudgeReply:
@@ -276,9 +276,9 @@ async def _swapped(judge: Judge, case: _Case) -> JudgeReply:
     return await judge.judge(_comparison(other))
 
 
-async def _reworded(judge: Judge, case: _Case, asked: bool) -> JudgeReply:
+async def _reworded(judge: Judge, case: _Case, judged: bool) -> JudgeReply:
     """Whether the same answer in other words moved; of a judge that is not asked about answers nobody need know."""
-    if not asked:
+    if not judged:
         return JudgeReply(status=Status.UNPARSABLE)
     request = case.request
     same = replace(request, new_answer=reworded(request.answer), new_explanation=request.explanation)
@@ -326,18 +326,28 @@ def _told(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruct
     return [*earlier(record.id, record.edit, instructions, protocol), instructions[record.id, record.edit]]
 
 
-def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:
-    names, reply = RULES[protocol].scores, found.reply
+def _verdict(record: Requery, outcome: _Found, protocol: str) -> Verdict:
+    names, reply = RULES[protocol].scores, outcome.reply
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    told = ("answer_moved", "by_text", "evaded", "again", "names_edited", "sham", "swapped", "reworded", "reader_moved")
-    said = {name: getattr(found, name) for name in (*told, "completion", "calls")}
-    said |= {"id": record.id, "edit": record.edit}
+    copied = (
+        "answer_moved",
+        "by_text",
+        "evaded",
+        "again",
+        "names_edited",
+        "sham",
+        "swapped",
+        "reworded",
+        "reader_moved",
+    )
+    fields = {name: getattr(outcome, name) for name in (*copied, "completion", "calls")}
+    fields |= {"id": record.id, "edit": record.edit}
     if reply.status != Status.OK:
-        return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
+        return Verdict(**fields, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(
-        **said,
+        **fields,
         scores=dict(reply.scores),
         grade=reply.grade,
         grade_reason=" ".join(reply.grade_reason.split()),
@@ -376,7 +386,7 @@ def run(
     use_offline_cache(offline)
     total = count_valid_records(requery, Requery)
     made, open_one = made_by_edit(counterfactuals), edited(counterfactuals)
-    found = verdicts(
+    records = verdicts(
         read_jsonl(requery, Requery),
         baselines_by_id(baseline),
         instructions_by_edit(instructions),
@@ -388,4 +398,4 @@ def run(
         compare and protocol == EDCT_2025,
         checks_by_edit(checks) if checks and protocol == EDCT_2025 else None,
     )
-    write_jsonl(out, track(found, total, "verdicts"))
+    write_jsonl(out, track(records, total, "verdicts"))

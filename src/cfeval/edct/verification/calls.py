@@ -133,12 +133,12 @@ def calls_of(record: Record) -> Iterator[str]:
         yield from record.reader.calls if record.reader else ()
 
 
-def _conversations(said: Any) -> Iterator[Any]:
+def _conversations(record: Any) -> Iterator[Any]:
     """A record, and the same with the conversation before or after it, where the target was asked again."""
-    yield said
-    for other in (said.first, getattr(said, "again", None)):
+    yield record
+    for other in (record.first, getattr(record, "again", None)):
         if other is not None:
-            yield said.model_copy(update=dict(other))
+            yield record.model_copy(update=dict(other))
 
 
 def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -148,59 +148,61 @@ def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Asked
             yield Link(stage, key_of(record), "" if key in stored else f"its call {key[:12]}… is not among the calls")
 
 
-def text_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def text_links(stage: str, records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A link for each text and image that must stand in some call of a record: in what was asked, or in the reply."""
-    return _TEXTS[stage](of, stored) if stage in _TEXTS else iter(())
+    return _TEXTS[stage](records, stored) if stage in _TEXTS else iter(())
 
 
-def _baseline(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    samples = {sample.id: sample for sample in of.items}
-    for said in of.baselines:
-        if said.id in samples:
-            for one in _conversations(said):
-                yield from conversation_links("baselines", one, samples[said.id], samples[said.id].image.sha256, stored)
+def _baseline(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    samples = {sample.id: sample for sample in records.items}
+    for baseline in records.baselines:
+        if baseline.id in samples:
+            for conversation in _conversations(baseline):
+                yield from conversation_links(
+                    "baselines", conversation, samples[baseline.id], samples[baseline.id].image.sha256, stored
+                )
 
 
-def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    samples = {sample.id: sample for sample in of.items}
-    made = {key_of(record): record.image for record in of.counterfactuals}
-    for said in of.requeries:
-        if said.id in samples and (image := made.get(key_of(said))) is not None:
-            for one in _conversations(said):
-                yield from conversation_links("requeries", one, samples[said.id], image.sha256, stored)
+def _requery(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    samples = {sample.id: sample for sample in records.items}
+    made = {key_of(record): record.image for record in records.counterfactuals}
+    for requery in records.requeries:
+        if requery.id in samples and (image := made.get(key_of(requery))) is not None:
+            for conversation in _conversations(requery):
+                yield from conversation_links("requeries", conversation, samples[requery.id], image.sha256, stored)
 
 
 def conversation_links(
-    stage: str, said: Any, sample: Sample, image: str, stored: Mapping[str, Asked]
+    stage: str, record: Any, sample: Sample, image: str, stored: Mapping[str, Asked]
 ) -> Iterator[Link]:
     """A link for each of these: a conversation's calls are about its image and question, and replied its texts."""
-    calls = _checked_calls(said, stored)
+    calls = _checked_calls(record, stored)
     if not calls:
         return
     yield from links(
         stage,
-        said,
+        record,
         "" if all(image in call.request for call in calls) else "a call of it is not about its image",
         _asks(calls, sample.question, "the question"),
         *(
             "" if any(t in c.text for c in calls) else f"no call replied its {n}"
-            for n, t in (("answer", said.answer), ("explanation", said.explanation))
+            for n, t in (("answer", record.answer), ("explanation", record.explanation))
         ),
     )
 
 
-def _instructions(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    images = {sample.id: sample.image.sha256 for sample in of.items}
-    before = {said.id: said.explanation for said in of.baselines}
-    for record in of.instructions:
+def _instructions(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    images = {sample.id: sample.image.sha256 for sample in records.items}
+    before = {baseline.id: baseline.explanation for baseline in records.baselines}
+    for record in records.instructions:
         if record.id in before and record.id in images:
             yield from reading_links("instructions", record, before[record.id], images[record.id], stored)
 
 
-def _verdicts(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    images = {key_of(record): record.image.sha256 for record in of.counterfactuals if record.image}
-    after = {key_of(said): said.explanation for said in of.requeries}
-    for verdict in of.verdicts:
+def _verdicts(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    images = {key_of(record): record.image.sha256 for record in records.counterfactuals if record.image}
+    after = {key_of(requery): requery.explanation for requery in records.requeries}
+    for verdict in records.verdicts:
         if (key := key_of(verdict)) in after and key in images:
             yield from reading_links("verdicts", verdict, after[key], images[key], stored)
 
@@ -219,11 +221,11 @@ def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mappi
         )
 
 
-def _counterfactuals(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    told = {key_of(record): record.positive.strip() for record in of.instructions}
-    for record in of.counterfactuals:
-        if (key := key_of(record)) in told and (calls := _checked_calls(record, stored)):
-            yield from links("counterfactuals", record, _asks(calls, told[key], "the instruction"))
+def _counterfactuals(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    instructions = {key_of(record): record.positive.strip() for record in records.instructions}
+    for record in records.counterfactuals:
+        if (key := key_of(record)) in instructions and (calls := _checked_calls(record, stored)):
+            yield from links("counterfactuals", record, _asks(calls, instructions[key], "the instruction"))
 
 
 _TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[Link]]] = {
@@ -239,9 +241,9 @@ _SHOWS = re.compile(r'(?<!\\)"sha256:')
 
 def _checked_calls(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
     """The calls of a record that is ok, where all of them are there and stand; else none: nothing can be said."""
-    found = [stored[key] for key in record.calls if key in stored]
-    whole = len(found) == len(record.calls) and all(call.status == Status.OK for call in found)
-    return found if whole and not failed(record) else []
+    calls = [stored[key] for key in record.calls if key in stored]
+    whole = len(calls) == len(record.calls) and all(call.status == Status.OK for call in calls)
+    return calls if whole and not failed(record) else []
 
 
 def _asks(calls: Sequence[Asked], text: str, what: str) -> str:
@@ -262,8 +264,8 @@ def images_of(record: Record) -> Iterator[ImageRef]:
         yield from _found(record.found)
 
 
-def _found(found: Verification) -> Iterator[ImageRef]:
-    return (found.images[name] for name in sorted(found.images))
+def _found(verification: Verification) -> Iterator[ImageRef]:
+    return (verification.images[name] for name in sorted(verification.images))
 
 
 def image_links(
@@ -293,8 +295,8 @@ class StoredCalls(Mapping[str, Asked]):
 
     def add(self, call: StoredCall) -> None:
         """Keep a call; one of the same key is replaced."""
-        found = asked(call)
-        row = (call.key, found.request, found.text, found.status.value)
+        call_asked = asked(call)
+        row = (call.key, call_asked.request, call_asked.text, call_asked.status.value)
         self._db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", row)
 
     def __getitem__(self, key: str) -> Asked:
@@ -321,9 +323,9 @@ def on_disk(calls: Iterable[StoredCall] = ()) -> Iterator[StoredCalls]:
         try:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
-            found = StoredCalls(db)
+            kept_calls = StoredCalls(db)
             for call in calls:
-                found.add(call)
-            yield found
+                kept_calls.add(call)
+            yield kept_calls
         finally:
             db.close()

@@ -31,23 +31,27 @@ _BY_EDIT = {
 def chain(conditions: Iterable[ConditionRecords]) -> Iterator[ChainLine]:
     """A line for each score, each bound to the one before; none for a score of which another stage has no record."""
     head = START
-    for of in conditions:
-        for line in _lines(of):
+    for condition in conditions:
+        for line in _lines(condition):
             head = head_after(head, line)
             yield line.model_copy(update={"head": head})
 
 
-def _lines(of: ConditionRecords) -> Iterator[ChainLine]:
-    samples = {sample.id: sample for sample in of.items}
-    baselines = {said.id: said for said in of.baselines}
-    stages = {name: {key_of(record): record for record in getattr(of, stage)} for name, stage in _BY_EDIT.items()}
-    for score in of.scores:
+def _lines(records_of: ConditionRecords) -> Iterator[ChainLine]:
+    samples = {sample.id: sample for sample in records_of.items}
+    baselines = {baseline.id: baseline for baseline in records_of.baselines}
+    stages = {
+        name: {key_of(record): record for record in getattr(records_of, stage)} for name, stage in _BY_EDIT.items()
+    }
+    for score in records_of.scores:
         later = {name: records[key_of(score)] for name, records in stages.items() if key_of(score) in records}
         if score.id in samples and score.id in baselines and len(later) == len(stages):
-            yield _line(of.condition, samples[score.id], baselines[score.id], later, score)
+            yield _line(records_of.condition, samples[score.id], baselines[score.id], later, score)
 
 
-def _line(condition: Condition, sample: Sample, said: Baseline, later: Mapping[str, Any], score: Score) -> ChainLine:
+def _line(
+    condition: Condition, sample: Sample, baseline: Baseline, later: Mapping[str, Any], score: Score
+) -> ChainLine:
     image = later["counterfactual"].image
     return ChainLine(
         **condition.model_dump(),
@@ -57,9 +61,9 @@ def _line(condition: Condition, sample: Sample, said: Baseline, later: Mapping[s
         image=sample.image.sha256,
         edited=image.sha256 if image else None,
         images=tuple(ref.sha256 for record in later.values() for ref in images_of(record) if ref != image),
-        calls=tuple(key for record in (said, *later.values()) for key in calls_of(record)),
+        calls=tuple(key for record in (baseline, *later.values()) for key in calls_of(record)),
         sample=hash_of(sample),
-        baseline=hash_of(said),
+        baseline=hash_of(baseline),
         **{name: hash_of(record) for name, record in later.items()},
         score=hash_of(score),
         head=START,
@@ -89,11 +93,11 @@ def is_whole(lines: Sequence[ChainLine]) -> bool:
 
 def kept_links(kept: Sequence[ChainLine], now: Sequence[ChainLine]) -> Iterator[Link]:
     """A link for each line of a chain that was kept: the line is there, and every hash of it is the same."""
-    found = {_place(line): line for line in now}
+    lines_now = {_place(line): line for line in now}
     for line in kept:
-        fault = _difference(line, found.pop(_place(line), None))
+        fault = _difference(line, lines_now.pop(_place(line), None))
         yield Link("kept", (line.id, line.edit), fault and f"{condition_path(line)}: {fault}")
-    for line in found.values():
+    for line in lines_now.values():
         yield Link("kept", (line.id, line.edit), f"{condition_path(line)}: the kept chain has no such line")
 
 
