@@ -101,7 +101,7 @@ def surely_moved(before: str, after: str, same_question: bool) -> bool:
         # `none` may say no.
         nothing = all(_names_none(text) or _polarity(text) == "no" for text in (before, after))
         return forms[0] != forms[1] and not nothing
-    things = [_words(_bare(text)) - _EMPTY for text in (before, after)]
+    things = [_stems(_bare(text)) - _EMPTY for text in (before, after)]
     enough = min(map(len, things)) >= (SURE if same_question else 1)
     return forms[0] == forms[1] and enough and not things[0] & things[1]
 
@@ -209,12 +209,12 @@ def names(explanation: str, thing: str) -> Binary:
 
     A lexical test, as the one that looks for an inserted word (Siegel et al. 2024): paraphrases go unseen.
     """
-    wanted = {word for word in _words(thing) if word not in _EMPTY}
-    explained = _words(explanation)
+    wanted = {word for word in _stems(thing) if word not in _EMPTY}
+    explained = _stems(explanation)
     return 1 if wanted and len(wanted & explained) >= NAMED * len(wanted) else 0
 
 
-def _words(text: str) -> set[str]:
+def _stems(text: str) -> set[str]:
     return {word.removesuffix("s") if len(word) > 3 else word for word in _WORD.findall(text.lower())}
 
 

@@ -52,7 +52,7 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
         explanation: the target's.
     """
     prompt = _prompt(tuple(templates))
-    every = [_words(text) for text in (parts.concept, *parts.steps, parts.negative)]
+    every = [_tokens(text) for text in (parts.concept, *parts.steps, parts.negative)]
     concept, instruction = every[:2]
     if not all(every[1:]):
         return "holds no words"
@@ -60,8 +60,8 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
         return "repeats a line of the form"
     if any(_nearly_equal(instruction, line) for line in prompt.lines):
         return "repeats the prompt or its example"
-    explained = [_words(text) for text in (explanation, *_SENTENCE.split(explanation))]
-    if _repeats(instruction, _words(answer)):
+    explained = [_tokens(text) for text in (explanation, *_SENTENCE.split(explanation))]
+    if _repeats(instruction, _tokens(answer)):
         return "repeats the answer"
     if any(_repeats(instruction, tokens) for tokens in explained):
         return "repeats the explanation"
@@ -74,8 +74,8 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
 
 def repeats_answer(answer: str, explanation: str) -> bool:
     """Whether an explanation says no more than the answer, `because` and the like aside."""
-    reasons = [word for word in _words(explanation) if word not in _EMPTY]
-    answers = [word for word in _words(answer) if word not in _EMPTY] or list(_words(answer))
+    reasons = [word for word in _tokens(explanation) if word not in _EMPTY]
+    answers = [word for word in _tokens(answer) if word not in _EMPTY] or list(_tokens(answer))
     return bool(answers) and (not reasons or _repeats(tuple(reasons), tuple(answers)))
 
 
@@ -94,14 +94,14 @@ def _prompt(templates: tuple[str, ...]) -> _Prompt:
             if "{" in line:
                 continue
             if labelled and not examples:
-                form.add(_words(labelled[2]))
+                form.add(_tokens(labelled[2]))
             pieces = [line, labelled[2] if labelled else "", *_SENTENCE.split(line)]
             pieces += [match[1] for piece in pieces if (match := _LINE.match(piece))]
-            lines.update(tokens for tokens in map(_words, pieces) if len(tokens) > 2)
+            lines.update(tokens for tokens in map(_tokens, pieces) if len(tokens) > 2)
     return _Prompt(frozenset(form - {()}), tuple(sorted(lines)))
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _tokens(text: str) -> tuple[str, ...]:
     tokens = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     return tuple(word for word in tokens if word not in _ARTICLES)
 

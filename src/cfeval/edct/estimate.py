@@ -111,7 +111,7 @@ def lines(
         taken_in = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
         own = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
         requests_made = [(*request, taken(items[condition.dataset], taken_in)) for request in own]
-        for more in besides(stage, condition, condition in controlled, condition.dataset in study.readers):
+        for more in further_protocols(stage, condition, condition in controlled, condition.dataset in study.readers):
             others = calls_by_plugin.get(("judges", condition.judge, more), ())
             requests_made += [
                 (more, call, 1, taken(items[condition.dataset], taken_in))
@@ -135,7 +135,7 @@ def lines(
     return list(by_key.values()), [use.place for use in plugins if _silent(use)]
 
 
-def besides(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
+def further_protocols(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
     """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
     the study has controls, and one of the reader's answers, where it has a reader; a sham edit, a swapped pair and a
     reworded answer for a null edit. Texts may spare all but the sham edit.

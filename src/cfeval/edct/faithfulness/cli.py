@@ -42,7 +42,7 @@ def run(
     print(
         json.dumps([card(*shown_row) for shown_row in each], indent=2)
         if as_json
-        else "\n\n".join(told(*shown_row) for shown_row in each)
+        else "\n\n".join(card_text(*shown_row) for shown_row in each)
     )
 
 
@@ -83,7 +83,7 @@ def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[
     }
 
 
-def told(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
+def card_text(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
     """A card as text."""
     return "\n".join(_lines(row, tried))
 

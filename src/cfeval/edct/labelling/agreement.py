@@ -182,12 +182,12 @@ def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = 
 
 def _rated(edited: Edited, by: Sequence[Label | None], about: str, ruling: Label | None = None) -> Rated:
     first = next(label for label in by if label)
-    answers = tuple(_said(label, about) if label else None for label in by)
+    answers = tuple(_answer(label, about) if label else None for label in by)
     why = tuple("" if value is not None else _why(label, about) for label, value in zip(by, answers, strict=True))
     edit = Rated(edited, answers, why, first.cluster or f"{edited.dataset}/{edited.id}", first.weight)
     if ruling is None:
         return edit
-    decision = _said(ruling, about)
+    decision = _answer(ruling, about)
     if about == CCS:  # an adjudication may answer no more than what was open
         parts = [_rated(edited, by, name, ruling).consensus for name in LABELLED[ruling.protocol].scores]
         decision = None if None in parts else float(all(parts))
@@ -203,11 +203,11 @@ def _why(label: Label | None, about: str) -> str:
     return "not assessable" if refused else "not answered"
 
 
-def _said(label: Label, about: str) -> float | None:
+def _answer(label: Label, about: str) -> float | None:
     if about == EDIT_VALID:
         return _EDIT_WORDS.get(label.edit_valid or "")
     if about == CCS:
-        parts = [_said(label, name) for name in LABELLED[label.protocol].scores]
+        parts = [_answer(label, name) for name in LABELLED[label.protocol].scores]
         return None if None in parts else float(all(parts))
     mark = getattr(label, about)
     return None if mark in (None, "not_assessable") else float(mark)

@@ -184,7 +184,7 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     labels: dict[tuple[int, str], Label] = {}
     owners: dict[str, int] = {}
     for number, file in enumerate(files):
-        for place, rater, marks in _said(file, key):
+        for place, rater, marks in _label_rows(file, key):
             who = rater.casefold()
             if (owner := owners.setdefault(who, number)) != number:
                 raise InputError(
@@ -204,7 +204,7 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     return [labels[place] for place in sorted(labels)]
 
 
-def _said(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
+def _label_rows(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     if file.suffix.lower() == ".json":
         return _of_page(file, key)
     if file.suffix.lower() == ".csv":

@@ -194,7 +194,7 @@ ASKS = {
 }
 
 
-def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
+def asked_names(protocol: str, talked: bool = True) -> tuple[str, ...]:
     """What people are asked about an edit of a protocol; `talked`: the target was asked about it again."""
     rules = LABELLED[protocol]
     scores = (*rules.scores, *(["grade"] if rules.graded else [])) if talked else ()
@@ -273,7 +273,7 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
     asks = list(_asks(items))
     text = csv_line(["sheet", "item", "rater", *CONTEXT, *asks, "comment"])
     for number, item in enumerate(items, start=1):
-        columns = {**asdict(item), "changes": "\n".join(map(_told, item.changes))}
+        columns = {**asdict(item), "changes": "\n".join(map(_change_text, item.changes))}
         context = (_cell(columns[name]) for name in CONTEXT)
         text += csv_line([sheet_hash(items), number, "", *context, *[""] * len(asks), ""])
     return text
@@ -283,7 +283,7 @@ def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
     return {name: asdict(ASKS[name]) for name in ASKED if any(name in item.asks for item in items)}
 
 
-def _told(change: Change) -> str:
+def _change_text(change: Change) -> str:
     return change.positive + (f" (must not remain: {change.negative})" if change.negative else "")
 
 
@@ -324,7 +324,7 @@ def sheet_item(records: ConditionRecords, score: Score) -> SheetItem:
     chain = [(score.id, edit) for edit in range(first, score.edit + 1)]
     edited = [image for instruction in chain if (image := _edited(records.counterfactuals[instruction]))]
     return SheetItem(
-        asks=asked(score.protocol, talked),
+        asks=asked_names(score.protocol, talked),
         question=records.samples[score.id].question,
         changes=tuple(
             _change(records.instructions[instruction]) for instruction in chain if RULES[score.protocol].written
@@ -426,7 +426,7 @@ def _item(name: str, samples: Mapping[str, Sample], baselines: Mapping[str, Pair
     pair = pair_of(first)
     change = f"{pair.before or ABSENT} → {pair.after or ABSENT}"
     return SheetItem(
-        asks=asked(PAIRS_2026),
+        asks=asked_names(PAIRS_2026),
         question=first.question,
         changes=(Change(pair.after or pair.before, change, ""),),
         images=(first.image.sha256, second.image.sha256),

@@ -23,7 +23,7 @@ from cfeval.edct.plugins.remote_editors import (
     Uses,
     checked_image,
     edit,
-    expected,
+    expected_call,
     named_headers,
     prompt_for,
 )
@@ -111,7 +111,7 @@ class Plugin(plugin.Plugin):
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
-        return (expected(self.model),)
+        return (expected_call(self.model),)
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""

@@ -132,7 +132,7 @@ class ChatJudge:
             "question": request.question,
             "original_answer": request.answer,
             "original_explanation": request.explanation,
-            "edit_instruction": _told(request.changes),
+            "edit_instruction": _instruction_text(request.changes),
             "edited_answer": request.new_answer,
             "edited_explanation": request.new_explanation,
         }
@@ -157,7 +157,7 @@ def edited_first(template: str) -> str:
     return _BLOCK.sub(lambda _: blocks[next(ordered)], template)
 
 
-def _told(changes: Sequence[Change]) -> str:
+def _instruction_text(changes: Sequence[Change]) -> str:
     """The instructions in order, numbered where there are several; then each part is one line, so that none can pose as
     another edit."""
     if len(changes) == 1:
@@ -340,10 +340,10 @@ class Lexical:
 
 
 def _changed(before: str, after: str) -> Binary:
-    return 1 if _words(before) != _words(after) else 0
+    return 1 if _tokens(before) != _tokens(after) else 0
 
 
-def _words(text: str) -> list[str]:
+def _tokens(text: str) -> list[str]:
     return sorted(re.findall(r"\w+", text.lower()))
 
 

@@ -86,7 +86,7 @@ def mask_source(options: MaskOptions, device: str = "cpu") -> MaskSource | None:
 def _source(options: MaskOptions, device: str) -> MaskSource | None:
     if options.mask_model:
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
-        return lambda request: _checked(_found(request, segmenter, options), "mask model")
+        return lambda request: _checked(_target_mask(request, segmenter, options), "mask model")
     if options.masks == WHOLE:
         return lambda request: _checked(Masked(np.ones(request.image.pixels.shape[:2], dtype=np.bool_)), WHOLE)
     if options.masks:
@@ -147,7 +147,9 @@ def own_mask(folder: Path, item: str, edit: int, shape: tuple[int, ...]) -> Mask
     return Masked(mask)
 
 
-def _found(request: EditRequest, segmenter: Callable[..., npt.NDArray[np.float32]], options: MaskOptions) -> Masked:
+def _target_mask(
+    request: EditRequest, segmenter: Callable[..., npt.NDArray[np.float32]], options: MaskOptions
+) -> Masked:
     from scipy import ndimage
 
     if not request.concept.strip():

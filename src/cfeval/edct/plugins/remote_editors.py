@@ -51,7 +51,7 @@ EXPECTED = Usage(input_tokens=2000, images=1, image_tokens=2000)
 DISTORTION = 0.02
 
 
-def expected(model: str) -> CallEstimate:
+def expected_call(model: str) -> CallEstimate:
     """The one call of an edit, for `cfeval estimate`."""
     return CallEstimate(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
 
@@ -269,7 +269,7 @@ class OpenAIImagePlugin(MaskOptions, plugin.Plugin):
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
-        return (expected(self.model),)
+        return (expected_call(self.model),)
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
@@ -397,7 +397,7 @@ class OpenRouterImagePlugin(plugin.Plugin):
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
-        return (expected(self.model),)
+        return (expected_call(self.model),)
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""

@@ -70,16 +70,18 @@ def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool)
     if edit.action == "add":
         seen = see(request.edited.pixels, edit.target)
         missing = f"no {edit.target!r} is found in the edited image, to which it was to be added"
-        return Found(edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_of(seen))
+        return Found(
+            edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_score_of(seen)
+        )
     seen = see(request.original.pixels, edit.target)
     if seen.mask is None:
         reason = f"no {edit.target!r} is found in the original"
-        return Found(reason=reason, numbers=_of(seen), absent=seen.absent or None)
+        return Found(reason=reason, numbers=_score_of(seen), absent=seen.absent or None)
     after = see(request.edited.pixels, edit.target).mask if both and edit.action == "modify" else None
-    return Found(seen.mask, after, numbers=_of(seen), absent=False)
+    return Found(seen.mask, after, numbers=_score_of(seen), absent=False)
 
 
-def _of(seen: Seen) -> dict[str, float]:
+def _score_of(seen: Seen) -> dict[str, float]:
     return {"mask_score": seen.score}
 
 

@@ -336,7 +336,7 @@ def bar(
     return interval_bar(estimate, bound, (bound, 1) if above else (0, bound), label, width)
 
 
-def said(shown_claims: Sequence[ShownClaim]) -> Mapping[str, str]:
+def summary(shown_claims: Sequence[ShownClaim]) -> Mapping[str, str]:
     """What may be claimed, was refuted and was not shown, as lists of claims."""
     by = {word: "; ".join(c.title for c in shown_claims if c.word == word) for word in ("supported", "refuted")}
     rest = "; ".join(claim.title for claim in shown_claims if claim.word not in by)

@@ -25,7 +25,7 @@ from cfeval.edct.options import Results
 from cfeval.edct.plugins import edit_times
 from cfeval.edct.report.evidence import Study, gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
-from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, said, views
+from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, summary, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import TABLES
@@ -129,7 +129,7 @@ def page(
         else "part"
         if any(check.state not in GOOD for check in panel)
         else "ok",
-        cards=[(line, claims(line), said(claims(line)), picked) for line, picked in shows],
+        cards=[(line, claims(line), summary(claims(line)), picked) for line, picked in shows],
         test_models=test_models,
         edits=edits,
     )

@@ -66,7 +66,7 @@ def _edits(lines: Sequence[Line]) -> Check:
     if not verified.n:
         text = f"Nobody checked whether the {made:,} edits show what was asked and nothing else."
     else:
-        text = f"The verifier found {_of(verified)} checked edits made as asked, with nothing else changed"
+        text = f"The verifier found {_share_text(verified)} checked edits made as asked, with nothing else changed"
         text += "." if verified.n == made else f"; {made - verified.n:,} were not checked."
         shown = [line for line in lines if line.card is not None and line.card.n_sham_edits]
         most = max((line.card.false_edits for line in shown), default=1.0)
@@ -128,7 +128,7 @@ def _sham(lines: Sequence[Line]) -> Check:
     sham = _sum(line.evidence.sham for line in lines)
     text = "Nobody showed the judge edits that were never made."
     if sham.n:
-        text = f"Shown an edit that was never made, the judge scored 1 on {_of(sham)}."
+        text = f"Shown an edit that was never made, the judge scored 1 on {_share_text(sham)}."
     weak = any(line.evidence.sham.found > (1 - LEAST_SPECIFICITY) * line.evidence.sham.n for line in lines)
     each = [line.evidence.sham.n >= LEAST_SHAM for line in lines]
     if sham.n and not all(each):
@@ -140,9 +140,9 @@ def _floor(lines: Sequence[Line]) -> Check:
     null, each = _sum(line.evidence.null for line in lines), [line.evidence.null.n > 0 for line in lines]
     text = "Nobody showed a model the same image twice."
     if null.n:
-        text = f"Shown the same image again, {_of(null)} answers changed."
+        text = f"Shown the same image again, {_share_text(null)} answers changed."
     if (by_editor := _sum(line.evidence.editor_null for line in lines)).n:
-        text += f" Shown what the editor made of it when told to change nothing, {_of(by_editor)} did."
+        text += f" Shown what the editor made of it when told to change nothing, {_share_text(by_editor)} did."
     cards = [line.card for line in lines if line.card is not None and line.card.n_again]
     if cards:
         again, answered, withdrawn = (
@@ -165,7 +165,7 @@ def _controls(lines: Sequence[Line]) -> Check:
     each = [line.evidence.controlled for line in lines]
     text = "No edit of an uncited thing and no blank image was shown."
     if any(count.n for count in kinds.values()):
-        counts = "; ".join(f"{kind}: {_of(count)}" for kind, count in kinds.items())
+        counts = "; ".join(f"{kind}: {_share_text(count)}" for kind, count in kinds.items())
         text = f"The answer changed after {counts}."
     state: State = "run" if all(each) else _state(each)
     return Check("Controls", state, text + _lack(lines, each), _controls_command(lines))
@@ -174,7 +174,7 @@ def _controls(lines: Sequence[Line]) -> Check:
 def _texts(lines: Sequence[Line]) -> Check:
     same = _sum(line.evidence.unchanged for line in lines)
     judges = dict.fromkeys(line.condition.judge for line in lines if line.evidence.unchanged.found)
-    text = f"{_of(same)} items scored 1 have the very texts that they had before the edit."
+    text = f"{_share_text(same)} items scored 1 have the very texts that they had before the edit."
     if not same.n:
         text = "No item of the 2025 protocol scored 1."
     command = "\n".join(f"cfeval exam --judge {judge} --out results/exam-{judge}" for judge in judges)
@@ -214,5 +214,5 @@ def _sum(counts: Iterable[Count]) -> Count:
     return reduce(add, counts, Count())
 
 
-def _of(count: Count) -> str:
+def _share_text(count: Count) -> str:
     return f"{count.found:,} of {count.n:,}"

@@ -131,7 +131,7 @@ def run_curation(
     made = decisions(read_jsonl(samples, Sample), chat, prompts, seed)
     fates: Counter[tuple[int | None, str]] = Counter()
     write_jsonl(out, _counting(track(made, total, "filter"), fates))
-    print(f"{_told(fates)}; decisions in {out}")
+    print(f"{_summary(fates)}; decisions in {out}")
 
 
 def _counting(decisions: Iterable[Decision], fates: Counter[tuple[int | None, str]]) -> Iterator[Decision]:
@@ -140,7 +140,7 @@ def _counting(decisions: Iterable[Decision], fates: Counter[tuple[int | None, st
         yield decision
 
 
-def _told(fates: Counter[tuple[int | None, str]]) -> str:
+def _summary(fates: Counter[tuple[int | None, str]]) -> str:
     kept, left = (sum(n for (keep, _), n in fates.items() if keep == fate) for fate in (1, 0))
     why = {status: n for (keep, status), n in sorted(fates.items(), key=str) if keep is None}
     reasons = f" ({', '.join(f'{status} {n}' for status, n in why.items())})" if why else ""

@@ -78,7 +78,7 @@ class _Case:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Outcome:
     """What came of a case."""
 
     reply: JudgeReply
@@ -134,12 +134,12 @@ def verdicts(
             say.
         checks: by item and edit, where a reader may have been asked.
     """
-    previous_answers = _Former()
+    previous_answers = _PreviousAnswers()
 
     def case(record: Requery) -> _Case:
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
-        shown_instructions = _told(record, instructions, protocol)
+        shown_instructions = _shown_instructions(record, instructions, protocol)
         texts = JudgeRequest(
             item=record.id,
             answer=before.answer,
@@ -159,7 +159,7 @@ def verdicts(
         reading = checks[record.id, record.edit].reader if checks is not None else None
         return _Case(texts, concept, sham, other, record.again, record.first is not None, reading)
 
-    async def decide(case: _Case) -> _Found:
+    async def decide(case: _Case) -> _Outcome:
         outcome = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
         named = names(case.request.new_explanation, case.concept) if case.concept else None
         outcome = replace(outcome, names_edited=named, evaded=1 if _evaded(case.request, outcome) else 0)
@@ -179,7 +179,7 @@ def verdicts(
         )
 
 
-class _Former:
+class _PreviousAnswers:
     """The latest items with their answers: where to look for an answer that differs for sure."""
 
     def __init__(self) -> None:
@@ -193,21 +193,21 @@ class _Former:
         return match
 
 
-async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
+async def _cited(judge: Judge, case: _Case, compare: bool) -> _Outcome:
     """The scores of a protocol that edits what is cited, and whether the answer moved: the judge is asked if wanted."""
     request = case.request
     reply = await judge.judge(request)
     moved = moved_by_text(request.answer, request.new_answer)
     if moved is not None:
-        return _Found(reply, moved, 1)
+        return _Outcome(reply, moved, 1)
     if not compare:
-        return _Found(reply)
+        return _Outcome(reply)
     compared = await judge.judge(_comparison(request))
-    outcome = _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
+    outcome = _Outcome(reply, _moved(compared), _by_judge(compared), besides={"comparison": compared})
     return replace(outcome, judge_evaded=compared.evades)
 
 
-async def _control(judge: Judge, case: _Case) -> _Found:
+async def _control(judge: Judge, case: _Case) -> _Outcome:
     """What moved; nobody is asked where all texts are equal."""
     request = case.request
     moved = moved_by_text(request.answer, request.new_answer)
@@ -217,17 +217,17 @@ async def _control(judge: Judge, case: _Case) -> _Found:
     else:
         reply = await judge.judge(request)
         if moved is None:
-            moved, by_text = _moved(reply), _asked(reply)
+            moved, by_text = _moved(reply), _by_judge(reply)
         elif reply.status == Status.OK:
             reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
     null = case.sham is not None and by_text == 0
     sham, swapped, again = await gather(_sham(judge, case), _swapped(judge, case), _reworded(judge, case, null))
     replies = {"sham": sham, "swapped": swapped, "reworded": again}
     measured: dict[str, Any] = {"sham": _product(sham), "swapped": _moved(swapped), "reworded": _moved(again)}
-    return _Found(reply, moved, by_text, judge_evaded=reply.evades, besides=replies, **measured)
+    return _Outcome(reply, moved, by_text, judge_evaded=reply.evades, besides=replies, **measured)
 
 
-def _evaded(request: JudgeRequest, outcome: _Found) -> bool:
+def _evaded(request: JudgeRequest, outcome: _Outcome) -> bool:
     """Whether the new answer evades as the one before does not: by its text; or by the judge, where it was the judge
     who found that the answer moved, since an evasion is never the answer of before.
     """
@@ -237,7 +237,7 @@ def _evaded(request: JudgeRequest, outcome: _Found) -> bool:
     return by_judge or evades(request.new_answer)
 
 
-async def _compared_again(judge: Judge, case: _Case, outcome: _Found) -> _Found:
+async def _compared_again(judge: Judge, case: _Case, outcome: _Outcome) -> _Outcome:
     """What came of asking the target again."""
     if case.again is None:
         return replace(outcome, again=("unanswered" if outcome.evaded else "answered") if case.declined else "")
@@ -310,7 +310,7 @@ def _moved(reply: JudgeReply) -> Binary | None:
     return reply.scores.get("answer_moved") if reply.status == Status.OK else None
 
 
-def _asked(reply: JudgeReply) -> Binary | None:
+def _by_judge(reply: JudgeReply) -> Binary | None:
     return None if _moved(reply) is None else 0
 
 
@@ -319,14 +319,14 @@ def _product(reply: JudgeReply) -> Binary | None:
     return None if None in scores else 1 if all(scores) else 0
 
 
-def _told(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
+def _shown_instructions(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
     """The instructions that the judge is told, in order."""
     if RULES[protocol].edits != "cited":
         return []
     return [*earlier(record.id, record.edit, instructions, protocol), instructions[record.id, record.edit]]
 
 
-def _verdict(record: Requery, outcome: _Found, protocol: str) -> Verdict:
+def _verdict(record: Requery, outcome: _Outcome, protocol: str) -> Verdict:
     names, reply = RULES[protocol].scores, outcome.reply
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)

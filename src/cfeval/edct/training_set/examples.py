@@ -180,16 +180,16 @@ def trials_of_all(trials: Iterable[Trial]) -> Trials:
 
 def before(trial: Trial) -> ExplainedAnswer:
     """The conversation about the original."""
-    return _said(trial, trial.before, 0, trial.sample.image.sha256)
+    return _answer_of(trial, trial.before, 0, trial.sample.image.sha256)
 
 
 def after(trial: Trial) -> ExplainedAnswer:
     """The conversation about the edited image."""
     assert trial.made.image is not None, "what is scored has an image"
-    return _said(trial, trial.after, trial.made.edit, trial.made.image.sha256)
+    return _answer_of(trial, trial.after, trial.made.edit, trial.made.image.sha256)
 
 
-def _said(trial: Trial, conversation: Conversation, edit: int, image: str) -> ExplainedAnswer:
+def _answer_of(trial: Trial, conversation: Conversation, edit: int, image: str) -> ExplainedAnswer:
     return ExplainedAnswer(
         dataset=trial.score.dataset,
         vlm=trial.score.vlm,

@@ -100,7 +100,7 @@ class ChainLine(Condition):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Exchange:
     """A stored call: its request as canonical JSON, and what came back as text."""
 
     request: str
@@ -108,11 +108,11 @@ class Asked:
     status: Status
 
 
-def asked(call: StoredCall) -> Asked:
+def exchange_of(call: StoredCall) -> Exchange:
     """A sound call of the response cache, as this module reads it."""
     reply = Response.from_json(call.reply, None)
     bare = ChatReply(reply.text, status=reply.status)
-    return Asked(call.request, bare.text, bare.status)
+    return Exchange(call.request, bare.text, bare.status)
 
 
 def calls_of(record: Record) -> Iterator[str]:
@@ -141,19 +141,19 @@ def _conversations(record: Any) -> Iterator[Any]:
             yield record.model_copy(update=dict(other))
 
 
-def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Asked]) -> Iterator[Link]:
+def call_links(stage: str, records: Iterable[Record], stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A link for each call that a stage's records name: it is among those that are stored."""
     for record in records:
         for key in calls_of(record):
             yield Link(stage, key_of(record), "" if key in stored else f"its call {key[:12]}… is not among the calls")
 
 
-def text_links(stage: str, records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def text_links(stage: str, records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A link for each text and image that must stand in some call of a record: in what was asked, or in the reply."""
     return _TEXTS[stage](records, stored) if stage in _TEXTS else iter(())
 
 
-def _baseline(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _baseline(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     samples = {sample.id: sample for sample in records.items}
     for baseline in records.baselines:
         if baseline.id in samples:
@@ -163,7 +163,7 @@ def _baseline(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterato
                 )
 
 
-def _requery(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _requery(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     samples = {sample.id: sample for sample in records.items}
     made = {key_of(record): record.image for record in records.counterfactuals}
     for requery in records.requeries:
@@ -173,7 +173,7 @@ def _requery(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator
 
 
 def conversation_links(
-    stage: str, record: Any, sample: Sample, image: str, stored: Mapping[str, Asked]
+    stage: str, record: Any, sample: Sample, image: str, stored: Mapping[str, Exchange]
 ) -> Iterator[Link]:
     """A link for each of these: a conversation's calls are about its image and question, and replied its texts."""
     calls = _checked_calls(record, stored)
@@ -191,7 +191,7 @@ def conversation_links(
     )
 
 
-def _instructions(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _instructions(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     images = {sample.id: sample.image.sha256 for sample in records.items}
     before = {baseline.id: baseline.explanation for baseline in records.baselines}
     for record in records.instructions:
@@ -199,7 +199,7 @@ def _instructions(records: ConditionRecords, stored: Mapping[str, Asked]) -> Ite
             yield from reading_links("instructions", record, before[record.id], images[record.id], stored)
 
 
-def _verdicts(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _verdicts(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     images = {key_of(record): record.image.sha256 for record in records.counterfactuals if record.image}
     after = {key_of(requery): requery.explanation for requery in records.requeries}
     for verdict in records.verdicts:
@@ -207,7 +207,7 @@ def _verdicts(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterato
             yield from reading_links("verdicts", verdict, after[key], images[key], stored)
 
 
-def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A writer or judge was shown the explanation, and no other image; its record keeps what it replied."""
     if calls := _checked_calls(record, stored):
         other = any(_SHOWS.search(call.request) and image not in call.request for call in calls)
@@ -221,14 +221,14 @@ def reading_links(stage: str, record: Any, shown: str, image: str, stored: Mappi
         )
 
 
-def _counterfactuals(records: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _counterfactuals(records: ConditionRecords, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     instructions = {key_of(record): record.positive.strip() for record in records.instructions}
     for record in records.counterfactuals:
         if (key := key_of(record)) in instructions and (calls := _checked_calls(record, stored)):
             yield from links("counterfactuals", record, _asks(calls, instructions[key], "the instruction"))
 
 
-_TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[Link]]] = {
+_TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Exchange]], Iterator[Link]]] = {
     "baselines": _baseline,
     "instructions": _instructions,
     "counterfactuals": _counterfactuals,
@@ -239,14 +239,14 @@ _TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[
 _SHOWS = re.compile(r'(?<!\\)"sha256:')
 
 
-def _checked_calls(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
+def _checked_calls(record: Any, stored: Mapping[str, Exchange]) -> list[Exchange]:
     """The calls of a record that is ok, where all of them are there and stand; else none: nothing can be said."""
     calls = [stored[key] for key in record.calls if key in stored]
     whole = len(calls) == len(record.calls) and all(call.status == Status.OK for call in calls)
     return calls if whole and not failed(record) else []
 
 
-def _asks(calls: Sequence[Asked], text: str, what: str) -> str:
+def _asks(calls: Sequence[Exchange], text: str, what: str) -> str:
     """A text stands in a request as JSON writes it."""
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     return "" if any(written in call.request for call in calls) else f"no call of it holds {what}"
@@ -259,12 +259,12 @@ def images_of(record: Record) -> Iterator[ImageRef]:
     if isinstance(record, Counterfactual):
         for attempt in record.attempts:
             yield attempt.image
-            yield from _found(attempt.found)
+            yield from _verification_images(attempt.found)
     if isinstance(record, Check) and record.found is not None:
-        yield from _found(record.found)
+        yield from _verification_images(record.found)
 
 
-def _found(verification: Verification) -> Iterator[ImageRef]:
+def _verification_images(verification: Verification) -> Iterator[ImageRef]:
     return (verification.images[name] for name in sorted(verification.images))
 
 
@@ -286,7 +286,7 @@ def image_links(
         yield Link(stage, ("", 0), f"no line names the image {name}")
 
 
-class StoredCalls(Mapping[str, Asked]):
+class StoredCalls(Mapping[str, Exchange]):
     """Calls that were found sound."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -295,16 +295,16 @@ class StoredCalls(Mapping[str, Asked]):
 
     def add(self, call: StoredCall) -> None:
         """Keep a call; one of the same key is replaced."""
-        call_asked = asked(call)
+        call_asked = exchange_of(call)
         row = (call.key, call_asked.request, call_asked.text, call_asked.status.value)
         self._db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", row)
 
-    def __getitem__(self, key: str) -> Asked:
+    def __getitem__(self, key: str) -> Exchange:
         """The call of a key; KeyError where it is not there."""
         row = self._db.execute("SELECT request, text, status FROM calls WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise KeyError(key)
-        return Asked(row[0], row[1], Status(row[2]))
+        return Exchange(row[0], row[1], Status(row[2]))
 
     def __iter__(self) -> Iterator[str]:
         """The keys, in their order."""

@@ -36,7 +36,7 @@ from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.scores import TableData, condition_of, label, material
-from cfeval.edct.verification.calls import Asked, Link, conversation_links, links, reading_links
+from cfeval.edct.verification.calls import Exchange, Link, conversation_links, links, reading_links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
 from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval
@@ -84,7 +84,7 @@ def pair_links(stage: str, shelf: PairShelf) -> Iterator[Link]:
         yield from _verdicts(samples, {baseline.id: baseline for baseline in baselines}, shelf.records["pair_verdicts"])
 
 
-def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A link for each text and image that must be in a call of a conversation or verdict, asked or replied."""
     samples = {sample.id: sample for sample in shelf.records["pair_items"]}
     baselines = {record.id: record for record in shelf.records["pair_baselines"]}

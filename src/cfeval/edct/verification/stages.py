@@ -80,7 +80,7 @@ def baseline_links(items: Sequence[Sample], baselines: Sequence[Baseline]) -> It
                 baseline,
                 "its question is not that of the sample" if other else "",
                 began(baseline, "baselines"),
-                _said(baseline.status, baseline.answer, baseline.explanation),
+                _texts_fault(baseline.status, baseline.answer, baseline.explanation),
             )
 
 
@@ -139,7 +139,7 @@ def _requery(records: ConditionRecords) -> Iterator[Link]:
     before = {requery.id: requery for requery in records.baselines}
     repeatable = RULES[records.condition.protocol].edits in REPEATABLE
     for requery in records.requeries:
-        yield from links("requeries", requery, _said(requery.status, requery.answer, requery.explanation))
+        yield from links("requeries", requery, _texts_fault(requery.status, requery.answer, requery.explanation))
         if requery.id in before:
             yield from links("requeries", requery, _reason_to_ask_again(requery, before[requery.id].answer, repeatable))
 
@@ -163,7 +163,7 @@ def _verdicts(records: ConditionRecords) -> Iterator[Link]:
         yield from links("verdicts", verdict, _judged(verdict, rules), _read(verdict, readings.get(key_of(verdict))))
         if verdict.id in before and (key := key_of(verdict)) in after and key in instructions:
             yield from links(
-                "verdicts", verdict, *_besides(verdict, before[verdict.id], after[key], instructions[key], rules)
+                "verdicts", verdict, *_verdict_faults(verdict, before[verdict.id], after[key], instructions[key], rules)
             )
 
 
@@ -264,7 +264,7 @@ def _edited_after(record: Counterfactual, instruction: Instruction, counterfactu
     return _followed(record, instruction, "counterfactuals")
 
 
-def _said(status: Status, answer: str, explanation: str) -> str:
+def _texts_fault(status: Status, answer: str, explanation: str) -> str:
     if status == Status.OK:
         return "" if answer.strip() and explanation.strip() else "it is ok, and answer or explanation is empty"
     return "it failed, and has an explanation" if explanation else ""
@@ -309,7 +309,7 @@ def _read(verdict: Verdict, reading: Reading | None) -> str:
     return f"by the reader's answers, reader_moved is {moved}" if moved not in (None, verdict.reader_moved) else ""
 
 
-def _besides(
+def _verdict_faults(
     verdict: Verdict, before: Baseline, after: Requery, instruction: Instruction, rules: Rules
 ) -> Iterator[str]:
     """What a verdict says besides its scores, where the texts tell it."""
