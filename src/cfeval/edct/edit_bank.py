@@ -105,8 +105,10 @@ def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
         before, after = (f"images/{ref.sha256}.png" for ref in (sample.image, made.image))
         bank.images[before] = partial(load, whole, sample.image)
         bank.images[after] = partial(load, changed, made.image)
+        # The item's name, and a hash that tells its edits and those of equal items of other datasets apart.
+        name = f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}"
         bank.pairs[key] = {
-            "id": _id(key),
+            "id": pair_ids([name])[name],
             "before": before,
             "after": after,
             "question": sample.question,
@@ -143,9 +145,3 @@ def verified_by(editor: str, made: Counterfactual, check: Check | None) -> str:
 
 def _key(condition: Condition, instruction: Instruction) -> ConceptKey:
     return condition.dataset, instruction.id, " ".join(instruction.concept.lower().split())
-
-
-def _id(key: ConceptKey) -> str:
-    """The item's name, and a hash that tells its edits and those of equal items of other datasets apart."""
-    name = f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}"
-    return pair_ids([name])[name]

@@ -301,22 +301,18 @@ def examine(judge: Judge, cases: Sequence[ExamCase], seed: int) -> Iterator[Exam
         return await asyncio.gather(judge.judge(judge_request(case, seed)), judge.judge(comparison_request(case, seed)))
 
     for case, (reply, compared) in map_requests(cases, lambda case: case, both, BATCH):
-        yield _reply(case, reply, compared)
-
-
-def _reply(case: ExamCase, reply: JudgeReply, compared: JudgeReply) -> ExamReply:
-    gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
-    gold |= {"gold_answer_changed": case.answer_changed}
-    scores: dict[str, Any] = {}
-    if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
-        raise PluginError(f"the judge gave scores {sorted(reply.scores)} for case '{case.id}', not pcs and ncc")
-    if reply.status == Status.OK:
-        scores = {**reply.scores, "ccs": ccs(reply.scores["pcs"], reply.scores["ncc"])}
-    if compared.status == Status.OK and "answer_moved" not in compared.scores:
-        raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
-    if compared.status == Status.OK:
-        scores |= {"answer_changed": compared.scores["answer_moved"]}
-    outcome = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
-    outcome |= {"compared": compared.status, "compared_reason": compared.reason}
-    outcome |= {"compared_completion": compared.completion}
-    return ExamReply.model_validate({**gold, **scores, **outcome})
+        gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
+        gold |= {"gold_answer_changed": case.answer_changed}
+        scores: dict[str, Any] = {}
+        if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
+            raise PluginError(f"the judge gave scores {sorted(reply.scores)} for case '{case.id}', not pcs and ncc")
+        if reply.status == Status.OK:
+            scores = {**reply.scores, "ccs": ccs(reply.scores["pcs"], reply.scores["ncc"])}
+        if compared.status == Status.OK and "answer_moved" not in compared.scores:
+            raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
+        if compared.status == Status.OK:
+            scores |= {"answer_changed": compared.scores["answer_moved"]}
+        outcome = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
+        outcome |= {"compared": compared.status, "compared_reason": compared.reason}
+        outcome |= {"compared_completion": compared.completion}
+        yield ExamReply.model_validate({**gold, **scores, **outcome})

@@ -257,6 +257,8 @@ def render(table: Sequence[LabelAgreementRow], published: Iterable[Published] = 
 def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
     tool = f"{_TOOLS.get(row.tool, row.tool)} and " if row.tool else ""
     rest = "" if (share_of_rest := _rest(row)) is None else f"{cell(share_of_rest)} ({row.n_corrected} edits)"
+    # `3 (1 wrong), 2 open`: edits about which people did not agree.
+    decided = f"{row.n_hard} ({row.hard_wrong} wrong)" if row.n_hard else ""
     return [
         row.protocol,
         _ABOUT.get(row.about, row.about.upper()),
@@ -268,7 +270,7 @@ def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
         with_interval(row, "alpha"),
         _counted(with_interval(row, "sensitivity"), row.both_1, row.human_1_tool_0),
         _counted(with_interval(row, "specificity"), row.both_0, row.human_0_tool_1),
-        _hard(row),
+        ", ".join(filter(None, [decided, f"{row.n_open} open" if row.n_open else ""])),
         *([rest, with_interval(row, "corrected")] if right else []),
         row.missing,
     ]
@@ -276,12 +278,6 @@ def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
 
 def _counted(part: str, right: int | None, wrong: int | None) -> str:
     return "" if not part or right is None or wrong is None else f"{part} ({right} of {right + wrong})"
-
-
-def _hard(row: LabelAgreementRow) -> str:
-    """`3 (1 wrong), 2 open`: edits about which people did not agree."""
-    decided = f"{row.n_hard} ({row.hard_wrong} wrong)" if row.n_hard else ""
-    return ", ".join(filter(None, [decided, f"{row.n_open} open" if row.n_open else ""]))
 
 
 def _rest(row: LabelAgreementRow) -> float | None:

@@ -161,7 +161,8 @@ def _copy(canvas: Canvas) -> Canvas:
 
 
 def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: float) -> EditReply:
-    details = {**sketch.details, **_sizes(sketch.request, painted)}
+    shapes = {"size": sketch.request.image.pixels.shape, "painted_size": painted.shape}
+    details = {**sketch.details, **{name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}}
     painted = over_white(painted)
     if blackened:
         reason = "the checkpoint's safety checker took the image for unsafe and blackened it"
@@ -211,11 +212,6 @@ def finish(painted: npt.NDArray[Any], original: Pixels, mask: Mask | None) -> Pi
     if image.size != (width, height):
         image = image.resize((width, height), PIL.Image.Resampling.LANCZOS)
     return np.asarray(image) if mask is None else np.where(mask[..., None], np.asarray(image), original)
-
-
-def _sizes(request: EditRequest, painted: npt.NDArray[Any]) -> dict[str, str]:
-    shapes = {"size": request.image.pixels.shape, "painted_size": painted.shape}
-    return {name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}
 
 
 def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple[int, int]:

@@ -225,7 +225,21 @@ class Localised:
         height, width = request.original.pixels.shape[:2]
         edited = request.edited.resized(width, height)
         compared = compare(request.original.pixels, edited.pixels, self.options)
-        numbers = {"resized": float(edited is not request.edited), **_figures(compared)}
+        # How the images lie over each other, in pixels of the original and degrees, and how much changed in all.
+        alignment, valid = compared.alignment, compared.alignment.valid
+        turn, (right, down) = alignment.matrix[:, :2], alignment.moved
+        lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
+        numbers = {
+            "resized": float(edited is not request.edited),
+            "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
+            "valid_share": float(valid.mean()),
+            "matches": float(alignment.matches),
+            "moved_right": right / compared.scale,
+            "moved_down": down / compared.scale,
+            "stretched": float(np.sqrt(np.linalg.det(turn))),
+            "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
+            "flow": float(lengths.mean()),
+        }
         target = self.segmenter.find(replace(request, edited=edited), compared.changed)
         numbers |= target.numbers
         masks = [] if target.original is None else [compared.mask(target.original)]
@@ -258,20 +272,3 @@ class Localised:
         reason += _LAID[compared.alignment.by] if reason else ""
         images = {"mask": mask_image(mask, *size), "heat": heat_image(compared, mask, *size)}
         return VerifyReply(accepted, reason, shown_numbers, images, content=False)
-
-
-def _figures(compared: Comparison) -> dict[str, float]:
-    """How the images lie over each other, in pixels of the original and degrees, and how much changed in all."""
-    alignment, valid = compared.alignment, compared.alignment.valid
-    turn, (right, down) = alignment.matrix[:, :2], alignment.moved
-    lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
-    return {
-        "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
-        "valid_share": float(valid.mean()),
-        "matches": float(alignment.matches),
-        "moved_right": right / compared.scale,
-        "moved_down": down / compared.scale,
-        "stretched": float(np.sqrt(np.linalg.det(turn))),
-        "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
-        "flow": float(lengths.mean()),
-    }

@@ -18,7 +18,7 @@ import PIL.Image
 from pydantic import AfterValidator, Field, model_validator
 
 from cfeval.core import plugin
-from cfeval.core.images import Image, Mask
+from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -305,7 +305,16 @@ class OpenAIImage:
                 return EditReply(None, details, Status.EDIT_INVALID, masked.reason)
             details = {**details, **masked.details}
             if masked.mask.any():  # without a hole the interface refuses a mask
-                hole = _hole(masked.mask, image.image)
+                # The mask as the protocol wants it: the image's size, transparent where it may change.
+                height, width = image.image.pixels.shape[:2]
+                alpha = PIL.Image.fromarray(np.where(masked.mask, 0, 255).astype(np.uint8)).resize(
+                    (width, height), PIL.Image.Resampling.NEAREST
+                )
+                layer = PIL.Image.fromarray(image.image.pixels).convert("RGBA")
+                layer.putalpha(alpha)
+                buffer = io.BytesIO()
+                layer.save(buffer, format="PNG")
+                hole = buffer.getvalue()
                 files["mask"] = ("mask.png", hole, "image/png")
                 named["mask"] = f"sha256:{Image(hole).sha256}"
 
@@ -327,19 +336,6 @@ class OpenAIImage:
         if isinstance(content, Fault):
             return content
         return await checked_image(images_reply(content, self.options.model, where.key_env))
-
-
-def _hole(mask: Mask, image: Image) -> bytes:
-    """The mask as the protocol wants it: the image's size, transparent where it may change."""
-    height, width = image.pixels.shape[:2]
-    alpha = PIL.Image.fromarray(np.where(mask, 0, 255).astype(np.uint8)).resize(
-        (width, height), PIL.Image.Resampling.NEAREST
-    )
-    layer = PIL.Image.fromarray(image.pixels).convert("RGBA")
-    layer.putalpha(alpha)
-    buffer = io.BytesIO()
-    layer.save(buffer, format="PNG")
-    return buffer.getvalue()
 
 
 OPENROUTER = PROVIDERS["openrouter"]
@@ -423,7 +419,11 @@ class OpenRouterChat:
         fields = {"model": options.model, **joined(BY_CHAT, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            body = {**fields, "messages": _messages(prompted.prompt, image.data_url)}
+            parts = [
+                {"type": "image_url", "image_url": {"url": image.data_url}},
+                {"type": "text", "text": prompted.prompt},
+            ]
+            body = {**fields, "messages": [{"role": "user", "content": parts}]}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 
         named = {**fields, "prompt": prompted.prompt, **named_headers(options.headers)}
@@ -474,8 +474,3 @@ class OpenRouterImages:
         if isinstance(content, Fault):
             return content
         return await checked_image(images_reply(content, options.model, where.key_env))
-
-
-def _messages(prompt: str, image: str) -> list[dict[str, Any]]:
-    parts = [{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": prompt}]
-    return [{"role": "user", "content": parts}]

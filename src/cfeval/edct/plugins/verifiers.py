@@ -11,7 +11,7 @@ its resolution.
 
 import asyncio
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -194,6 +194,8 @@ class Every:
         verdicts = [reply.verified for reply in by_name.values()]
         verified = False if False in verdicts else (None if None in verdicts else True)
         raw = {name: reply.completion for name, reply in by_name.items() if reply.completion}
+        # What those say who know; None where nobody does, or where they differ.
+        opinions = {reply.absent for reply in by_name.values()} - {None}
         return VerifyReply(
             verified,
             "; ".join(f"{name}: {reply.reason}" for name, reply in by_name.items() if reply.reason),
@@ -201,11 +203,6 @@ class Every:
             {f"{name}.{what}": image for name, reply in by_name.items() for what, image in reply.images.items()},
             named_texts(raw) if raw else "",
             tuple(call for reply in by_name.values() for call in reply.calls),
-            _absent({reply.absent for reply in by_name.values()} - {None}),
+            next(iter(opinions)) if len(opinions) == 1 else None,
             any(reply.content for reply in by_name.values()),
         )
-
-
-def _absent(opinions: Set[bool | None]) -> bool | None:
-    """What those say who know; None where nobody does, or where they differ."""
-    return next(iter(opinions)) if len(opinions) == 1 else None

@@ -277,17 +277,13 @@ def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str
         quotas = {name: Fraction(left * weight, total) for name, weight in weights.items()}
         full = {name: size for name, size in open_.items() if quotas[name] >= size}
         if not full:
-            return shares | _rounded(quotas, left)
+            whole = {name: floor(quota) for name, quota in quotas.items()}
+            by_remainder = sorted(quotas, key=lambda name: (whole[name] - quotas[name], name))
+            gains = set(by_remainder[: left - sum(whole.values())])
+            return shares | {name: count + (name in gains) for name, count in whole.items()}
         shares |= full
         open_ = {name: size for name, size in open_.items() if name not in full}
     return shares
-
-
-def _rounded(quotas: Mapping[str, Fraction], total: int) -> dict[str, int]:
-    whole = {name: floor(quota) for name, quota in quotas.items()}
-    by_remainder = sorted(quotas, key=lambda name: (whole[name] - quotas[name], name))
-    gains = set(by_remainder[: total - sum(whole.values())])
-    return {name: count + (name in gains) for name, count in whole.items()}
 
 
 def _thinned(candidates: Mapping[str, Sample], kept: Collection[str], plan: Plan) -> set[str]:

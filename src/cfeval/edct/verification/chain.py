@@ -6,14 +6,11 @@ has a line of hashes for each score, as an auditor keeps it, and is compared wit
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from cfeval.core.jsonl import record_line
 from cfeval.core.records import Record
-from cfeval.datasets.sample import Sample
 from cfeval.edct.files import condition_path
-from cfeval.edct.records import Baseline, Condition, Score
 from cfeval.edct.verification.calls import ChainLine, ConditionRecords, Link, calls_of, images_of, key_of
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -46,28 +43,24 @@ def _lines(records_of: ConditionRecords) -> Iterator[ChainLine]:
     for score in records_of.scores:
         later = {name: records[key_of(score)] for name, records in stages.items() if key_of(score) in records}
         if score.id in samples and score.id in baselines and len(later) == len(stages):
-            yield _line(records_of.condition, samples[score.id], baselines[score.id], later, score)
-
-
-def _line(
-    condition: Condition, sample: Sample, baseline: Baseline, later: Mapping[str, Any], score: Score
-) -> ChainLine:
-    image = later["counterfactual"].image
-    return ChainLine(
-        **condition.model_dump(),
-        id=score.id,
-        edit=score.edit,
-        status=score.status,
-        image=sample.image.sha256,
-        edited=image.sha256 if image else None,
-        images=tuple(ref.sha256 for record in later.values() for ref in images_of(record) if ref != image),
-        calls=tuple(key for record in (baseline, *later.values()) for key in calls_of(record)),
-        sample=hash_of(sample),
-        baseline=hash_of(baseline),
-        **{name: hash_of(record) for name, record in later.items()},
-        score=hash_of(score),
-        head=START,
-    )
+            sample = samples[score.id]
+            baseline = baselines[score.id]
+            image = later["counterfactual"].image
+            yield ChainLine(
+                **records_of.condition.model_dump(),
+                id=score.id,
+                edit=score.edit,
+                status=score.status,
+                image=sample.image.sha256,
+                edited=image.sha256 if image else None,
+                images=tuple(ref.sha256 for record in later.values() for ref in images_of(record) if ref != image),
+                calls=tuple(key for record in (baseline, *later.values()) for key in calls_of(record)),
+                sample=hash_of(sample),
+                baseline=hash_of(baseline),
+                **{name: hash_of(record) for name, record in later.items()},
+                score=hash_of(score),
+                head=START,
+            )
 
 
 def hash_of(record: Record) -> str:

@@ -199,7 +199,12 @@ class _Checker:
         self.done.update(new.values())
         if self.cache:
             named = {key for stage in new for record in records[stage] for key in calls_of(record)}
-            _take_cached(self.cache, named, self.stored, self.tally)
+            # Keep those calls of a response cache that records name.
+            for call in opened(self.cache).calls(named):
+                fault = call.fault()
+                self.tally.add("calls", self.cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
+                if not fault:
+                    self.stored.add(call)
         for stage, file in new.items():
             self.tally.add(stage, file, links(stage))
             self.tally.add("calls", file, call_links(stage, records[stage], self.stored))
@@ -274,15 +279,6 @@ def _take_archived(zipped: Path, stored: StoredCalls, tally: Tally) -> None:
             stored.add(call)
     except InputError as error:
         tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
-
-
-def _take_cached(cache: Path, named: Collection[str], stored: StoredCalls, tally: Tally) -> None:
-    """Keep those calls of a response cache that records name."""
-    for call in opened(cache).calls(named):
-        fault = call.fault()
-        tally.add("calls", cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
-        if not fault:
-            stored.add(call)
 
 
 def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:

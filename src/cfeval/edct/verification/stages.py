@@ -114,11 +114,16 @@ def _counterfactuals(records: ConditionRecords) -> Iterator[Link]:
     for record in records.counterfactuals:
         if key_of(record) in instructions:
             previous = made.get((record.id, record.edit - 1)) if rules.chained else None
+            # A control that changes nothing may have the same bytes, whoever made it; an edit may not.
+            original = originals.get(record.id, "")
+            source = previous.image.sha256 if previous is not None and previous.image else original
+            same = record.image is not None and record.image.sha256 == source
+            may = rules.edits in ("none", "nothing")
             yield from links(
                 "counterfactuals",
                 record,
                 _edited_after(record, instructions[key_of(record)], previous),
-                _unchanged(record, previous, originals.get(record.id, ""), rules),
+                ("it is ok, and the image is the one it was to change" if same and not may else ""),
                 _tries(record),
             )
 
@@ -268,14 +273,6 @@ def _texts_fault(status: Status, answer: str, explanation: str) -> str:
     if status == Status.OK:
         return "" if answer.strip() and explanation.strip() else "it is ok, and answer or explanation is empty"
     return "it failed, and has an explanation" if explanation else ""
-
-
-def _unchanged(record: Counterfactual, counterfactual: Counterfactual | None, original: str, rules: Rules) -> str:
-    """A control that changes nothing may have the same bytes, whoever made it; an edit may not."""
-    source = counterfactual.image.sha256 if counterfactual is not None and counterfactual.image else original
-    same = record.image is not None and record.image.sha256 == source
-    may = rules.edits in ("none", "nothing")
-    return "it is ok, and the image is the one it was to change" if same and not may else ""
 
 
 def _tries(record: Counterfactual) -> str:
