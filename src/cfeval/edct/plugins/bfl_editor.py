@@ -12,18 +12,17 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic, Resources
+from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.remote_editors import (
     Planned,
+    RemoteEditorPlugin,
     Service,
     Uses,
     checked_image,
     edit,
-    expected_call,
     named_headers,
     prompt_for,
 )
@@ -32,13 +31,11 @@ from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, request, respond
 from cfeval.inference.remote.images import Encoded
 from cfeval.inference.remote.openai_api import cost_of
-from cfeval.inference.remote.provider_table import PROVIDERS
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 from cfeval.inference.remote.providers import (
     checked_base_url,
-    checked_headers,
     endpoint,
     get,
-    key_variable,
     only_further,
 )
 from cfeval.inference.remote.request import Response, Usage
@@ -59,40 +56,26 @@ LOOKS = 20
 EXPIRED = (403, 404, 410)
 
 
-class Plugin(plugin.Plugin):
+class Plugin(RemoteEditorPlugin):
     """How to reach the model and what to ask of it."""
 
     model: str = Field("flux-kontext-max", pattern=r"^[a-z0-9][a-z0-9.-]*$")
     """The endpoint: flux-kontext-max, flux-kontext-pro, flux-2-max, flux-2-pro, …"""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = PROVIDERS["bfl"].base_url
     """Address without the version."""
-    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
-    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
-    max_pixels: int | None = Field(None, ge=1)
-    """Larger images are shrunk to so many pixels; none: sent as they are."""
     safety_tolerance: int | None = Field(None, ge=0, le=6)
     """0 is strictest; none: the provider's default."""
     prompt_upsampling: bool = False
     """Whether the provider may rewrite the instruction."""
-    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
-    """Further headers of the request; no keys."""
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {aspect_ratio: "1:1"}."""
     poll: float = Field(0.5, gt=0, le=60)
     """Seconds between two looks at a task."""
 
     @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.base_url, self.key_env, PROVIDERS["bfl"].key_env)
-
-    def sends_to(self) -> str:
-        """The base URL."""
-        return self.base_url
-
-    def resources(self) -> Resources:
-        """A slot among the jobs that call a provider."""
-        return Resources(api=True)
+    def rules(self) -> Provider:
+        """The provider's rules."""
+        return PROVIDERS["bfl"]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the key is taken and has credit."""
@@ -108,10 +91,6 @@ class Plugin(plugin.Plugin):
         enough = not isinstance(credits, int | float) or credits > 0
         advice = "" if enough else f"; add credit to the account of {self.key_variable or self.base_url}"
         yield Diagnostic(enough, f"{self.base_url} answers; {credits} credits are left{advice}")
-
-    def estimate_calls(self) -> tuple[CallEstimate, ...]:
-        """One an edit."""
-        return (expected_call(self.model),)
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
