@@ -38,7 +38,6 @@ def compared_pairs(setting: Sequence[Condition], reference: str | None, every: b
     """The places of each two conditions of a setting that are compared.
 
     Args:
-        setting: conditions that differ in their target alone.
         reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
         every: compare every two, however many.
     """
@@ -235,12 +234,7 @@ def asked_report(study: Edct, shards: int) -> AskedReport:
 
 
 def protocols_of(study: Edct, **names: str) -> list[str]:
-    """The protocols of the conditions with some names; where there are null edits, that of the cited ones too.
-
-    Args:
-        study: the parameters.
-        names: names of a condition, as `vlm`.
-    """
+    """The protocols of the conditions with some names; where there are null edits, that of the cited ones too."""
     protocols = [
         condition.protocol
         for condition in study.conditions()

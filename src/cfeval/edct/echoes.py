@@ -46,10 +46,7 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
     """What an instruction gives back, in a few words; empty where it is one of its own.
 
     Args:
-        parts: of the instruction.
         templates: of the prompt and of the repair turn, as they are before they are filled.
-        answer: the target's.
-        explanation: the target's.
     """
     prompt = _prompt(tuple(templates))
     every = [_tokens(text) for text in (parts.concept, *parts.steps, parts.negative)]

@@ -86,10 +86,7 @@ def costs(
     """What the edits of each editor came to.
 
     Args:
-        made: by editor, its records and what was found out about each.
-        seconds: by image, what it took.
         paid: what some calls cost in USD, given their keys.
-        usd_per_hour: what an hour of the machine costs.
     """
     return [_cost(editor, records, seconds, paid, usd_per_hour) for editor, records in made.items()]
 
@@ -129,11 +126,7 @@ def _verified(record: Counterfactual, check: Check | None) -> bool | None:
 
 
 def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[Made]]:
-    """By editor, the records of its edits; one that is the same in several conditions, down to its image, once.
-
-    Args:
-        conditions: by condition, its files.
-    """
+    """By editor, the records of its edits; one that is the same in several conditions, down to its image, once."""
     by_editor: dict[str, dict[str, Made]] = defaultdict(dict)
     once = {
         shown_condition.model_copy(update={"judge": ""}): (shown_condition, files)

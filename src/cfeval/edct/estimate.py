@@ -89,10 +89,6 @@ def lines(
     """What every plugin that calls a provider takes at every stage, and the places of those that do not say.
 
     Args:
-        study: the parameters.
-        items: how many items each dataset has.
-        answer_prompt: the template of the first turn.
-        explain_prompt: the template of the second turn.
         edits: how many an explanation has under each protocol, one where it is not named.
     """
     plugins = used_by_edct(study)
@@ -198,12 +194,8 @@ def requests(
     """The requests for one item.
 
     Args:
-        stage: which one.
-        has: the lengths of the texts.
         answer_prompt: tokens of the template of the first turn.
         explain_prompt: tokens of the template of the second turn, which repeats the first.
-        rules: of the protocol.
-        edits: how many there are of an explanation.
     """
     numbers = range(1, edits + 1) if stage.every_edit else [1]
     spoken = has.answer + has.explanation
@@ -265,14 +257,7 @@ CHANGE = 20
 
 
 def pair_lines(study: Edct, pairs: Mapping[str, int], answer_prompt: str, explain_prompt: str) -> list[Line]:
-    """What every model that calls a provider takes for given pairs, by stage.
-
-    Args:
-        study: the parameters.
-        pairs: how many each set has.
-        answer_prompt: the template of the first turn.
-        explain_prompt: the template of the second turn.
-    """
+    """What every model that calls a provider takes for given pairs, by stage."""
     prompts, conditions = (answer_prompt, explain_prompt), study.pair_conditions()
     by_key: dict[tuple[str, str, str, str, float], tuple[Amount, Amount]] = {}
     requests_made = [*_conversations(study, conditions, pairs), *_rulings(study, conditions, pairs)]

@@ -71,11 +71,7 @@ def chances(rates: Rates, faithful: bool, items: int, studies: int, seed: int) -
     """How often the card ends right, open or wrong, over studies drawn by chance.
 
     Args:
-        rates: what is expected.
         faithful: whether the model deserves trust.
-        items: of a study.
-        studies: how many are drawn.
-        seed: of the draw.
     """
     rng = np.random.default_rng([seed, items, faithful])
     ends: Counter[str] = Counter(_conclusion(rates, faithful, items, rng) for _ in range(studies))

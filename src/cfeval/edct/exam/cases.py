@@ -224,9 +224,7 @@ def stratified(cases: Sequence[C], count: int | None, seed: int, gold: Callable[
     The same cases, count and seed give the same part.
 
     Args:
-        cases: all of them.
         count: how many are wanted; None: all.
-        seed: of the draw.
         gold: the gold score of a case, so that both scores stay in proportion within a kind.
 
     Raises:

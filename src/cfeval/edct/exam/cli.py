@@ -216,9 +216,7 @@ def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None 
     were answered are in the response cache.
 
     Args:
-        spec: the judge's plugin and options.
         out: the table, without ending.
-        seed: of its replies, and of the part.
         count: how many cases it is shown; None: all.
 
     Raises:

@@ -52,7 +52,6 @@ def identity(family: str, spec: Mapping[str, Any]) -> Identity:
 
     Args:
         family: `judges` or `verifiers`.
-        spec: its plugin and options.
 
     Raises:
         ParamsError: no such plugin or option.
@@ -167,7 +166,6 @@ def rows(replies: Sequence[ExamReply], cases: Sequence[ExamCase], examined: Iden
     Args:
         replies: what the judge gave, in the order of the cases; fewer where the exam was stopped.
         cases: those that it was to be shown.
-        examined: who the judge is.
     """
     questions = {case.id: case.question for case in cases}
     same = {case.id for case in cases if case.identical}
@@ -231,8 +229,6 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
     """What the table of an exam says of a judge over all cases.
 
     Args:
-        table: the CSV.
-        judge: its name in the study, for messages.
         wanted: who it is there; None: any judge's table is taken.
 
     Raises:

@@ -163,8 +163,6 @@ def _at_most(
 
     Args:
         items: those in which the answer should change.
-        kind: the edit.
-        instruments: what is known of them.
         cites: a rate that the share is multiplied by.
         made_share: the share of edits that were made, at least.
     """

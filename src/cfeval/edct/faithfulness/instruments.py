@@ -101,7 +101,6 @@ def measured(
     the sensitivity, and reworded answers the false alarms, or where there are too few, the exam does.
 
     Args:
-        items: of a condition.
         verifier: what is known of who checked the edits.
         failed: the share of accepted edits that people found not made; 0: nobody looked.
         exam: of the judge; None: it was not examined.

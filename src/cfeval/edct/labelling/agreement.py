@@ -157,7 +157,6 @@ def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = 
     """The edits for which there are both a human consensus and a verdict, for the error of one judge.
 
     Args:
-        labels: of one protocol.
         scores: of one judge; labels count for every judge of the same edits.
         about: a score of the protocol, or the product.
 

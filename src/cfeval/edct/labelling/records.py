@@ -157,7 +157,6 @@ def read_labels(files: Sequence[Path], key: Mapping[int, KeyRow], adjudications:
     """What everybody said, by item, then by rater; an item about which somebody said nothing has no such row.
 
     Args:
-        files: what the page of the sheet saved (.json), or its CSV filled in (.csv).
         key: of that sheet, see `read_key`.
         adjudications: files of the same kinds, with decisions where people disagree. They follow the labels.
 

@@ -61,9 +61,6 @@ def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: boo
     candidate: the first.
 
     Args:
-        candidates: see `Candidate`.
-        items: how many to draw.
-        seed: of the draw.
         by_verdict: within a condition, rejected edits, edits whose two scores are both 1 and the rest are drawn in
             equal numbers, as far as there are any; the weights undo it.
     """
@@ -306,9 +303,6 @@ def candidates(scores: Iterable[Score], gate: Mapping[Key, Binary | None]) -> It
     """The edits that people can label: those that were scored, and those that the editor's own gate rejected.
 
     What failed otherwise, before or after the edit, has nothing that a label could be compared with.
-
-    Args:
-        gate: see `gates`.
     """
     for score in scores:
         if (score.id, score.edit) in gate and score.status in (Status.OK, Status.EDIT_INVALID):

@@ -139,8 +139,6 @@ def rows(
     """A row for each protocol, question and comparison, in this order.
 
     Args:
-        labels: of everybody.
-        scores: of the labelled edits, by any judges.
         settings: level of all intervals; resamples and seed for kappa and alpha.
         published: figures of the papers; those of the human study stand beside.
 

@@ -63,7 +63,6 @@ def _correlation(pairs: Sequence[tuple[str, float, float]], settings: Interval) 
 
     Args:
         pairs: cluster (image), and both figures.
-        settings: level, resamples and seed of the interval.
 
     Returns:
         No figure where one of the two never varies.
@@ -177,12 +176,7 @@ def beside(published: Iterable[PublishedPairs], plugin: str, model: str, kind: s
 
 
 def notes(published: Iterable[PublishedPairs], sets: Mapping[str, str]) -> list[str]:
-    """A line for each source of the sets that a table shows: its figures, the highest first.
-
-    Args:
-        published: all that is known.
-        sets: the plugin of each set that is shown, by name.
-    """
+    """A line for each source of the sets that a table shows: its figures, the highest first."""
     shown: dict[tuple[str, str, str], list[PublishedPairs]] = {}
     for line in published:
         if line.plugin in sets.values():

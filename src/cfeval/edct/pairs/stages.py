@@ -215,9 +215,6 @@ def verdicts(
 
     Args:
         samples: the items of the pairs, those of a pair one after the other.
-        baselines: what was said of each item, by id.
-        judge: who judges.
-        seed: of the study.
     """
 
     async def decide(case: Case) -> PairVerdict:

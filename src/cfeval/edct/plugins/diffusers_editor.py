@@ -221,7 +221,6 @@ def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple
     within `most` that keeps the shape best, and the largest of these.
 
     Args:
-        size: width and height of the image.
         least: pixels that a smaller image is enlarged to.
         most: pixels that a larger image is shrunk to.
         grid: side of a cell in pixels.
@@ -245,12 +244,6 @@ def _stretch(first: tuple[int, int], other: tuple[int, int]) -> float:
 
 def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
     """All settings of a pipeline.
-
-    Args:
-        pipeline: a name from `KINDS`.
-        given: the settings that the user gave.
-        masked: whether the user named a source of masks.
-        offload: where its parts wait.
 
     Raises:
         ParamsError: one that this pipeline cannot use, or values that do not fit each other.

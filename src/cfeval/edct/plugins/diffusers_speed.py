@@ -309,7 +309,6 @@ def quantization(speed: Speed, dtype: Any) -> Any:
     """diffusers' configuration of the quantization of a pipeline; None where none is asked for.
 
     Args:
-        speed: what is asked for.
         dtype: torch's type of the other numbers, in which four-bit weights are computed with.
     """
     if speed.quantization == "none":

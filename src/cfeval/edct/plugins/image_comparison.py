@@ -299,7 +299,6 @@ def change_strength(original: Pixels, edited: Pixels, settings: ChangeSettings) 
     Args:
         original: (H, W, 3), uint8 RGB.
         edited: as the original, and laid over it.
-        settings: thresholds and weights.
     """
     structure = (1 - local_ssim(original, edited, settings.ssim_k1)) / (1 - settings.ssim)
     return np.asarray(np.maximum(structure, difference(original, edited, settings) / settings.difference))
@@ -311,7 +310,6 @@ def coarse_changes(original: Pixels, edited: Pixels, settings: ChangeSettings, s
     Args:
         original: (H, W, 3), uint8 RGB.
         edited: as the original, and laid over it.
-        settings: weights, and the threshold.
         scale: pixels of these images per pixel of the original's own size.
     """
     gray = max(_COARSE * max(original.shape[:2]), _LEAST_COARSE)

@@ -187,10 +187,6 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     A member that failed has no vote and still counts as one of the panel. Where all failed in the same way, that is how
     the panel failed; where there is no majority otherwise, the reply is `unparsable` and its reason names the votes.
 
-    Args:
-        replies: at least one, by the name of who gave it.
-        protocol: whose scores these are.
-
     Returns:
         No product is stated: a panel states none.
     """

@@ -114,11 +114,7 @@ class ChatPairJudge:
 
 
 def majority_of(rulings: Mapping[str, Ruling]) -> Ruling:
-    """The ruling of more than half; a single one is left as it is. See `cfeval.edct.panels`.
-
-    Args:
-        rulings: at least one, by the name of who gave it.
-    """
+    """The ruling of more than half; a single one is left as it is. See `cfeval.edct.panels`."""
     members = list(rulings.values())
     if len(members) == 1:
         return members[0]

@@ -60,8 +60,6 @@ def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool)
     """Look for an edit's target: in the edited image for what is added, else in the original (EDCT-Bench 2026).
 
     Args:
-        request: images, instruction and concept.
-        see: looks for a text in an image.
         both: look for what is modified in the edited image as well.
     """
     edit = wanted(request.positive, request.concept)

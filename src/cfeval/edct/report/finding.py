@@ -86,7 +86,6 @@ def lines(rows: Mapping[str, Sequence[Any]], evidence: Mapping[Condition, Eviden
 
     Args:
         rows: the rows of the tables, by the tables' names.
-        evidence: the counts of each of those conditions.
     """
     cards, faithfulness = (_by_condition(rows.get(name, ())) for name in ("card", "faithfulness"))
     scored = _by_condition((*rows.get("table1", ()), *rows.get("table2", ()))) or _by_condition(rows.get("bench", ()))

@@ -49,7 +49,6 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
     """A line for each editor of a study; none where neither a cost nor a time of any edit is known.
 
     Args:
-        study: its records.
         calls: the archive of its calls; None: there is none.
         times: how long images took, by `edit_times`; None: nobody says.
         usd_per_hour: what an hour of the machine that edited costs.
@@ -98,15 +97,9 @@ def page(
     """The whole page; the same arguments give the same text.
 
     Args:
-        sections: tables and figures, in order.
-        shown_lines: the lines of the first screen.
-        panel: what backs them.
         shows: the lines with a trust card or items, each with the items that show it.
-        gallery: the items.
         total: what the calls came to; None where nobody says.
-        edits: what a verified edit cost, by editor.
         progress: how far the run is; None where it has ended.
-        not_used: what of the datasets was left out.
     """
     test_models = list(dict.fromkeys(line.model for line in shown_lines if getattr(line.row, "test_world", 0)))
     return page_of(

@@ -179,11 +179,7 @@ def pairs_page(
     """The page of given pairs alone: phi of every target, table, figure and every pair.
 
     Args:
-        request: what it shows.
-        results: the folder of the study's results.
-        sections: its table and figure.
         calls: the archive of the calls, for what they cost.
-        out: the file of the page.
         most: at most so many pairs of each set in the gallery.
         progress: how far the run is; None where it has ended.
     """

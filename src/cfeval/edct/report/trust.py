@@ -37,12 +37,7 @@ class Check:
 
 
 def checks(lines: Sequence[Line], instrument: Iterable[Any]) -> list[Check]:
-    """The six checks of these lines.
-
-    Args:
-        lines: the first screen's.
-        instrument: the rows of the table `instrument`, which has the error of judges on test models.
-    """
+    """The six checks of these lines."""
     if not lines:
         return []
     return [

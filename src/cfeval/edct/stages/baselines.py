@@ -82,10 +82,6 @@ def converse(
     """Hold both turns of a conversation about each thing; `question_of` says which.
 
     Args:
-        model: whom to ask.
-        things: what to ask about.
-        question_of: the conversation about a thing.
-        prompts: of both turns.
         stage: where a failure happens.
         once_more: whether a thing is asked about again, by another seed, after the conversation with these fields;
             None: no thing is.

@@ -82,17 +82,11 @@ def checks(
     """Check every counterfactual, in order; without a verifier only the changed area is measured.
 
     Args:
-        counterfactuals: what was made.
-        samples: by id.
-        instructions: by item and edit.
         base_of: the image that an edit was applied to (`cfeval.edct.stages.edits.base_of`).
         edited_of: the image that came of it.
         verifier: who checks; under `null-edit` and `blank-image`, where nobody was told an edit, nobody does.
-        protocol: of the condition.
-        seed: of the study.
         every: for one cited edit in this many, on average, the verifier is also shown a sham edit, and for one in twice
             as many an edit of a thing that is not in the image.
-        reader: who answers the question about cited edits, too.
 
     Yields:
         Each record with the images that show what was found, by their paths.

@@ -194,7 +194,6 @@ def fates(
     """What was decided about every candidate; where a person and the model differ, the person is right.
 
     Args:
-        candidates: by id.
         decisions: the model's, one a candidate; without them all are kept.
         overrides: people's.
 
@@ -265,8 +264,6 @@ def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str
     A stratum that has fewer than its share gives all it has, and the others share what is missing.
 
     Args:
-        items: at most the sum of the sizes.
-        sizes: how many each stratum has.
         equal: every stratum's share is the same; else it follows its size.
     """
     shares: dict[str, int] = {name: 0 for name, size in sizes.items() if not size}

@@ -50,14 +50,7 @@ def requeries(
     """Ask the original question and its reason about every counterfactual, in order.
 
     Args:
-        counterfactuals: what was made.
-        samples: by id.
-        edited_of: opens the image of a counterfactual.
-        model: the target.
-        prompts: of both turns.
-        seed: of the study.
         baselines: what the target said of the originals, by id, where it is asked again; None: it never is.
-        protocol: of the counterfactuals.
     """
 
     def question_of(record: Counterfactual) -> Asked:

@@ -122,13 +122,7 @@ def verdicts(
     """Judge every re-query, in order.
 
     Args:
-        requeries: what was said of the edited images.
         baselines: what was said of the originals, by id.
-        instructions: by item and edit.
-        edited_of: opens the edited image of an item and edit.
-        judge: who judges.
-        protocol: of the condition.
-        seed: of the study.
         cited: the instructions of the cited edits, of all items of `requeries`; null edits are then sham edits too.
         compare: ask the judge whether the answer moved where the texts do not decide and the protocol's scores do not
             say.

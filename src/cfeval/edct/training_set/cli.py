@@ -123,11 +123,7 @@ def families(images: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def held_out(family: str, share: float, seed: int) -> bool:
-    """Whether a family is held out: a hash of its name, so that a family more moves no other.
-
-    Args:
-        share: of the families, in [0, 1), on average.
-    """
+    """Whether a family is held out: a hash of its name, so that a family more moves no other."""
     digest = hashlib.sha256(f"{seed}\x1f{family}".encode()).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 

@@ -145,9 +145,6 @@ def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: I
     Args:
         teach: consistent: conversations that stood every test. contrast: pairs of replies about the same edited image
             that a score tells apart. written: conversations in the words of people. all: every conversation.
-        trials: what was scored, of all conditions.
-        prompts: what the model was asked.
-        written: the words, for `written`.
 
     Raises:
         InputError: pairs are wanted from a condition of a control; words are for an image that is not there.

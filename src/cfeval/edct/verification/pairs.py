@@ -194,8 +194,6 @@ def pair_table_links(
     """A link for each cell of the table of given pairs that follows from verdicts.
 
     Args:
-        shown: its rows as the CSV has them.
-        shelves: the conditions that are checked.
         settings: how intervals were computed; None: they are not compared.
     """
     verdicts: dict[PairCondition, list[PairVerdict]] = {}
@@ -249,9 +247,6 @@ def table_links(
     """A link for each cell that follows from scores.
 
     Args:
-        name: of the table.
-        rows: its rows as the CSV has them.
-        scores: of all conditions that are checked.
         interval: how intervals were computed; None: they are not compared.
         failed_edits: the share of edits that are known to have failed unseen, in [0, 1).
         exams: the error of judges in their exams, as far as the tables show it.

@@ -50,12 +50,7 @@ def _shown(value: Any) -> str:
 
 
 def stage_links(stage: str, records: ConditionRecords) -> Iterator[Link]:
-    """The links of a stage to the stages before.
-
-    Args:
-        stage: its name, as in `cfeval.edct.files.STAGES`.
-        records: the records of a condition.
-    """
+    """The links of a stage to the stages before."""
     return _STAGES[stage](records)
 
 
