@@ -33,7 +33,7 @@ class Rated:
     """One edit and what each person said about it, in the order of the people."""
 
     edited: Edited
-    said: tuple[float | None, ...]
+    answers: tuple[float | None, ...]
     """None: missing."""
     why: tuple[str, ...]
     """Why it is; empty where it is not."""
@@ -48,12 +48,12 @@ class Rated:
     @property
     def given(self) -> list[float]:
         """What is not missing."""
-        return [value for value in self.said if value is not None]
+        return [value for value in self.answers if value is not None]
 
     @property
     def agreed(self) -> bool:
         """Whether all say the same who assessed it, at least two of them where there are two people or more."""
-        return len(self.given) >= min(2, len(self.said)) and len(set(self.given)) == 1
+        return len(self.given) >= min(2, len(self.answers)) and len(set(self.given)) == 1
 
     @property
     def consensus(self) -> float | None:

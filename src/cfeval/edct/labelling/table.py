@@ -128,7 +128,7 @@ _ABOUT |= {"explanation_moved": "Explanation moved", "named": "Change named"}
 class _Case:
     """An edit, and what all that are compared said of it; `missing` says why it is not assessable."""
 
-    said: tuple[float | None, ...]
+    answers: tuple[float | None, ...]
     cluster: str
     missing: str = ""
 
@@ -167,20 +167,20 @@ def _comparisons(
 ) -> Iterator[tuple[dict[str, str], list[_Case], list[Figures]]]:
     edits, names = rated(labels, about), people(labels)
     if len(names) > 1:
-        cases = [_Case(edit.said, edit.cluster, _too_few(edit)) for edit in edits]
+        cases = [_Case(edit.answers, edit.cluster, _too_few(edit)) for edit in edits]
         yield {"comparison": "human_human"}, cases, [_open(edits)]
     for tool, verdicts in sorted(tools.items()):
         met = [edit for edit in edits if edit.edited in verdicts]
         if not met:
             continue
         for place, name in enumerate(names):
-            cases = [_beside_tool(edit, edit.said[place : place + 1], edit.why[place], verdicts) for edit in met]
+            cases = [_beside_tool(edit, edit.answers[place : place + 1], edit.why[place], verdicts) for edit in met]
             yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, []
         cases = [_beside_tool(edit, (edit.consensus,), _undecided(edit), verdicts) for edit in met]
         error = [_open(met)] if about == GRADE else [_open(met), error_figures(met, verdicts, level)]
         yield {"comparison": "tool_consensus", "tool": tool}, cases, error
         if len(names) > 1:
-            cases = [_beside_tool(edit, edit.said, _too_few(edit), verdicts) for edit in met]
+            cases = [_beside_tool(edit, edit.answers, _too_few(edit), verdicts) for edit in met]
             yield {"comparison": "three_way", "tool": tool}, cases, []
 
 
@@ -212,7 +212,7 @@ def _undecided(edit: Rated) -> str:
 
 def _figures(about: str, cases: Sequence[_Case], settings: Interval) -> Figures:
     whole = [case for case in cases if not case.missing]
-    answers, groups = [case.said for case in whole], [case.cluster for case in whole]
+    answers, groups = [case.answers for case in whole], [case.cluster for case in whole]
     same = [float(len(set(values) - {None}) == 1) for values in answers]
     boot = (settings.level, settings.resamples, settings.seed, groups)
     two = about != GRADE and all(len(values) == 2 for values in answers)

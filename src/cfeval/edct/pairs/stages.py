@@ -204,7 +204,7 @@ class Case:
 
     pair: Pair
     samples: Mapping[Side, Sample]
-    said: Mapping[Side, PairBaseline]
+    conversations: Mapping[Side, PairBaseline]
     other: Pair | None
 
 
@@ -218,7 +218,7 @@ def verdicts(
     """
 
     async def decide(case: Case) -> PairVerdict:
-        pair, (first, second) = case.pair, (case.said[image] for image in IMAGES)
+        pair, (first, second) = case.pair, (case.conversations[image] for image in IMAGES)
         fields = {
             "id": pair.pair,
             "cluster": case.samples["before"].image.sha256[:16],
@@ -281,12 +281,12 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
         if thing is None:
             return Ruling()
         own = derive_seed(seed, pair.pair, side, thing.pair, "named")
-        return await judge.names(NamingRequest(pair.pair, case.said[side].explanation, *thing.told, own))
+        return await judge.names(NamingRequest(pair.pair, case.conversations[side].explanation, *thing.told, own))
 
     async def moved(to: Side) -> Ruling:
-        if to not in case.said or failed(case.said[to]):
+        if to not in case.conversations or failed(case.conversations[to]):
             return Ruling()
-        first, second = case.said[pair.first], case.said[to]
+        first, second = case.conversations[pair.first], case.conversations[to]
         bit = moved_by_text(first.answer, second.answer)
         if bit is not None:
             return Ruling(bit)
@@ -301,7 +301,7 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
 
 
 def _right(case: Case, side: Side) -> Binary | None:
-    return _says(case.said[side].answer, case.samples[side].reference)
+    return _says(case.conversations[side].answer, case.samples[side].reference)
 
 
 def _says(answer: str, wanted: str) -> Binary | None:

@@ -4,7 +4,7 @@ In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at 
 neither is the judge of a control: nothing that is cited was changed.
 
 Every verdict also says whether the answer moved (`cfeval.edct.answers`): by the texts, and where a study has controls
-by the judge where these do not decide. On the texts of null edits the judge is measured besides, without a further
+by the judge where these do not decide. On the texts of null edits the judge is measured too, without a further
 call to the target: told the cited edit, which was not made, it should score 0 (sham); and another item's answer, in the
 place of this one's, should be found to have moved (swapped), and where it was asked about the answers, this one's in
 other words should not (reworded).
@@ -60,7 +60,7 @@ FORMER = 20
 
 @dataclass(frozen=True)
 class _Case:
-    """A re-query as it is judged, and what is asked besides."""
+    """A re-query as it is judged, and what else is asked."""
 
     request: JudgeRequest
     concept: str
@@ -92,19 +92,20 @@ class _Outcome:
     swapped: Binary | None = None
     reworded: Binary | None = None
     reader_moved: Binary | None = None
-    besides: Mapping[str, JudgeReply] = field(default_factory=dict)
-    """What was replied besides, by what was asked; a reply that came of no call has no text."""
+    extra_replies: Mapping[str, JudgeReply] = field(default_factory=dict)
+    """The other replies, by what was asked; a reply that came of no call has no text."""
 
     @property
     def completion(self) -> str:
         """All replies as they came."""
-        more = {name: reply.completion for name, reply in self.besides.items() if reply.completion}
+        more = {name: reply.completion for name, reply in self.extra_replies.items() if reply.completion}
         return named_texts({"scores": self.reply.completion, **more})
 
     @property
     def calls(self) -> tuple[str, ...]:
         """All calls, each once: two questions may be the same."""
-        return tuple(dict.fromkeys(call for reply in (self.reply, *self.besides.values()) for call in reply.calls))
+        replies = self.reply, *self.extra_replies.values()
+        return tuple(dict.fromkeys(call for reply in replies for call in reply.calls))
 
 
 def verdicts(
@@ -160,7 +161,7 @@ def verdicts(
         if case.reading is not None:
             read = await _read(judge, case.request, case.reading, compare)
             seen: Binary = 1 if _moved(read) == 1 else 0
-            outcome = replace(outcome, reader_moved=seen, besides={**outcome.besides, "reader": read})
+            outcome = replace(outcome, reader_moved=seen, extra_replies={**outcome.extra_replies, "reader": read})
         return await _compared_again(judge, case, outcome)
 
     for record, outcome in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
@@ -197,7 +198,7 @@ async def _cited(judge: Judge, case: _Case, compare: bool) -> _Outcome:
     if not compare:
         return _Outcome(reply)
     compared = await judge.judge(_comparison(request))
-    outcome = _Outcome(reply, _moved(compared), _by_judge(compared), besides={"comparison": compared})
+    outcome = _Outcome(reply, _moved(compared), _by_judge(compared), extra_replies={"comparison": compared})
     return replace(outcome, judge_evaded=compared.evades)
 
 
@@ -218,7 +219,7 @@ async def _control(judge: Judge, case: _Case) -> _Outcome:
     sham, swapped, again = await gather(_sham(judge, case), _swapped(judge, case), _reworded(judge, case, null))
     replies = {"sham": sham, "swapped": swapped, "reworded": again}
     measured: dict[str, Any] = {"sham": _product(sham), "swapped": _moved(swapped), "reworded": _moved(again)}
-    return _Outcome(reply, moved, by_text, judge_evaded=reply.evades, besides=replies, **measured)
+    return _Outcome(reply, moved, by_text, judge_evaded=reply.evades, extra_replies=replies, **measured)
 
 
 def _evaded(request: JudgeRequest, outcome: _Outcome) -> bool:
@@ -247,7 +248,7 @@ async def _compared_again(judge: Judge, case: _Case, outcome: _Outcome) -> _Outc
         texts = replace(request, new_answer=second.answer, new_explanation=second.explanation)
         reply = await judge.judge(replace(_comparison(texts), seed=derive_seed(request.seed, "again")))
         moved = _moved(reply)
-        outcome = replace(outcome, besides={**outcome.besides, "again": reply})
+        outcome = replace(outcome, extra_replies={**outcome.extra_replies, "again": reply})
     return replace(outcome, again="unknown" if moved is None else "confirmed" if moved else "withdrawn")
 
 
