@@ -175,9 +175,10 @@ bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (AR
 docs: setup ## Renew the generated pages of docs/, and build the documentation site, offline, in build/site.
 	$(BIN)/python -m bench.docs
 
-lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
+lint: setup ## ruff, names that say nothing, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m bench.plain_names
 	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" snakefmt --check Snakefile workflow
 	PATH="$(abspath $(BIN)):$$PATH" snakemake --lint

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli, verbs
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from tests.conftest import Run
 from tests.slow import first_fast
 

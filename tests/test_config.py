@@ -26,6 +26,7 @@ from cfeval.edct.tables import conditions as edct_table2
 from cfeval.edct.tables.scores import Published, TableData
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
+from cfeval.vce.method import Method, Preset
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.plugins.image_sets import photographs
 from cfeval.vce.tables.field import classes_of
@@ -138,7 +139,13 @@ def test_the_shipped_parameters_are_sound() -> None:
 
 
 OVERLAYS = sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.yaml"))
-UNDER = {"vce-imagenet-reference": ("vce-imagenet",), "vce-celebahq-age": ("vce-celebahq",)}
+UNDER = {
+    "vce-imagenet-reference": ("vce-imagenet",),
+    "vce-imagenet-pairs-rcsb": ("vce-imagenet-pairs",),
+    "vce-celebahq-age": ("vce-celebahq",),
+    "vce-celebahq-time": ("vce-celebahq",),
+    "vce-bddoia": ("vce-bdd100k",),
+}
 """What an overlay is to be laid over, beside params.yaml."""
 
 
@@ -262,6 +269,32 @@ def test_the_overlays_of_the_fields_tables_run_both_directions_of_classes_with_p
     known = imagenet() if "attribute" not in explained else (explained["attribute"], f"not {explained['attribute']}")
     assert {source for source, _ in groups} <= set(known)
     assert {vce.methods[condition.method].reject for condition in vce.all_conditions()} == {True}
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "plugin"),
+    [("vce-celebahq-time", "time", "diffusers"), ("vce-imagenet-pairs-rcsb", "rcsb", "i2sb")],
+)
+def test_a_method_with_a_denoiser_of_its_own_runs_on_it_with_its_presets_settings(
+    name: str, preset: Preset, plugin: str
+) -> None:
+    vce = vce_of(name)
+    used = [one for one in vce.all_conditions() if vce.denoisers[one.denoiser].plugin == plugin]
+    assert {one.method for one in used} == {preset}
+    assert vce.methods[preset] == Method(preset=preset, reject=True)
+
+
+@pytest.mark.parametrize("name", ["vce-bdd100k", "vce-bddoia"])
+def test_the_overlays_of_driving_scenes_explain_the_action_in_both_directions_as_ace_does(name: str) -> None:
+    vce = vce_of(name)
+    assert {(one.source, one.ideal) for one in vce.groups} == {
+        ("Forward", "not Forward"),
+        ("not Forward", "Forward"),
+    }
+    ace = vce.methods["ace"]
+    assert (ace.kept_steps, ace.steps, ace.mask_threshold, ace.attack_iterations) == (100, 5, 0.05, 50)
+    assert set(vce.embeddings) == {"s3"}
+    assert vce.image_sets["driving"].plugin_options()["path"] == f"data/{name.removeprefix('vce-')}/forward"
 
 
 def test_the_overlay_of_photographs_names_classes_that_are_there_and_needs_no_network() -> None:

@@ -1,6 +1,5 @@
 """README and pages cannot rot: commands exist, field lists are the records', figures are the tables'."""
 
-import importlib
 import importlib.util
 import re
 import shlex
@@ -125,7 +124,7 @@ def test_every_field_of_every_file_is_in_the_docs(start: str, kind: type[Record]
 
 @pytest.mark.parametrize("name", ["samples", "files", "okvqa"])
 def test_every_option_of_a_dataset_of_files_is_in_the_docs(name: str) -> None:
-    options = set(importlib.import_module(f"cfeval.datasets.{name}").Plugin.model_fields)
+    options = set(registry.options("datasets")[name].model_fields)
     assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |", "docs/guides/own-images.md").split("|")[3]))
 
 

@@ -73,7 +73,7 @@ def not_below(module: str, names: set[str]) -> list[str]:
     return sorted(name for name in others if floor(name) >= floor(module))
 
 
-ONLY_LISTING = {"cfeval.core.outside", "cfeval.core.extras", "cfeval", *BESIDE}
+ONLY_LISTING = {"cfeval.core.loaded_code", "cfeval.core.extras", "cfeval", *BESIDE}
 """Modules that list others by name and never import them, and the packages themselves."""
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
 

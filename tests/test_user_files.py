@@ -13,16 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cfeval.config import load
-from cfeval.core.csv_files import csv_line, csv_rows, read_pairs
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.sampling import read_list
-from cfeval.core.text_files import parse_json, read_json
+from cfeval.core.text_files import csv_line, csv_rows, parse_json, read_json, read_pairs
 from cfeval.cvqa.csv_format import read_questions, read_results
 from cfeval.cvqa.gender_labels import read_gender_labels
-from cfeval.datasets import drivelm, files, threedsrbench, vqa_format
+from cfeval.datasets import drivelm, files, threedsrbench, vqa
+from cfeval.datasets.pairs import benchmarks, captions
 from cfeval.datasets.pairs import files as pair_files
-from cfeval.datasets.pairs import hallusionbench, magicbrush, naturalbench
 from cfeval.datasets.sample import Sample
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.labelling.records import KeyRow, Label, read_key, read_labels
@@ -51,7 +50,7 @@ def pairs(plugin: Any) -> Callable[[Path], object]:
 
 
 def magicbrush_questions(path: Path) -> object:
-    return magicbrush.Plugin(path=str(path), questions=str(path)).build()
+    return benchmarks.MagicBrush(path=str(path), questions=str(path)).build()
 
 
 def folder_of_pairs(path: Path) -> object:
@@ -59,8 +58,8 @@ def folder_of_pairs(path: Path) -> object:
 
 
 def annotations(path: Path) -> object:
-    questions = vqa_format.Questions("val2014", {"1": vqa_format.Question("1", 1, "What?")})
-    return vqa_format.read_annotations(path, questions, ["1"])
+    questions = vqa.Questions("val2014", {"1": vqa.Question("1", 1, "What?")})
+    return vqa.read_annotations(path, questions, ["1"])
 
 
 def spatial(path: Path) -> object:
@@ -71,9 +70,9 @@ READERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...], tuple[str, .
     "own images": (own, ("csv", "tsv", "jsonl"), ("id", "image", "question", "reference", "kind")),
     "own pairs": (pairs(pair_files), ("csv", "tsv", "jsonl", "json"), ("before", "after", "question", "changed")),
     "a folder of pairs": (folder_of_pairs, ("json",), ("question", "changed")),
-    "NaturalBench": (pairs(naturalbench), ("csv", "jsonl", "json"), ("Index", "Image_0", "Question_0")),
+    "NaturalBench": (pairs(benchmarks), ("csv", "jsonl", "json"), ("Index", "Image_0", "Question_0")),
     "HallusionBench": (
-        pairs(hallusionbench),
+        pairs(captions),
         ("json", "csv"),
         ("category", "visual_input", "filename", "figure_id", "question", "gt_answer_details", "set_id"),
     ),
@@ -83,7 +82,7 @@ READERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...], tuple[str, .
         ("csv", "tsv", "jsonl"),
         ("item", "concept", "instruction", "image"),
     ),
-    "VQA questions": (vqa_format.read_questions, ("json",), ("questions", "question_id", "image_id", "question")),
+    "VQA questions": (vqa.read_questions, ("json",), ("questions", "question_id", "image_id", "question")),
     "VQA annotations": (annotations, ("json",), ("annotations", "question_id", "image_id", "answers", "answer")),
     "DriveLM": (drivelm._read, ("json",), ("key_frames", "QA", "image_paths")),
     "3DSRBench": (spatial, ("tsv", "csv"), ("qid", "question", "A", "B", "C", "D", "answer", "category")),

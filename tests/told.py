@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from cfeval.core.told import Told
+from cfeval.core.cli_options import StudyParams
 
 
-def told(folder: Path, asked: Told) -> Path:
+def told(folder: Path, asked: StudyParams) -> Path:
     """The file, in a folder."""
     file = folder / f"{type(asked).__name__}.json"
     folder.mkdir(parents=True, exist_ok=True)

@@ -140,9 +140,9 @@ class Staleness:
             self._asking.discard(rule.name)
         known = {"input": inputs, "output": outputs, "params": params, "wildcards": _Wildcards(its), "log": log}
         text = filled(rule.shellcmd, **{**self.workflow.globals, **known})
-        words = record.words_of(text.replace(self._place, "") if self._place else text)
+        args = record.args_of(text.replace(self._place, "") if self._place else text)
         made, taken = ([str(path).removeprefix(self._place) for path in paths] for paths in (outputs, inputs))
-        return Job(rule.name, made, taken, words, self.records.reason(words) or "", dict(its))
+        return Job(rule.name, made, taken, args, self.records.reason(args) or "", dict(its))
 
     def _mark(self, name: str, job: Job) -> str:
         """Make a job's marker tell whether it is out of date; the marker's path."""

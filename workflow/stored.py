@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cfeval.core.hashes import MEMORY
-from cfeval.core.record import ENDING, PLACE, Records, Step, Words, read, record_of
+from cfeval.core.record import ENDING, PLACE, Args, Records, Step, read, record_of
 
 FETCHED = f"{MEMORY}/stored/"
 """The folder of the records that were fetched, and of what else is fetched before any job runs."""
@@ -93,11 +93,11 @@ class StoredRecords(Records):
         """The steps that a record speaks of, which is fetched once."""
         return self._read(record)
 
-    def reason(self, words: Words) -> str | None:
+    def reason(self, args: Args) -> str | None:
         """Why a command would have to run; None where its output is what it would make."""
-        if fault := super().reason(words):
+        if fault := super().reason(args):
             return fault
-        record = record_of(words)
+        record = record_of(args)
         latest = self._stored.time(record)
         outputs = [path for step in self.read(record) for path in step["outputs"] if not path.endswith("/")]
         wrong = (path for path in outputs if not 0 < self._stored.time(path) <= latest)

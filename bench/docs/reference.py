@@ -19,7 +19,7 @@ import cfeval
 from cfeval import verbs
 from cfeval.config import Params
 from cfeval.core import registry
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.plugin import Plugin
 from cfeval.report.columns import meanings
 from cfeval.results import FRAMES, dtype_of

@@ -24,9 +24,9 @@ def __getattr__(name: str) -> Any:
     """What the package offers is imported when it is first used, so that `import cfeval` costs nothing."""
     if name not in _PLACES:
         raise AttributeError(f"module 'cfeval' has no attribute '{name}'")
-    from cfeval.core.names import load as found
+    from cfeval.core.extras import load as load_definition
 
-    return found(_PLACES[name])
+    return load_definition(_PLACES[name])
 
 
 def __dir__() -> list[str]:

@@ -16,10 +16,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from cfeval import __version__
-from cfeval.core import environment, extras, record
+from cfeval.core import extras, process, record
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
-from cfeval.core.leaving import leave
-from cfeval.core.names import load
+from cfeval.core.extras import load
+from cfeval.core.process import leave
 from cfeval.verbs import GROUPS, PANELS, STEPS, VERBS, commands
 
 _PANEL = {name: panel for panel, names in PANELS.items() for name in names}
@@ -50,7 +50,7 @@ def run(arguments: list[str]) -> int:
     before = Path.cwd()
     try:
         arguments = _enter(arguments)
-        environment.read_keys()
+        process.read_keys()
         return _recorded(arguments)
     except CfevalError as error:
         return _refuse(error)
@@ -105,10 +105,10 @@ def _run(arguments: list[str]) -> int:
             raise
         return _refuse(CfevalError(f"this needs the package '{package}', which is not installed: {advice}"))
     except OSError as error:
-        known = as_output_error(error)
-        if known is None:
+        output_error = as_output_error(error)
+        if output_error is None:
             raise
-        return _refuse(known)
+        return _refuse(output_error)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
 
@@ -119,32 +119,32 @@ def _refuse(error: CfevalError) -> int:
     return 2
 
 
-def _group_of(words: list[str]) -> str:
+def _group_of(args: list[str]) -> str:
     """The group of commands that the words begin with; empty: none, so that the first is a command."""
-    return next((name for name in words[:1] if name in GROUPS), "")
+    return next((name for name in args[:1] if name in GROUPS), "")
 
 
-def _command(words: list[str]) -> str:
+def _command(args: list[str]) -> str:
     """The function that the words call, `module:function`; empty where they name no command."""
-    group = _group_of(words)
-    return commands(group).get(next(iter(words[len(group.split()) :]), ""), "")
+    group = _group_of(args)
+    return commands(group).get(next(iter(args[len(group.split()) :]), ""), "")
 
 
-def _refuse_unknown(words: list[str]) -> None:
+def _refuse_unknown(args: list[str]) -> None:
     """Say in one line that there is no such command, and what there is."""
-    group = _group_of(words)
-    name = next(iter(words[len(group.split()) :]), "-")
-    known = commands(group) if group else _PANEL
-    if name.startswith("-") or name in known:
+    group = _group_of(args)
+    name = next(iter(args[len(group.split()) :]), "-")
+    allowed = commands(group) if group else _PANEL
+    if name.startswith("-") or name in allowed:
         return
-    raise InputError(f"no command '{f'{group} {name}'.strip()}'; {nearest(name, known)}")
+    raise InputError(f"no command '{f'{group} {name}'.strip()}'; {nearest(name, allowed)}")
 
 
-def _app(words: list[str]) -> typer.Typer:
+def _app(args: list[str]) -> typer.Typer:
     """The command tree; where the words name a command, only that command's module is imported."""
-    words = words or _to_complete()
-    group = _group_of(words)
-    command = _command(words)
+    args = args or _to_complete()
+    group = _group_of(args)
+    command = _command(args)
     app = inner = typer.Typer(
         name="cfeval",
         cls=_Panels,
@@ -158,7 +158,7 @@ def _app(words: list[str]) -> typer.Typer:
         inner = typer.Typer(cls=_Group, help=GROUPS[group], no_args_is_help=True, callback=_group)
         app.add_typer(inner, name=group)
     if command:
-        name, function = words[1 if group else 0], load(command)
+        name, function = args[1 if group else 0], load(command)
         is_step = name in STEPS.get(group, ())  # its record names files as seen from where it was started
         text = _reflowed(inspect.getdoc(function) or "")
         inner.command(name, cls=_Command, help=text)(function if is_step else _with_folder(function))
@@ -248,8 +248,8 @@ def _docstring(dotted: str) -> str:
     package, *rest = module.split(".")
     [folder] = find_spec(package).submodule_search_locations  # type: ignore[union-attr,misc] # of a package there is one
     tree = ast.parse(Path(folder, *rest).with_suffix(".py").read_text(encoding="utf-8"))
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
-    return ast.get_docstring(found[0]) or ""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    return ast.get_docstring(functions[0]) or ""
 
 
 def _show_version(wanted: bool) -> None:

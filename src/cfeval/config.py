@@ -15,8 +15,8 @@ from cfeval.cvqa.config import Cvqa
 from cfeval.edct.config import Edct, calibrated
 from cfeval.vce.config import Vce
 
+# What a name is made of.
 _NAME: str = Name.__metadata__[0].pattern  # type: ignore[attr-defined]
-"""What a name is made of."""
 
 
 class Params(Section):
@@ -123,8 +123,8 @@ def read(path: Path, overlay: bool = False) -> Any:
 
 
 def _explain(error: ValidationError) -> str:
-    found = error.errors()
-    first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
+    faults = error.errors()
+    first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
     if first["type"] == "extra_forbidden" and is_secret(str(first["loc"][-1])):
         return f"{key}: {NO_SECRETS}"

@@ -14,11 +14,9 @@ from pydantic import BaseModel
 from cfeval.config import read
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.extras import require
-from cfeval.core.folder import near
+from cfeval.core.folder import PARAMS, RESULTS, cfeval, near, quoted
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
-from cfeval.core.roots import PARAMS, RESULTS
-from cfeval.core.shell import cfeval, quoted
 from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.cvqa.tables import TABLES as CVQA_TABLES
 from cfeval.edct.files import ConditionFiles, conditions_in
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _LISTED = {"edct": EDCT_TABLES, "vce": VCE_TABLES, "cvqa": CVQA_TABLES}
+# pandas' nullable types, so that what is missing stays missing and whole numbers stay whole.
 _DTYPES = ((bool, "boolean"), (int, "Int64"), (float, "Float64"), (str, "string"))
-"""pandas' nullable types, so that what is missing stays missing and whole numbers stay whole."""
 
 
 class Item(Score):
@@ -109,8 +107,8 @@ class Call(Record):
     """What the provider says that it cost, in USD."""
 
 
+# The rows of the frames that are no table.
 FRAMES: Mapping[str, type[Record]] = {"items": Item, "vce items": VceItem, "cvqa items": CvqaItem, "calls": Call}
-"""The rows of the frames that are no table."""
 
 
 class Results:
@@ -160,8 +158,8 @@ class Results:
         kinds = _kinds()
         if what not in kinds:
             raise InputError(f"no table '{what}'; {nearest(what, kinds)}")
-        kind, told = kinds[what], meanings(kinds[what])
-        rows = [(name, str(dtype_of(kind, name)), " ".join(told.get(name, "").split())) for name in kind.model_fields]
+        kind, texts = kinds[what], meanings(kinds[what])
+        rows = [(name, str(dtype_of(kind, name)), " ".join(texts.get(name, "").split())) for name in kind.model_fields]
         return DataFrame(rows, columns=["column", "dtype", "meaning"]).set_index("column")
 
 
@@ -204,13 +202,13 @@ class _Tables(Mapping[str, "DataFrame"]):
     """Frames of the tables in a folder of results; a name may leave out its evaluation where only one has it."""
 
     def __init__(self, folder: Path) -> None:
-        known = {f"{study}_{name}": study for study, of in _LISTED.items() for name in of}
-        files = {name: folder / study / "tables" / f"{name}.csv" for name, study in known.items()}
+        study_of_table = {f"{study}_{name}": study for study, names in _LISTED.items() for name in names}
+        files = {name: folder / study / "tables" / f"{name}.csv" for name, study in study_of_table.items()}
         self._files = {name: file for name, file in files.items() if file.is_file()}
         self._frames: dict[str, DataFrame] = {}
 
     def __getitem__(self, name: str) -> "DataFrame":
-        whole = [known for known in self._files if name in (known, known.partition("_")[2])]
+        whole = [table for table in self._files if name in (table, table.partition("_")[2])]
         if len(whole) != 1:
             raise KeyError(f"no table {name!r}; {nearest(name, self._files)}")
         if whole[0] not in self._frames:
@@ -226,7 +224,11 @@ class _Tables(Mapping[str, "DataFrame"]):
 
 def _kinds() -> dict[str, type[Record]]:
     """The records of all rows, by what `Results.columns` calls them."""
-    tables = {f"{study}_{name}": table.row() for study, of in _LISTED.items() for name, table in of.items()}
+    tables = {
+        f"{study}_{name}": table.row()
+        for study, study_tables in _LISTED.items()
+        for name, table in study_tables.items()
+    }
     return {**FRAMES, **tables}
 
 
@@ -277,30 +279,30 @@ def _edct(folder: Path) -> Iterator[Item]:
 
 def _vce(folder: Path) -> Iterator[VceItem]:
     for file, names in _score_files(folder, 4):
-        of = dict(zip(("image_set", "denoiser", "classifier", "method"), names, strict=True))
-        yield from (VceItem(**row.model_dump(), **of) for row in read_jsonl(file, VceScore))
+        condition = dict(zip(("image_set", "denoiser", "classifier", "method"), names, strict=True))
+        yield from (VceItem(**row.model_dump(), **condition) for row in read_jsonl(file, VceScore))
 
 
 def _cvqa(folder: Path) -> Iterator[CvqaItem]:
     for file, (name, solver) in _score_files(folder, 2):
         beside = folder / "answers" / file.relative_to(folder / "scores")
-        replies = {_key(one): one for one in read_jsonl(beside, Answer)} if beside.is_file() else {}
+        replies = {_key(answer): answer for answer in read_jsonl(beside, Answer)} if beside.is_file() else {}
         for row in read_jsonl(file, CvqaScore):
             reply = replies.get(_key(row))
             texts = {"asked": reply.asked, "text": reply.text} if reply else {}
             yield CvqaItem(**row.model_dump(), question_set=name, solver=solver, **texts)
 
 
-def _key(of: Answer | CvqaScore) -> tuple[str, str, str]:
-    return of.id, of.side, of.option_order
+def _key(record: Answer | CvqaScore) -> tuple[str, str, str]:
+    return record.id, record.side, record.option_order
 
 
 def _score_files(folder: Path, count: int) -> Iterator[tuple[Path, list[str]]]:
     """The files of scores below a folder, whole or shards, and the names of the condition that each is of."""
-    found = sorted((folder / "scores").rglob("*.jsonl"))
-    if not found:
+    files = sorted((folder / "scores").rglob("*.jsonl"))
+    if not files:
         raise InputError(f"{folder}: no scores; run the study with `cfeval run`, or fetch them with `dvc pull`")
-    for file in found:
+    for file in files:
         yield file, list(file.relative_to(folder / "scores").with_suffix("").parts[:count])
 
 
@@ -327,8 +329,8 @@ def _call(call: StoredCall) -> dict[str, Any]:
 def dtype_of(kind: type[BaseModel], name: str) -> str:
     """The dtype of a column as its field's type says; of a mapping, that of its values; `object` for a list."""
     types = set(_types(kind.model_fields[name].annotation))
-    known = [dtype for base, dtype in _DTYPES if base in types]
-    return known[-1] if len(known) == len(types) else "object"  # whole numbers among others are floats
+    dtypes = [dtype for base, dtype in _DTYPES if base in types]
+    return dtypes[-1] if len(dtypes) == len(types) else "object"  # whole numbers among others are floats
 
 
 def _types(annotation: Any) -> Iterator[type]:

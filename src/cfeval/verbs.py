@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from cfeval.core.errors import InputError
 
+# What `cfeval --help` shows, in this order: commands and groups of commands, each once.
 PANELS: Mapping[str, tuple[str, ...]] = {
     "A first study": ("init", "doctor", "try", "run", "status", "report"),
     "More": (
@@ -14,7 +15,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         *("audit", "cache", "prices", "schema", "edct", "vce", "cvqa"),
     ),
 }
-"""What `cfeval --help` shows, in this order: commands and groups of commands, each once."""
+# Groups of commands, and what each is about.
 GROUPS: Mapping[str, str] = {
     "edct": "Explanation-Driven Counterfactual Testing: is a model's explanation faithful?",
     "vce": "Visual counterfactual explanations: what would change a classifier's prediction?",
@@ -22,7 +23,9 @@ GROUPS: Mapping[str, str] = {
     "audit": "Share a study: audit bundle, documents, results in other tools' formats.",
     "cache": "Inspect and maintain the cache of model responses.",
 }
-"""Groups of commands, and what each is about."""
+# The steps of each evaluation, in order: what the rules call (workflow/rules), and people who make one file by hand.
+#
+# A step keeps a record of what its output was made from, and runs only where that is no longer what is there.
 STEPS: Mapping[str, Mapping[str, str]] = {
     "edct": {
         "items": "cfeval.edct.stages.items:run",
@@ -68,10 +71,7 @@ STEPS: Mapping[str, Mapping[str, str]] = {
         "report": "cfeval.cvqa.report.page:run",
     },
 }
-"""The steps of each evaluation, in order: what the rules call (workflow/rules), and people who make one file by hand.
-
-A step keeps a record of what its output was made from, and runs only where that is no longer what is there.
-"""
+# What people call, by group, and without one: the commands by name, in the order of the group's help.
 VERBS: Mapping[str, Mapping[str, str]] = {
     "": {
         "init": "cfeval.study.init:run",
@@ -107,6 +107,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "vce": {
         "try": "cfeval.vce.stages.try_one:run",
         "targets": "cfeval.vce.stages.targets:run",
+        "words": "cfeval.vce.stages.words:run",
     },
     "cvqa": {
         "dataset": "cfeval.cvqa.published:run",
@@ -118,7 +119,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     },
     "cache": {
         "export": "cfeval.inference.cli:run_export",
-        "forget": "cfeval.inference.forget:run",
+        "forget": "cfeval.inference.cli:run_forget",
         "import": "cfeval.inference.cli:run_import",
         "prune": "cfeval.inference.cli:run_prune",
         "recover": "cfeval.inference.cli:run_recover",
@@ -127,9 +128,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "verify": "cfeval.inference.cli:run_verify",
     },
 }
-"""What people call, by group, and without one: the commands by name, in the order of the group's help."""
+# Groups whose commands are entry points `cfeval.verbs.GROUP` of a package beside cfeval; the extra that brings it.
 EXTRAS: Mapping[str, str] = {"audit": "audit"}
-"""Groups whose commands are entry points `cfeval.verbs.GROUP` of a package beside cfeval; the extra that brings it."""
 
 
 def commands(group: str = "") -> Mapping[str, str]:

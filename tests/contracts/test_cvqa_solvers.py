@@ -16,6 +16,10 @@ from tests.cvqa.files import write_images, write_results
 SCRIPTED: dict[str, Any] = {"plugin": "mock"}
 EXAMPLES: dict[str, dict[str, Any]] = {
     "agent": {"model": SCRIPTED, "vision": SCRIPTED},
+    "by_people": {
+        "female": {"plugin": "random"},
+        "others": {"plugin": "program", "program_generator": SCRIPTED, "vision": SCRIPTED},
+    },
     "chat": {"model": SCRIPTED, "family": "llava"},
     "program": {"program_generator": SCRIPTED, "vision": SCRIPTED},
     "random": {},

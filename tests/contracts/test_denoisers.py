@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from tests.tiny.denoisers import guided, pipeline
+from tests.tiny.denoisers import bridge, guided, pipeline
 from tests.vce.models.variants import options
 
 VARIANT = "as 256, conditional"
@@ -17,6 +17,9 @@ def made(name: str, folder: Path) -> dict[str, Any]:
     """The specification with which a denoiser is put to the test."""
     if name == "guided_diffusion":
         return options(VARIANT, guided(folder, VARIANT))
+    if name == "i2sb":
+        own = {key: value for key, value in options("no variance", bridge(folder)).items() if key != "noise_schedule"}
+        return {**own, "plugin": "i2sb"}
     if name == "diffusers":
         pipeline(folder)
         return {"plugin": "diffusers", "model": str(folder), "device": "cpu"}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core import archives
-from cfeval.core.archives import MARK, archive_of, growing_archive
+from cfeval.core import files
 from cfeval.core.errors import InputError, OutputError
+from cfeval.core.files import MARK, archive_of, growing_archive
 from cfeval.core.images import fault_of, file_in, folder_of, load, names_in
 from cfeval.core.records import ImageRef
 from cfeval.core.shards import atomic_records_with_images, move, sharded_gallery
@@ -242,8 +242,8 @@ def test_no_more_than_a_piece_is_in_memory_and_no_file_is_open(tmp_path: Path) -
 
 def test_the_directory_is_read_once(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    monkeypatch.setattr(archives, "ZipFile", lambda *given: read.append(given) or zipfile.ZipFile(*given))
-    archives._opened.cache_clear()
+    monkeypatch.setattr(files, "ZipFile", lambda *given: read.append(given) or zipfile.ZipFile(*given))
+    files._opened.cache_clear()
     for _ in range(3):
         for name, shown in IMAGES.items():
             load(folder_of(records), shown.ref(name))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.core.index import Grouped, RecordIndex
 from cfeval.core.jsonl import write_jsonl
+from cfeval.core.streams import Grouped, RecordIndex
 from cfeval.edct.records import Baseline
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core.names import load
+from cfeval.core.extras import load
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -30,4 +30,4 @@ def test_the_collector_rests_while_a_module_is_imported_and_is_then_as_before(
 
 def test_what_a_loaded_module_lacks_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing_of_this_name"):
-        load("cfeval.core.names:nothing_of_this_name")
+        load("cfeval.core.extras:nothing_of_this_name")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from bench.edits import WORDS
 
-from cfeval.core import outside
+from cfeval.core import loaded_code
 from cfeval.core.loaded_code import path_of
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
@@ -156,7 +156,7 @@ def test_steps_give_the_same_bytes_whatever_code_outside_says(server: Loopback, 
 
 def test_what_is_outside_is_there() -> None:
     """A module that moved would be inside again, unnoticed."""
-    assert [name for name in outside.MODULES if path_of(name) is None] == []
+    assert [name for name in loaded_code.OUTSIDE if path_of(name) is None] == []
 
 
 def test_no_plug_in_record_statistic_or_prompt_is_outside() -> None:
@@ -164,4 +164,4 @@ def test_no_plug_in_record_statistic_or_prompt_is_outside() -> None:
         *("cfeval.core.registry", "cfeval.core.plugin", "cfeval.core.records", "cfeval.stats", "cfeval.report"),
         *("cfeval.datasets", "cfeval.edct", "cfeval.vce", "cfeval.cvqa", "cfeval_testbed"),
     )
-    assert [name for name in outside.MODULES if name.startswith(parts)] == []
+    assert [name for name in loaded_code.OUTSIDE if name.startswith(parts)] == []

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from cfeval.cvqa.config import Cvqa
+from cfeval.cvqa.estimate import cvqa_lines
 from cfeval.cvqa.facts import set_facts, solver_facts
+from cfeval.cvqa.interfaces import Sizes
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 
 LLAVA = {"plugin": "openai", "model": "llava", "provider": "openrouter"}
@@ -86,3 +88,20 @@ def test_a_twin_differs_in_nothing_but_the_chain_of_thought() -> None:
         "said-so": "plain",
         "no-cot": "",
     }
+
+
+def test_every_open_answer_and_every_reply_of_known_truth_is_a_call() -> None:
+    solvers = {name: {"plugin": "chat", "model": LLAVA} for name in ("one", "other")}
+    parameters = study(
+        solvers=solvers,
+        conditions=[{"set": ["real"], "solver": list(solvers)}],
+        reply_readers={"judge": {"plugin": "chat", "model": CODER}},
+        reread=0.1,
+    )
+    readings = {
+        number: [line for line in cvqa_lines(parameters, {"real": Sizes(50, open=number)}) if line.stage == "readings"]
+        for number in (0, 40)
+    }
+    # 2 solvers × 100 replies: a tenth is read; or of each 60 a tenth, 40 judged, and once 40 + 52 of known truth
+    assert [readings[number][0].typical.calls for number in (0, 40)] == [20, 12 + 2 * 40 + 40 + 52]
+    assert [readings[number][0].most.calls for number in (0, 40)] == [200, 200 + 40 + 52]

@@ -186,7 +186,7 @@ def test_a_wrong_option_ends_with_status_2_and_writes_nothing(study: Study, verb
     [
         (
             {"plugin": "randm"},
-            "unknown solvers plugin 'randm'; did you mean 'random'? allowed: agent, chat, program, random",
+            "unknown solvers plugin 'randm'; did you mean 'random'? allowed: agent, by_people, chat, program, random",
         ),
         ({"plugin": "random", "seed": 1}, "unknown option 'seed' of 'random'"),
         ({"plugin": "chat"}, "option 'model' of 'chat': Field required"),

@@ -28,6 +28,18 @@ def published(cfeval: Run, tmp_path: Path) -> Path:
     return out
 
 
+@pytest.mark.parametrize("verb", ["dataset", "export"])
+def test_a_pair_that_no_such_layout_holds_is_refused_in_the_same_words(cfeval: Run, tmp_path: Path, verb: str) -> None:
+    source, out = tmp_path / "pairs.jsonl", tmp_path / "out"
+    alone = PAIRS[0].model_copy(update={"original": None})
+    file_with_images(source, [(alone.id, alone, {alone.image.path: image_of(alone)})])
+    licence = ["--license", "CC-BY-4.0"] if verb == "dataset" else []
+    status, _, err = cfeval("cvqa", verb, source, "--out", out, *licence)
+    assert (status, out.is_file()) == (2, False)
+    assert f"pair '{alone.id}' has no original question, which " in err
+    assert err.endswith("keep the JSONL\n")
+
+
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "test" / "metadata.jsonl").read_text().splitlines()]
 

@@ -39,6 +39,31 @@ def table(folder: Path, rows: list[dict[str, Any]], **options: Any) -> tuple[lis
     return list(made.pairs(None, 1)), made.skipped
 
 
+def test_an_image_with_a_basic_question_and_several_what_ifs_is_as_many_rows(tmp_path: Path) -> None:
+    """The form of CFMM (MARS-Bench): a basic question and four assumptive ones, each with two options of its own."""
+    basic = {"image": "3.png", "type": "Count", "question": "How many people wear a hat?", "options": ["3", "4"]}
+    what_ifs = {
+        "How many would wear one if one person took it off?": ["3", "2"],
+        "How many would wear one if everybody left?": ["0", "3"],
+        "How many would wear one if one more hat were found and put on?": ["2", "4"],
+        "How many would wear one if all swapped their hats?": ["6", "3"],
+    }
+    rows = [
+        basic
+        | {"answer": "A", "counterfactual_question": text, "counterfactual_options": options}
+        | {"counterfactual_answer": "AB"[number % 2]}
+        for number, (text, options) in enumerate(what_ifs.items(), start=1)
+    ]
+    pairs, left_out = table(tmp_path, rows)
+    assert left_out == ()
+    assert [pair.counterfactual.answer for pair in pairs] == ["B", "A", "B", "A"]
+    assert {(pair.type, pair.image, pair.original) for pair in pairs} == {
+        ("Count", image(3, size=(16, 12)), question_of("How many people wear a hat?", ["3"], ["3", "4"]))
+    }
+    shown = [read_choices(pair.counterfactual.question) for pair in pairs]
+    assert [choices.values for choices in shown if choices] == [tuple(options) for options in what_ifs.values()]
+
+
 @given(VALUES)
 def test_any_options_are_read_as_they_were_written(values: list[str]) -> None:
     text = with_options("What would it be?", values)

@@ -12,8 +12,8 @@ from cfeval.cvqa.extraction import robust
 from cfeval.cvqa.programs.reply import cut_program
 from cfeval.edct.protocols.edct_2025 import read_instructions, read_verdict
 from cfeval.inference.chat import ChatReply
-from cfeval.inference.reasoning_marks import answer_of, is_mark, without_thoughts
 from cfeval.inference.remote.openai_api import chat_reply
+from cfeval.inference.thinking import answer_of, is_mark, without_thoughts
 from tests.edct.plugins.test_chat_judge import judged
 from tests.edct.plugins.test_semantic import verified
 from tests.fake_chat import FakeChat

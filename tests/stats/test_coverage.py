@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from cfeval.stats.agreement import alpha, cohen
-from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import t_interval
-from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen
+from cfeval.stats.intervals import Kind, bootstrap, t_interval
+from cfeval.stats.misclassification import JudgeError, auc, auc_interval, judge_error, rogan_gladen
 from cfeval.stats.paired import Comparison, compare, mcnemar
 from cfeval.stats.proportions import Share, share, wilson
-from cfeval.stats.roc import auc, auc_interval
 from tests.stats.simulation import Rng, Study, alike, coverage, images, names, ones
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.estimates import Estimate, ratio_variance, sums_and_counts
-from cfeval.stats.intervals import Method, interval, t_interval
+from cfeval.stats.intervals import Kind, Method, bootstrap, interval, t_interval
 from cfeval.stats.proportions import share, wilson, wilson_limits
 from tests.stats.simulation import alike, images, names, ones
 

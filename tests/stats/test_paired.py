@@ -8,8 +8,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 from statsmodels.stats.multitest import multipletests
 
-from cfeval.stats.bootstrap import bootstrap, resampled
 from cfeval.stats.estimates import ratio, sums_and_counts
+from cfeval.stats.intervals import bootstrap, resampled
 from cfeval.stats.paired import compare, compare_all, holm, mcnemar, partly_paired
 from cfeval.stats.power import paired_size
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from cfeval.stats.estimates import Estimate
+from cfeval.stats.estimates import Estimate, beyond, difference, exact, product
 from cfeval.stats.proportions import share, wilson
-from cfeval.stats.rates import beyond, difference, known, product
 
 
 def of(hits: int, n: int) -> Estimate:
@@ -24,7 +23,7 @@ def test_a_difference_is_newcombes(n: int, m: int, data: st.DataObject) -> None:
 
 
 def test_no_share_is_over_one_where_more_changed_than_a_judge_should_see() -> None:
-    found = beyond(of(110, 120), known(0.0), ceiling=known(0.9))
+    found = beyond(of(110, 120), exact(0.0), ceiling=exact(0.9))
     assert (found.value, found.high) == (1, 1)
     assert found.low == pytest.approx((of(110, 120).low or 0) / 0.9)
 
@@ -46,20 +45,20 @@ def test_what_is_made_of_rates_holds_the_truth_as_often_as_it_says(p: float, q: 
 
 
 def test_known_error_and_unseen_failures_are_taken_out() -> None:
-    found = beyond(known(0.74), known(0.1), ceiling=known(0.9), made=0.8)
+    found = beyond(exact(0.74), exact(0.1), ceiling=exact(0.9), made=0.8)
     assert found.value == pytest.approx(1.0)
 
 
 def test_a_ceiling_that_is_not_known_exactly_widens_the_interval_to_both_its_limits() -> None:
     rate, ceiling = of(60, 120), Estimate(0.8, 0.7, 0.9)
-    found = beyond(rate, known(0.0), ceiling)
-    alone = [beyond(rate, known(0.0), known(limit)) for limit in (0.7, 0.8, 0.9)]
+    found = beyond(rate, exact(0.0), ceiling)
+    alone = [beyond(rate, exact(0.0), exact(limit)) for limit in (0.7, 0.8, 0.9)]
     assert (found.value, found.low, found.high) == (alone[1].value, alone[2].low, alone[0].high)
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.floats(0.5, 1.0))
 def test_a_share_beyond_a_floor_is_a_share_with_its_interval(hits: int, others: int, ceiling: float) -> None:
-    found = beyond(of(hits, 60), of(others, 60), known(ceiling))
+    found = beyond(of(hits, 60), of(others, 60), exact(ceiling))
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None
@@ -73,5 +72,5 @@ def test_a_rate_below_a_high_floor_is_nothing_beyond_it() -> None:
 
 def test_without_a_rate_there_is_no_figure_and_the_reason_stays() -> None:
     nothing = Estimate(None, note="nothing was scored")
-    for made in (difference(of(3, 9), nothing), product(nothing, of(3, 9)), beyond(nothing, known(0.0))):
+    for made in (difference(of(3, 9), nothing), product(nothing, of(3, 9)), beyond(nothing, exact(0.0))):
         assert (made.value, made.note) == (None, "nothing was scored")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from cfeval.stats.roc import auc, auc_interval
+from cfeval.stats.misclassification import auc, auc_interval
 from tests.stats.simulation import coverage
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli, verbs
-from cfeval.core.folder import overlay_file
-from cfeval.core.names import load
-from cfeval.core.shell import cfeval as command
-from cfeval.core.shell import quoted
+from cfeval.core.extras import load
+from cfeval.core.folder import cfeval as command
+from cfeval.core.folder import overlay_file, quoted
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.study.service import init_options, new_study, photographs

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cfeval.config import parse
-from cfeval.core import environment, extras
+from cfeval.core import extras, process
 from cfeval.core.errors import InputError, ParamsError, PluginError
+from cfeval.core.folder import root_of
 from cfeval.core.registry import check_installed
-from cfeval.core.roots import root_of
 from cfeval.study import run
 from cfeval.study.ending import Ending
 from cfeval.study.outcome import outcomes
@@ -114,9 +114,9 @@ def test_keys_of_a_file_fill_in_for_those_of_the_environment(tmp_path: Path, mon
     monkeypatch.setenv("TWO", "environment")
     with monkeypatch.context() as kept:
         kept.setattr("os.environ", {"TWO": "environment"})
-        assert environment.read_keys(file) == ("ONE", "FOUR")
+        assert process.read_keys(file) == ("ONE", "FOUR")
         assert os.environ == {"ONE": "a b", "TWO": "environment", "FOUR": "x"}
-    assert environment.read_keys(tmp_path / "none") == ()
+    assert process.read_keys(tmp_path / "none") == ()
 
 
 def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_path: Path) -> None:

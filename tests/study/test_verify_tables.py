@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from cfeval import cli
+from cfeval.core.cli_options import StudyParams
 from cfeval.core.hashes import Hashes
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.record import outputs_of
 from cfeval.core.shards import atomic_records_with_images, file_with_images
-from cfeval.core.told import Told
 from cfeval.cvqa import asked as cvqa_asked
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
@@ -32,7 +32,7 @@ GENDERS = "mine/genders.csv"
 """A file that the tables of cvqa rest on, from outside the results."""
 
 
-def recorded(study: str, told: Told) -> None:
+def recorded(study: str, told: StudyParams) -> None:
     """Make the tables of the results in the working folder, with their record; and one beside every record file."""
     Path("told.json").write_text(told.as_json())
     results = f"results/{study}"

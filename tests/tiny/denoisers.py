@@ -1,7 +1,7 @@
 """Checkpoints of denoisers with random weights, small enough to run in a test.
 
 `pipeline(FOLDER, …)` writes one of diffusers, `latent_pipeline(FOLDER, …)` one that works on latents,
-`guided(FOLDER, VARIANT)` one of guided-diffusion.
+`guided(FOLDER, VARIANT)` one of guided-diffusion, `bridge(FOLDER)` one of I2SB.
 """
 
 import json
@@ -131,4 +131,15 @@ def guided(folder: Path, variant: str) -> Path:
 
     path = folder / "model.pt"
     torch.save(original(variant).state_dict(), path)
+    return path
+
+
+def bridge(folder: Path) -> Path:
+    """Write a checkpoint as I2SB's training does, network, averages and optimizer; returns its path."""
+    import torch
+
+    path = folder / "latest.pt"
+    own = {f"diffusion_model.{name}": value for name, value in original("no variance").state_dict().items()}
+    network = {**own, "noise_levels": torch.linspace(1e-4, 1, 1000) * 1000}
+    torch.save({"net": network, "ema": {"decay": 0.99}, "optimizer": {"state": {}}, "sched": None}, path)
     return path

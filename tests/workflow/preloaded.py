@@ -31,7 +31,7 @@ IMPORTED = (
     *("numpy", "PIL.Image", "pydantic", "rich.progress", "typer", "yaml"),
 )
 _SPEC = importlib.util.spec_from_file_location(
-    "leaving", Path(__file__).parents[2] / "src/cfeval/core/leaving.py"
+    "leaving", Path(__file__).parents[2] / "src/cfeval/core/process.py"
 )  # by its file: nothing of the package may be imported here
 assert _SPEC is not None
 assert _SPEC.loader is not None

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval_testbed.training import SHIPPED
 
 MODELS = Path(__file__).resolve().parents[2] / "data" / "models"

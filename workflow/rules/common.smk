@@ -15,11 +15,11 @@ from snakemake.resources import Resource
 from snakemake.settings.types import DeploymentMethod
 from stale import Staleness, leaves_no_trace, looks_on, restamp
 
-from cfeval.core import gpu_leases, registry, run_locks
+from cfeval.core import locks, registry
 from cfeval.core.hashes import MEMORY, digest
 from cfeval.core.record import ENDING, SHARD
-from cfeval.core.roots import PARAMS as PARAMS_FILE
-from cfeval.core.roots import root_of
+from cfeval.core.folder import PARAMS as PARAMS_FILE
+from cfeval.core.folder import root_of
 from cfeval.core.shards import shard_files
 from cfeval.inference.remote import settings as calls
 from cfeval.inference.remote.cache_server import VARIABLE as CACHE_SERVER
@@ -57,13 +57,13 @@ if workflow.is_main_process:
     from cfeval.study.unscored import unscored
 
     if leaves_no_trace(workflow):
-        _free = run_locks.runner(Path()) is None
+        _free = locks.running_process(Path()) is None
     else:
-        _free = looks_on(workflow) or run_locks.take(Path())
+        _free = looks_on(workflow) or locks.begin_run(Path())
     if not _free:
-        stop(f"process {run_locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
-    if not looks_on(workflow) and not run_locks.elsewhere(Path()):
-        run_locks.remove(run_locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
+        stop(f"process {locks.running_process(Path())} is at work in this folder; wait for it, or work in a copy")
+    if not looks_on(workflow) and not locks.running_elsewhere(Path()):
+        locks.remove(locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
         shutil.rmtree(".snakemake/backups", ignore_errors=True)  # so, too: Snakemake copies no folder over another
     PARAMS = checked(check_params, config)
     RESULTS = checked(root_of, BASE, config, list(workflow.overwrite_configfiles))
@@ -73,7 +73,7 @@ if workflow.is_main_process:
     if RESULTS != "results" and not looks_on(workflow) and not leaves_no_trace(workflow):
         surroundings.write_params(Path(RESULTS, PARAMS_FILE), config)
     if workflow.output_settings.dryrun:
-        run_locks.let_go()
+        locks.release_run()
 else:  # one job on a cluster, later
     if STORED:
         STORED.bring(os.environ[TOLD])
@@ -131,7 +131,7 @@ atexit.register(STALE.tell)
 if workflow.is_main_process:
     for _name, _limit in PARAMS.limits.model_dump().items():
         if _name not in workflow.global_resources:
-            _limit = max(1, len(gpu_leases.visible())) if _limit == "all" else _limit
+            _limit = max(1, len(locks.visible_gpus())) if _limit == "all" else _limit
             workflow.global_resources[_name] = Resource(_name, _limit)
 
 

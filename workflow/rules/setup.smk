@@ -24,11 +24,11 @@ if CHECKOUT:
 
 import json
 
-from cfeval.core import hangup
+from cfeval.core import process
 from cfeval.core.package import carried
 
 if workflow.is_main_process:
-    hangup.end_as_by_sigterm()
+    process.end_as_by_sigterm()
 
 sys.path.insert(0, str(carried("workflow")))
 

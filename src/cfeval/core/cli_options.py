@@ -1,11 +1,15 @@
-"""What the verbs of every study share: options, and opening what the stages pass on."""
+"""What the verbs of every study share: options, opening what the stages pass on, and parameters of whole studies.
+
+A step that sees a whole study reads its parameters from a JSON file that the workflow writes. It holds just what the
+step needs, so that no other parameter makes the step's results outdated.
+"""
 
 import json
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
@@ -92,3 +96,29 @@ def from_json(text: str, kind: type[T], option: str) -> T:
 def count_valid_records(path: Path, kind: type[R]) -> int:
     """How many records a file holds, each read once: a line that is none is told before any work is done."""
     return sum(1 for _ in read_jsonl(path, kind))
+
+
+class StudyParams(BaseModel):
+    """Parameters of a step; unknown ones are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def as_json(self) -> str:
+        """The text of the file: the same for the same parameters."""
+        return self.model_dump_json(exclude_defaults=True)
+
+
+P = TypeVar("P", bound=StudyParams)
+StudyFile = Annotated[
+    Path, typer.Option("--study", callback=existing, help="What the step needs of the study's parameters (JSON).")
+]
+
+
+def read_study_params(file: Path, kind: type[P]) -> P:
+    """The parameters in a file; InputError where it is of another kind."""
+    try:
+        return kind.model_validate_json(file.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(f"{file}: {place}: {first['msg']}; the workflow writes this file: snakemake -n -p") from None

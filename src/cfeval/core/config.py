@@ -44,9 +44,12 @@ def with_conditions(content: Any, sections: Mapping[str, str]) -> Any:
     if not isinstance(content, Mapping) or content.get("conditions") is not None:
         return content
     named = {field: content.get(section) for field, section in sections.items()}
-    if not all(isinstance(its, Mapping) and its for its in named.values()):
+    if not all(isinstance(names, Mapping) and names for names in named.values()):
         return content
-    return {**content, "conditions": [{field: [str(name) for name in its] for field, its in named.items() if its}]}
+    return {
+        **content,
+        "conditions": [{field: [str(name) for name in names] for field, names in named.items() if names}],
+    }
 
 
 class Limits(Section):

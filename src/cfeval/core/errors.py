@@ -30,8 +30,8 @@ _UNWRITABLE = {
 }
 
 
+# More names than that are no longer listed.
 _SHOWN = 60
-"""More names than that are no longer listed."""
 
 
 _HIDDEN = "[hidden]"
@@ -103,11 +103,11 @@ def as_output_error(error: OSError) -> OutputError | None:
     return OutputError(f"cannot write {error.filename or 'the output'}: {advice}")
 
 
+# What to say of a key in params.yaml.
 NO_SECRETS = (
     "a key does not belong in a file that others see; put it into an environment variable, and that variable's name "
     "into the option 'key_env' of the plugin; a key that was shared or committed should be replaced"
 )
-"""What to say of a key in params.yaml."""
 
 
 def is_secret(key: str) -> bool:

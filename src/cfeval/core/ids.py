@@ -10,8 +10,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 
+# Bytes of an id in UTF-8, at most: file names have 255, and hold more than the id.
 LONGEST = 100
-"""Bytes of an id in UTF-8, at most: file names have 255, and hold more than the id."""
 RULE = f"use 1 to {LONGEST} letters, digits, '.', '_', '-' (bytes in UTF-8), a letter or digit first"
 _ASCII = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MARKS = "._-"
@@ -50,14 +50,14 @@ def ids_of(
     """
     plain = {key: _plain(name, marks, ends) for key, name in names.items()}
     often = Counter(_folded(text or other) for text, lossy in plain.values() if not lossy)
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for key, (text, lossy) in plain.items():
         item = text or other
         if lossy or often[_folded(item)] > 1 or len(item.encode()) > longest:
             digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
             item = f"{_cut(item, longest if hashed is None else hashed)}-{digest}"
-        found[key] = item
-    return found
+        ids[key] = item
+    return ids
 
 
 def _plain(name: str, marks: str, ends: str) -> tuple[str, bool]:

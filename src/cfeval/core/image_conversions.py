@@ -27,10 +27,10 @@ from PIL import ImageCms
 LIBRARIES = r"(PIL|pillow_heif)\."
 warnings.filterwarnings("ignore", module=LIBRARIES)
 
+# The depths, in bits, of grey images with more than 8 bits a channel.
 DEPTHS = (8, 10, 12, 14, 16)
-"""The depths, in bits, of grey images with more than 8 bits a channel."""
+# Levels of 255 by which a profile may differ from sRGB and still be taken for it.
 SAME = 2
-"""Levels of 255 by which a profile may differ from sRGB and still be taken for it."""
 Floats = npt.NDArray[np.floating[Any]]
 _ORIENTATION = 0x0112
 _WHITE_IS_ZERO = 0x0106
@@ -117,8 +117,8 @@ def _of_usual(
     alpha = image.convert("RGBA").getchannel("A") if image.has_transparency_data else None
     colours = _colours(image)
     if profile:
-        colours, said = _in_srgb(colours, profile)
-        done += said
+        colours, steps = _in_srgb(colours, profile)
+        done += steps
     if colours.mode == "LAB":
         colours = _transformed(colours, ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")))
         done.append("Lab converted to sRGB")
@@ -204,8 +204,8 @@ def _of_deep_grey(
 ) -> tuple[PIL.Image.Image, tuple[str, ...]]:
     values: Floats = np.asarray(image).astype(np.float64 if image.mode == "I" else np.float32)
     clear = image.info.get("transparency")
-    scaled, said = _scaled(values, image.mode)
-    done.append(said)
+    scaled, rule = _scaled(values, image.mode)
+    done.append(rule)
     if image.format == "TIFF" and getattr(image, "tag_v2", {}).get(_WHITE_IS_ZERO) == 0:
         scaled = 1 - scaled
     if profile:
@@ -225,11 +225,11 @@ def _scaled(values: Floats, mode: str) -> tuple[Floats, str]:
     least, most = float(values[finite].min()), float(values[finite].max())
     low, high = _black_and_white(least, most, mode)
     kind = "float" if mode == "F" else f"{32 if mode == 'I' else 16}-bit"
-    said = f"{kind} grey scaled: {low:g} is black, {high:g} is white"
+    rule = f"{kind} grey scaled: {low:g} is black, {high:g} is white"
     if not finite.all():
-        said += f", {int((~finite).sum())} values that are no numbers are black"
+        rule += f", {int((~finite).sum())} values that are no numbers are black"
     span = high - low or 1.0
-    return np.where(finite, (np.where(finite, values, low) - low) / span, 0.0), said
+    return np.where(finite, (np.where(finite, values, low) - low) / span, 0.0), rule
 
 
 def _black_and_white(least: float, most: float, mode: str) -> tuple[float, float]:
@@ -245,10 +245,10 @@ def _grey_in_srgb(values: Floats, profile: bytes) -> tuple[Floats, list[str]]:
     a linear profile lie far apart in sRGB.
     """
     ramp = PIL.Image.fromarray(np.arange(256, dtype=np.uint8)[None])
-    curve, said = _in_srgb(ramp, profile)
+    curve, steps = _in_srgb(ramp, profile)
     if curve is ramp:
-        return values, said
+        return values, steps
     points = np.asarray(curve)[0, :, 1] / 255
     light = np.where(points <= 0.04045, points / 12.92, ((points + 0.055) / 1.055) ** 2.4)
     made = np.interp(values, np.linspace(0, 1, 256), light)
-    return np.where(made <= 0.0031308, made * 12.92, 1.055 * made ** (1 / 2.4) - 0.055), said
+    return np.where(made <= 0.0031308, made * 12.92, 1.055 * made ** (1 / 2.4) - 0.055), steps

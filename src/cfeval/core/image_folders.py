@@ -17,11 +17,11 @@ import PIL.Image
 from cfeval.core.errors import InputError
 from cfeval.core.images import NO_FORMAT, check_image
 
+# Endings of still images; case does not count.
 SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".mpo"),
     *(".avif", ".heic", ".heif", ".hif", ".jp2", ".jxl"),  # of some, Pillow may have no decoder
 )
-"""Endings of still images; case does not count."""
 # Windows puts these into folders; they are never reported.
 _SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini"}
 # Folders of tools: what lies in them is none of the user's images.
@@ -177,8 +177,8 @@ def short_fault(message: str, path: Path) -> str:
 def left_out(name: object, fault: str) -> LeftOut:
     """A file that cannot be read; one in a format without a decoder here is of a kind of its own."""
     suffix = Path(str(name)).suffix.lower()
-    known = PIL.Image.registered_extensions()
-    if fault == NO_FORMAT and known.get(suffix) not in PIL.Image.OPEN:
+    formats = PIL.Image.registered_extensions()
+    if fault == NO_FORMAT and formats.get(suffix) not in PIL.Image.OPEN:
         return LeftOut(str(name), "without a decoder")
     return LeftOut(str(name), "unreadable", fault)
 
@@ -227,7 +227,7 @@ def inside(path: Path, folders: Sequence[Path], place: str) -> Path:
         return path
     leads = "is a link that leads" if path.is_symlink() else "leads"
     raise InputError(
-        f"{place}: {str(path)[:200]!r} {leads} out of {' and '.join(str(one) for one in folders)}, and what lies there "
+        f"{place}: {str(path)[:200]!r} {leads} out of {' and '.join(map(str, folders))}, and what lies there "
         "could be sent to a provider; copy the image into the folder, or set allow_outside: true (init: "
         "--allow-outside)"
     )

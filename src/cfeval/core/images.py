@@ -15,22 +15,22 @@ import numpy.typing as npt
 import PIL.Image
 from PIL import UnidentifiedImageError
 
-from cfeval.core.archives import archive_in_place_of
 from cfeval.core.errors import InputError
+from cfeval.core.files import archive_in_place_of
 from cfeval.core.image_conversions import as_layers, as_rgb, is_deep
 from cfeval.core.records import ImageRef
 
+# The largest image that is taken (about 7,000 × 7,000 pixels); a larger one is refused before it is decoded.
 MAX_PIXELS = 50_000_000
-"""The largest image that is taken (about 7,000 × 7,000 pixels); a larger one is refused before it is decoded."""
+# The share of the shorter side that evaluations on ImageNet keep.
 KEEP = 0.875
-"""The share of the shorter side that evaluations on ImageNet keep."""
+# The fault of a file that has no image format known here.
 NO_FORMAT = "not an image in a format Pillow reads"
-"""The fault of a file that has no image format known here."""
+# What an image may come as, where Pillow can read it: some of its other formats are handed to programs outside.
 FORMATS = (
     *("PNG", "JPEG", "MPO", "WEBP", "GIF", "AVIF", "HEIF", "JPEG2000", "TIFF", "BMP", "DIB", "PPM", "TGA", "ICO"),
     *("PCX", "SGI", "QOI", "ICNS"),
 )
-"""What an image may come as, where Pillow can read it: some of its other formats are handed to programs outside."""
 # How files of other formats begin, and of those in `FORMATS` that not every build of Pillow reads.
 _SIGNATURES = (
     (re.compile(rb"....ftyp(avif|avis)", re.DOTALL), "AVIF"),
@@ -42,8 +42,8 @@ _SIGNATURES = (
     (re.compile(rb"\s*<svg"), "SVG"),
     (re.compile(rb"8BPS"), "PSD"),
 )
+# Formats whose first image is taken; several of another format are an animation.
 SEVERAL = ("MPO", "TIFF", "HEIF")
-"""Formats whose first image is taken; several of another format are an animation."""
 R = TypeVar("R")
 Mask = npt.NDArray[np.bool_]
 Pixels = npt.NDArray[np.uint8]

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from cfeval.core.csv_files import Row, csv_line, csv_rows
 from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
 from cfeval.core.record import uses
 from cfeval.core.records import Record
-from cfeval.core.text_files import readable
+from cfeval.core.text_files import csv_line, csv_rows, readable
 
 R = TypeVar("R", bound=Record)
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -62,9 +61,12 @@ def read_csv(path: Path, kind: type[R]) -> list[R]:
 
 
 def stream_csv(path: Path, kind: type[R]) -> Iterator[R]:
-    """The same, a record at a time."""
+    """Like `read_csv`, a record at a time."""
     for row in csv_rows(path):
-        yield _row(path, row, kind)
+        try:
+            yield kind.model_validate({name: value for name, value in row.cells.items() if value != ""})
+        except ValidationError as error:
+            raise InputError(f"{path}, line {row.line}: {first_fault(error)}") from None
 
 
 def write_csv(path: Path, kind: type[Record], records: Iterable[Record]) -> None:
@@ -87,13 +89,6 @@ def parse_line(path: Path, number: int, line: str, kind: type[R]) -> R:
         return kind.model_validate_json(line)
     except ValidationError as error:
         raise InputError(f"{path}, line {number}: {first_fault(error)}") from None
-
-
-def _row(path: Path, row: Row, kind: type[R]) -> R:
-    try:
-        return kind.model_validate({name: value for name, value in row.cells.items() if value != ""})
-    except ValidationError as error:
-        raise InputError(f"{path}, line {row.line}: {first_fault(error)}") from None
 
 
 def first_fault(error: ValidationError) -> str:

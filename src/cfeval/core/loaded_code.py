@@ -1,6 +1,8 @@
 """The code that runs in this process: which modules, what of them can change a result, and which packages they import.
 
-`cfeval.core.record` keeps it beside every output.
+`cfeval.core.record` keeps it beside every output. No record names a module of `OUTSIDE`: an edit of it makes nothing
+anew. Whoever adds a line there claims that equal inputs give equal outputs whatever that code says;
+tests/core/test_outside.py runs steps with such code changed and compares bytes.
 """
 
 import ast
@@ -15,15 +17,52 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from cfeval.core import outside
 from cfeval.core.errors import InputError
 from cfeval.core.hashes import MEMORY, digest, read_json, write_json
 
+# Modules of which no record speaks.
+OUTSIDE = (
+    "cfeval.cli",
+    "cfeval.verbs",  # which function a command is; the record has the command
+    "cfeval.core.errors",  # how a run ends that gives no result
+    "cfeval.core.extras",  # what to install; imports by name, and the record has what was imported
+    "cfeval.core.hashes",
+    "cfeval.core.loaded_code",
+    "cfeval.core.locks",  # which GPU a process takes
+    "cfeval.core.process",  # keys, signals
+    "cfeval.core.progress",
+    "cfeval.core.record",
+    "cfeval.inference.remote.batch_api",  # transport of calls: batches, cache, retries, limits, prices
+    "cfeval.inference.remote.batch_db",
+    "cfeval.inference.remote.batch_lanes",
+    "cfeval.inference.remote.batches",
+    "cfeval.inference.remote.cache",
+    "cfeval.inference.remote.cache_db",
+    "cfeval.inference.remote.client",
+    "cfeval.inference.remote.cost",
+    "cfeval.inference.remote.http",
+    "cfeval.inference.remote.images_once",
+    "cfeval.inference.remote.ledger_db",
+    "cfeval.inference.remote.prices",
+    "cfeval.inference.remote.rate_limit",
+    "cfeval.inference.remote.retries",
+    "cfeval.inference.remote.sdks",
+    "cfeval.inference.remote.sessions",
+    "cfeval.inference.remote.settings",
+    "cfeval.inference.remote.spending",
+    "cfeval.inference.remote.stops",
+)
+# Options of steps that say how something is computed, and not what: no record names them.
+COMPUTE_OPTIONS = ("--batch", "--compute", "--offline")
+# Arguments of calls that only say what something means.
+HELP_ARGUMENTS = {"help", "description", "title", "rich_help_panel"}
+
+
+# When this process began; a module whose file changed later may not be the one that runs.
 BEGAN = time.time_ns()
-"""When this process began; a module whose file changed later may not be the one that runs."""
 _OWN = "cfeval"
+# What a whole line of the memory of code ends with.
 _END = " ."
-"""What a whole line of the memory of code ends with."""
 
 
 class Code:
@@ -32,18 +71,18 @@ class Code:
     def __init__(self) -> None:
         self._file = MEMORY / "code"
         lines = self._file.read_text("utf-8").splitlines() if self._file.exists() else []
-        self._known = {line.split(" ")[0]: line.split(" ")[1:-1] for line in lines if line.endswith(_END)}
+        self._stored = {line.split(" ")[0]: line.split(" ")[1:-1] for line in lines if line.endswith(_END)}
 
-    def of(self, file: Path) -> list[str]:
+    def essence(self, file: Path) -> list[str]:
         """The hash, then the names of the packages that it imports."""
         content = file.read_bytes()
         sha = f"{digest(content)}.{sys.version_info.minor}"
-        if sha not in self._known:
-            self._known[sha] = _essence(content)
+        if sha not in self._stored:
+            self._stored[sha] = _essence(content)
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("a", encoding="utf-8") as stream:  # other processes do the same
-                stream.write(f"{sha} {' '.join(self._known[sha])}{_END}\n")
-        return self._known[sha]
+                stream.write(f"{sha} {' '.join(self._stored[sha])}{_END}\n")
+        return self._stored[sha]
 
 
 def path_of(module: str) -> str | None:
@@ -67,10 +106,10 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     """
     foreign = set(packages) - sys.stdlib_module_names - _ours()
     behind = _distributions()
-    found = {name: version for package in foreign for name, version in behind.get(package, {}).items()}
+    installed = {name: version for package in foreign for name, version in behind.get(package, {}).items()}
     alone = {f"module {package}" for package in foreign - behind.keys()}
-    found |= {name: sha for name in alone if (sha := version_of(name))}
-    return {"python": version_of("python") or "", **dict(sorted(found.items()))}
+    installed |= {name: sha for name in alone if (sha := version_of(name))}
+    return {"python": version_of("python") or "", **dict(sorted(installed.items()))}
 
 
 @functools.cache
@@ -93,7 +132,7 @@ def loaded_modules() -> Iterator[tuple[str, str]]:
     ours = _ours()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
-        if name.partition(".")[0] not in ours or not file.endswith(".py") or name in outside.MODULES:
+        if name.partition(".")[0] not in ours or not file.endswith(".py") or name in OUTSIDE:
             continue
         if Path(file).stat().st_ctime_ns > BEGAN:
             raise InputError(f"{file} changed while it ran; start again")
@@ -120,8 +159,14 @@ def _bytecode_of_former_text(module: Any, file: str) -> Path | None:
 @functools.cache
 def _ours() -> frozenset[str]:
     """The top packages of the project and of all plug-ins that are installed."""
-    offering = (one for one in metadata.distributions() if "[cfeval." in (one.read_text("entry_points.txt") or ""))
-    points = (point for one in offering for point in one.entry_points if point.group.startswith("cfeval."))
+    offering = (
+        distribution
+        for distribution in metadata.distributions()
+        if "[cfeval." in (distribution.read_text("entry_points.txt") or "")
+    )
+    points = (
+        point for distribution in offering for point in distribution.entry_points if point.group.startswith("cfeval.")
+    )
     return frozenset({_OWN, *(point.module.partition(".")[0] for point in points)})
 
 
@@ -133,9 +178,9 @@ def _essence(content: bytes) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.add((node.module or "").partition(".")[0])
         elif isinstance(node, ast.Call):
-            node.keywords = [word for word in node.keywords if word.arg not in outside.WORDS]
+            node.keywords = [word for word in node.keywords if word.arg not in HELP_ARGUMENTS]
         if isinstance(body := getattr(node, "body", None), list):
-            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+            node.body = [statement for statement in body if not _is_text(statement)]  # type: ignore[attr-defined]
     return [digest(ast.dump(tree).encode())[:16], *sorted(names - {_OWN})]
 
 
@@ -145,7 +190,7 @@ def _is_text(node: ast.AST) -> bool:
 
 @functools.cache
 def _installed() -> dict[str, str]:
-    return {name: version for of in _distributions().values() for name, version in of.items()}
+    return {name: version for distributions in _distributions().values() for name, version in distributions.items()}
 
 
 @functools.cache
@@ -158,16 +203,16 @@ def _distributions() -> dict[str, dict[str, str]]:
     folders = [(place, _distributions_in(place)) for place in dict.fromkeys(sys.path)]
     places = [[Path(place).stat().st_mtime_ns, *names] for place, names in folders if names]
     state, memory = digest(json.dumps([sys.prefix, places]).encode()), MEMORY / "packages.json"
-    known = read_json(memory)
-    if known.get("state") == state:
-        return dict(known["distributions"])
+    stored = read_json(memory)
+    if stored.get("state") == state:
+        return dict(stored["distributions"])
     every = metadata.packages_distributions().items()
-    found = {package: {name: metadata.version(name) for name in names} for package, names in every}
-    write_json(memory, {"state": state, "distributions": found})
-    return found
+    distributions = {package: {name: metadata.version(name) for name in names} for package, names in every}
+    write_json(memory, {"state": state, "distributions": distributions})
+    return distributions
 
 
 def _distributions_in(place: str) -> list[str]:
     """The names of the folders in which distributions say what they are."""
-    found = Path(place).iterdir() if Path(place).is_dir() else ()
-    return sorted(path.name for path in found if path.name.endswith((".dist-info", ".egg-info")))
+    entries = Path(place).iterdir() if Path(place).is_dir() else ()
+    return sorted(path.name for path in entries if path.name.endswith((".dist-info", ".egg-info")))

@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
+# What is brought: its place in a checkout, and in a package, as its `pyproject.toml` puts it.
 CARRIED = {
     "Snakefile": "cfeval/Snakefile",
     "workflow": "cfeval/workflow",
@@ -11,7 +12,6 @@ CARRIED = {
     "data/reference": "cfeval/reference",
     "data/models": "cfeval_testbed/models",
 }
-"""What is brought: its place in a checkout, and in a package, as its `pyproject.toml` puts it."""
 
 
 @cache

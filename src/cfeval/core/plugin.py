@@ -36,14 +36,14 @@ class Plugin(PluginOptions):
 
     def components(self) -> tuple[Component, ...]:
         """The plugins that it is made of: its fields of `component`."""
-        found: list[Component] = []
+        parts: list[Component] = []
         for family, value in self._marked("family"):
             if value is None:
                 continue
-            one = isinstance(value, dict) and (not value or "plugin" in value)
-            specs = [value] if one else value.values() if isinstance(value, dict) else value
-            found += [(str(family), spec) for spec in specs]
-        return tuple(found)
+            is_single = isinstance(value, dict) and (not value or "plugin" in value)
+            specs = [value] if is_single else value.values() if isinstance(value, dict) else value
+            parts += [(str(family), spec) for spec in specs]
+        return tuple(parts)
 
     def resources(self) -> Resources:
         """What it holds while it runs; nothing beside a processor core."""

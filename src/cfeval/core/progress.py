@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
+# The environment variable that names the folder in which jobs report how far they are; empty or not set: nowhere.
 FOLDER = "CFEVAL_PROGRESS"
-"""The environment variable that names the folder in which jobs report how far they are; empty or not set: nowhere."""
+# Where the jobs of the latest run report.
 REPORTS = Path(".cfeval/progress")
-"""Where the jobs of the latest run report."""
+# A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.ending`.
 FAILURES = "failures.jsonl"
-"""A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.ending`."""
 _EVERY_SECONDS = 5.0
 _REPORT_SECONDS = 0.5
+# The rule and the name of the job that this process runs.
 _job: list[str] = []
-"""The rule and the name of the job that this process runs."""
+# The things of the job's former steps, and of the step that runs.
 _counts = {"former": 0, "total": 0}
-"""The things of the job's former steps, and of the step that runs."""
 
 
 def begin_job(rule: str, name: str) -> None:
@@ -39,16 +39,16 @@ def track(things: Iterable[T], total: int, label: str) -> Iterator[T]:
 
         yield from rich_track(things, description=label, total=total, console=Console(stderr=True), transient=True)
         return
-    start = said = told = time.monotonic()
+    start = printed = reported = time.monotonic()
     _report(0, total)
     for done, thing in enumerate(things):
         yield thing
         now = time.monotonic()
-        if now - told >= _REPORT_SECONDS:
-            told = now
+        if now - reported >= _REPORT_SECONDS:
+            reported = now
             _report(done + 1, total)
-        if now - said >= _EVERY_SECONDS:
-            said = now
+        if now - printed >= _EVERY_SECONDS:
+            printed = now
             print(f"{label}: {done + 1} of {total}, {(done + 1) / (now - start):.1f} a second", file=sys.stderr)
     _report(total, total)
     print(f"{label}: {total} of {total} done in {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)

@@ -21,72 +21,71 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from cfeval.core import outside
 from cfeval.core.errors import InputError
 from cfeval.core.hashes import MEMORY, STAMP, Hashes, read_json, state_of, state_of_folder
-from cfeval.core.loaded_code import Code, loaded_modules, path_of, version_of, versions
+from cfeval.core.loaded_code import COMPUTE_OPTIONS, Code, loaded_modules, path_of, version_of, versions
 from cfeval.core.package import PACKAGE, carried, name_of
 
 ENDING = ".made.json"
+# The environment variable that names a file to which every step adds a line: made or kept, which step, its output.
 COUNTER = "CFEVAL_STEPS_LOG"
-"""The environment variable that names a file to which every step adds a line: made or kept, which step, its output."""
+# The environment variable that names the folder of a storage provider's copies; no record names it.
 PLACE = "CFEVAL_PLACE"
-"""The environment variable that names the folder of a storage provider's copies; no record names it."""
+# The parts of a step's entry in a record.
 PARTS = ("options", "inputs", "outputs", "code", "packages")
-"""What a record says of a step."""
 EACH = "{protocol}"
 PROTOCOL = "--protocol"
+# The option whose file holds parameters; a record has its content in the place of its name.
 STUDY = "--study"
-"""The option whose file holds parameters; a record has its content in the place of its name."""
 SHARDS = "--shards"
+# The name of a shard: its number, of three digits or more.
 SHARD = r"\d\d\d+"  # not \d{3,}, which Snakemake does not take in a constraint
-"""The name of a shard: its number, of three digits or more."""
 MOST_SHARDS = 9999
+# What comes before the name of a file that comes with cfeval, wherever that is installed.
 _BROUGHT = "cfeval:"
-"""What comes before the name of a file that comes with cfeval, wherever that is installed."""
+# Endings of outputs that are files; any other output is a folder.
 _FILES = (".jsonl", ".csv", ".zip", ".json", ".html", ".md")
-"""Endings of outputs that are files; any other output is a folder."""
+# What an image folder holds beside its images: the files that were not used (`cfeval.core.shards`).
 LEFT_OUT = "left_out.jsonl"
-"""What an image folder holds beside its images: the files that were not used (`cfeval.core.shards`)."""
+# The ending of a folder of items that a page loads on demand (`cfeval.report.gallery`).
 BESIDE = ".items"
-"""The ending of a folder of items that a page loads on demand (`cfeval.report.gallery`)."""
 _IMAGES = (".png", ".npy", LEFT_OUT)
 _OWN = "cfeval"
 _SETTLED_NS = 2_000_000_000
 
-Words = Sequence[str]
+Args = Sequence[str]
+# One step's entry in a record, by `PARTS`.
 Step = Mapping[str, Any]
-"""What a record says of one step, by `PARTS`."""
+# The arguments of the step that this process runs.
 _running: list[str] = []
-"""The words of the step that this process runs."""
+# The files that this process reads: by name, state and hash when `uses` named it, and when that was (ns).
 _read: dict[str, tuple[str, str | None, int]] = {}
-"""What this process has been told that it reads: by name its state and hash when that was said, and the time."""
 
 
-def steps(words: Words) -> list[list[str]]:
+def steps(args: Args) -> list[list[str]]:
     """The steps of a command: one, or one a protocol."""
-    if EACH not in option(words, "--out"):
-        return [list(words)]
-    names = option(words, PROTOCOL).split(",")
-    return [[name if at == PROTOCOL else word.replace(EACH, name) for at, word in _pairs(words)] for name in names]
+    if EACH not in option(args, "--out"):
+        return [list(args)]
+    names = option(args, PROTOCOL).split(",")
+    return [[name if at == PROTOCOL else word.replace(EACH, name) for at, word in _pairs(args)] for name in names]
 
 
-def option(words: Words, name: str) -> str:
+def option(args: Args, name: str) -> str:
     """The value of an option; empty where it is not given."""
-    joined = (word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}="))
-    return next((word for at, word in _pairs(words) if at == name), next(joined, ""))
+    joined = (word.removeprefix(f"{name}=") for word in args if word.startswith(f"{name}="))
+    return next((word for at, word in _pairs(args) if at == name), next(joined, ""))
 
 
-def record_of(words: Words) -> str:
+def record_of(args: Args) -> str:
     """Where the record of a command lies: beside its output, or beside the folder of its steps' outputs."""
-    out = option(words, "--out")
+    out = option(args, "--out")
     return f"{os.path.dirname(out) if EACH in out else out}{ENDING}"
 
 
 def read(record: str | Path) -> list[Step]:
     """The steps that a record speaks of; none where there is no record, or what is there is none."""
-    found = read_json(Path(record)).get("steps")
-    return [step for step in found if _is_step(step)] if isinstance(found, list) else []
+    content = read_json(Path(record)).get("steps")
+    return [step for step in content if _is_step(step)] if isinstance(content, list) else []
 
 
 def _is_step(step: Any) -> bool:
@@ -94,22 +93,22 @@ def _is_step(step: Any) -> bool:
     return all(isinstance(part, dict) for part in parts) and isinstance(step["options"].get("--out"), str)
 
 
-def words_of(shell: str) -> list[str]:
-    """The words of a rule's shell after `cfeval`, without where its errors go; none where another program is called."""
-    words = shlex.split(shell.partition(" 2> ")[0])
-    return words[words.index(_OWN) + 1 :] if _OWN in words else []
+def args_of(shell: str) -> list[str]:
+    """The arguments of `cfeval` in a rule's shell command, without where errors go; none of another program."""
+    args = shlex.split(shell.partition(" 2> ")[0])
+    return args[args.index(_OWN) + 1 :] if _OWN in args else []
 
 
-def options(words: Words) -> dict[str, Any]:
-    """What a step was told, in whatever order: each option's value, or values; JSON as what it says."""
-    found: dict[str, list[Any]] = {}
-    for at, word in _pairs(words):
+def options(args: Args) -> dict[str, Any]:
+    """The options of a step, in whatever order: each one's value, or values; JSON is parsed."""
+    values_by_name: dict[str, list[Any]] = {}
+    for at, word in _pairs(args):
         name, equals, value = word.partition("=") if word.startswith("--") else (at, "=", word)
-        values = found.setdefault(name, [])
+        values = values_by_name.setdefault(name, [])
         if equals:
             in_file = name == STUDY and os.path.isfile(value)
-            values.append(_content(Path(value).read_text("utf-8") if in_file else _told(value)))
-    kept = {name: values for name, values in found.items() if name not in outside.OPTIONS}
+            values.append(_content(Path(value).read_text("utf-8") if in_file else _recorded_value(value)))
+    kept = {name: values for name, values in values_by_name.items() if name not in COMPUTE_OPTIONS}
     return {name: values[0] if len(values) == 1 else values for name, values in sorted(kept.items())}
 
 
@@ -140,28 +139,28 @@ class Records:
         """The steps that a record speaks of."""
         return read(record)
 
-    def reason(self, words: Words) -> str | None:
+    def reason(self, args: Args) -> str | None:
         """Why a command would have to run; None where its output is what it would make."""
-        record = record_of(words)
-        known = {_key(step["options"]): step for step in self.read(record)}
-        for step in steps(words):
-            told = options(step)
-            if (made := known.get(_key(told))) is None:
-                return _new_options(told, known.values()) if known else f"no {os.path.basename(record)}"
+        record = record_of(args)
+        recorded = {_key(step["options"]): step for step in self.read(record)}
+        for step in steps(args):
+            given = options(step)
+            if (made := recorded.get(_key(given))) is None:
+                return _new_options(given, recorded.values()) if recorded else f"no {os.path.basename(record)}"
             if fault := self.fault(made):
                 return fault
         return None
 
     def fault(self, step: Step) -> str | None:
-        """What no longer is as a record says; None where all is."""
+        """The first difference from what a record says; None where there is none."""
         return next(self.faults(step), None)
 
     def faults(self, step: Step) -> Iterator[str]:
-        """All that no longer is as a record says."""
-        for kind, now in (("outputs", self.path), ("inputs", self.path)):
+        """Every difference between now and what a record says."""
+        for kind in ("outputs", "inputs"):
             for name, was in step[kind].items():
-                if (is_ := now(name)) != was:
-                    yield f"{name} {'is missing' if is_ is None else 'is new' if was is None else 'has changed'}"
+                if (now := self.path(name)) != was:
+                    yield f"{name} {'is missing' if now is None else 'is new' if was is None else 'has changed'}"
         yield from (f"code has changed: {name}" for name, was in step["code"].items() if self._module(name) != was)
         for name, was in step["packages"].items():
             if (version := version_of(name)) != was:
@@ -177,136 +176,135 @@ class Records:
 
     def _code_of(self, module: str) -> str | None:
         file = path_of(module)
-        return self.code.of(Path(file))[0] if file else None
+        return self.code.essence(Path(file))[0] if file else None
 
 
-def call(words: Words, run: Callable[[list[str]], int]) -> int:
+def call(args: Args, run: Callable[[list[str]], int]) -> int:
     """Run each step of a command, unless its output is what it would make; returns the exit status.
 
     Raises:
         InputError: something changed while a step ran, or lies where it would be overwritten.
     """
-    for step in steps(words):
+    for step in steps(args):
         if _relative(out := option(step, "--out")) in _files_of(step):
             raise InputError(f"--out: {out} is named twice; choose another name")
     _read.clear()
     place = os.environ.get(PLACE, "")
-    record, records = Path(record_of(words)), Records()
-    known = {_key(step["options"]): step for step in read(record)}
-    wanted = {_key(options(step)): step for step in steps(words)}
-    _leave_out(known, wanted.values(), record)
+    record, records = Path(record_of(args)), Records()
+    recorded = {_key(step["options"]): step for step in read(record)}
+    wanted = {_key(options(step)): step for step in steps(args)}
+    _leave_out(recorded, wanted.values(), record)
     from cfeval.core.progress import begin_job
 
     for key, step in wanted.items():
-        begin_job("_".join(words[:2]), str(record).removeprefix(place))
-        if key in known and records.fault(known[key]) is None:
-            for path in (*known[key]["outputs"], str(record)):
+        begin_job("_".join(args[:2]), str(record).removeprefix(place))
+        if key in recorded and records.fault(recorded[key]) is None:
+            for path in (*recorded[key]["outputs"], str(record)):
                 os.utime(_placed(path))
             _count("kept", step)
             continue
-        of_before = [known.pop(one) for one in _same_output(known, step)]
-        former = {path: sha for one in of_before for path, sha in one["outputs"].items()}
-        _write(record, list(known.values()))  # while it runs, nothing vouches for what lies there
-        if any(one["options"].get(SHARDS) != options(step).get(SHARDS) for one in of_before):
-            _remove_former(former, {}, record)  # shards lie where a single file has its images, and the other way round
+        replaced = [recorded.pop(old_key) for old_key in _same_output(recorded, step)]
+        previous = {path: sha for old in replaced for path, sha in old["outputs"].items()}
+        _write(record, list(recorded.values()))  # while it runs, nothing vouches for what lies there
+        if any(old["options"].get(SHARDS) != options(step).get(SHARDS) for old in replaced):
+            # Shards lie where a single file has its images, and the other way round.
+            _remove_previous(previous, {}, record)
         for other in _records_of_other_shards(option(step, "--out")):
-            forget(other, [one["options"]["--out"] for one in read(other)])
-        made = _made(step, run)
+            forget(other, [old["options"]["--out"] for old in read(other)])
+        made = _run_step(step, run)
         if isinstance(made, int):
             return made
-        known[key] = made
-        _write(record, [known[one] for one in wanted if one in known])
-        _remove_former(former, made["outputs"], record)
+        recorded[key] = made
+        _write(record, [recorded[wanted_key] for wanted_key in wanted if wanted_key in recorded])
+        _remove_previous(previous, made["outputs"], record)
         _count("made", step)
     return 0
 
 
-def _made(words: Words, run: Callable[[list[str]], int]) -> Step | int:
-    """Run a step; what its record says, or the exit status where it failed."""
-    out = option(words, "--out")
-    _clear(words)
-    _running[:] = words
-    before = {path: _state(path) for path in outputs_of(words)}
-    named = list(_files_of(words))
+def _run_step(args: Args, run: Callable[[list[str]], int]) -> Step | int:
+    """Run a step; returns its entry for the record, or the exit status where it failed."""
+    out = option(args, "--out")
+    _clear(args)
+    _running[:] = args
+    before = {path: _state(path) for path in outputs_of(args)}
+    named = list(_files_of(args))
     for path in named:
         _read.pop(path, None)
     uses(*named)
     try:
-        if status := run(list(words)):
+        if status := run(list(args)):
             return status
     finally:
         _running.clear()
     _refuse_changed(out)
-    modules = dict(loaded_modules())
-    code = Code()
-    essence = {name: code.of(Path(file)) for name, file in modules.items()}
-    hashes = Hashes()
-    written = [path for path in outputs_of(words) if path.endswith("/") or _state(path) != before.get(path)]
+    code, hashes = Code(), Hashes()
+    essences = {name: code.essence(Path(file)) for name, file in loaded_modules()}
+    written = [path for path in outputs_of(args) if path.endswith("/") or _state(path) != before.get(path)]
     outputs = {_name(path): hashes.path(path) for path in written}
     if not outputs:
         raise InputError(f"{out}: the step ended well without having made it")
-    imported = {package for _, *its in essence.values() for package in its if package in sys.modules}
+    imported = {package for _, *packages in essences.values() for package in packages if package in sys.modules}
     inputs = {_name(path): sha for path, (_, sha, _) in sorted(_read.items()) if _name(path) not in outputs}
     for path in named:  # the next step of this process names its own
         _read.pop(path, None)
     return {
-        "options": options(words),
+        "options": options(args),
         "inputs": inputs,
         "outputs": dict(sorted(outputs.items())),
-        "code": {name: of[0] for name, of in sorted(essence.items())},
+        "code": {name: sha for name, (sha, *_) in sorted(essences.items())},
         "packages": versions(imported),
     }
 
 
-def outputs_of(words: Words) -> list[str]:
+def outputs_of(args: Args) -> list[str]:
     """What lies where a step writes: a file, or its shards, each with the folder or archive of its images; a page with
     the items beside it; or all files of a folder.
     """
-    out, shards = option(words, "--out"), int(option(words, SHARDS) or 1)
+    out, shards = option(args, "--out"), int(option(args, SHARDS) or 1)
     stem, ending = os.path.splitext(out)
     if ending not in _FILES:
-        found = (os.path.join(at, name) for at, _, names in os.walk(out) for name in names)
-        return sorted(path for path in found if not os.path.basename(path).startswith("."))
+        paths = (os.path.join(at, name) for at, _, names in os.walk(out) for name in names)
+        return sorted(path for path in paths if not os.path.basename(path).startswith("."))
     files = [out] if shards == 1 else [f"{stem}/{number:03d}{ending}" for number in range(shards)]
     beside = {".jsonl": ("/", ".zip"), ".html": (f"{BESIDE}/",)}.get(ending, ())
     images = [f"{file.removesuffix(ending)}{images}" for file in files for images in beside]
     return [path for path in (*files, *images) if os.path.exists(path)]
 
 
-def _leave_out(known: dict[str, Step], wanted: Iterable[Words], record: Path) -> None:
-    """Forget steps that are no longer asked for, and remove what they made, where it is as they made it."""
-    kept = {key for step in wanted for key in _same_output(known, step)}
-    _forget(known, known.keys() - kept, record)
+def _leave_out(recorded: dict[str, Step], wanted: Iterable[Args], record: Path) -> None:
+    """Forget steps that the command no longer has, and remove what they made, where it is unchanged."""
+    kept = {key for step in wanted for key in _same_output(recorded, step)}
+    _forget(recorded, recorded.keys() - kept, record)
 
 
 def forget(record: Path, outs: Collection[str]) -> None:
-    """Forget the steps that made some outputs, and remove what they made, where it is as they made it."""
-    known = {_key(step["options"]): step for step in read(record)}
-    _forget(known, [key for key, step in known.items() if step["options"]["--out"] in outs], record)
+    """Forget the steps that made some outputs, and remove what they made, where it is unchanged."""
+    recorded = {_key(step["options"]): step for step in read(record)}
+    _forget(recorded, [key for key, step in recorded.items() if step["options"]["--out"] in outs], record)
 
 
-def _forget(known: dict[str, Step], keys: Iterable[str], record: Path) -> None:
+def _forget(recorded: dict[str, Step], keys: Iterable[str], record: Path) -> None:
     for key in list(keys):
-        outputs = known.pop(key)["outputs"]
-        _write(record, list(known.values()))
-        _remove_former(outputs, {}, record)
+        outputs = recorded.pop(key)["outputs"]
+        _write(record, list(recorded.values()))
+        _remove_previous(outputs, {}, record)
 
 
-def _same_output(known: Mapping[str, Step], words: Words) -> list[str]:
+def _same_output(recorded: Mapping[str, Step], args: Args) -> list[str]:
     """The steps that have made the output of a command, with whatever options."""
-    out = _told(option(words, "--out"))
-    return [key for key, step in known.items() if step["options"]["--out"] == out]
+    out = _recorded_value(option(args, "--out"))
+    return [key for key, step in recorded.items() if step["options"]["--out"] == out]
 
 
-def _remove_former(former: Mapping[str, str], made: Mapping[str, Any], record: Path) -> None:
-    """Remove what a step has made formerly and does not make any more, where nobody has changed it since.
+def _remove_previous(previous: Mapping[str, str], made: Mapping[str, Any], record: Path) -> None:
+    """Remove what a step made before and does not make any more, where nobody has changed it since.
 
-    Only what lies beside the record: that of a copied folder names what lies in the original.
+    Only what lies beside the record: the record of a copied folder names files of the original.
     """
     hashes, beside = Hashes(), f"{os.path.abspath(record.parent)}/"
-    for path, sha in former.items():
+    for path, sha in previous.items():
         there = _placed(path)
-        again = path in made or any(path.startswith(one) for one in made if one.endswith("/"))
+        again = path in made or any(path.startswith(folder) for folder in made if folder.endswith("/"))
         if not again and os.path.abspath(there).startswith(beside) and hashes.path(there) == sha:
             remove(there)
 
@@ -337,13 +335,13 @@ def remove(path: str) -> None:
             folder = os.path.dirname(folder)
 
 
-def _clear(words: Words) -> None:
+def _clear(args: Args) -> None:
     """Take away images of a run that was broken off: the step makes its images anew.
 
     Raises:
         InputError: their folder holds something else, which would be lost with them.
     """
-    out = option(words, "--out")
+    out = option(args, "--out")
     stem, ending = os.path.splitext(out)
     if ending != ".jsonl" or not os.path.isdir(stem):
         return
@@ -351,21 +349,21 @@ def _clear(words: Words) -> None:
     own = (*_IMAGES, ".jsonl", ".zip", ".part", STAMP)
     if foreign := [file for file in files if not file.endswith(own)]:
         raise InputError(f"{foreign[0]}: no image of {out}, whose folder is made anew; move it away")
-    if not any(path.endswith(".jsonl") for path in outputs_of(words)):
+    if not any(path.endswith(".jsonl") for path in outputs_of(args)):
         remove(f"{stem}/")
 
 
 def _refuse_changed(out: str) -> None:
     hashes = Hashes()
-    for path, (state, sha, said) in _read.items():
-        young = os.path.exists(path) and os.stat(path).st_ctime_ns > said - _SETTLED_NS
+    for path, (state, sha, named_at) in _read.items():
+        young = os.path.exists(path) and os.stat(path).st_ctime_ns > named_at - _SETTLED_NS
         if (young or _state(path) != state) and hashes.path(path) != sha:
             raise InputError(f"{path} changed while {out} was made from it; start again")
 
 
-def _files_of(words: Words) -> Iterator[str]:
+def _files_of(args: Args) -> Iterator[str]:
     """The files that a command names, each with the archive of its images."""
-    for at, word in _pairs(words):
+    for at, word in _pairs(args):
         name, _, path = word.partition("=") if word.startswith("--") else (at, "=", word)
         if name in ("--out", STUDY) or path.startswith(("{", "[")) or not os.path.isfile(path):
             continue
@@ -374,16 +372,16 @@ def _files_of(words: Words) -> Iterator[str]:
             yield _relative(archive)
 
 
-def _pairs(words: Words) -> Iterator[tuple[str, str]]:
+def _pairs(args: Args) -> Iterator[tuple[str, str]]:
     """Every word with the option whose value it is; empty where it is an option itself, or of none."""
     before = ""
-    for word in words:
+    for word in args:
         is_option = word.startswith("--")
         yield ("" if is_option else before, word)
         before = word if is_option and "=" not in word else ""
 
 
-def _told(value: str) -> str:
+def _recorded_value(value: str) -> str:
     """A value as a record has it: files by the names that they have everywhere."""
     place = os.environ.get(PLACE, "")
     return _name(value) if os.path.isabs(value) or (place and value.startswith(place)) else value
@@ -434,17 +432,17 @@ def _state(path: str) -> str:
         return ""
 
 
-def _key(told: Any) -> str:
-    return json.dumps(told, sort_keys=True)
+def _key(given: Any) -> str:
+    return json.dumps(given, sort_keys=True)
 
 
-def _new_options(told: Mapping[str, Any], known: Iterable[Step]) -> str:
+def _new_options(given: Mapping[str, Any], recorded: Iterable[Step]) -> str:
     """Which options differ from those of the step that made the same output."""
-    was = next((one["options"] for one in known if one["options"]["--out"] == told["--out"]), None)
+    was = next((step["options"] for step in recorded if step["options"]["--out"] == given["--out"]), None)
     if was is None:
-        return f"{told['--out']} was not asked for"
-    differ = [name for name in sorted({*was, *told}) if was.get(name) != told.get(name)]
-    return "; ".join(_difference(name or "arguments", was.get(name), told.get(name)) for name in differ)
+        return f"{given['--out']} was not asked for"
+    differ = [name for name in sorted({*was, *given}) if was.get(name) != given.get(name)]
+    return "; ".join(_difference(name or "arguments", was.get(name), given.get(name)) for name in differ)
 
 
 def _difference(name: str, was: Any, now: Any) -> str:
@@ -460,20 +458,20 @@ def _hashes() -> Hashes:
     return Hashes(MEMORY / "hashes.json")
 
 
-def _write(record: Path, known: Sequence[Step]) -> None:
+def _write(record: Path, recorded: Sequence[Step]) -> None:
     """Write a record whole; one without steps is removed."""
-    if not known:
+    if not recorded:
         if record.exists():
             record.unlink()
         return
     building = record.with_name(f".{record.name[:200]}.{os.getpid()}.part")
-    text = json.dumps({"steps": list(known)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    text = json.dumps({"steps": list(recorded)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     building.write_text(text, encoding="utf-8")
     building.replace(record)
 
 
-def _count(how: str, words: Words) -> None:
+def _count(outcome: str, args: Args) -> None:
     if file := os.environ.get(COUNTER):
         handle = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
-        os.write(handle, f"{how} {words[0]}.{words[1]} {option(words, '--out')}\n".encode())
+        os.write(handle, f"{outcome} {args[0]}.{args[1]} {option(args, '--out')}\n".encode())
         os.close(handle)

@@ -21,8 +21,8 @@ from pydantic_core import PydanticCustomError
 
 from cfeval.core.ids import check_id
 
+# What a dataset keeps beside an image, as JSON; only its own plugins know what it means.
 Metadata = dict[str, Any]
-"""What a dataset keeps beside an image, as JSON; only its own plugins know what it means."""
 
 
 def _item_id(text: str) -> str:
@@ -32,8 +32,8 @@ def _item_id(text: str) -> str:
         raise PydanticCustomError("item_id", "{fault}", {"fault": str(error)}) from None
 
 
+# An id that is safe as a file name, see `cfeval.core.ids`.
 ItemId = Annotated[str, AfterValidator(_item_id)]
-"""An id that is safe as a file name, see `cfeval.core.ids`."""
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -41,8 +41,8 @@ def _bit_of_text(value: Any) -> Any:
     return int(value) if value in ("0", "1") else value
 
 
+# 0 or 1; a CSV cell holds it as text.
 Binary = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
-"""0 or 1; a CSV cell holds it as text."""
 
 
 class Record(BaseModel):
@@ -88,10 +88,10 @@ class ImageRef(Record):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        known: dict[str, Any] = fields(self)
+        content: dict[str, Any] = fields(self)
         if not self.conversions:
-            known.pop("conversions", None)
-        return known
+            content.pop("conversions", None)
+        return content
 
 
 Ended = TypeVar("Ended", bound=StageResult)

@@ -20,8 +20,8 @@ from cfeval.core import extras
 from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest, shown
 
 _OWN = {"cfeval", "cfeval_testbed"}
+# What the names of the groups begin with.
 GROUP = "cfeval."
-"""What the names of the groups begin with."""
 
 
 class PluginOptions(BaseModel):
@@ -96,8 +96,8 @@ class Recipient:
     images: bool
 
 
+# A plugin that another is made of: its family and specification.
 Component = tuple[str, Mapping[str, Any]]
-"""A plugin that another is made of: its family and specification."""
 
 
 def names(family: str) -> tuple[str, ...]:
@@ -113,13 +113,13 @@ def places(family: str) -> dict[str, str]:
 def options(family: str) -> dict[str, type[PluginOptions]]:
     """The classes of the plugins that cfeval and its test bed offer, by name: their fields are the options."""
     own = {name: points[0] for name, points in sorted(_offered().get(family, {}).items())}
-    return {name: _loaded(family, one) for name, one in own.items() if one.module.partition(".")[0] in _OWN}
+    return {name: _loaded(family, point) for name, point in own.items() if point.module.partition(".")[0] in _OWN}
 
 
 def resources(family: str, spec: Mapping[str, Any]) -> Resources:
     """What the plugin behind a spec holds while it runs."""
-    found: list[Resources] = [plugin_of(part, its).resources() for part, its in components(family, spec)]
-    return Resources(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
+    held: list[Resources] = [plugin_of(part, part_spec).resources() for part, part_spec in components(family, spec)]
+    return Resources(gpu=max((need.gpu for need in held), default=0), api=any(need.api for need in held))
 
 
 def check(family: str, spec: Mapping[str, Any], where: str) -> None:
@@ -129,7 +129,7 @@ def check(family: str, spec: Mapping[str, Any], where: str) -> None:
         ParamsError: one line that names the place, the fault and what is allowed.
         PluginError: the plugin cannot be imported.
     """
-    for _ in components(family, spec, where):
+    for _ in components(family, spec, where):  # which checks each
         pass
 
 
@@ -145,8 +145,8 @@ def samples(spec: Mapping[str, Any]) -> bool:
 
 def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
     """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
-    plugins = (plugin_of(part, its) for part, its in components(family, spec))
-    files = (named for plugin in plugins for named in _asked(plugin, "dependencies", protocols))
+    plugins = (plugin_of(part, part_spec) for part, part_spec in components(family, spec))
+    files = (named for plugin in plugins for named in _call_hook(plugin, "dependencies", protocols))
     return tuple(dict.fromkeys(_shortest(path) for named in files for path in named))
 
 
@@ -154,19 +154,19 @@ def diagnose(
     family: str, spec: Mapping[str, Any], offline: bool = False, protocols: Collection[str] = ()
 ) -> Iterator[Diagnostic]:
     """What can be said about a plugin and its components before anything is spent; offline, no provider is asked."""
-    for part, its in components(family, spec):
-        plugin = plugin_of(part, its)
+    for part, part_spec in components(family, spec):
+        plugin = plugin_of(part, part_spec)
         if offline and plugin.resources().api:
             yield Diagnostic(True, "offline: the response cache answers, the provider is not asked")
             continue
-        for said in _asked(plugin, "diagnose", protocols):
-            yield from said
+        for diagnostics in _call_hook(plugin, "diagnose", protocols):
+            yield from diagnostics
 
 
 def demands(family: str, spec: Mapping[str, Any]) -> Iterator[Demand]:
     """What a plugin and its components must find in the items of a dataset."""
-    for part, its in components(family, spec):
-        if (demand := plugin_of(part, its).demand()) is not None:
+    for part, part_spec in components(family, spec):
+        if (demand := plugin_of(part, part_spec).demand()) is not None:
             yield demand
 
 
@@ -182,10 +182,10 @@ def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[s
     Of several protocols, one request under each, where the protocol matters to the plugin.
     """
     plugin = plugin_of(family, spec)
-    said = list(_asked(plugin, "estimate_calls", protocols))
-    if None not in said:
-        return tuple(call for calls in said for call in calls)
-    return tuple(call for part, its in plugin.components() for call in estimate_calls(part, its, protocols))
+    estimates = list(_call_hook(plugin, "estimate_calls", protocols))
+    if None not in estimates:
+        return tuple(call for calls in estimates for call in calls)
+    return tuple(call for part, part_spec in plugin.components() for call in estimate_calls(part, part_spec, protocols))
 
 
 def recipients(
@@ -203,10 +203,10 @@ def recipients(
     address = plugin.sends_to()
     if address is not None:
         yield Recipient(address, str(getattr(plugin, "model", spec["plugin"])), images)
-    blind = list(_asked(plugin, "texts_only", protocols))
-    for part, its in plugin.components():
-        seen = images and not (blind and all((part, its) in parts for parts in blind))
-        yield from recipients(part, its, protocols, seen)
+    blind = list(_call_hook(plugin, "texts_only", protocols))
+    for part, part_spec in plugin.components():
+        seen = images and not (blind and all((part, part_spec) in parts for parts in blind))
+        yield from recipients(part, part_spec, protocols, seen)
 
 
 def plugin_of(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
@@ -224,8 +224,8 @@ def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterato
     """A plugin and, one after the other, all plugins that it is made of; errors like `check`."""
     made_of = plugin_of(family, spec, where or family).components()
     yield family, spec
-    for part, its in made_of:
-        yield from components(part, its, f"{where or family}: {spec['plugin']}")
+    for part, part_spec in made_of:
+        yield from components(part, part_spec, f"{where or family}: {spec['plugin']}")
 
 
 def build(family: str, spec: Mapping[str, Any]) -> Any:
@@ -251,31 +251,34 @@ def _lacks(family: str, package: str, point: metadata.EntryPoint) -> str:
 
 def check_installed(family: str, spec: Mapping[str, Any], where: str) -> None:
     """Refuse a plugin whose extra, or that of a part of it, is not installed (PluginError)."""
-    for part, its in components(family, spec, where):
-        if fault := extras.missing(_entry(part, its, where).value):
-            raise PluginError(f"{where}: {part} plugin '{its['plugin']}' {fault}")
+    for part, part_spec in components(family, spec, where):
+        if fault := extras.missing(_entry(part, part_spec, where).value):
+            raise PluginError(f"{where}: {part} plugin '{part_spec['plugin']}' {fault}")
 
 
 def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
     """Whose code a plugin and its components are, by a name that stays when files move: `module:class`."""
-    return {f"{part}:{its['plugin']}": _entry(part, its, part).value for part, its in components(family, spec)}
+    return {
+        f"{part}:{part_spec['plugin']}": _entry(part, part_spec, part).value
+        for part, part_spec in components(family, spec)
+    }
 
 
 def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
     if gpus := resources(family, spec).gpu:
-        from cfeval.core import gpu_leases as leases
+        from cfeval.core import locks as leases
 
-        devices = {str(its.get("device", "")) for _, its in components(family, spec)}
-        leases.take(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
+        devices = {str(part_spec.get("device", "")) for _, part_spec in components(family, spec)}
+        leases.lease_gpus(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
 
 
-def _asked(plugin: Any, hook: str, protocols: Collection[str]) -> Iterator[Any]:
-    """What a plugin says by a hook: once, or where that depends on the protocol, of each."""
-    ask = getattr(plugin, hook)
-    if plugin.by_protocol and signature(ask).parameters:
-        yield from map(ask, protocols)
+def _call_hook(plugin: Any, hook: str, protocols: Collection[str]) -> Iterator[Any]:
+    """What a plugin's hook returns: once, or where that depends on the protocol, for each."""
+    method = getattr(plugin, hook)
+    if plugin.by_protocol and signature(method).parameters:
+        yield from map(method, protocols)
     else:
-        yield ask()
+        yield method()
 
 
 def _shortest(path: str) -> str:
@@ -291,7 +294,7 @@ def _offered() -> dict[str, dict[str, list[metadata.EntryPoint]]]:
 
     Only the files of those distributions that have any are parsed, which takes a few milliseconds.
     """
-    found: dict[str, dict[str, list[metadata.EntryPoint]]] = {}
+    offered: dict[str, dict[str, list[metadata.EntryPoint]]] = {}
     seen: set[str] = set()
     for distribution in metadata.distributions():
         if f"[{GROUP}" not in (distribution.read_text("entry_points.txt") or ""):
@@ -299,9 +302,9 @@ def _offered() -> dict[str, dict[str, list[metadata.EntryPoint]]]:
         name = distribution.metadata["Name"].lower().replace("_", "-")
         for point in distribution.entry_points if name not in seen else ():
             if point.group.startswith(GROUP):
-                found.setdefault(point.group.removeprefix(GROUP), {}).setdefault(point.name, []).append(point)
+                offered.setdefault(point.group.removeprefix(GROUP), {}).setdefault(point.name, []).append(point)
         seen.add(name)
-    return found
+    return offered
 
 
 def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPoint:
@@ -349,8 +352,8 @@ def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str
     try:
         return kind.model_validate({key: value for key, value in spec.items() if key != "plugin"})
     except ValidationError as error:
-        found = error.errors()
-        first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
+        faults = error.errors()
+        first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise ParamsError(f"{where}: {_unknown(key, name, kind)}") from None

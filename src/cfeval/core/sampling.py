@@ -30,7 +30,7 @@ def derive_seed(seed: int, *parts: str | int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
-def chosen(known: Collection[str], items: int, seed: int, ids: Path | None, source: object) -> list[str]:
+def chosen(available: Collection[str], items: int, seed: int, ids: Path | None, source: object) -> list[str]:
     """The ids of at most `items` items: the listed ones in their order, else a draw by seed.
 
     Args:
@@ -41,22 +41,22 @@ def chosen(known: Collection[str], items: int, seed: int, ids: Path | None, sour
     Raises:
         InputError: like `listed`.
     """
-    return (listed(ids, known, source) if ids else drawn(known, seed, items))[:items]
+    return (listed(ids, available, source) if ids else drawn(available, seed, items))[:items]
 
 
-def drawn(known: Iterable[str], seed: int, items: int) -> list[str]:
+def drawn(available: Iterable[str], seed: int, items: int) -> list[str]:
     """So many ids, the first in an order that the seed draws for each by itself: wanting more displaces none."""
-    return heapq.nsmallest(items, known, key=lambda item: hashlib.sha256(f"{seed}\x1f{item}".encode()).digest())
+    return heapq.nsmallest(items, available, key=lambda item: hashlib.sha256(f"{seed}\x1f{item}".encode()).digest())
 
 
-def listed(ids: Path, known: Collection[str], source: object) -> list[str]:
+def listed(ids: Path, available: Collection[str], source: object) -> list[str]:
     """The ids that a list names, in its order.
 
     Raises:
         InputError: one line: like `read_list`, or an id is not known.
     """
     lines = read_list(ids)
-    missing = [item for item in lines if item not in known]
+    missing = [item for item in lines if item not in available]
     if missing:
         first = missing[0]
         raise InputError(

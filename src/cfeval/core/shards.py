@@ -12,9 +12,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from cfeval.core.archives import archive_of, growing_archive, is_archive
 from cfeval.core.errors import InputError, OutputError
-from cfeval.core.files import PIECE, atomic_writer, building_folder, fresh_folder
+from cfeval.core.files import (
+    PIECE,
+    archive_of,
+    atomic_writer,
+    building_folder,
+    fresh_folder,
+    growing_archive,
+    is_archive,
+)
 from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import Image, file_in, folder_of, in_archive
 from cfeval.core.jsonl import read_jsonl, record_line
@@ -24,10 +31,10 @@ from cfeval.core.records import ItemId, Record
 R = TypeVar("R", bound=Record)
 Add = Callable[[Record, Mapping[str, Image | bytes]], None]
 AddTo = Callable[[ItemId, Record, Mapping[str, Image | bytes]], None]
+# An item's id, its record, and its images by their paths.
 Filed = tuple[ItemId, Record, Mapping[str, Image]]
-"""An item's id, its record, and its images by their paths."""
+# Bytes of all shards together that wait to be written.
 _WAITING = 32 * PIECE
-"""Bytes of all shards together that wait to be written."""
 
 
 @contextmanager
@@ -91,11 +98,11 @@ def move(path: Path, to: Path) -> None:
 
 def _forget(path: Path) -> None:
     """Remove a record file, then what holds its images: the archive where there is one, else the folder."""
-    folder, archive, known = folder_of(path), archive_of(folder_of(path)), path.exists()
+    folder, archive, is_complete = folder_of(path), archive_of(folder_of(path)), path.exists()
     path.unlink(missing_ok=True)
     if is_archive(archive):
         archive.unlink()
-    elif known and folder.is_dir():
+    elif is_complete and folder.is_dir():
         shutil.rmtree(folder)
 
 
@@ -216,8 +223,8 @@ def whole_or_shards(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     folder = path if path.is_dir() else path.with_suffix("")
-    if found := [file for file in folder.glob("*.jsonl") if re.fullmatch(SHARD, file.stem)]:
-        return sorted(found, key=lambda file: int(file.stem))
+    if shards := [file for file in folder.glob("*.jsonl") if re.fullmatch(SHARD, file.stem)]:
+        return sorted(shards, key=lambda file: int(file.stem))
     raise InputError(f"{path}: no such file; run the step that makes it")
 
 

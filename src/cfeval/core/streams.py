@@ -1,17 +1,21 @@
 """Streams of records: cut into batches, or looked up by key without holding the file.
 
 Every stage passes items on in the order in which they came to it, so that what a stage looks up in another stage's file
-lies just ahead of what it looked up before: a window that moves along the file is enough.
+lies just ahead of what it looked up before: a window that moves along the file is enough (`StreamingLookup`). Where
+the order is not known, or a record need not be there, the places of all lines are kept (`RecordIndex`, `Grouped`).
 """
 
+from array import array
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+import numpy as np
+
 from cfeval.core.errors import InputError
-from cfeval.core.jsonl import read_jsonl
+from cfeval.core.jsonl import parse_line, read_jsonl, read_lines
 from cfeval.core.records import Record
 
 T = TypeVar("T")
@@ -20,8 +24,8 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Record)
 K_contra = TypeVar("K_contra", contravariant=True)
 V_co = TypeVar("V_co", covariant=True)
+# Records that are kept: more than the edits of all items that any stage holds at a time.
 WINDOW = 4096
-"""Records that are kept: more than the edits of all items that any stage holds at a time."""
 
 
 def batched(things: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -55,7 +59,7 @@ class Window(Generic[K, V]):
 
     def find(self, key: K) -> V | None:
         """The thing of a key; None, after a look at all of them, where there is none."""
-        if key not in self._kept and not any(found == key for found in self._onward()):
+        if key not in self._kept and not any(taken == key for taken in self._onward()):
             return None
         return self._kept[key]
 
@@ -99,10 +103,10 @@ class StreamingLookup(Window[K, R]):
         Raises:
             InputError: the file has none, is missing, or a line of it is no such record.
         """
-        found = self.find(key)
-        if found is None:
+        record = self.find(key)
+        if record is None:
             raise InputError(f"{self._path}: no record of {_named(key)}; give the files of one and the same run")
-        return found
+        return record
 
 
 class _Records(Generic[R]):
@@ -116,3 +120,139 @@ class _Records(Generic[R]):
 def _named(key: object) -> str:
     item, *edit = key if isinstance(key, tuple) else (key,)
     return f"'{item}'" + "".join(f", edit {number}" for number in edit)
+
+
+_BOM = b"\xef\xbb\xbf"
+# Bits of a place that say where in its file it is: files may have a terabyte.
+_OFFSET = 40
+_MASK = (1 << 64) - 1
+
+
+class _Lines(Generic[R]):
+    """The lines of some files by their places."""
+
+    def __init__(self, files: Sequence[Path], kind: type[R]) -> None:
+        self.files, self.kind = tuple(files), kind
+
+    def all(self) -> Iterator[tuple[int, R]]:
+        """Every record with its place; InputError as from `read_jsonl`."""
+        for file_number, file in enumerate(self.files):
+            offset = 0
+            for number, line in enumerate(read_lines(file), start=1):
+                if number == 1:  # read_lines has taken the mark away; it is there where a file begins with it
+                    with file.open("rb") as stream:
+                        offset = len(_BOM) if stream.read(len(_BOM)) == _BOM else 0
+                if line.strip():
+                    yield file_number << _OFFSET | offset, parse_line(file, number, line, self.kind)
+                offset += len(line.encode())
+
+    def file_of(self, place: int) -> Path:
+        """The file that a place is in."""
+        return self.files[place >> _OFFSET]
+
+    def at(self, place: int) -> R:
+        """The record at a place."""
+        with self.file_of(place).open("rb") as stream:
+            stream.seek(place & ((1 << _OFFSET) - 1))
+            return self.kind.model_validate_json(stream.readline())
+
+
+class RecordIndex(Mapping[str, R]):
+    """Records by their field `id`, in the order of the files; sixteen bytes a record are kept.
+
+    Raises:
+        InputError: a file is missing, a line is no such record, or two records have one id.
+    """
+
+    def __init__(self, files: Sequence[Path], kind: type[R]) -> None:
+        self._lines = _Lines(files, kind)
+        hashes, places = array("Q"), array("Q")
+        for place, record in self._lines.all():
+            hashes.append(_hash(_id(record)))
+            places.append(place)
+        order = np.argsort(np.array(hashes, dtype=np.uint64), kind="stable")
+        self._hashes = np.array(hashes, dtype=np.uint64)[order]
+        self._places = np.array(places, dtype=np.uint64)[order]
+        self._refuse_twice()
+
+    def __getitem__(self, key: str) -> R:
+        """The record of an id; KeyError where there is none."""
+        return self.where(key)[1]
+
+    def where(self, key: str) -> tuple[Path, R]:
+        """The file that a record stands in, and the record; KeyError where there is none."""
+        sought = np.uint64(_hash(key))
+        row = int(np.searchsorted(self._hashes, sought))
+        while row < len(self._hashes) and self._hashes[row] == sought:
+            file, record = self._at(row)
+            if _id(record) == key:
+                return file, record
+            row += 1
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids."""
+        return (_id(record) for _, record in self._lines.all())
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._places)
+
+    def _at(self, row: int) -> tuple[Path, R]:
+        place = int(self._places[row])
+        return self._lines.file_of(place), self._lines.at(place)
+
+    def _refuse_twice(self) -> None:
+        for row in np.flatnonzero(self._hashes[1:] == self._hashes[:-1]):
+            first, other = _id(self._at(int(row))[1]), _id(self._at(int(row) + 1)[1])
+            if first == other:
+                named = " + ".join(map(str, self._lines.files))
+                raise InputError(f"{named}: two records of '{first}'; give each file once")
+
+
+class Grouped(Generic[K, R]):
+    """Records by a key that several share; eight bytes a record are kept, and its key once.
+
+    Args:
+        files: the files.
+        kind: of their records.
+        key: what records of one group share.
+    """
+
+    def __init__(self, files: Sequence[Path], kind: type[R], key: Callable[[R], K]) -> None:
+        self._lines = _Lines(files, kind)
+        self._places: dict[K, array[int]] = {}
+        for place, record in self._lines.all():
+            self._places.setdefault(key(record), array("Q")).append(place)
+
+    def __iter__(self) -> Iterator[K]:
+        """The keys, in the order in which they first occur."""
+        return iter(self._places)
+
+    def __getitem__(self, key: K) -> "Group[R]":
+        """The records of a key, in the order of the files; none of a key that does not occur."""
+        return Group(self._lines, self._places.get(key, array("Q")))
+
+
+class Group(Generic[R]):
+    """The records of one group, as often as they are gone through; each is read when it is its turn."""
+
+    def __init__(self, lines: "_Lines[R]", places: "array[int]") -> None:
+        self._lines, self._places = lines, places
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[R]:
+        """In the order of the files."""
+        return map(self._lines.at, self._places)
+
+
+def _id(record: Record) -> str:
+    record_id: str = record.id  # type: ignore[attr-defined]
+    return record_id
+
+
+def _hash(item: str) -> int:
+    return hash(item) & _MASK

@@ -5,11 +5,13 @@ be the output of another step, by the same hash: a chain from the tables back to
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from cfeval.core.errors import InputError
 from cfeval.core.hashes import Hashes
 from cfeval.core.record import ENDING, Step, read
 
@@ -58,10 +60,10 @@ def steps_in(steps: Iterable[Step], record: str) -> list[Kept]:
     Raises:
         ValueError: it is no record, or one of other files than those beside which it lies.
     """
-    found = [Kept(record, step, _before(step, record.removesuffix(ENDING))) for step in steps]
-    if not found:
+    steps_of_record = [Kept(record, step, _before(step, record.removesuffix(ENDING))) for step in steps]
+    if not steps_of_record:
         raise ValueError("is no record of a step")
-    return found
+    return steps_of_record
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,11 @@ class Vouched:
     @cached_property
     def outputs(self) -> dict[str, set[str]]:
         """The hashes by which steps name each output, by path in the folder."""
-        found: dict[str, set[str]] = {}
+        hashes: dict[str, set[str]] = {}
         for kept in self.steps:
             for path, sha in kept.outputs.items():
-                found.setdefault(path, set()).add(sha)
-        return found
+                hashes.setdefault(path, set()).add(sha)
+        return hashes
 
     def unnamed(self) -> list[str]:
         """The files that no step names, neither by itself nor by a folder that it is in; records left out."""
@@ -196,3 +198,34 @@ def _files(folder: Path) -> Iterator[str]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         place = at[len(str(folder)) + 1 :]
         yield from (f"{place}/{name}" if place else name for name in names if not name.startswith("."))
+
+
+# Where a link is, and what is wrong with it; empty where nothing is.
+Fault = tuple[str, str]
+
+
+def report_links(results: Path, conditions: int, kinds: Iterable[tuple[str, Iterable[Fault]]], limit: int) -> None:
+    """Count the links of each kind, print those that do not hold, and sum up.
+
+    Args:
+        results: the folder of an evaluation's results.
+        conditions: how many conditions they are of.
+        kinds: the links by their kind; those of the kind `records` say whether records of steps name the files.
+        limit: how many faults to print.
+
+    Raises:
+        InputError: a link does not hold.
+    """
+    links: Counter[str] = Counter()
+    wrong = 0
+    for kind, links_of_kind in kinds:
+        for where, fault in links_of_kind:
+            links[kind] += 1
+            wrong += bool(fault)
+            if fault and wrong <= limit:
+                print(f"FAIL {where}: {fault}")
+    counted = ", ".join(f"{kind} {count:,}" for kind, count in links.items())
+    print(f"{results}: {conditions} conditions; links: {counted}")
+    if wrong:
+        raise InputError(f"{results}: {wrong:,} of {links.total():,} links do not hold; see above")
+    print("fine" if links["records"] else "fine, but without records: none of a step names these files")

@@ -81,7 +81,7 @@ def _check(text: str) -> None:
             other = later.compose(text)
         except YAMLError as error:
             raise ValueError(f"YAML 1.2: {error}") from None
-        read = (lambda one: loader.construct_object(one, deep=True), later.constructor.construct_object)
+        read = (lambda node: loader.construct_object(node, deep=True), later.constructor.construct_object)
         _Comparison(*read).compare(node, other)
     finally:
         loader.dispose()

@@ -3,7 +3,7 @@
 The rules write it (`workflow/rules/cvqa.smk`), the steps read it (`--study`).
 """
 
-from cfeval.core.told import Told
+from cfeval.core.cli_options import StudyParams
 from cfeval.cvqa.config import Cvqa
 from cfeval.cvqa.facts import set_facts, solver_facts
 from cfeval.cvqa.records import CvqaCondition
@@ -14,7 +14,7 @@ _WRITE_PROGRAMS = ("program", "agent")
 """Kinds of solvers whose answers hold programs; an agent's calls are recorded alike."""
 
 
-class Conditions(Told):
+class Conditions(StudyParams):
     """What is looked at.
 
     Attributes:

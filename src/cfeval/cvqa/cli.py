@@ -9,12 +9,11 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from cfeval.core.cli_options import OutFolder, from_json
+from cfeval.core.cli_options import OutFolder, StudyFile, from_json, read_study_params
 from cfeval.core.jsonl import read_csv
 from cfeval.core.package import carried
 from cfeval.core.records import ImageRef, Record, Status, failure
 from cfeval.core.shards import records_of
-from cfeval.core.told import StudyFile, read_told
 from cfeval.cvqa.asked import AskedTables
 from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
@@ -66,20 +65,20 @@ def run_statistics(
 def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("results/cvqa")) -> None:
     """Make the study's tables: CSV with every column, Markdown and LaTeX for readers; and headline figures as JSON.
 
-    They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` of
-    readings, `builds` of what became of drafts. A table that has nothing to show is empty.
+    They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` and
+    `open_answers` of readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
-    asked = read_told(study, AskedTables)
+    asked = read_study_params(study, AskedTables)
     material = _material(asked, results)
     for name, listed in TABLES.items():
         table = listed.load()
-        rows = table.rows(replace(material, pairs=_pairs(asked, results)))
+        rows = table.rows(replace(material, pairs=_pairs(asked, results), readings=_readings(asked, results)))
         write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
     write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
 
 
 def _material(asked: AskedTables, results: Path) -> CvqaTableData:
-    """What all tables are made from, but for the questions, which two of them read."""
+    """What all tables are made from, but for questions and readings, which two of them read each."""
 
     def records(stage: str, kind: type[R], *names: str, shards: int = asked.shards) -> Iterator[R]:
         return records_of(results / stage, names, kind, shards)
@@ -93,12 +92,16 @@ def _material(asked: AskedTables, results: Path) -> CvqaTableData:
         genders=read_genders(Path(asked.genders)) if asked.genders else {},
         said={one: records("answers", Answer, one.set, one.solver) for one in asked.of_programs()},
         built={name: records("fates", CvqaBuild, name, shards=1) for name in asked.builds},
-        readings={
-            (reader, one): records("readings", Reading, reader, one.set, one.solver)
-            for reader in asked.readers
-            for one in asked.conditions
-        },
     )
+
+
+def _readings(asked: AskedTables, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:
+    """What each reply reader made of each condition."""
+    return {
+        (reader, one): records_of(results / "readings", (reader, one.set, one.solver), Reading, asked.shards)
+        for reader in asked.readers
+        for one in asked.conditions
+    }
 
 
 def _pairs(asked: AskedTables, results: Path) -> dict[str, Iterator[PairStatistics]]:

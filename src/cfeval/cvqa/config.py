@@ -76,7 +76,8 @@ class Cvqa(Section):
     solvers: dict[Name, Solver] = Field(min_length=1, description="Who answers them.")
     reply_readers: dict[Name, Spec] = Field(
         default_factory=dict,
-        description="Language models that read what the rules leave unread; table `reply_readers`, no score changes.",
+        description="Language models that read what the rules leave unread, and judge open answers; tables "
+        "`reply_readers` and `open_answers`, no score changes.",
     )
     reread: float = Field(
         0.1, ge=0, le=1, description="Share of the replies that the rules read which reply readers read too."

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cfeval.core.csv_files import NEEDS_QUOTES, CsvFile, Row, RowError
+from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
+from cfeval.core.text_files import NEEDS_QUOTES, CsvFile, Row, RowError
 from cfeval.cvqa.choices import LETTERS, read_choices
-from cfeval.cvqa.records import REAL, SYNTHETIC, Question
+from cfeval.cvqa.records import REAL, SYNTHETIC, Question, QuestionPair
 
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
 RESPONSES = ("response", "new_response")
@@ -53,6 +54,31 @@ class CvqaResult:
     row: CvqaRow
     response: str
     new_response: str
+
+
+def original_in_layout(pair: QuestionPair, layout: str, types: Sequence[str] = ()) -> Question:
+    """The original question of a pair, which must be two questions about one image.
+
+    Args:
+        pair: what is to be written.
+        layout: what the error calls the layout it is written in.
+        types: the types that the layout has names for; empty: any.
+
+    Raises:
+        InputError: the pair has no original question, several images or another type.
+    """
+    lacks = (
+        "no original question"
+        if pair.original is None
+        else "several images"
+        if len(pair.all_images) > 1
+        else f"the type {pair.type!r}"
+        if types and pair.type not in types
+        else ""
+    )
+    if pair.original is None or lacks:
+        raise InputError(f"pair '{pair.id}' has {lacks}, which {layout} cannot hold; keep the JSONL")
+    return pair.original
 
 
 def read_questions(path: Path) -> CsvFile[CvqaRow]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cfeval.core.csv_files import CsvFile, csv_line
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import atomic_writer
 from cfeval.core.jsonl import first_fault
 from cfeval.core.records import Status
+from cfeval.core.text_files import CsvFile, csv_line
 from cfeval.cvqa.records import Decision, Draft, Review, form_of, has_if_clause
 
 CONTEXT = (

@@ -12,6 +12,7 @@ from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
 from cfeval.cvqa.config import Cvqa
 from cfeval.cvqa.interfaces import Sizes
+from cfeval.cvqa.open_answers import written_replies
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
@@ -53,13 +54,19 @@ def _answers(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
 
 
 def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
-    """Typically the share that is read twice; at most every reply, if the rules read none."""
+    """Typically the share that is read twice; at most every reply, if the rules read none. Every open one is judged.
+
+    So are replies of known truth: those written by hand, and one to each open question, whoever answers it.
+    """
     asked = sum(pairs[one.set].asked(study.orders_of(one)) for one in study.all_conditions())
+    open_ = sum(pairs[one.set].open for one in study.all_conditions())
+    judged = open_ + sum(pairs[name].open for name in study.sets_asked())
+    judged += len(written_replies()) if open_ else 0
     for name, spec in study.reply_readers.items():
         of = ("readings", name, "reply_readers", spec.plugin_options())
         shares = zip(
-            _lines(*of, ceil(study.reread * asked), QUESTION, VERDICT, 0),
-            _lines(*of, asked, QUESTION, VERDICT, 0),
+            _lines(*of, ceil(study.reread * (asked - open_)) + judged, QUESTION, VERDICT, 0),
+            _lines(*of, asked - open_ + judged, QUESTION, VERDICT, 0),
             strict=True,
         )
         yield from (replace(share, most=whole.most) for share, whole in shares)

@@ -17,6 +17,7 @@ _BUILT_IN = {
     ("vision_tools", "world"),
     ("vision_tools", "mock"),
     ("solvers", "random"),
+    ("solvers", "by_people"),
 }
 """Plugins that stand for no real model."""
 

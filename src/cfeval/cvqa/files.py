@@ -9,10 +9,10 @@ import typer
 
 from cfeval.core import images
 from cfeval.core.cli_options import writable
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image
 from cfeval.core.records import ImageRef
+from cfeval.core.text_files import CsvFile
 
 R = TypeVar("R")
 QuestionsFile = Annotated[

@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
+from cfeval.core.text_files import csv_rows
 
 COLUMNS = ("id", "bb_gender")
 _KNOWN = {"female": "female", "male": "male", "unsure": "", "both": "", "": ""}

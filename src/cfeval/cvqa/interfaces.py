@@ -9,11 +9,11 @@ questions. For the family vision see `cfeval.cvqa.programs.vision`.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from cfeval.core.images import Image
 from cfeval.core.records import Metadata, Status
-from cfeval.cvqa.records import Form, Language, PairType, ProgramRun, Question, Side
+from cfeval.cvqa.records import Form, Gender, Language, PairType, ProgramRun, Question, Side
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,37 @@ class ReplyReader(Protocol):
 
     async def read(self, request: ReadRequest) -> ReadReply:
         """Read a reply."""
+        ...
+
+
+@dataclass(frozen=True)
+class OpenAnswer:
+    """A reply to a question whose answer is open, and the answers that are accepted."""
+
+    item: str
+    question: str
+    accepted: tuple[str, ...]
+    reply: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class OpenVerdict:
+    """Whether a reply gives an accepted answer, None where it gives none at all; or why nobody knows."""
+
+    correct: Literal[0, 1] | None = None
+    completion: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class AnswerJudge(Protocol):
+    """What a reply reader may be as well: it judges open answers, by their own request only."""
+
+    async def judge(self, request: OpenAnswer) -> OpenVerdict:
+        """Judge an open answer."""
         ...
 
 
@@ -217,6 +248,7 @@ class RawPair:
     counts: dict[str, int] = field(default_factory=dict)
     more_images: tuple[Image, ...] = ()
     changed_image: Image | None = None
+    people: Gender | None = None
 
     @property
     def all_images(self) -> tuple[Image, ...]:
@@ -227,13 +259,15 @@ class RawPair:
 class Sizes(NamedTuple):
     """How many pairs a set has, and of a draw about: how many have options, which are asked in several orders.
 
-    `alone` have a counterfactual question and no original one; at most `images` are shown with a question.
+    `alone` have a counterfactual question and no original one; at most `images` are shown with a question; of the
+    questions of both sides together `open` have an open answer.
     """
 
     all: int
     with_options: int = 0
     alone: int = 0
     images: int = 1
+    open: int = 0
 
     def asked(self, orders: int) -> int:
         """How many questions are put about them."""

@@ -21,8 +21,9 @@ from cfeval.core.files import write_bytes, write_text
 from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import whole_or_shards_of_all
+from cfeval.cvqa.csv_format import original_in_layout
 from cfeval.cvqa.records import QuestionPair
-from cfeval.datasets import croissant, hub_card
+from cfeval.datasets import croissant
 
 SPLIT, ROWS = "test", "metadata.jsonl"
 FIELDS: Mapping[str, str] = {
@@ -80,12 +81,9 @@ def _with_images(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
 
 
 def _row(pair: QuestionPair, name: str) -> dict[str, str]:
-    first, then = pair.original, pair.counterfactual
-    if first is None or len(pair.all_images) > 1:
-        what = "no original question" if first is None else "several images"
-        raise InputError(f"pair '{pair.id}' has {what}; this layout holds pairs of questions about one image")
-    said = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
-    return dict(zip(FIELDS, said, strict=True))
+    first, then = original_in_layout(pair, "a folder of pairs"), pair.counterfactual
+    values = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
+    return dict(zip(FIELDS, values, strict=True))
 
 
 def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
@@ -93,7 +91,7 @@ def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
     count = sum(kinds.values())
     fields = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in FIELDS.items())
     types = "\n".join(f"| {kind} | {number} |" for kind, number in sorted(kinds.items()))
-    head = hub_card.head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
+    head = croissant.hub_card_head(title, licence, count, {"default": f"{SPLIT}/**"}, SPLIT)
     return (
         f"{head}\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
         "counterfactual presupposition, in the manner of C-VQA (Zhang et al. 2023). Made by cfeval.\n\n"

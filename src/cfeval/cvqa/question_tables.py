@@ -166,7 +166,9 @@ class QuestionTable:
         options = sum(form_of(item.counterfactual) == "choice" for item in every)
         alone = sum(item.original is None for item in every)
         shown = max(len(item.images) for item in every)
-        return Sizes(count, round(options * share), round(alone * share), shown)
+        questions = [asked for item in every for asked in (item.original, item.counterfactual) if asked is not None]
+        open_ = sum(form_of(asked) == "text" for asked in questions)
+        return Sizes(count, round(options * share), round(alone * share), shown, round(open_ * share))
 
     def missing_images(self) -> list[str]:
         """A line for each row whose images cannot be read; every one is opened."""

@@ -28,6 +28,7 @@ REAL: tuple[str, ...] = get_args(PublishedType)[:3]
 SYNTHETIC: tuple[str, ...] = get_args(PublishedType)[3:]
 PairType = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(?:[^\n\r]*\S)?$")]
 """The group of a question: one of these, or any name of one line. `all` stands for all groups together."""
+Gender = Literal["female", "male"]
 Form = Literal["number", "boolean", "choice", "text"]
 """What an answer is: decimal digits, `yes` or `no`, the letter of an option, or words of one's own."""
 ExtractorName = Literal["reference", "robust"]
@@ -105,8 +106,9 @@ class QuestionPair(Record):
     `original` is None where the set has the counterfactual question alone. `more_images` are shown behind `image`;
     `changed_image` takes the place of `image` in the counterfactual question, where the set changes the image instead
     of the question. `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it
-    has one. `metadata` is what the set keeps beside the image, such as the record of a drawn scene; `counts` is what is
-    in a synthetic puzzle, by name.
+    has one. `people` is the perceived gender of the people in the image, where the set gives it and all are of one; for
+    COCO images a file of labels gives it (`genders`). `metadata` is what the set keeps beside the image, such as the
+    record of a drawn scene; `counts` is what is in a synthetic puzzle, by name.
     """
 
     id: ItemId
@@ -118,6 +120,7 @@ class QuestionPair(Record):
     type: PairType
     img_path: str
     coco: int | None = None
+    people: Gender | None = None
     metadata: Metadata | None = None
     counts: dict[str, int] = {}
 
@@ -199,11 +202,11 @@ class Answer(StageResult):
 class CvqaScore(StageResult):
     """One reply, read by both readers and compared with the right answer.
 
-    `image` is the image's hash: items about one image share it. `gold` is the right answer as the question stands;
-    `read` what a reader read, None where it read nothing; of options both are letters of the question as it stands, and
-    `shown` is the letter as it was shown. `correct` is 1 or 0 by reader; what the robust reader cannot read is None: it
-    has no score. By the released rules it is 0, as in the released scorer. A reply whose status is not `ok` has none of
-    these.
+    `image` is the image's hash: items about one image share it; `coco` and `people` are those of the pair. `gold` is
+    the right answer as the question stands; `read` what a reader read, None where it read nothing; of options both are
+    letters of the question as it stands, and `shown` is the letter as it was shown. `correct` is 1 or 0 by reader; what
+    the robust reader cannot read is None: it has no score. By the released rules it is 0, as in the released scorer. A
+    reply whose status is not `ok` has none of these.
     """
 
     id: ItemId
@@ -212,6 +215,7 @@ class CvqaScore(StageResult):
     option_order: str = ""
     image: Sha256
     coco: int | None = None
+    people: Gender | None = None
     gold: str
     form: Form = "number"
     options: int = 0
@@ -228,11 +232,13 @@ class CvqaScore(StageResult):
 
 
 class Reading(StageResult):
-    """What a language model read in a reply.
+    """What a language model read in a reply, or its verdict on an open answer.
 
     `rule` is what the robust rules read, None where they read nothing; `read` is what the language model read, None
     where it says that the reply gives no answer. Letters are those of the question as it stands. `completion` is what
-    it said.
+    it said. Of an open answer it reads nothing: `correct` is 1 where it takes it for an accepted answer, else 0, None
+    where it says that the reply gives no answer. `known` is the truth about a reply made up to try it; empty: a
+    solver's reply.
     """
 
     id: ItemId
@@ -240,6 +246,8 @@ class Reading(StageResult):
     option_order: str = ""
     rule: str | None = None
     read: str | None = None
+    correct: Literal[0, 1] | None = None
+    known: Literal["", "right", "wrong"] = ""
     completion: str = ""
     calls: tuple[str, ...] = ()
 

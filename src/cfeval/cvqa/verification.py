@@ -7,10 +7,9 @@ from pathlib import Path
 from cfeval.core.errors import InputError
 from cfeval.core.images import fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
-from cfeval.core.links import Fault, tell
 from cfeval.core.records import Status
 from cfeval.core.streams import StreamingLookup
-from cfeval.core.vouching import vouched
+from cfeval.core.vouching import Fault, report_links, vouched
 from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Reading, Review
 from cfeval.cvqa.stages.scores import scores
 from cfeval.inference.cli import calls_named, opened
@@ -52,7 +51,7 @@ def verify(
         ("records", ((str(file), fault) for file, fault in vouched(results).faults(answered))),
         ("tables", tables),
     )
-    tell(results, len(answered), kinds, limit)
+    report_links(results, len(answered), kinds, limit)
 
 
 def _images(results: Path) -> Iterator[Fault]:

@@ -25,23 +25,24 @@ from typing import Any
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _PERIOD = re.compile(r"\.(?!\d)")
+# The evaluator hands re.UNICODE, which is 32, to `re.sub` where the greatest number of replacements stands.
 _MOST_PERIODS = 32
-"""The evaluator hands re.UNICODE, which is 32, to `re.sub` where the greatest number of replacements stands."""
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {"none": "0"} | {word: str(number) for number, word in enumerate(_COUNTED)}
 _ARTICLES = {"a", "an", "the"}
 
 
-def _misspelled(words: str) -> dict[str, str]:
+def _misspelled(contractions: str) -> dict[str, str]:
     """Each contraction by what is left of it where one apostrophe is forgotten, whichever."""
     return {
         word[:place] + word[place + 1 :]: word
-        for word in words.split()
+        for word in contractions.split()
         for place, char in enumerate(word)
         if char == "'"
     }
 
 
+# What the evaluator writes for what: words without an apostrophe that they should have, and one the other way.
 CONTRACTIONS = {
     **_misspelled(
         "ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's "
@@ -57,7 +58,6 @@ CONTRACTIONS = {
     ),
     "somebody'd": "somebodyd",
 }
-"""What the evaluator writes for what: words without an apostrophe that they should have, and one the other way."""
 
 
 def answer_matches(answer: str, reference: str) -> bool:
@@ -65,10 +65,10 @@ def answer_matches(answer: str, reference: str) -> bool:
 
     A plain containment test: "I think it is red." matches "red", "Fred" does not.
     """
-    return f" {_words(reference)} " in f" {_words(answer)} "
+    return f" {_spaced_words(reference)} " in f" {_spaced_words(answer)} "
 
 
-def _words(text: str) -> str:
+def _spaced_words(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
@@ -82,10 +82,10 @@ def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
         answer: the model's.
         answers: the people's, ten in VQA; at least one.
     """
-    said, given = one_line(answer), [one_line(text) for text in answers]
+    reply, given = one_line(answer), [one_line(text) for text in answers]
     if len(set(given)) > 1:
-        said, given = level(said), [level(text) for text in given]
-    return _leave_one_out(given.count(said), len(given))
+        reply, given = level(reply), [level(text) for text in given]
+    return _leave_one_out(given.count(reply), len(given))
 
 
 def okvqa_accuracy(answer: str, answers: Sequence[str]) -> float:
@@ -114,8 +114,8 @@ def one_line(text: str) -> str:
 
 def level(text: str) -> str:
     """Punctuation, letter case, number words, articles and contractions levelled; the words joined by single spaces."""
-    words = (_NUMBERS.get(word, word) for word in _without_punctuation(text).lower().split())
-    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
+    tokens = (_NUMBERS.get(word, word) for word in _without_punctuation(text).lower().split())
+    return " ".join(CONTRACTIONS.get(word, word) for word in tokens if word not in _ARTICLES)
 
 
 def _without_punctuation(text: str) -> str:

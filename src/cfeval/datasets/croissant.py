@@ -1,6 +1,7 @@
-"""Croissant: the description of a dataset for machines, in JSON-LD (MLCommons Croissant 1.0).
+"""Descriptions of a dataset for machines: Croissant (JSON-LD, MLCommons Croissant 1.0), and the head of a hub card.
 
-The terms are those of docs.mlcommons.org/croissant/docs/croissant-spec.html.
+The terms are those of docs.mlcommons.org/croissant/docs/croissant-spec.html; of a card at the Hugging Face Hub, those
+of huggingface.co/docs/hub/datasets-cards.
 """
 
 import json
@@ -8,7 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import yaml
+
 NAME = "croissant.json"
+# The terms that descriptions use.
 _CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -32,7 +36,6 @@ _CONTEXT = {
     "references": "cr:references",
     "source": "cr:source",
 }
-"""The terms that descriptions use."""
 Node = dict[str, Any]
 
 
@@ -86,13 +89,13 @@ def record_set(name: str, file: str, fields: Mapping[str, str], images: Mapping[
         images: by column that names an image's file: the name of its `image_files`.
     """
     shown = images or {}
-    told = [_column(name, file, column, meaning, shown.get(column, "")) for column, meaning in fields.items()]
-    told += [_image(name, column, files) for column, files in shown.items()]
-    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": told}
+    columns = [_column(name, file, column, meaning, shown.get(column, "")) for column, meaning in fields.items()]
+    columns += [_image(name, column, files) for column, files in shown.items()]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": columns}
 
 
 def _column(name: str, file: str, column: str, meaning: str, images: str) -> Node:
-    found: Node = {
+    field: Node = {
         "@type": "cr:Field",
         "@id": f"{name}/{column}",
         "name": column,
@@ -101,8 +104,8 @@ def _column(name: str, file: str, column: str, meaning: str, images: str) -> Nod
         "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
     }
     if images:
-        found["references"] = {"fileSet": {"@id": images}, "extract": {"fileProperty": "filename"}}
-    return found
+        field["references"] = {"fileSet": {"@id": images}, "extract": {"fileProperty": "filename"}}
+    return field
 
 
 def _image(name: str, column: str, files: str) -> Node:
@@ -115,3 +118,31 @@ def _image(name: str, column: str, files: str) -> Node:
         "dataType": "sc:ImageObject",
         "source": {"fileSet": {"@id": files}, "extract": {"fileProperty": "content"}},
     }
+
+
+_SIZES = {"n<1K": 1_000, "1K<n<10K": 10_000, "10K<n<100K": 100_000, "100K<n<1M": 1_000_000}
+
+
+def hub_card_head(title: str, licence: str, rows: int, configurations: Mapping[str, str], split: str) -> str:
+    """The YAML that a card of questions about images begins with.
+
+    Args:
+        title: what the card calls the set.
+        licence: its identifier, as spdx.org/licenses has it.
+        rows: how many rows there are.
+        configurations: by name, the pattern that finds its files.
+        split: the name of the one split of each.
+    """
+    about = {
+        "pretty_name": title,
+        "license": licence.lower(),
+        "language": ["en"],
+        "task_categories": ["visual-question-answering"],
+        "size_categories": [next((name for name, edge in _SIZES.items() if rows < edge), "n>1M")],
+        "tags": ["counterfactual", "croissant"],
+        "configs": [
+            {"config_name": name, "data_files": [{"split": split, "path": path}]}
+            for name, path in configurations.items()
+        ],
+    }
+    return f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---\n"

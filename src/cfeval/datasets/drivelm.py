@@ -29,17 +29,16 @@ from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import read_text
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.sample import Dataset, RawSample, as_frozen
+from cfeval.datasets.sample import Dataset, OwnImages, RawSample, as_frozen
 
 Category = Literal["perception", "prediction", "planning", "behavior"]
+# Put before every question: the questions speak of a car that the image does not show.
 PREAMBLE = (
     "This is the view straight ahead from a moving or waiting car. You are its driver; "
     "'ego vehicle' and 'ego car' mean your car."
 )
-"""Put before every question: the questions speak of a car that the image does not show."""
+# Pixels across an image of nuScenes; coordinates refer to it.
 WIDTH = 1600
-"""Pixels across an image of nuScenes; coordinates refer to it."""
 _OBJECT = re.compile(r"<c[0-9]+, *CAM_FRONT, *(-?[0-9]+(?:\.[0-9]+)?), *-?[0-9.]+>")
 _LEFT_OUT = re.compile(r"\b(?:back|behind|rear|front[ -](?:left|right)|bounding box(?:es)?)\b", re.IGNORECASE)
 
@@ -117,17 +116,17 @@ class DriveLM:
             InputError: one line: the file is no such file, or an image is missing.
         """
         source, ids = Path(self.options.questions), self.options.ids
-        known = _items(_read(source), self.options.categories)
-        wanted = chosen(known, items, seed, Path(ids) if ids else None, source)
+        available = _items(_read(source), self.options.categories)
+        wanted = chosen(available, items, seed, Path(ids) if ids else None, source)
         folders = _folders(self.options.images)
-        images = {item: _image(self.options.images, known[item].image) for item in wanted}
-        taken = [(item, known[item], self.options.checked(images[item], folders, item)) for item in wanted]
-        del known
-        yield from as_frozen((self._sample(*one) for one in taken), ids)
+        images = {item: _image(self.options.images, available[item].image) for item in wanted}
+        taken = [(item, available[item], self.options.checked(images[item], folders, item)) for item in wanted]
+        del available
+        yield from as_frozen((self._sample(*item_with_image) for item_with_image in taken), ids)
 
-    def _sample(self, item: str, found: _Item, image: Path) -> RawSample:
-        question = f"{self.options.preamble} {found.question}".strip()
-        return RawSample(item, import_image(image), question, reference=found.reference, kind=found.kind)
+    def _sample(self, item: str, row: _Item, image: Path) -> RawSample:
+        question = f"{self.options.preamble} {row.question}".strip()
+        return RawSample(item, import_image(image), question, reference=row.reference, kind=row.kind)
 
 
 def _read(source: Path) -> dict[str, _Scene]:
@@ -160,8 +159,8 @@ def _items(scenes: Mapping[str, _Scene], categories: tuple[Category, ...]) -> di
 def _names(frame: _Frame) -> dict[str, str]:
     """What the objects that the front camera sees are called; one of two with the same name has none."""
     seen = {tag: match for tag in frame.key_object_infos if (match := _OBJECT.fullmatch(tag))}
-    said = {tag: (frame.key_object_infos[tag].Visual_description or "").strip(" .") for tag in seen}
-    names = {tag: f"the {_lower(said[tag])} {_where(float(seen[tag][1]))}" for tag in seen if said[tag]}
+    descriptions = {tag: (frame.key_object_infos[tag].Visual_description or "").strip(" .") for tag in seen}
+    names = {tag: f"the {_lower(descriptions[tag])} {_where(float(seen[tag][1]))}" for tag in seen if descriptions[tag]}
     times = Counter(names.values())
     return {tag: name for tag, name in names.items() if times[name] == 1}
 
@@ -179,8 +178,8 @@ def _where(x: float) -> str:
 
 def _in_words(text: str, names: Mapping[str, str]) -> str | None:
     """A text with its references in words; None where one is left that has none."""
-    said = _OBJECT.sub(lambda match: names.get(match[0], match[0]), text)
-    return None if "CAM_" in said else " ".join(said.split())
+    replaced = _OBJECT.sub(lambda match: names.get(match[0], match[0]), text)
+    return None if "CAM_" in replaced else " ".join(replaced.split())
 
 
 def _folders(images: str) -> tuple[Path, ...]:

@@ -1,21 +1,23 @@
-"""Own images and questions, read where they lie: a CSV or JSONL file, or a folder of images.
+"""Own images and questions, read where they lie or as they were filed: a CSV or JSONL file, or a folder of images.
 
-Columns: `image` (a path, relative to the file), `question`; optional: `id` (else the row's number), `reference`
-(the right answer), `kind`. `cfeval edct import` takes the same and files a copy of the images; here a run reads the
-images themselves, and after a change to one of them the samples are made again.
+Columns: `image` (a path, relative to the file), `question`; optional: `id` (else the row's number), `reference` (the
+right answer), `kind`. `cfeval edct import` takes the same and files a copy of the images, which `FiledSamples` reads;
+else a run reads the images themselves, and after a change to one of them the samples are made again.
 
 An image that cannot be read is left out, which `init`, `doctor`, `estimate` and the report say; a list of `ids` and the
 option `strict` refuse it. Images outside the folder of the file, or outside the folder of images, are refused.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.csv_files import csv_rows
+from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.files import archive_of
 from cfeval.core.ids import check_id, composed, ids_of
 from cfeval.core.image_folders import (
     LeftOut,
@@ -27,13 +29,13 @@ from cfeval.core.image_folders import (
     read_faults,
     summary,
 )
-from cfeval.core.images import import_image
+from cfeval.core.images import folder_of, import_image, in_archive, load
+from cfeval.core.jsonl import read_jsonl
 from cfeval.core.record import uses
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
-from cfeval.core.text_files import parse_json, text_lines
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.sample import Dataset, RawSample, as_frozen
+from cfeval.core.text_files import csv_rows, parse_json, text_lines
+from cfeval.datasets.sample import Dataset, OwnImages, RawSample, Sample, as_frozen
 
 _COLUMNS = ("id", "image", "question", "reference", "kind")
 # Bytes of an id made of a file's name, at most; a hash may follow.
@@ -200,8 +202,8 @@ class Files:
     def _rows(self) -> dict[str, Row]:
         """All rows by id; sets `left_out` to what the folder holds besides."""
         rows: dict[str, Row] = {}
-        found, self.left_out = _read(self.options)
-        for row in found:
+        all_rows, self.left_out = _read(self.options)
+        for row in all_rows:
             if row.id in rows:
                 raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
             rows[row.id] = row
@@ -308,3 +310,64 @@ def _check_columns(place: str, row: dict[str, Any]) -> None:
             raise InputError(f"{place}: {_unknown(str(column))}")
         if not isinstance(value, str):
             raise InputError(f"{place}: {column} must be text, but got {value!r}")
+
+
+class FiledSamples(plugin.Plugin):
+    """Where the samples are."""
+
+    path: str
+    """The record file that the import wrote, such as data/mine.jsonl."""
+    ids: str | None = None
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the file's first."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The record file, the folder or archive of its images, and the list of ids."""
+        folder = folder_of(Path(self.path))
+        images = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
+        return (self.path, images, *((self.ids,) if self.ids else ()))
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether records and ids can be read."""
+        if all(Path(file).is_file() for file in (self.path, self.ids) if file):  # a missing file is told as such
+            yield Diagnostic(True, f"items: {sum(1 for _ in self.build().available())}")
+
+    def build(self) -> "Filed":
+        """The dataset in a record file."""
+        return Filed(Path(self.path), Path(self.ids) if self.ids else None)
+
+
+class Filed:
+    """Reads a record file; the seed changes nothing."""
+
+    def __init__(self, path: Path, ids: Path | None = None) -> None:
+        self.path, self.ids = path, ids
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` samples: the listed ones, else the first of the file, in its order."""
+        del seed
+        with closing(self._each()) as each:
+            taken = islice(each, items)
+            yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
+
+    def _each(self) -> Generator[Sample, None, None]:
+        yield from self.available()
+
+    def available(self) -> Iterable[Sample]:
+        """The records of all that can be taken, in order; InputError where they or the ids cannot be read."""
+        samples = read_jsonl(self.path, Sample)
+        if self.ids is None:
+            return samples
+        available = {sample.id: sample for sample in samples}
+        return [available[item] for item in listed(self.ids, available, self.path)]
+
+    def _opened(self, sample: Sample) -> RawSample:
+        return RawSample(
+            id=sample.id,
+            image=load(folder_of(self.path), sample.image),
+            question=sample.question,
+            reference=sample.reference,
+            answers=sample.answers,
+            scorer=sample.scorer,
+            kind=sample.kind,
+            metadata=sample.metadata,
+        )

@@ -26,10 +26,10 @@ from cfeval.datasets.sample import RawSample, Sample, as_record
 Side = Literal["before", "after", "again"]
 WhichImage = Literal["before", "after"]
 IMAGES: tuple[WhichImage, WhichImage] = ("before", "after")
+# What kind of thing was changed; empty where the set does not tell.
 ChangeKind = Literal["", "object", "attribute", "count", "relation", "background", "other"]
-"""What kind of thing was changed; empty where the set does not tell."""
+# Of 255: a pixel that moved by no more in every channel counts as unchanged.
 THRESHOLD = 8
-"""Of 255: a pixel that moved by no more in every channel counts as unchanged."""
 
 
 class Pair(Record):
@@ -140,14 +140,16 @@ def items_of(raw: RawPair, again: bool, first: WhichImage = "before") -> Iterato
     """
     _refuse_no_change(raw)
     outside = None if raw.region is None else changed_outside(*raw.images, raw.region)
-    of: dict[Side, tuple[Image, str]] = dict(zip(IMAGES, zip(raw.images, raw.references, strict=True), strict=True))
+    image_and_reference: dict[Side, tuple[Image, str]] = dict(
+        zip(IMAGES, zip(raw.images, raw.references, strict=True), strict=True)
+    )
     shown: list[Side] = list(IMAGES if first == "before" else reversed(IMAGES))
     if again:
-        of["again"] = (of[first][0].reencoded(), of[first][1])
+        image_and_reference["again"] = (image_and_reference[first][0].reencoded(), image_and_reference[first][1])
         shown.append("again")
     for side in shown:
-        image, reference = of[side]
-        known = Pair(
+        image, reference = image_and_reference[side]
+        pair = Pair(
             pair=raw.id,
             side=side,
             first=first,
@@ -165,7 +167,7 @@ def items_of(raw: RawPair, again: bool, first: WhichImage = "before") -> Iterato
             question=raw.question,
             reference=reference,
             kind=raw.kind,
-            metadata=known.model_dump(),
+            metadata=pair.model_dump(),
         )
         yield as_record(item, Sample), image
 
@@ -173,7 +175,7 @@ def items_of(raw: RawPair, again: bool, first: WhichImage = "before") -> Iterato
 def _refuse_no_change(raw: RawPair) -> None:
     if not (raw.before.strip() or raw.after.strip()):
         raise InputError(f"pair '{raw.id}': nothing says what was changed; name it as it is in either image")
-    if levelled(raw.before) == levelled(raw.after):
+    if not differ(raw.before, raw.after):
         raise InputError(
             f"pair '{raw.id}': what was changed is {raw.before.strip()!r:.60} in both images; "
             "name it as it is in each, or leave the pair out"
@@ -183,6 +185,11 @@ def _refuse_no_change(raw: RawPair) -> None:
 def levelled(thing: str) -> str:
     """A thing's words without letter case, outer marks and further blanks: those of equal things are equal."""
     return " ".join(thing.casefold().strip(" .,;:!?").split())
+
+
+def differ(before: str, after: str) -> bool:
+    """Whether two texts differ in more than letter case, blanks and outer marks, and so say what was changed."""
+    return levelled(before) != levelled(after)
 
 
 def pair_of(sample: Sample) -> Pair:

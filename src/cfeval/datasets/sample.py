@@ -14,11 +14,11 @@ from typing import Annotated, Literal, Protocol, TypeVar
 import typer
 from pydantic import Field, ValidationError
 
-from cfeval.core import images
+from cfeval.core import images, plugin
 from cfeval.core.cli_options import existing
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_text
-from cfeval.core.image_folders import LeftOut
+from cfeval.core.image_folders import LeftOut, inside
 from cfeval.core.images import Image
 from cfeval.core.jsonl import first_fault
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record
@@ -26,8 +26,8 @@ from cfeval.core.sampling import read_list
 from cfeval.core.shards import file_with_images
 from cfeval.core.streams import StreamingLookup
 
+# How an answer is compared with the right one: see `Sample.scorer`.
 ScorerName = Literal["contains", "vqa", "okvqa"]
-"""How an answer is compared with the right one: see `Sample.scorer`."""
 R = TypeVar("R", bound=Record)
 
 
@@ -182,3 +182,14 @@ def originals(samples: Path) -> Callable[[Sample], Image]:
     """How to open a sample's image."""
     folder = images.folder_of(samples)
     return lambda sample: images.load(folder, sample.image)
+
+
+class OwnImages(plugin.Plugin):
+    """The options that every set of images read from files has."""
+
+    allow_outside: bool = False
+    """Whether images may lie outside the set's folder, also by a link; a hosted model would be sent them."""
+
+    def checked(self, image: Path, folders: Sequence[Path], place: str) -> Path:
+        """An image itself; InputError where it lies in none of the folders and that is not allowed."""
+        return image if self.allow_outside else inside(image, folders, place)

@@ -23,13 +23,12 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import CsvFile, Row
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.sample import Dataset, RawSample, as_frozen
+from cfeval.core.text_files import CsvFile, Row
+from cfeval.datasets.sample import Dataset, OwnImages, RawSample, as_frozen
 
 LETTERS = "ABCD"
 COLUMNS = ("question", *LETTERS, "answer", "category")
@@ -80,14 +79,14 @@ class ThreeDSRBench:
         """
         source, ids = Path(self.options.path), self.options.ids
         with closing(_rows(source)) as rows:
-            known = {item: _item(place, row) for item, place, row in rows}
-        wanted = chosen(known, items, seed, Path(ids) if ids else None, source)
+            available = {item: _item(place, row) for item, place, row in rows}
+        wanted = chosen(available, items, seed, Path(ids) if ids else None, source)
         held = {} if self.options.images else _images(source, frozenset(wanted))
-        yield from as_frozen((self._sample(item, known[item], held.get(item)) for item in wanted), ids)
+        yield from as_frozen((self._sample(item, available[item], held.get(item)) for item in wanted), ids)
 
-    def _sample(self, item: str, found: _Item, encoded: str | None) -> RawSample:
-        image = self._filed(item, found.image) if encoded is None else self._held(item, encoded)
-        return RawSample(item, image, found.question, reference=found.reference, kind=found.kind)
+    def _sample(self, item: str, row: _Item, encoded: str | None) -> RawSample:
+        image = self._filed(item, row.image) if encoded is None else self._held(item, encoded)
+        return RawSample(item, image, row.question, reference=row.reference, kind=row.kind)
 
     def _held(self, item: str, encoded: str) -> Image:
         place = f"{self.options.path}, {item}"

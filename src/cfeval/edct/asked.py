@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cfeval.core import registry
+from cfeval.core.cli_options import StudyParams
 from cfeval.core.errors import InputError
-from cfeval.core.told import Told
 from cfeval.edct.config import Edct
 from cfeval.edct.exam.table import Identity, exam_error, identity
 from cfeval.edct.figures import FIGURES
@@ -67,7 +67,7 @@ _EXAMINED = ("faithfulness", *_CARDS)
 _FLAWED = "flawed"
 
 
-class Conditions(Told):
+class Conditions(StudyParams):
     """What is looked at.
 
     Attributes:
@@ -81,7 +81,7 @@ class Conditions(Told):
     shards: int = 1
 
 
-class AskedTable(Told):
+class AskedTable(StudyParams):
     """What a table is made of.
 
     Attributes:
@@ -113,7 +113,7 @@ class AskedTable(Told):
     all_pairs: bool = False
 
 
-class AskedPairs(Told):
+class AskedPairs(StudyParams):
     """What the table of given pairs is made of.
 
     Attributes:
@@ -129,7 +129,7 @@ class AskedPairs(Told):
     sets: dict[str, str] = {}
 
 
-class AskedTables(Told):
+class AskedTables(StudyParams):
     """All tables of a study.
 
     Attributes:

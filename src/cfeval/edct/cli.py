@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cfeval.core.cli_options import OutFolder
+from cfeval.core.cli_options import OutFolder, StudyFile, read_study_params
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.package import carried
-from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.exam.verdict import ExamError
@@ -36,7 +35,7 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 
     They are made of scores; `gate` of counterfactuals, `pairs` of verdicts. A table without a condition is empty.
     """
-    request = read_told(study, AskedTables)
+    request = read_study_params(study, AskedTables)
     if unknown := [name for name in (*request.tables, *request.metrics) if name not in TABLES]:
         raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
     exams = {
@@ -109,7 +108,7 @@ def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/e
 
     A call that the cache lacks is taken from the archive that is there.
     """
-    request = read_told(study, Conditions)
+    request = read_study_params(study, Conditions)
     named = [
         stage_files(results, stage, condition, request.shards)
         for condition in request.conditions

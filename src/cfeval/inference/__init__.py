@@ -5,8 +5,9 @@ A call passes through a stage, `batching.map_requests`, a plugin, `prompts.gener
 
 batching    the event loop of a stage: many requests open at a time, their replies in order; batches of local models
 chat        what a chat model is given and replies
+thinking    the marks of thoughts around an answer, and how many tokens thoughts need
 prompts     templates, and a question with one repair turn
-parsing     verdicts and objects in a reply
+parsing     objects and labelled lines in a reply; `verdicts` a judge's scores; `replies` free answers
 models      the chat plugins: a server of the OpenAI protocol, other vendors' protocols, a checkpoint of transformers
 local       what plugins of checkpoints share
 remote      calls to models outside this process: stored the moment they return

@@ -25,12 +25,12 @@ from cfeval.inference.remote.settings import settings
 T = TypeVar("T")
 Q = TypeVar("Q")
 R = TypeVar("R")
+# How many requests are open for each call at once beyond the first: each slot that falls free has somebody waiting, and
+# at the end few of them have more than their last call to make. With one call at a time there is one.
 OPEN = 4
-"""How many requests are open for each call at once beyond the first: each slot that falls free has somebody waiting,
-and at the end few of them have more than their last call to make. With one call at a time there is one."""
+# How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
+# others can make so many rounds.
 AHEAD = 16
-"""How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
-others can make so many rounds."""
 
 
 def map_requests(
@@ -285,8 +285,8 @@ class _Loop:
 
     def _next_batch(self) -> tuple[Batcher[Any, Any], list[tuple[Any, asyncio.Future[Any]]]]:
         """The batch that has waited longest; of works in threads, who knows who came first, that of the first begun."""
-        batcher = min(self._waiting, key=lambda one: min(place for place, _, _ in self._waiting[one]))
-        waiting = sorted(self._waiting.pop(batcher), key=lambda one: one[0])
+        batcher = min(self._waiting, key=lambda batcher: min(place for place, _, _ in self._waiting[batcher]))
+        waiting = sorted(self._waiting.pop(batcher), key=lambda entry: entry[0])
         if self._shared and not batcher.exact and waiting[1:]:
             self._waiting[batcher] = waiting[1:]
             waiting = waiting[:1]
@@ -327,10 +327,10 @@ async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+# The place of who waits, the request, the reply to come.
 _Waiting = tuple[int, Any, "asyncio.Future[Any]"]
-"""The place of who waits, the request, the reply to come."""
+# The number of the work in a thread that this context belongs to, from 1 on; 0: none.
 _PLACE: ContextVar[int] = ContextVar("place", default=0)
-"""The number of the work in a thread that this context belongs to, from 1 on; 0: none."""
+# How many calls were made for the request that this context belongs to.
 _CALLS: ContextVar[list[int]] = ContextVar("calls")
-"""How many calls were made for the request that this context belongs to."""
 _LOOP: ContextVar[_Loop] = ContextVar("loop")

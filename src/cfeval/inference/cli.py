@@ -1,27 +1,56 @@
-"""The verbs about the response cache: move its calls to another machine, prune, save, count and verify them."""
+"""The verbs about the response cache: move its calls to another machine, prune, forget, save, count and verify them."""
 
 import hashlib
 import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from cfeval.core.errors import InputError
+from cfeval.core.config import Calls
+from cfeval.core.errors import InputError, ParamsError, nearest
+from cfeval.core.folder import PARAMS
 from cfeval.core.jsonl import read_lines
+from cfeval.core.records import Status
+from cfeval.core.yaml_files import read_yaml
 from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.cache_server import VARIABLE, CacheServer, address_of, new_address, open_cache
+from cfeval.inference.remote.prices import Prices, load_prices
 from cfeval.inference.remote.recovery import recover
-from cfeval.inference.settings_of_study import study_settings
+from cfeval.inference.remote.request import Response
+from cfeval.inference.remote.settings import VARIABLE as SETTINGS_VARIABLE
+from cfeval.inference.remote.settings import settings
+
+
+def study_settings() -> Calls:
+    """Section `calls` of params.yaml; the process's own settings in a job, or where there is no study.
+
+    Raises:
+        ParamsError: the section cannot be used.
+    """
+    if os.environ.get(SETTINGS_VARIABLE) or not PARAMS.is_file():
+        return settings()
+    content = read_yaml(PARAMS)
+    section = content.get("calls") if isinstance(content, Mapping) else None
+    try:
+        return Calls.model_validate(section or {})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(map(str, ("calls", *fault["loc"])))
+        raise ParamsError(f"{PARAMS}: {key}: {fault['msg']}; `cfeval check` checks the whole file") from None
+
 
 CacheFile = Annotated[
     Path | None, typer.Option("--cache", help="The cache file. Default: that of the study in this folder.")
@@ -231,3 +260,119 @@ def _named_in(content: Any) -> Iterator[str]:
         yield from named if isinstance(named, list) else ()  # elsewhere it counts them
         for part in content.values():
             yield from _named_in(part)
+
+
+# What a call is for: a text, or a counterfactual image.
+PURPOSES = ("chat", "edit")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which calls are meant; what is empty allows all. `keys` are those that record files name."""
+
+    statuses: Collection[str]
+    reason: str
+    models: Collection[str]
+    purpose: str
+    keys: Collection[str] | None
+
+    def has(self, call: StoredCall, reply: Response) -> bool:
+        """Whether a call is one of them."""
+        return (
+            (not self.statuses or reply.status in self.statuses)
+            and self.reason.casefold() in reply.reason.casefold()
+            and (not self.models or call.model in self.models)
+            and (not self.purpose or purpose_of(call) == self.purpose)
+            and (self.keys is None or call.key in self.keys)
+        )
+
+
+@dataclass(frozen=True)
+class ForgettableCall:
+    """A call that is meant; `usd` is what sending it again may cost, None where nothing says so."""
+
+    key: str
+    checksum: str
+    model: str
+    status: str
+    usd: float | None
+
+
+def run_forget(
+    records: Records = None,
+    status: Annotated[list[str] | None, typer.Option(help="Their outcome, such as moderated; may be repeated.")] = None,
+    reason: Annotated[str, typer.Option(help="Text in the reason, upper or lower case.")] = "",
+    model: Annotated[list[str] | None, typer.Option(help="The model, as the cache names it; may be repeated.")] = None,
+    purpose: Annotated[str, typer.Option(help="What they are for: chat (a text) or edit (an image).")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    cache: CacheFile = None,
+) -> None:
+    """Forget stored calls, so that they are sent and paid for again when next needed.
+
+    Calls are selected by the options, of which at least one is needed and all must hold; with record files, such as
+    results/edct/verdicts, only calls that these name. Their cost stays in the ledger. A step whose results exist does
+    not run again by itself: remove its results.
+    """
+    if not (records or status or reason.strip() or model or purpose):
+        raise InputError("select calls by --status, --reason, --model, --purpose or record files")
+    with closing(opened(cache)) as held:
+        _refuse("--status", status or (), list(Status))
+        _refuse("--model", model or (), held.counts())
+        _refuse("--purpose", [purpose] if purpose else (), PURPOSES)
+        keys = calls_named(records) if records else None
+        calls = list(_select(held, Wanted(status or (), reason.strip(), model or (), purpose, keys)))
+        for line in _summary(calls):
+            print(line)
+        if calls and not yes:
+            _ask()
+        if calls:
+            print(f"{held.forget((call.key, call.checksum) for call in calls)} calls forgotten")
+
+
+def _refuse(option: str, values: Collection[str], allowed: Collection[str]) -> None:
+    for value in values:
+        if value not in allowed:
+            raise InputError(f"{option} '{value}': {nearest(value, allowed)}")
+
+
+def _ask() -> None:
+    if not sys.stdin.isatty():
+        raise InputError("nothing was forgotten: there is no terminal to ask on; confirm with --yes")
+    if not typer.confirm("Forget them?"):
+        print("nothing was forgotten")
+        raise typer.Exit(1)
+
+
+def _select(cache: ResponseCache, wanted: Wanted) -> Iterator[ForgettableCall]:
+    prices = load_prices(study_settings().prices)
+    for call in cache.calls():
+        try:
+            reply = Response.from_json(call.reply, None)
+        except (ValueError, TypeError, KeyError):
+            raise InputError(f"{cache.path}: call {call.key} is damaged; see `cfeval cache recover`") from None
+        if wanted.has(call, reply):
+            usd = cache.last_cost(call.key)
+            yield ForgettableCall(
+                call.key, call.checksum, call.model, reply.status, _listed(call, reply, prices) if usd is None else usd
+            )
+
+
+def _listed(call: StoredCall, reply: Response, prices: Prices) -> float | None:
+    """What a call that was sent elsewhere cost: as reported, else by the price list."""
+    price = prices.of(call.model)
+    return price.of(reply.usage) if reply.usage.cost_usd is None and price else reply.usage.cost_usd
+
+
+def _summary(calls: list[ForgettableCall]) -> Iterator[str]:
+    """A line for each model and status, and what all would cost again."""
+    for (model, status), count in sorted(Counter((call.model, call.status) for call in calls).items()):
+        yield f"{model}: {count} {status}"
+    known_usd = [call.usd for call in calls if call.usd is not None]
+    unknown = f", and {len(calls) - len(known_usd)} of unknown cost" if len(known_usd) < len(calls) else ""
+    yield f"{len(calls)} calls; to send them again costs about {sum(known_usd):.4f} USD, as they cost before{unknown}"
+
+
+def purpose_of(call: StoredCall) -> str:
+    """What a call is for; an image may be asked for by the chat protocol, too."""
+    request: Any = json.loads(call.request)
+    return "edit" if call.api != "chat" or "image" in (request.get("modalities") or ()) else "chat"

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 M = TypeVar("M", bound=BaseModel)
 StrictBinary = Literal[0, 1]
+# A text that is not empty.
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""A text that is not empty."""
 TEXT = {"type": "string"}
+# JSON schemas.
 BINARY = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
-"""JSON schemas."""
 
 
 class Concept(BaseModel):
@@ -40,10 +40,10 @@ class Edits(BaseModel, Generic[E]):
 
 
 _BULLET = r"(?:(?:[-*•]|[0-9]{1,2}[.)]|#{1,6})[ \t]+)?"
+# Markdown's bold, italics and code around a label or value.
 _MARKS = r"[*_`]{0,3}"
-"""Markdown's bold, italics and code around a label or value."""
+# ASCII: no other script's digits or letters that count as equal.
 _FLAGS = re.ASCII | re.IGNORECASE
-"""ASCII: no other script's digits or letters that count as equal."""
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _one_value_a_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 L = TypeVar("L", bound=Edits[Any])
 
 
-def read_edits(text: str, kind: type[L], one: type[Concept], most: int) -> L | None:
+def read_edits(text: str, kind: type[L], edit_kind: type[Concept], most: int) -> L | None:
     """The instructions of a writer's reply, or None.
 
     None where there are none, where there are too many, where two name the same concept, or where several lists differ.
@@ -118,11 +118,11 @@ def read_edits(text: str, kind: type[L], one: type[Concept], most: int) -> L | N
     Args:
         text: the reply: JSON, or a group of lines for each instruction.
         kind: the list.
-        one: what stands in it.
+        edit_kind: what stands in it.
         most: how many there may be.
     """
-    lists = {found for *_, found in json_objects(text, kind)} | {kind(edits=tuple(text_groups(text, one)))}
-    written = [found for found in lists if found.edits]
+    lists = {edits for *_, edits in json_objects(text, kind)} | {kind(edits=tuple(text_groups(text, edit_kind)))}
+    written = [edits for edits in lists if edits.edits]
     if len(written) != 1 or len(written[0].edits) > most:
         return None
     distinct = {edit.concept.casefold() for edit in written[0].edits}
@@ -164,18 +164,18 @@ def _valid(kind: type[M], run: dict[str, str]) -> list[M]:
 def _labelled(text: str, labels: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Labels, in lower case, and their texts, in order."""
     pattern = re.compile(rf"{_BULLET}{_MARKS}({'|'.join(labels)})(?:[ \t](?:prompt|part))?{_MARKS}[ \t]*:(.*)", _FLAGS)
-    label, said = "", list[str]()
+    label, pieces = "", list[str]()
     for line in [*text.split("\n"), ""]:
         match = pattern.fullmatch(line.strip())
         piece = " ".join((match[2] if match else line).split())
         blank = not piece.strip("-=*_` ")
-        if label and (match or (blank and said)):
-            yield label, _bare(" ".join(said))
+        if label and (match or (blank and pieces)):
+            yield label, _bare(" ".join(pieces))
             label = ""
         if match:
-            label, said = match[1].lower(), []
+            label, pieces = match[1].lower(), []
         if label and not blank:
-            said.append(piece)
+            pieces.append(piece)
     if label:
         yield label, ""
 

@@ -150,7 +150,7 @@ def prompt(form: PromptTemplate[T], folder: str = "", max_tokens: int | None = N
 
 async def generate_parsed(
     model: ChatModel,
-    asked: Prompt[T],
+    question: Prompt[T],
     item: str,
     values: Mapping[str, str],
     seed: int,
@@ -161,31 +161,31 @@ async def generate_parsed(
 
     Args:
         model: who is asked.
-        asked: the question.
+        question: the question.
         item: the sample's id.
         values: what is filled into both templates.
         seed: of this conversation; each turn derives its own.
         image: what is shown, where the form has an image.
         fault: says what of the request a reply only gives back, to go on with after `the reply`; empty: nothing.
     """
-    form = asked.form
-    opening = ChatMessage("user", fill_marked(asked.opening, **values), image if form.seen else None)
-    repair = ChatMessage("user", fill_marked(asked.repair, **values))
-    request = ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, asked.max_tokens)
+    form = question.form
+    opening = ChatMessage("user", fill_marked(question.opening, **values), image if form.seen else None)
+    repair = ChatMessage("user", fill_marked(question.repair, **values))
+    request = ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, question.max_tokens)
     first = await model.generate(request)
     value = form.read(first.text) if first.status == Status.OK else None
     echoed = fault(value) if fault and value is not None else ""
     if (value is not None and not echoed) or first.status != Status.OK or not first.text.strip():
-        return _heard(value, first)
+        return _parsed(value, first)
     if echoed:
         repair = replace(repair, text=f"Your reply {echoed}. Write an instruction of your own.\n\n{repair.text}")
     turns = (opening, ChatMessage("assistant", first.text), repair)
     second = await model.generate(replace(request, turns=turns, seed=derive_seed(seed, "repair")))
     value = form.read(second.text) if second.status == Status.OK else None
     if value is not None and fault and (echoed := fault(value)):
-        unread: ParsedReply[T] = _heard(None, first, second)
+        unread: ParsedReply[T] = _parsed(None, first, second)
         return replace(unread, status=Status.ECHO, reason=f"the reply to the repair turn {echoed}")
-    return _heard(value, first, second)
+    return _parsed(value, first, second)
 
 
 def named_texts(texts: Mapping[str, str]) -> str:
@@ -219,16 +219,16 @@ def _template(folder: str, form: PromptTemplate[Any], name: str) -> str:
     return form.arrange(text) if name == form.templates[0] else text
 
 
-def _expected(model: tuple[CallEstimate, ...], asked: Prompt[Any]) -> Iterator[CallEstimate]:
-    first, both = len(asked.opening), len(asked.opening) + len(asked.repair)
+def _estimate_turns(model: tuple[CallEstimate, ...], question: Prompt[Any]) -> Iterator[CallEstimate]:
+    first, both = len(question.opening), len(question.opening) + len(question.repair)
     for prompt, repair in ((first, False), (both, True)):
         for call in model:
-            limit = asked.max_tokens or call.max_tokens
-            shown = int(asked.form.seen)
+            limit = question.max_tokens or call.max_tokens
+            shown = int(question.form.seen)
             yield replace(call, prompt=prompt, images_shown=shown, max_tokens=limit, repair=repair)
 
 
-def _heard(value: T | None, *replies: ChatReply) -> ParsedReply[T]:
+def _parsed(value: T | None, *replies: ChatReply) -> ParsedReply[T]:
     last = replies[-1]
     names = ("reply", "reply to the repair turn")
     raw = named_texts({name: reply.text for name, reply in zip(names, replies, strict=False)})
@@ -246,10 +246,10 @@ def _fault(replies: tuple[ChatReply, ...]) -> str:
     return "neither the reply nor the one to the repair turn has the form that was asked for"
 
 
-def expected(plugin: "ChatPlugin", *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:
+def estimate_parsed(plugin: "ChatPlugin", *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:
     """The calls of `generate_parsed`, for every form, from those that the chat model makes for one request."""
     model = registry.estimate_calls("chat", plugin.model)
-    return tuple(call for form in forms for call in _expected(model, plugin.prompt(form)))
+    return tuple(call for form in forms for call in _estimate_turns(model, plugin.prompt(form)))
 
 
 class ChatPlugin(Plugin):
@@ -280,8 +280,8 @@ class ChatPlugin(Plugin):
 
     def dependencies(self, protocol: str = "") -> tuple[str, ...]:
         """The templates."""
-        found = (_file(self.prompts, form, name) for form in self.forms(protocol) for name in form.templates)
-        return tuple(dict.fromkeys(map(str, found)))
+        files = (_file(self.prompts, form, name) for form in self.forms(protocol) for name in form.templates)
+        return tuple(dict.fromkeys(map(str, files)))
 
     def diagnose(self, protocol: str = "") -> Iterator[Diagnostic]:
         """Templates that cannot be filled: a file is missing, or names a placeholder that has no value."""
@@ -294,4 +294,4 @@ class ChatPlugin(Plugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """Each form, and each again where a reply must be repaired."""
-        return expected(self, *self.forms(protocol))
+        return estimate_parsed(self, *self.forms(protocol))

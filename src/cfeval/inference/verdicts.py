@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from cfeval.inference.parsing import json_objects, raw_objects
-from cfeval.inference.reasoning_marks import answer_of
+from cfeval.inference.thinking import answer_of
 
 M = TypeVar("M", bound=BaseModel)
 Scores = list[tuple[str, int]]
+# ASCII: no other script's digits or letters that count as equal.
 _FLAGS = re.ASCII | re.IGNORECASE
-"""ASCII: no other script's digits or letters that count as equal."""
 _MARKUP = re.compile(
     r"[*`]|__|</?(?:b|i|em|strong|code|br|p|verdict|scores?|results?|output|final|judge?ment) ?/?>", re.IGNORECASE
 )
@@ -38,18 +38,18 @@ _SPOKEN = (
     r"sa(?:id|ys?)|reads?|wr(?:ites?|ote|itten)|stat(?:es|ed)|quot\w+|claim\w*|tells?|told|asks?|asked|commands?"
     r"|orders?|demands?"
 )
+# Words of a line that introduces a verdict: the judge's own, and what somebody else says.
 _OF_OTHERS = re.compile(
     rf"\b(?:{_SPOKEN}|cit(?:es|ed)|instruct\w*|inject\w*|ignore|pretend\w*|contain\w*|includ\w*|ends|text|explanation)\b",
     re.IGNORECASE,
 )
-"""Words of a line that introduces a verdict: the judge's own, and what somebody else says."""
+# What makes a score one that would be given, and is not.
 _SUPPOSED = re.compile(
     r"\b(?:would|had (?:it|he|she|they|i|the|this|that|there|its?)|were (?:it|he|she|they|i|the|this|that|there)"
     r"|if (?:it|he|she|they|i|the|this|that|there|only|one)|hypothe\w+|suppos\w+|assum\w+|imagin\w+|otherwise"
     r"|examples?|for instance|e\.g|pretend\w*)\b",
     re.IGNORECASE,
 )
-"""What makes a score one that would be given, and is not."""
 _UNSURE = re.compile(
     rf"{_SUPPOSED.pattern}|\b(?:{_SPOKEN}|if|where|when|whenever|unless|whether|might|could|may|means?|not|or|else|between)\b|n't\b",
     re.IGNORECASE,
@@ -98,23 +98,24 @@ def clear_verdict(text: str, kind: type[M], digits: str) -> M | None:
 
 def _in_form(text: str, kind: type[M], digits: str) -> M | None:
     """The verdict that a reply states in the form of one."""
-    for start, end, one in json_objects(text, kind):
+    verdicts = list(json_objects(text, kind))
+    for start, end, verdict in verdicts:
         if (start, end) == (0, text.count("\n")):
-            return one
+            return verdict
     fields = list(kind.model_fields)
     lines = ["" if _FENCE.match(line) else _MARKUP.sub("", line).strip() for line in text.split("\n")]
     quoted = _quoted(lines)
-    objects = [_Stated(start, end, list(one.model_dump().items())) for start, end, one in json_objects(text, kind)]
+    objects = [_Stated(start, end, list(verdict.model_dump().items())) for start, end, verdict in verdicts]
     stated = [
-        one
-        for one in [*objects, *_groups(lines, fields, digits)]
-        if not quoted[one.start] and not _is_introduced(lines, one.start)
+        group
+        for group in [*objects, *_groups(lines, fields, digits)]
+        if not quoted[group.start] and not _is_introduced(lines, group.start)
     ]
-    ends = [one.end for one in stated if one.is_whole(fields)]
-    said = {pair for one in stated for pair in one.scores} | _remarks(lines, fields, digits)
-    if not ends or len(said) > len(fields) or not _FAREWELL.fullmatch("\n".join(_after(lines, stated, max(ends)))):
+    ends = [group.end for group in stated if group.is_whole(fields)]
+    scores = {pair for group in stated for pair in group.scores} | _remarks(lines, fields, digits)
+    if not ends or len(scores) > len(fields) or not _FAREWELL.fullmatch("\n".join(_after(lines, stated, max(ends)))):
         return None
-    return kind.model_validate(dict(said))
+    return kind.model_validate(dict(scores))
 
 
 def _quoted(lines: Sequence[str]) -> list[bool]:
@@ -141,7 +142,7 @@ def _is_introduced(lines: Sequence[str], start: int) -> bool:
 
 def _after(lines: Sequence[str], stated: Sequence[_Stated], end: int) -> list[str]:
     """The lines after a verdict; scores that are stated once more do no harm."""
-    again = {number for one in stated for number in range(one.start, one.end + 1)}
+    again = {number for group in stated for number in range(group.start, group.end + 1)}
     return [line for number, line in enumerate(lines) if number > end and number not in again]
 
 
@@ -152,13 +153,13 @@ def _groups(lines: Sequence[str], labels: Sequence[str], digits: str) -> Iterato
     for number, line in enumerate(lines):
         bare = " ".join(line.split())
         cells = [cell.strip() for cell in bare.strip("|").split("|")] if "|" in bare else []
-        found = _of_row(cells, columns, labels, digits) if columns and cells else _of_line(bare, cells, pattern)
-        if bare and group and not found:
+        scores = _of_row(cells, columns, labels, digits) if columns and cells else _of_line(bare, cells, pattern)
+        if bare and group and not scores:
             yield _Stated(start, end, group)
             group = []
-        if found:
+        if scores:
             start, end = (start if group else number), number
-            group += found
+            group += scores
         heads = [cell.lower().replace(" ", "_") for cell in cells]
         columns = heads if set(labels) <= set(heads) else columns if cells else []
     if group:
@@ -244,5 +245,5 @@ def _in_prose(text: str, stated: re.Pattern[str], whole_lines: bool) -> Iterator
 def _remarks(lines: Sequence[str], labels: Sequence[str], digits: str) -> set[tuple[str, int]]:
     """The scores that begin a line and have a reason behind them: no verdict, but one must not contradict them."""
     pattern = _pattern(labels, digits, r",? (?:[-–—(]|because |since ).*")
-    found = (pattern.fullmatch(" ".join(line.split())) for line in lines)
-    return {_score(match) for match in found if match}
+    matches = (pattern.fullmatch(" ".join(line.split())) for line in lines)
+    return {_score(match) for match in matches if match}

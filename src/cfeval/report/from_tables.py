@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.extras import load
 from cfeval.core.files import write_text
 from cfeval.core.jsonl import read_csv
-from cfeval.core.names import load
 from cfeval.report.tables import Listed
 
 TablesFolder = Annotated[Path, typer.Option("--tables", help="Folder of the study's tables (CSV).")]

@@ -12,9 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from cfeval.core.archives import entry
 from cfeval.core.errors import InputError
-from cfeval.core.files import write_bytes_by
+from cfeval.core.files import entry, write_bytes_by
 from cfeval.core.images import Image
 from cfeval.report.html import data_url, script_json
 from cfeval.report.source_types import marked
@@ -52,7 +51,7 @@ def pack(page: Path, out: Path, full: bool = False) -> int:
 
     def write(path: Path) -> None:
         with ZipFile(path, "w") as archive:
-            for name, content in chain([(PAGE, text)], packed.items(), packed.contents()):
+            for name, content in chain([(PAGE, text.encode())], packed.items(), packed.contents()):
                 archive.writestr(entry(name, compression=ZIP_DEFLATED), content)
 
     write_bytes_by(out, write)
@@ -86,11 +85,11 @@ class _Packed:
         self._items[f"{_ITEMS}/{path.name}"] = path
         return f"{_ITEMS}/{path.name}"
 
-    def items(self) -> Iterator[tuple[str, str]]:
+    def items(self) -> Iterator[tuple[str, bytes]]:
         """The copies of such items by their names, with other links to their images."""
         for name, path in self._items.items():
             text = _read(path).decode("utf-8")
-            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text)
+            yield name, _ROWS.sub(lambda found: found[1] + self._rows(found[2]) + found[3], text).encode()
 
     def _rows(self, text: str) -> str:
         told = json.loads(text)

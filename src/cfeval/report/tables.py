@@ -10,10 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
-from cfeval.core.csv_files import csv_line
+from cfeval.core.extras import load
 from cfeval.core.files import write_text
-from cfeval.core.names import load
 from cfeval.core.records import Record
+from cfeval.core.text_files import csv_line
 from cfeval.stats.estimates import DECIMALS, Estimate
 from cfeval.stats.intervals import rounded
 

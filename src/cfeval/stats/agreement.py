@@ -17,14 +17,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.stats.bootstrap import resampled
 from cfeval.stats.estimates import Estimate, Floats, Groups, cluster_sums, described, has_clusters
+from cfeval.stats.intervals import resampled
 from cfeval.stats.proportions import share, wilson
 
 Scale = Literal["nominal", "ordinal"]
+# A row an item, a column a rater; None: this rater gave the item no label. What is invalid or cannot be assessed is no
+# label. Labels are numbers, in their order where it matters.
 Ratings = Sequence[Sequence[float | None]]
-"""A row an item, a column a rater; None: this rater gave the item no label. What is invalid or cannot be assessed is no
-label. Labels are numbers, in their order where it matters."""
 
 
 def coincidence_matrix(ratings: Sequence[Sequence[float | None]], labels: Sequence[float]) -> Floats:
@@ -43,8 +43,8 @@ def coincidence_matrix(ratings: Sequence[Sequence[float | None]], labels: Sequen
             if label is not None:
                 counts[item, place[label]] += 1
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(labels))
-    found: Floats = pairs / np.maximum(counts.sum(axis=1) - 1, 1)[:, None, None]
-    return found
+    matrix: Floats = pairs / np.maximum(counts.sum(axis=1) - 1, 1)[:, None, None]
+    return matrix
 
 
 def cohen_kappa(table: Floats) -> Floats:
@@ -93,10 +93,12 @@ def krippendorff_alpha(coincidences: Floats, scale: Scale) -> Floats:
     counts = coincidences.sum(axis=-1)
     total = counts.sum(axis=-1)
     apart = distances(counts, scale)
-    observed = (coincidences * apart).sum(axis=(-2, -1))
-    expected = (counts[..., :, None] * counts[..., None, :] * apart).sum(axis=(-2, -1))
+    observed_disagreement = (coincidences * apart).sum(axis=(-2, -1))
+    expected_disagreement = (counts[..., :, None] * counts[..., None, :] * apart).sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(expected > 0, 1 - (total - 1) * observed / expected, np.nan)
+        return np.where(
+            expected_disagreement > 0, 1 - (total - 1) * observed_disagreement / expected_disagreement, np.nan
+        )
 
 
 def distances(counts: Floats, scale: Scale) -> Floats:
@@ -108,8 +110,8 @@ def distances(counts: Floats, scale: Scale) -> Floats:
     if scale == "nominal":
         return np.ones(counts.shape[-1]) - np.eye(counts.shape[-1])
     middle = counts.cumsum(axis=-1) - counts / 2
-    found: Floats = (middle[..., :, None] - middle[..., None, :]) ** 2
-    return found
+    squared: Floats = (middle[..., :, None] - middle[..., None, :]) ** 2
+    return squared
 
 
 def agreement_rate(ratings: Ratings, level: float, groups: Groups = None) -> Estimate:
@@ -130,7 +132,7 @@ def cohen(ratings: Ratings, level: float, resamples: int, seed: int, groups: Gro
         raise ValueError("`ratings` must have two raters for Cohen's kappa")
     rows, kept = _labelled(ratings, groups, all)
     labels = _labels(rows)
-    tables = [[[(x, y) == (one, other) for y in labels] for x in labels] for one, other in rows]
+    tables = [[[(x, y) == (first, second) for y in labels] for x in labels] for first, second in rows]
     return _estimate("kappa", tables, len(labels), cohen_kappa, level, resamples, seed, kept)
 
 

@@ -4,7 +4,7 @@ How much two differ: the clusters of each sample are drawn with replacement, one
 (Efron and Tibshirani 1993, Section 8.3); the interval is the percentile one.
 
 Whether one is above or below a figure that was fixed beforehand: with few clusters the bootstrap is too short
-(`cfeval.stats.bootstrap`). Below `FEW` the p-value is therefore exact: under the null hypothesis each cluster's excess
+(`cfeval.stats.intervals`). Below `FEW` the p-value is therefore exact: under the null hypothesis each cluster's excess
 over the bar has either sign with equal chance (a randomization test; Edgington and Onghena 2007), and the interval is
 Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on both are the clustered bootstrap's. Zeros and ones
 have Wilson's interval, with few clusters and with many, and from `FEW` on the p-value of the score test that this
@@ -19,7 +19,6 @@ from math import isfinite, sqrt
 
 import numpy as np
 
-from cfeval.stats.bootstrap import no_variation, resampled
 from cfeval.stats.estimates import (
     Estimate,
     Floats,
@@ -30,10 +29,11 @@ from cfeval.stats.estimates import (
     ratio_variance,
     sums_and_counts,
 )
+from cfeval.stats.intervals import no_variation, resampled
 from cfeval.stats.proportions import Share, constant_limits, share, wilson
 
+# Clusters: with fewer the test is exact; 2^19 signs are still counted in a moment.
 FEW = 20
-"""Clusters: with fewer the test is exact; 2^19 signs are still counted in a moment."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ def gap(
     Raises:
         ValueError: a sample is empty.
     """
-    totals = [sums_and_counts(values, of) for values, of in zip((first, second), groups, strict=True)]
-    means = [float(ratio(of.sum(axis=0))) for of in totals]
+    both = [sums_and_counts(values, names) for values, names in zip((first, second), groups, strict=True)]
+    means = [float(ratio(totals.sum(axis=0))) for totals in both]
     n, value = len(first) + len(second), means[0] - means[1]
-    if all(no_variation(of) for of in totals):
+    if all(map(no_variation, both)):
         return Gap(Estimate(value, n=n, note="no variation: the bootstrap would have no width"), None)
-    drawn = np.subtract(*(_draws(of, resamples, seed + place) for place, of in enumerate(totals)))
+    drawn = np.subtract(*(_draws(totals, resamples, seed + place) for place, totals in enumerate(both)))
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     method = described("percentile bootstrap", level, any(map(has_clusters, groups)))
     tail = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
@@ -82,8 +82,8 @@ def _draws(totals: Floats, resamples: int, seed: int) -> Floats:
     """Means of so many resamples of clusters."""
     if no_variation(totals):
         return np.full(resamples, float(ratio(totals.sum(axis=0))))
-    found: Floats = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
-    return found
+    drawn: Floats = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,13 @@ def one_sample_test(
     if outside:
         raise ValueError(f"`values` must lie in [{bounds[0]:g}, {bounds[1]:g}], but got {outside[0]}")
     totals = sums_and_counts(values, groups)
-    found = Estimate(float(ratio(totals.sum(axis=0))), n=len(values))
+    estimate = Estimate(float(ratio(totals.sum(axis=0))), n=len(values))
     clustered = has_clusters(groups)
     if no_variation(totals):
-        return _constant(found, totals, bar, level, bounds, clustered)
+        return _constant(estimate, totals, bar, level, bounds, clustered)
     binary = bounds == (0.0, 1.0) and all(value in (0, 1) for value in values)
     if len(totals) < FEW:
-        exact = _exact(found, totals, bar, level, bounds, clustered)
+        exact = _exact(estimate, totals, bar, level, bounds, clustered)
         return replace(exact, estimate=wilson(share(values, groups), level)) if binary else exact
     if binary and 0 < bar < 1:
         return _score(share(values, groups), bar, level, len(totals))
@@ -139,48 +139,50 @@ def one_sample_test(
     tail = min((excess <= 1e-12).sum(), (excess >= -1e-12).sum())
     way = described("percentile bootstrap", level, clustered)
     return AgainstBar(
-        Estimate(found.value, float(limits.low), float(limits.high), way, found.n),
+        Estimate(estimate.value, float(limits.low), float(limits.high), way, estimate.n),
         float(min(1.0, 2 * (1 + tail) / (1 + resamples))),
         "clustered bootstrap" if clustered else "bootstrap",
         len(totals),
     )
 
 
-def _score(of: Share, bar: float, level: float, clusters: int) -> AgainstBar:
+def _score(observed: Share, bar: float, level: float, clusters: int) -> AgainstBar:
     """The bar is outside Wilson's interval just where p is below 1 − level."""
     from scipy.special import ndtr
 
-    z = abs(of.value - bar) / sqrt(bar * (1 - bar) / of.size)
-    return AgainstBar(wilson(of, level), float(2 * ndtr(-z)), f"{'clustered ' if of.clustered else ''}score", clusters)
+    z = abs(observed.value - bar) / sqrt(bar * (1 - bar) / observed.size)
+    return AgainstBar(
+        wilson(observed, level), float(2 * ndtr(-z)), f"{'clustered ' if observed.clustered else ''}score", clusters
+    )
 
 
 def _exact(
-    found: Estimate, totals: Floats, bar: float, level: float, bounds: tuple[float, float], clustered: bool
+    estimate: Estimate, totals: Floats, bar: float, level: float, bounds: tuple[float, float], clustered: bool
 ) -> AgainstBar:
     from scipy.special import stdtrit  # scipy.stats, which has Student's t too, takes a second to import
 
     excess = totals[:, 0] - bar * totals[:, 1]
     sums = np.zeros(1)
-    for one in excess:
-        sums = np.concatenate([sums + one, sums - one])
+    for cluster_excess in excess:
+        sums = np.concatenate([sums + cluster_excess, sums - cluster_excess])
     p = float((np.abs(sums) >= abs(excess.sum()) - 1e-9).mean())
     mean, clusters = float(ratio(totals.sum(axis=0))), len(totals)
     width = float(stdtrit(clusters - 1, (1 + level) / 2)) * sqrt(ratio_variance(totals))
     low, high = max(bounds[0], mean - width), min(bounds[1], mean + width)
     way = described("Student t", level, clustered)
-    return AgainstBar(Estimate(mean, low, high, way, found.n), p, "exact randomization", clusters)
+    return AgainstBar(Estimate(mean, low, high, way, estimate.n), p, "exact randomization", clusters)
 
 
 def _constant(
-    found: Estimate, totals: Floats, bar: float, level: float, bounds: tuple[float, float], clustered: bool
+    without_interval: Estimate, totals: Floats, bar: float, level: float, bounds: tuple[float, float], clustered: bool
 ) -> AgainstBar:
-    mean, clusters = float(found.value or 0.0), len(totals)
+    mean, clusters = float(without_interval.value or 0.0), len(totals)
     note = "no variation: the bootstrap would have no width"
     if not all(map(isfinite, bounds)):
         p = 1.0 if abs(mean - bar) < 1e-12 else 2.0 ** (1 - clusters)
-        return AgainstBar(Estimate(mean, n=found.n, note=note), p, "exact randomization", clusters)
+        return AgainstBar(Estimate(mean, n=without_interval.n, note=note), p, "exact randomization", clusters)
     low, high = constant_limits(mean, clusters, level, bounds)
-    estimate = Estimate(mean, low, high, described("Wilson bound", level, clustered), found.n, note)
+    estimate = Estimate(mean, low, high, described("Wilson bound", level, clustered), without_interval.n, note)
     chance = 1.0
     if mean > bar:
         chance = (bar - bounds[0]) / (mean - bounds[0])

@@ -23,15 +23,15 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.stats.bootstrap import resampled
 from cfeval.stats.estimates import Estimate, Floats, Groups, described, ratio, ratio_variance, sums_and_counts
+from cfeval.stats.intervals import resampled
 from cfeval.stats.power import first_step, paired_size, smallest_difference
 from cfeval.stats.proportions import constant_limits
 
+# Clusters drawn before any is added up: 50 MB.
 _DRAWS_AT_ONCE = 2_000_000
-"""Clusters drawn before any is added up: 50 MB."""
+# Pairs whose resamples are held at the same time: 16 MB for 2,000 resamples.
 _PAIRS_AT_ONCE = 1000
-"""Pairs whose resamples are held at the same time: 16 MB for 2,000 resamples."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def compare_all(
     if clusters is not None and len(clusters) == clusters.max(initial=-1) + 1:
         clusters = None
     strict = first_step(level, len(pairs) if comparisons is None else comparisons)
-    found = [_differences(scores[one], scores[other], clusters) for one, other in pairs]
-    drawn = _intervals(found, level, resamples, seed)
-    return [_compared(of, drawn.get(place), level, strict, power) for place, of in enumerate(found)]
+    differences = [_differences(scores[first], scores[second], clusters) for first, second in pairs]
+    drawn = _intervals(differences, level, resamples, seed)
+    return [_compared(each, drawn.get(place), level, strict, power) for place, each in enumerate(differences)]
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,10 @@ class _Differences:
 
 def _differences(first: Floats, second: Floats, clusters: npt.NDArray[np.int64] | None) -> _Differences:
     both = ~(np.isnan(first) | np.isnan(second))
-    one, other = first[both], second[both]
-    if not one.size:
+    first_scores, second_scores = first[both], second[both]
+    if not first_scores.size:
         raise ValueError("two targets must have an item in common to be compared")
-    by_item = one - other
+    by_item = first_scores - second_scores
     values, counts = np.unique(by_item, return_counts=True)
     totals = np.stack([values, np.ones(len(values))], axis=-1)
     clustered = False
@@ -175,7 +175,7 @@ def _differences(first: Floats, second: Floats, clusters: npt.NDArray[np.int64] 
         sums, sizes = _by_cluster(by_item, clusters[both])
         clustered = len(sums) < len(by_item)
         totals, counts = np.unique(np.stack([sums, sizes], axis=-1), axis=0, return_counts=True)
-    binary = bool(np.isin(one, (0, 1)).all() and np.isin(other, (0, 1)).all())
+    binary = bool(np.isin(first_scores, (0, 1)).all() and np.isin(second_scores, (0, 1)).all())
     return _Differences(totals, np.concatenate([[0], np.cumsum(counts)]), clustered, binary, float(np.mean(by_item**2)))
 
 
@@ -188,45 +188,44 @@ def _by_cluster(by_item: Floats, clusters: npt.NDArray[np.int64]) -> tuple[Float
 
 
 def _intervals(
-    of: Sequence[_Differences], level: float, resamples: int, seed: int
+    differences: Sequence[_Differences], level: float, resamples: int, seed: int
 ) -> dict[int, tuple[tuple[float, float], float]]:
     """Percentile limits and p-value of each that varies, by its place.
 
     The p-value is the level at which the percentile interval begins to hold 0 (Davison and Hinkley 1997, Section 4.4).
     """
     places: dict[int, list[int]] = defaultdict(list)
-    for place, one in enumerate(of):
-        if not one.constant:
-            places[one.clusters].append(place)
-    found: dict[int, tuple[tuple[float, float], float]] = {}
+    for place, difference in enumerate(differences):
+        if not difference.constant:
+            places[difference.clusters].append(place)
+    intervals: dict[int, tuple[tuple[float, float], float]] = {}
     for clusters, alike in places.items():
         for start in range(0, len(alike), _PAIRS_AT_ONCE):
             some = alike[start : start + _PAIRS_AT_ONCE]
-            drawn = _resampled([of[place] for place in some], clusters, resamples, seed)
+            drawn = _resampled([differences[place] for place in some], clusters, resamples, seed)
             limits = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)], axis=1).T
             tails = np.minimum((drawn <= 1e-12).sum(axis=1), (drawn >= -1e-12).sum(axis=1))
             p = np.minimum(1.0, 2 * (1 + tails) / (1 + resamples))
-            found |= {
+            intervals |= {
                 place: ((float(low), float(high)), float(each))
                 for place, (low, high), each in zip(some, limits, p, strict=True)
             }
-    return found
+    return intervals
 
 
-def _resampled(of: Sequence[_Differences], clusters: int, resamples: int, seed: int) -> Floats:
+def _resampled(differences: Sequence[_Differences], clusters: int, resamples: int, seed: int) -> Floats:
     """(P, resamples): the mean difference of each pair in each resample of so many clusters.
 
     Which clusters a resample draws depends on their number alone, so it is drawn once for all pairs.
     """
-    means = np.empty((len(of), resamples))
+    means = np.empty((len(differences), resamples))
     start = 0
     for times in _drawn(clusters, resamples, seed):
         stop = start + times.shape[1]
-        for place, one in enumerate(of):
-            drawn = np.diff(times[one.ends], axis=0)
-            sums = (one.totals[:, :, np.newaxis] * drawn[:, np.newaxis]).sum(
-                axis=0
-            )  # no BLAS: its order is a machine's
+        for place, difference in enumerate(differences):
+            drawn = np.diff(times[difference.ends], axis=0)
+            # Not by matrix product: the order in which BLAS adds up is the machine's.
+            sums = (difference.totals[:, :, np.newaxis] * drawn[:, np.newaxis]).sum(axis=0)
             means[place, start:stop] = sums[0] / sums[1]
         start = stop
     return means
@@ -246,27 +245,31 @@ def _drawn(clusters: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def _compared(
-    of: _Differences, drawn: tuple[tuple[float, float], float] | None, level: float, strict: float, power: float
+    differences: _Differences,
+    drawn: tuple[tuple[float, float], float] | None,
+    level: float,
+    strict: float,
+    power: float,
 ) -> Comparison:
     """One comparison; `drawn`: its percentile limits and p-value, None where nothing varies."""
-    mean, n = float(ratio(of.whole)), int(of.whole[1])
+    mean, n = float(ratio(differences.whole)), int(differences.whole[1])
     p: float | None
     if drawn is None:
-        method = described("Wilson bound", level, of.clustered)
-        ends = constant_limits(mean, of.clusters, level, (-1, 1))
+        method = described("Wilson bound", level, differences.clustered)
+        ends = constant_limits(mean, differences.clusters, level, (-1, 1))
         note = "no variation: the bootstrap would have no width"
-        difference, p = Estimate(mean, *ends, method, n, note), None if of.totals[:, 0].any() else 1.0
+        difference, p = Estimate(mean, *ends, method, n, note), None if differences.totals[:, 0].any() else 1.0
     else:
         limits, p = drawn
-        method = described("percentile bootstrap", level, of.clustered)
+        method = described("percentile bootstrap", level, differences.clustered)
         difference = Estimate(mean, min(limits[0], mean), max(limits[1], mean), method, n)
     return Comparison(
         difference,
         p,
-        _mcnemar(of) if of.binary else None,
-        of.squared,
-        _detectable(of, strict, power),
-        of.clusters,
+        _mcnemar(differences.totals[:, 0], differences.times) if differences.binary else None,
+        differences.squared,
+        _detectable(differences, strict, power),
+        differences.clusters,
     )
 
 
@@ -294,16 +297,16 @@ def partly_paired(
     """
     clusters = {name: place for place, name in enumerate(sorted({*groups[0], *groups[1]}))}
     totals = np.zeros((len(clusters), 4))
-    for column, (values, of) in enumerate(zip((first, second), groups, strict=True)):
+    for column, (values, names) in enumerate(zip((first, second), groups, strict=True)):
         if not values:
             raise ValueError("each kind needs a score")
-        for value, name in zip(values, of, strict=True):
+        for value, name in zip(values, names, strict=True):
             totals[clusters[name], 2 * column : 2 * column + 2] += value, 1
 
     def difference(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
-            found: Floats = sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]
-        return found
+            difference_of_means: Floats = sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]
+        return difference_of_means
 
     value, n = float(difference(totals.sum(axis=0))), len(first) + len(second)
     clustered = len(clusters) < max(len(first), len(second))
@@ -320,15 +323,15 @@ def partly_paired(
     return Estimate(value, min(float(low), value), max(float(high), value), method, n)
 
 
-def _detectable(of: _Differences, level: float, power: float) -> float | None:
+def _detectable(differences: _Differences, level: float, power: float) -> float | None:
     """See `Comparison.detectable`; clustered items count as many as carry the same information."""
-    if of.constant:
+    if differences.constant:
         return None
-    items, mean = of.whole[1], ratio(of.whole)
-    independent = (of.squared - mean**2) / (items - 1)
-    variance = ratio_variance(np.repeat(of.totals, of.times, axis=0))
+    items, mean = differences.whole[1], ratio(differences.whole)
+    independent = (differences.squared - mean**2) / (items - 1)
+    variance = ratio_variance(np.repeat(differences.totals, differences.times, axis=0))
     worth = items * independent / max(independent, variance)
-    return _shown(float(worth), of.squared, level, power)
+    return _shown(float(worth), differences.squared, level, power)
 
 
 @lru_cache(maxsize=4096)
@@ -350,14 +353,10 @@ def mcnemar(differences: Sequence[float], groups: Groups = None) -> McNemar:
     if odd:
         raise ValueError(f"`differences` must be those of zeros and ones, but got {odd[0]}")
     totals, counts = np.unique(sums_and_counts(differences, groups)[:, 0], return_counts=True)
-    return _mcnemar_of(totals, counts)
+    return _mcnemar(totals, counts)
 
 
-def _mcnemar(of: _Differences) -> McNemar:
-    return _mcnemar_of(of.totals[:, 0], of.times)
-
-
-def _mcnemar_of(totals: Floats, times: npt.NDArray[np.int64]) -> McNemar:
+def _mcnemar(totals: Floats, times: npt.NDArray[np.int64]) -> McNemar:
     """The test from the sums of differences that clusters have, and how many have each."""
     sizes: Counter[int] = Counter()
     for total, count in zip(totals, times, strict=True):
@@ -380,12 +379,12 @@ def _chances(sizes: Sequence[tuple[int, int]]) -> Floats:
     """The chance of each total from −Σ to Σ when every sum has either sign; `sizes`: sums, and how many have each."""
     from scipy.stats import binom
 
-    found = np.ones(1)
+    chances = np.ones(1)
     for size, count in sizes:
         step = np.zeros(2 * size * count + 1)
         step[:: 2 * size] = binom.pmf(np.arange(count + 1), count, 0.5)
-        found = np.convolve(found, step)
-    return found
+        chances = np.convolve(chances, step)
+    return chances
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -86,14 +86,14 @@ def mean_as_share(values: Sequence[float], groups: Groups = None) -> Share:
     return Share(value, len(values), float(size), has_clusters(groups))
 
 
-def wilson(of: Share, level: float) -> Estimate:
+def wilson(observed: Share, level: float) -> Estimate:
     """A share with its interval in [0, 1].
 
     Args:
         level: nominal coverage, in (0, 1).
     """
-    low, high = wilson_limits(of.value, of.size, level)
-    return Estimate(of.value, low, high, described("Wilson", level, of.clustered), of.n)
+    low, high = wilson_limits(observed.value, observed.size, level)
+    return Estimate(observed.value, low, high, described("Wilson", level, observed.clustered), observed.n)
 
 
 @lru_cache(maxsize=1 << 16)

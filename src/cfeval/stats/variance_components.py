@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 RESAMPLING = "re-sampling"
 RESIDUAL = "residual"
+# Below that many levels a component is called rough: its chi-squared interval spans a factor of more than 40.
 FEW = 5
-"""Below that many levels a component is called rough: its chi-squared interval spans a factor of more than 40."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,19 @@ def variance_split(scores: Sequence[float], factors: Mapping[str, Sequence[str]]
 
 def _parts(factors: Mapping[str, Sequence[str]], n: int) -> tuple[dict[str, Codes], list[Component]]:
     """The different ways in which sources part the observations, by name; and the sources without a component."""
-    of = {name: _codes(np.asarray(levels)) for name, levels in factors.items()}
-    cells = _codes(np.stack(list(of.values()), axis=1))
+    codes_by_factor = {name: _codes(np.asarray(levels)) for name, levels in factors.items()}
+    cells = _codes(np.stack(list(codes_by_factor.values()), axis=1))
     parts: dict[str, Codes] = {}
     silent = []
-    for name, codes in {**of, RESIDUAL: cells, RESAMPLING: np.arange(n)}.items():
-        same = next((other for other, those in parts.items() if _same(codes, those)), None)
+    for name, codes in {**codes_by_factor, RESIDUAL: cells, RESAMPLING: np.arange(n)}.items():
+        same = next((other for other, same_codes in parts.items() if _same(codes, same_codes)), None)
         why = _silence(name, _levels(codes), n, same)
         if why:
             silent.append(Component(name, _levels(codes), note=why))
         elif same:
-            parts = {f"{other} and {name}" if other == same else other: those for other, those in parts.items()}
+            parts = {
+                f"{other} and {name}" if other == same else other: same_codes for other, same_codes in parts.items()
+            }
         else:
             parts[name] = codes
     return parts, silent
@@ -103,20 +105,20 @@ def _mivque0(scores: Floats, parts: Sequence[Codes]) -> Floats | None:
     """
     centered = scores - np.sort(scores).mean()
     squares = np.array([(np.bincount(codes, centered) ** 2).sum() for codes in parts])
-    expected = np.array([[_overlap(one, other) for other in parts] for one in parts])
-    scale = np.sqrt(np.diag(expected))
-    even = expected / np.outer(scale, scale)
+    expected_squares = np.array([[_overlap(first, second) for second in parts] for first in parts])
+    scale = np.sqrt(np.diag(expected_squares))
+    even = expected_squares / np.outer(scale, scale)
     if np.linalg.matrix_rank(even, tol=1e-9) < len(parts):
         return None
-    found: Floats = np.linalg.solve(even, squares / scale) / scale
-    return found
+    variances: Floats = np.linalg.solve(even, squares / scale) / scale
+    return variances
 
 
-def _overlap(one: Codes, other: Codes) -> float:
+def _overlap(first: Codes, second: Codes) -> float:
     """‖Z'MZ̃‖²: squared counts of the cross table, each less what its margins lead to expect."""
-    n, (ones, others) = len(one), (np.bincount(codes) for codes in (one, other))
-    both = np.unique(one * len(others) + other, return_counts=True)[1].astype(np.float64)
-    margins = (ones[one] * others[other]).sum() / n
+    n, (ones, others) = len(first), (np.bincount(codes) for codes in (first, second))
+    both = np.unique(first * len(others) + second, return_counts=True)[1].astype(np.float64)
+    margins = (ones[first] * others[second]).sum() / n
     return float((both**2).sum() - 2 * margins + (ones**2).sum() * ((others**2).sum() / n) / n)
 
 
@@ -136,6 +138,6 @@ def _levels(codes: Codes) -> int:
     return int(codes.max()) + 1
 
 
-def _same(one: Codes, other: Codes) -> bool:
+def _same(first: Codes, second: Codes) -> bool:
     """Whether two sources part the observations alike."""
-    return _levels(one) == _levels(other) == len(np.unique(one * (_levels(other)) + other))
+    return _levels(first) == _levels(second) == len(np.unique(first * (_levels(second)) + second))

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core import registry
-from cfeval.core.csv_files import read_pairs
 from cfeval.core.errors import InputError
 from cfeval.core.image_conversions import is_deep
 from cfeval.core.image_folders import LeftOut, scan, summary
 from cfeval.core.images import size_and_mode
+from cfeval.core.text_files import read_pairs
 from cfeval.vce.plugins.image_sets.folder import NAMES
 
 SIZE = 224

@@ -18,11 +18,10 @@ from rich.console import Console
 from rich.text import Text
 
 from cfeval.config import Params, load, named, read
-from cfeval.core import registry, run_locks
+from cfeval.core import locks, registry
 from cfeval.core.errors import CfevalError, InputError
-from cfeval.core.folder import Evaluations, Folder, ParamsFiles, check_evaluations, study_in
+from cfeval.core.folder import PARAMS, Evaluations, Folder, ParamsFiles, check_evaluations, study_in
 from cfeval.core.registry import Diagnostic, Used
-from cfeval.core.roots import PARAMS
 from cfeval.edct.asked import exam_faults
 from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.prices import load_prices
@@ -155,11 +154,11 @@ def _wanted(studies: Sequence[str] | None, files: Sequence[Path]) -> list[str]:
 
 def _clean_up(folder: Path, dry_run: bool) -> bool:
     """Remove what an interrupted run left; return whether it left something."""
-    found = list(run_locks.complaints(folder))
+    found = list(locks.leftover_locks(folder))
     for path, what in found:
-        run = run_locks.runner(folder)
-        running = [run] if run is not None else run_locks.alive(folder, ("snakemake", "dvc"))
-        other = run_locks.elsewhere(folder) if path == folder / run_locks.SNAKEMAKE_LOCKS else ""
+        run = locks.running_process(folder)
+        running = [run] if run is not None else locks.live_processes(folder, ("snakemake", "dvc"))
+        other = locks.running_elsewhere(folder) if path == folder / locks.SNAKEMAKE_LOCKS else ""
         if other:
             print(f"{path}: {what} that began on {other}; where none is alive there, run `snakemake --unlock`")
         elif running:
@@ -167,7 +166,7 @@ def _clean_up(folder: Path, dry_run: bool) -> bool:
         elif dry_run:
             print(f"{path}: {what}")
         else:
-            run_locks.remove(path)
+            locks.remove(path)
             print(f"{path}: {what}; removed")
     return bool(found)
 

@@ -13,8 +13,7 @@ from cfeval.config import parse
 from cfeval.core import extras
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
-from cfeval.core.roots import PARAMS
-from cfeval.core.shell import cfeval
+from cfeval.core.folder import PARAMS, cfeval
 from cfeval.core.yaml_files import parse_yaml
 from cfeval.cvqa.plugins.question_sets import counterbench, plain, whatsup
 from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions

@@ -13,12 +13,12 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from cfeval.core.cli_options import StudyParams
 from cfeval.core.errors import CfevalError
+from cfeval.core.extras import load
 from cfeval.core.files import write_text
-from cfeval.core.names import load
 from cfeval.core.record import option, outputs_of, record_of, steps
 from cfeval.core.records import Record
-from cfeval.core.told import Told
 from cfeval.edct import asked
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, stage_files
@@ -36,8 +36,8 @@ C = TypeVar("C", bound=Record)
 class Shown(NamedTuple):
     """What the page and its tables are made of."""
 
-    tables: Told
-    report: Told
+    tables: StudyParams
+    report: StudyParams
     figures: Sequence[str]
     left_out: int
     """Conditions that are not complete."""

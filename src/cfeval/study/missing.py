@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cfeval.core.folder import quoted
 from cfeval.core.jsonl import read_lines
 from cfeval.core.records import Status
-from cfeval.core.shell import quoted
 from cfeval.core.statuses import MEANINGS
 from cfeval.inference.prompts import last_text
 from cfeval.study.outcomes import Row

@@ -14,8 +14,7 @@ from rich.table import Table
 from cfeval.config import load
 from cfeval.core.errors import InputError, PluginError
 from cfeval.core.files import write_text
-from cfeval.core.folder import ParamsFiles, study_in
-from cfeval.core.roots import PARAMS
+from cfeval.core.folder import PARAMS, ParamsFiles, study_in
 from cfeval.core.yaml_files import dump_yaml
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint

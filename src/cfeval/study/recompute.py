@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from cfeval.core.errors import CfevalError, InputError
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.record import STUDY, Records, Step
 from cfeval.core.vouching import Kept, is_inside, vouched
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from cfeval.core.errors import InputError
-from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
-from cfeval.core.shell import cfeval
+from cfeval.core.folder import Folder, Name, ParamsFiles, cfeval, study_in
 from cfeval.report.pack import PAGE, pack
 from cfeval.study.live import FOLDER, follow
 from cfeval.study.outcome import report_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cfeval.core.errors import InputError
-from cfeval.core.roots import PARAMS, RESULTS
+from cfeval.core.folder import PARAMS, RESULTS
 
 _TYPES = ("file", "directory")
 """What DVC calls them."""

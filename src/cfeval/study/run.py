@@ -14,7 +14,7 @@ import typer
 
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
-from cfeval.core.hangup import is_ignored, silence
+from cfeval.core.process import is_ignored, silence_terminal
 from cfeval.inference.remote.settings import Offline
 from cfeval.inference.remote.stops import SIGNALS
 from cfeval.study.command import command, shown, snakemake
@@ -90,7 +90,7 @@ def _run(words: Sequence[str]) -> int:
     def forward(number: int, _frame: object) -> None:
         came.append(number)
         if number == signal.SIGHUP:
-            silence()
+            silence_terminal()
         if number != signal.SIGINT:  # a terminal sends that to both
             process.send_signal(number)
 

@@ -18,7 +18,7 @@ import typer
 from cfeval.config import load
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.folder import Folder, ParamsFiles, study_in
-from cfeval.core.hangup import is_ignored, silence
+from cfeval.core.process import is_ignored, silence_terminal
 from cfeval.inference.remote.http import PORTS
 from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
@@ -158,7 +158,7 @@ async def _serve(
 
 def _once(stopped: "asyncio.Future[int]", number: int) -> None:
     if number == signal.SIGHUP:
-        silence()
+        silence_terminal()
     if not stopped.done():
         stopped.set_result(number)
 

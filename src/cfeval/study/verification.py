@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from cfeval.core.errors import InputError
+from cfeval.core.extras import load
 from cfeval.core.folder import EVALUATIONS, check_evaluations, study_in
-from cfeval.core.names import load
 from cfeval.core.registry import places
 from cfeval.study.whole import whole
 

@@ -19,11 +19,10 @@ from cfeval.core import registry
 from cfeval.core.config import Calls, Spec
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.files import write_bytes
-from cfeval.core.folder import ParamsFiles, study_in
+from cfeval.core.folder import PARAMS, ParamsFiles, study_in
 from cfeval.core.images import Image, import_image
 from cfeval.core.records import StageResult, Status
 from cfeval.core.registry import Used
-from cfeval.core.roots import PARAMS
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.files import conversation_prompts

@@ -12,9 +12,8 @@ from typing import Any
 
 from cfeval.config import Params, merged, named, parse, read
 from cfeval.core.errors import InputError
-from cfeval.core.folder import check_evaluations
+from cfeval.core.folder import PARAMS, check_evaluations, root_of
 from cfeval.core.record import outputs_of, record_of, steps
-from cfeval.core.roots import PARAMS, root_of
 from cfeval.study.command import command, snakemake
 from cfeval.study.components import check_plugins
 

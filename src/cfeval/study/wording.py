@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.roots import RESULTS
+from cfeval.core.folder import RESULTS
 from cfeval.study.outcomes import KINDS
 from cfeval.study.revisions import Revision, Side, WorkingFolder
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from cfeval.core import registry
+from cfeval.core.cli_options import StudyParams
 from cfeval.core.config import Spec
 from cfeval.core.errors import ParamsError
-from cfeval.core.told import Told
 from cfeval.vce.config import FAMILIES, Roles, Vce
 from cfeval.vce.passes import passes_of
 from cfeval.vce.records import VceCondition
@@ -20,7 +20,7 @@ Plugins = list[tuple[str, Spec]]
 """Plugins, each with its family."""
 
 
-class Conditions(Told):
+class Conditions(StudyParams):
     """What is looked at.
 
     Attributes:

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import typer
 
-from cfeval.core.cli_options import OutFolder
+from cfeval.core.cli_options import OutFolder, StudyFile, read_study_params
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.package import carried
 from cfeval.core.shards import records_of
-from cfeval.core.told import StudyFile, read_told
 from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
 from cfeval.report.tables import write_table
 from cfeval.vce.asked import AskedTables
@@ -43,7 +42,7 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     They are made of the scores of groups; hypotheses are tested on those of counterfactuals. Without a condition every
     table is empty.
     """
-    material = _made_from(read_told(study, AskedTables), results)
+    material = _made_from(read_study_params(study, AskedTables), results)
     for name, listed in TABLES.items():
         table = listed.load()
         rows = table.rows(material)

@@ -12,9 +12,9 @@ import typer
 from cfeval.core.cli_options import Cut, Out
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image
-from cfeval.core.index import Grouped, RecordIndex
 from cfeval.core.records import Status
 from cfeval.core.shards import atomic_records_with_images, whole_or_shards_of_all
+from cfeval.core.streams import Grouped, RecordIndex
 from cfeval.vce.contact_sheet import ContactSheet, Pixels, Shot, Strip, contact_sheet
 from cfeval.vce.files import AllImages, image_in
 from cfeval.vce.metrics.proximity import is_destroyed

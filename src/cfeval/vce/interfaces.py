@@ -76,6 +76,32 @@ class Denoiser(Protocol):
 
 
 @runtime_checkable
+class Prompted(Protocol):
+    """What a denoiser offers beside that is told texts: what a text is to it, and predictions under that."""
+
+    no_class: int
+
+    def text(self, labels: "Tensor") -> "Tensor":
+        """What the prompts of labels (N,) are to the denoiser, (N, tokens, width); `no_class` is the empty prompt."""
+        ...
+
+    def predict_under(self, noisy: "Tensor", timesteps: "Tensor", text: "Tensor") -> Prediction:
+        """See `Denoiser.predict`; under a text (N, tokens, width), to which gradients flow too."""
+        ...
+
+
+@runtime_checkable
+class Bridge(Protocol):
+    """A denoiser that was trained on the way from an image to one with noise in a region (I2SB, Liu et al. 2023).
+
+    Its ᾱ are those of the noise on that way, 1 / (1 + σ²) for σ of the way from the image; x_t comes divided by its
+    root of 1 + σ². Only methods that go this way can use it.
+    """
+
+    bridge: bool
+
+
+@runtime_checkable
 class Autoencoder(Protocol):
     """What a denoiser offers beside, whose x_t are latents (N, C, h, w): the way from images to them and back.
 

@@ -6,7 +6,8 @@ figures of the papers and of their code (docs/concepts/vce-methods.md).
 
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
 Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026; stabilized guidance, Vaeth et al. 2025;
-region-constrained counterfactuals, Sobieski et al. 2025 (RCSB); ACE, Jeanneret et al. 2023; LDCE, Farid et al. 2023.
+region-constrained counterfactuals, Sobieski et al. 2025 (RCSB); ACE, Jeanneret et al. 2023; LDCE, Farid et al. 2023;
+TIME, Jeanneret et al. 2024; DiG-IN, Augustin et al. 2024.
 The perceptual weights of DiME and its descendants are for the mean squared difference of VGG19 features.
 """
 
@@ -30,10 +31,14 @@ Preset = Literal[
     "black-box",
     "ace",
     "ldce",
+    "time",
+    "rcsb",
+    "dig-in",
 ]
 Mode = Literal["paper", "reference"]
 Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
 Positive = Annotated[float, Field(gt=0)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 _DVCE = {
     "guidance": "x0",
     "norm": "noise",
@@ -136,6 +141,39 @@ _LDCE = {
     "distance": "denoiser",
     "lp_weight": 0.75,
 }
+_TIME = {
+    "respacing": "ddim50",
+    "start": 0.3,
+    "starts": (0.3, 0.4, 0.5, 0.7),
+    "noise_ahead": 1,
+    "stochastic": False,
+    "guidance": "inversion",
+    "norm": "none",
+    "scales": (4.0, 4.0, 4.0, 4.0),
+    "distance": "none",
+}
+_RCSB = {
+    "start": 0.6,
+    "stochastic": False,
+    "guidance": "bridge",
+    "norm": "first",
+    "scales": (1.5,),
+    "stabilization": "adam",
+    "decay": 0.9,
+    "distance": "none",
+    "mask": "attribution",
+    "region_share": 0.3,
+    "region_cell": 16,
+}
+_DIG_IN = {
+    "respacing": "ddim20",
+    "start": 1.0,
+    "stochastic": False,
+    "guidance": "prompts",
+    "norm": "none",
+    "scales": (1.0,),
+    "distance": "none",
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
@@ -149,6 +187,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "black-box": {"guidance": "black-box", "norm": "mean", "scales": (0.1,), "distance": "x0", "lp_weight": 0.15},
     "ace": _ACE,
     "ldce": _LDCE,
+    "time": _TIME,
+    "rcsb": _RCSB,
+    "dig-in": _DIG_IN,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -156,18 +197,32 @@ MODES: Mapping[str, Mapping[str, Any]] = {
     "reference": {"prepared": False, "classifier_time": "step", "in_cone": "classifier"},
 }
 """By mode of dbvce, where paper and code of the sampler part ways."""
-_OF_ATTACK = {"attack_iterations", "attack_step"}
+# By guidance, the settings of it alone: `Method.resolved` lists them for no other.
+_OWN = {
+    "attack": {"attack_iterations", "attack_step"},
+    "inversion": {"starts", "coupling"},
+    "bridge": {"bridge_steps"},
+    "prompts": {"prompt_steps", "prompt_rate", "prompt_scale"},
+}
+# Guidance by a gradient of the classifier at each step of the common loop.
+_GRADED = ("noisy", "x0", "straight", "clean")
 PATH_POINTS = 50
 """Points at which an attribution takes the gradient (captum's default, which RCSB keeps)."""
 _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("scales", "loss", "prepared", "mask"),
-        ("guidance", ("noisy", "x0", "straight", "clean", "black-box", "attack", "empty")),
+        ("scales", "prepared"),
+        ("guidance", (*_GRADED, "black-box", "attack", "empty", "inversion", "bridge", "prompts")),
     ),
-    "stabilization": ("guidance", ("noisy", "x0", "straight", "clean", "black-box")),
+    "loss": ("guidance", (*_GRADED, "black-box", "attack", "empty", "bridge", "prompts")),
+    "mask": ("guidance", (*_GRADED, "black-box", "attack", "empty", "bridge")),
+    "respacing": ("guidance", (*_GRADED, "none", "black-box", "attack", "empty", "inversion", "prompts")),
+    **dict.fromkeys(("prompt_steps", "prompt_rate", "prompt_scale"), ("guidance", ("prompts",))),
+    "bridge_steps": ("guidance", ("bridge",)),
+    **dict.fromkeys(("starts", "coupling"), ("guidance", ("inversion",))),
+    "stabilization": ("guidance", (*_GRADED, "black-box", "bridge")),
     **dict.fromkeys(("attack_iterations", "attack_step"), ("guidance", ("attack",))),
-    "augmentations": ("guidance", ("noisy", "x0", "straight", "clean")),
-    "projection": ("guidance", ("noisy", "x0", "straight", "clean", "empty")),
+    "augmentations": ("guidance", _GRADED),
+    "projection": ("guidance", (*_GRADED, "empty")),
     **dict.fromkeys(("particles", "particle_spread"), ("guidance", ("black-box",))),
     "classifier_time": ("guidance", ("x0", "straight", "clean", "black-box")),
     "angle": ("projection", ("cone", "consensus")),
@@ -189,19 +244,34 @@ class Parts(Section):
 
     respacing: Respacing = Field("200", description="Steps kept of the training steps: `n`, `a,b,c` or `ddimN`.")
     start: float = Field(0.5, gt=0, le=1, description="Share of the kept steps that is noised and then denoised.")
+    starts: tuple[PositiveShare, ...] = Field(
+        (), description="A start for each of the scales, tried with it (TIME); empty: `start` for all."
+    )
     noise_ahead: Literal[0, 1] = Field(
         0, description="Steps by which the noise of the start is ahead of the first denoised step (1: DiME's code)."
     )
     stochastic: bool = Field(True, description="Add noise at each step; off, a step goes to its mean.")
     clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
     output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
-    guidance: Literal["none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty"] = Field(
+    guidance: Literal[
+        "none", "noisy", "x0", "straight", "clean", "black-box", "attack", "empty", "inversion", "bridge", "prompts"
+    ] = Field(
         "x0",
         description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
         "predicted clean image, through the denoiser; the same, straight to it (DBVCE's code without x0-prediction); "
         "a clean estimate of its own (DiME); predicted clean images of particles, without any gradient; what is "
-        "denoised of an attacked image, through all steps (ACE); the image predicted without a class (LDCE).",
+        "denoised of an attacked image, through all steps (ACE); the image predicted without a class (LDCE); nothing, "
+        "for the image is inverted as its class and denoised as the target, by the denoiser's own classes (TIME); the "
+        "predicted clean image, stretched to all levels, on a bridge from noise in a region (RCSB); the last predicted "
+        "clean images, through all steps, to start and prompts of an inverted image (DiG-IN).",
     )
+    prompt_steps: int = Field(20, ge=1, description="Steps of Adam on start and prompts.")
+    prompt_rate: float = Field(0.01, gt=0, description="Its rate for prompts; a tenth of it for the start.")
+    prompt_scale: float = Field(3.0, gt=1, description="Guidance of the denoiser by the prompt.")
+    bridge_steps: int = Field(
+        100, ge=1, description="Steps from the start of a bridge to its end; no `respacing` there."
+    )
+    coupling: float = Field(0.93, gt=0.5, le=1, description="Share that each of TIME's two images keeps of itself.")
     attack_iterations: int = Field(50, ge=1, description="Steps of an attack; ACE takes 100 on ImageNet.")
     attack_step: float = Field(1 / 255, gt=0, le=1, description="By how much each moves a pixel, of [0, 1].")
     particles: int = Field(32, ge=2, multiple_of=2, description="Images drawn around the noisy one for a black box.")
@@ -212,10 +282,11 @@ class Parts(Section):
         min_length=1,
         description="Weights of the class term; each is tried in order on the images that are not in the target yet.",
     )
-    norm: Literal["mean", "noise", "none", "implicit"] = Field(
+    norm: Literal["mean", "noise", "none", "implicit", "first"] = Field(
         "mean",
         description="Each term's L2 norm is set to that of the posterior mean (DBVCE), of the predicted noise (DVCE's "
-        "code), of what a class changes in the predicted noise (LDCE), or left.",
+        "code), of what a class changes in the predicted noise (LDCE), or left; or divided by that of the first step "
+        "(RCSB).",
     )
     prepared: bool = Field(
         True, description="Let the classifier resize and normalise as it was trained; off: raw [-1, 1] images."
@@ -249,7 +320,7 @@ class Parts(Section):
     distance: Literal["none", "x0", "denoiser", "noisy", "image"] = Field(
         "x0",
         description="Image whose Lp distance to the original falls: none; the predicted clean one; the same, through "
-        "the denoiser; the noisy one (DiME); the attacked one (ACE).",
+        "the denoiser; the noisy one (DiME); the attacked one (ACE), or that of optimised prompts (DiG-IN).",
     )
     lp: float = Field(1.0, ge=0.5, le=4, description="p of the Lp distance.")
     lp_weight: float = Field(0.15, gt=0, description="Weight of the distance term.")
@@ -281,8 +352,14 @@ class Parts(Section):
 
     @property
     def steps(self) -> int:
-        """How many steps are denoised."""
-        return max(1, round(self.start * self.kept_steps))
+        """How many steps are denoised, with the first of the scales."""
+        if self.guidance == "bridge":
+            return self.bridge_steps
+        return max(1, round((self.starts[0] if self.starts else self.start) * self.kept_steps))
+
+    def steps_of(self, attempt: int) -> int:
+        """How many steps are denoised with one of the scales."""
+        return max(1, round(self.starts[attempt] * self.kept_steps)) if self.starts else self.steps
 
     @property
     def nested(self) -> bool:
@@ -304,6 +381,10 @@ class Parts(Section):
             return self.steps * (1 + self.attack_iterations)
         if self.guidance == "empty":
             return 2 * self.steps
+        if self.guidance == "prompts":  # inverted, fitted in ten steps at most, and denoised with a negative prompt
+            return self.steps * (1 + 12 + 2 * (self.prompt_steps + 1))
+        if self.guidance == "inversion":  # there and back, two images, each as source and as target
+            return 8 * self.steps
         return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
 
     def _attacks(self) -> bool:
@@ -318,6 +399,24 @@ class Parts(Section):
         plain = (self.augmentations, self.output, self.clip_denoised) == (1, "sample", False)
         return off and plain and self.distance in ("denoiser", "none") and self.projection in ("consensus", "none")
 
+    def _is_time(self) -> bool:
+        """Whether the parts are those of TIME."""
+        off = (self.norm, self.projection, self.stabilization, self.mask, self.distance) == ("none",) * 5
+        plain = (self.augmentations, self.output, self.clip_denoised, self.stochastic) == (1, "sample", False, False)
+        return off and plain
+
+    def _is_dig_in(self) -> bool:
+        """Whether the parts are those of DiG-IN."""
+        off = (self.norm, self.projection, self.stabilization, self.mask) == ("none",) * 4
+        plain = (self.augmentations, self.output, self.noise_ahead, self.stochastic) == (1, "sample", 0, False)
+        return off and plain and self.distance in ("image", "none") and not self.clip_denoised
+
+    def _is_bridge(self) -> bool:
+        """Whether the parts are those of RCSB."""
+        off = (self.projection, self.distance, self.stochastic, self.clip_denoised) == ("none", "none", False, False)
+        plain = (self.augmentations, self.output, self.noise_ahead) == (1, "sample", 0)
+        return off and plain and self.mask in ("attribution", "given")
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.projection != "none" and self.norm == "none":
@@ -331,8 +430,13 @@ class Parts(Section):
                 "guidance 'black-box' gives a direction and no gradient: norm must be 'mean' or 'noise', and mask "
                 "'none', 'difference' or 'given'"
             )
-        if (self.distance == "image") > (self.guidance == "attack"):
+        if (self.distance == "image") > (self.guidance in ("attack", "prompts")):
             raise ValueError("distance 'image' is of an attacked image; set guidance: attack, or another distance")
+        if self.guidance == "prompts" and not self._is_dig_in():
+            raise ValueError(
+                "guidance 'prompts' goes with distance 'image' or 'none', norm, mask, projection and stabilization "
+                "'none', stochastic false, output 'sample' and no augmentations; leave out the rest"
+            )
         if self.guidance == "attack" and not self._attacks():
             raise ValueError(
                 "guidance 'attack' goes with norm 'none', distance 'image' or 'none', mask 'difference' or 'none', "
@@ -345,7 +449,22 @@ class Parts(Section):
                 "guidance 'empty' goes with projection 'consensus' or 'none', distance 'denoiser' or 'none', "
                 "stochastic false, output 'sample' and no mask, stabilization or augmentations; leave out the rest"
             )
-        if self.steps + self.noise_ahead > self.kept_steps:
+        if self.guidance == "inversion" and not self._is_time():
+            raise ValueError(
+                "guidance 'inversion' goes with norm, distance, mask, projection and stabilization 'none', stochastic "
+                "false, output 'sample' and no augmentations; leave out the rest"
+            )
+        if (self.guidance == "bridge") != (self.norm == "first"):
+            raise ValueError("guidance 'bridge' and norm 'first' are RCSB's and go together; set both or neither")
+        if self.guidance == "bridge" and not self._is_bridge():
+            raise ValueError(
+                "guidance 'bridge' goes with mask 'attribution' or 'given', stochastic false, output 'sample' and no "
+                "projection, distance or augmentations; leave out the rest"
+            )
+        if self.starts and len(self.starts) != len(self.scales):
+            raise ValueError(f"starts has {len(self.starts)} values for {len(self.scales)} scales; give one for each")
+        longest = max(self.steps_of(attempt) for attempt in range(len(self.scales)))
+        if self.guidance != "bridge" and longest + self.noise_ahead > self.kept_steps:
             raise ValueError("noise_ahead 1 asks for noise beyond the last step; start must be below 1")
         if self.perceptual_weight and self.guidance != "clean":
             raise ValueError("perceptual_weight acts on the clean estimate of guidance 'clean'; set it to 0")
@@ -391,9 +510,10 @@ class Method(Parts):
     def resolved(self) -> dict[str, Any]:
         """Every setting with its value, in the order of the fields; a mapping that `Method` reads back.
 
-        Those of an attack are there for an attack alone.
+        Those of one guidance alone are there for it alone.
         """
-        return self.model_dump(mode="json", exclude=None if self.guidance == "attack" else _OF_ATTACK)
+        others = set().union(*(names for guidance, names in _OWN.items() if guidance != self.guidance))
+        return self.model_dump(mode="json", exclude=others)
 
 
 class Compute(Section):

@@ -15,6 +15,8 @@ def passes_of(method: Method) -> dict[str, float]:
     one for each copy of the image that is shown and each point of an attribution's path. Where the robust classifier
     explains itself, its cone adds none. A black box is asked once for each particle, which is a call of the denoiser.
     An attack takes a gradient through all its steps in each iteration, and denoises once more without one.
+    Prompts are optimised through all steps, with a gradient at each of the last three, after they were fitted in ten
+    steps at most.
     Where the denoiser learned no variance, the last step's is 0 and its gradients are not taken: one step's fewer.
     """
     if method.guidance == "attack":
@@ -29,8 +31,22 @@ def passes_of(method: Method) -> dict[str, float]:
             "denoiser_gradients": float(pulled),
             "classifier_gradients": float(method.steps),
         }
+    if method.guidance == "prompts":
+        return {
+            "denoiser_calls": float(method.denoiser_calls),
+            "denoiser_gradients": float(method.steps * (10 + 2 * method.prompt_steps)),
+            "classifier_gradients": float(min(3, method.steps) * method.prompt_steps),
+        }
+    if method.guidance == "inversion":
+        return {
+            "denoiser_calls": float(method.denoiser_calls),
+            "denoiser_gradients": 0.0,
+            "classifier_gradients": 0.0,
+        }
     cone = method.projection == "cone"
-    pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance == "x0") + (method.distance == "denoiser")
+    pulled = (1 + (cone and method.cone_at == "noisy")) * (method.guidance in ("x0", "bridge")) + (
+        method.distance == "denoiser"
+    )
     shown = method.augmentations * (1 + cone) * (method.guidance not in ("none", "black-box"))
     return {
         "denoiser_calls": float(method.denoiser_calls + method.steps * (method.projection == "consensus")),

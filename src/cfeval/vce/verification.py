@@ -10,8 +10,7 @@ import numpy.typing as npt
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
-from cfeval.core.links import Fault, tell
-from cfeval.core.vouching import vouched
+from cfeval.core.vouching import Fault, report_links, vouched
 from cfeval.vce.predictions import Views
 from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
 from cfeval.vce.stages.distributions import Distributions
@@ -49,7 +48,7 @@ def verify(results: Path, limit: int = 20, tables: Iterable[Fault] = ()) -> None
         ("records", ((str(file), fault) for file, fault in vouched(results).faults(groups))),
         ("tables", tables),
     )
-    tell(results, len(groups), kinds, limit)
+    report_links(results, len(groups), kinds, limit)
 
 
 def shards(folder: Path, name: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from cfeval.cvqa.extraction.robust import read
-from cfeval.inference.reasoning_marks import without_thoughts
+from cfeval.inference.thinking import without_thoughts
 
 
 class Topic(NamedTuple):

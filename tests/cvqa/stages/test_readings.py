@@ -11,7 +11,7 @@ from cfeval.core.jsonl import read_csv, read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import file_with_images
 from cfeval.cvqa.interfaces import ReadReply, ReadRequest
-from cfeval.cvqa.plugins.reply_readers.chat import FORMS, Chat, Plugin, read_answer
+from cfeval.cvqa.plugins.reply_readers.chat import FORMS, JUDGE, Chat, Plugin, read_answer
 from cfeval.cvqa.records import Answer, Form, Question, QuestionPair, Reading
 from cfeval.cvqa.stages.readings import readings
 from cfeval.cvqa.tables import reply_readers
@@ -56,7 +56,7 @@ def test_only_a_reading_in_the_form_of_an_answer_counts(said: str, form: Form, r
 def reader(*said: str, **more: Any) -> tuple[Chat, FakeChat]:
     model = FakeChat(*said, **more)
     options = Plugin(model={"plugin": "mock"})
-    return Chat(model, {form: options.prompt(of) for form, of in FORMS.items()}), model
+    return Chat(model, {form: options.prompt(of) for form, of in FORMS.items()}, options.prompt(JUDGE)), model
 
 
 def read(who: Chat, reply: str, form: Form = "number") -> ReadReply:
@@ -217,7 +217,8 @@ def test_readings_of_a_study_are_stored_named_and_replayed_without_a_key(
 
 def test_what_a_reader_rests_on_is_known_beforehand() -> None:
     spec = {"plugin": "chat", "model": {"plugin": "openai", "model": "lab/llm", "provider": "openrouter"}}
-    assert [Path(file).name for file in registry.dependencies("reply_readers", spec)] == ["read.md", "read_repair.md"]
+    files = [Path(file).name for file in registry.dependencies("reply_readers", spec)]
+    assert files == ["read.md", "read_repair.md", "judge.md", "judge_repair.md"]
     first, second = registry.estimate_calls("reply_readers", spec)
     assert (first.repair, second.repair, first.max_tokens) == (False, True, 512)
     own = spec | {"prompts": "no/such/folder"}

@@ -67,7 +67,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-OTHERS = {"contamination", "reply_readers"}
+OTHERS = {"contamination", "reply_readers", "open_answers"}
 """Tables that are empty here: there is no fresh set, and no language model reads replies."""
 
 

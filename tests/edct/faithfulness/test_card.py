@@ -10,10 +10,9 @@ from cfeval.edct.faithfulness.card import Card, items_needed, trust_card
 from cfeval.edct.faithfulness.claims import CLAIMS, Letter
 from cfeval.edct.faithfulness.instruments import Instruments, VerifierChecks, false_edits, measured
 from cfeval.edct.faithfulness.observed import Observed
-from cfeval.stats.estimates import Estimate
+from cfeval.stats.estimates import FULL, Estimate, exact
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share, wilson_limits
-from cfeval.stats.rates import FULL, known
 
 N = 120
 SOUND = Instruments(false_edits=0.01, sensitivity=FULL, false_alarms=0.0)
@@ -338,7 +337,7 @@ def test_the_items_needed_are_those_whose_interval_leaves_out_the_bound() -> Non
 
 def test_at_the_limits_of_a_known_sensitivity_trust_holds() -> None:
     for share, conclusion in ((1.0, "trust"), (0.5, "do not trust")):
-        assert card(replace(SOUND, sensitivity=known(0.95)), cited=share).conclusion == conclusion
+        assert card(replace(SOUND, sensitivity=exact(0.95)), cited=share).conclusion == conclusion
 
 
 def of_exam(sensitivity: float, specificity: float, faults: tuple[str, ...] = ()) -> ExamError:

@@ -23,7 +23,7 @@ from cfeval.edct.faithfulness.observed import (
     rate,
     strict_ccs,
 )
-from cfeval.stats.rates import known
+from cfeval.stats.estimates import exact
 
 PASSES: dict[str, Any] = {"present": True, "cited": True, "uncited_object": False, "uncited_background": False}
 
@@ -103,10 +103,10 @@ def test_completeness_is_over_edits() -> None:
 
 def test_the_net_effect_is_the_citation_rate_times_what_the_cited_edit_moves_beyond_the_floor() -> None:
     of = items(present="11111000", cited="11110---")
-    assert net_effect(of, known(0.0)).value == pytest.approx(5 / 8 * 4 / 5)
-    assert net_effect(of, known(0.2)).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.8)
-    assert net_effect(of, known(0.2), ceiling=known(0.9)).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.7)
-    assert net_effect(of, known(0.0), made=0.9).value == pytest.approx(5 / 8 * (4 / 5) / 0.9)
+    assert net_effect(of, exact(0.0)).value == pytest.approx(5 / 8 * 4 / 5)
+    assert net_effect(of, exact(0.2)).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.8)
+    assert net_effect(of, exact(0.2), ceiling=exact(0.9)).value == pytest.approx(5 / 8 * (4 / 5 - 0.2) / 0.7)
+    assert net_effect(of, exact(0.0), made=0.9).value == pytest.approx(5 / 8 * (4 / 5) / 0.9)
 
 
 def tried(cited: tuple[int, int], uncited: tuple[int, int], named: Callable[[bool], bool | None]) -> list[Observed]:

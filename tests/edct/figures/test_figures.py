@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval.core.records import Status
 from cfeval.edct.figures import axes, calibration
 from cfeval.edct.tables import calibration as edct_calibration

@@ -26,7 +26,7 @@ from cfeval.edct.pairs.records import PairBaseline, PairCondition, PairVerdict
 from cfeval.edct.pairs.stages import decisive_word, distance
 from cfeval.edct.pairs.table import PairData, PairRow, render, rows
 from cfeval.edct.report.pairs import finding
-from cfeval.inference.logprobs import beginnings
+from cfeval.inference.chat import beginnings
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
 from tests.edct.pairs.test_pairs import CONDITION, image, pair, said, verdict

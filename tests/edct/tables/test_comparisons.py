@@ -11,7 +11,7 @@ from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import comparisons
 from cfeval.edct.tables.comparisons import ComparisonRow
 from cfeval.edct.tables.scores import Metric, Row, TableData, extremes, missing, n_items, strict_ccs, values
-from cfeval.stats.bootstrap import bootstrap
+from cfeval.stats.intervals import bootstrap
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score
 
 A, B, C = (condition(vlm=vlm) for vlm in "abc")

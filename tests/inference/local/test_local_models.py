@@ -19,7 +19,7 @@ from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_source
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.devices import out_of_memory
-from cfeval.inference.local.weights import weights_fault, weights_size
+from cfeval.inference.local.hub import weights_fault, weights_size
 from tests.answers import answers
 from tests.slow import fast_only
 from tests.tiny import editors, vlms

@@ -15,10 +15,9 @@ from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.stages.baselines import Asked, Prompts, converse
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, ScoredReply
 from cfeval.inference.local import chat_loading
 from cfeval.inference.local.chat_inputs import Conversations
-from cfeval.inference.logprobs import ScoredReply
 from tests.answers import answers
 from tests.slow import fast_only, first_fast
 from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from cfeval.core.records import Status
-from cfeval.inference import forget
+from cfeval.inference import cli
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.recovery import recover
 from cfeval.inference.remote.request import Request, Response, Usage
@@ -113,7 +113,7 @@ def test_nonsense_forgets_nothing(
 def test_a_person_is_asked(
     mixed: dict[str, str], tmp_path: Path, cfeval: Run, monkeypatch: pytest.MonkeyPatch, answer: bool
 ) -> None:
-    monkeypatch.setattr(forget.sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(cli.sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda _: answer)
     status, out, _ = cfeval("cache", "forget", "--status", "truncated", "--cache", tmp_path / "s")
     assert status == (0 if answer else 1)

@@ -42,7 +42,9 @@ def test_all_of_them_are_as_many_as_the_option_says() -> None:
     assert questions.skipped == ()
 
 
-@pytest.mark.parametrize("options", [{"groups": []}, {"groups": ["abs_counting_1"]}, {"unchanged": 2}, {"items": 0}])
+@pytest.mark.parametrize(
+    "options", [{"groups": []}, {"groups": ["abs_counting_1"]}, {"unchanged": 2}, {"items": 0}, {"people": 2}]
+)
 def test_options_that_cannot_be_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ParamsError, match=f"option '{next(iter(options))}"):
         made(**options)

@@ -1,10 +1,6 @@
-"""LDCE over whole trajectories, against a transcription of its code in numpy with the Jacobians written out.
-
-Denoiser and autoencoder are matrices: of latents, which are no images, so that nothing may be confused.
-"""
+"""LDCE over whole trajectories, against a transcription of its code in numpy with the Jacobians written out."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,59 +8,13 @@ import pytest
 import torch
 
 from cfeval.core.errors import ParamsError
-from cfeval.vce.interfaces import Prediction
 from cfeval.vce.method import Method
 from cfeval.vce.passes import passes_of
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals
-from cfeval.vce.sampler.schedule import linear
-from tests.vce.sampler.toys import CPU, KnownDraws, ToyClassifier, ToyDenoiser, red_images
-
-SIDE, N, KEPT = 5, 2, 10
-D = 3 * SIDE * SIDE
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def drawn(seed: int, *shape: int, scale: float = 1.0) -> Array:
-    return np.random.default_rng(seed).normal(size=shape) * scale
-
-
-ORIGINAL, START = np.clip(drawn(0, N, D, scale=0.4), -1, 1), drawn(1, N, D)
-M, TOLD = 0.95 * np.eye(D) + drawn(2, D, D, scale=0.02), drawn(3, 4, D, scale=0.05)
-"""The predicted noise of label c is √(1−ᾱ)·M·x + TOLD[c]; the last label is the empty prompt."""
-DECODER = 1.2 * np.eye(D) + drawn(4, D, D, scale=0.05)
-W, TARGETS = drawn(5, 3, D, scale=0.1), [1, 2]
-
-
-@dataclass
-class Latents:
-    """A denoiser of latents by matrices; it counts its calls, and those through which a gradient flows."""
-
-    calls: int = 0
-    graphs: int = 0
-    no_class: int = 3
-    classes: int = 3
-    image_size: int = SIDE
-    device: torch.device = CPU
-    dtype: torch.dtype = torch.float64
-
-    def __post_init__(self) -> None:
-        self.alphas_cumprod = linear(1000)
-
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, labels: torch.Tensor | None = None) -> Prediction:
-        assert labels is not None
-        self.calls += 1
-        self.graphs += noisy.requires_grad
-        size = (1 - self.alphas_cumprod[timesteps]).sqrt().view(-1, 1)
-        noise = size * (noisy.flatten(1) @ torch.tensor(M).T) + torch.tensor(TOLD)[labels]
-        return Prediction(noise.view_as(noisy))
-
-    def encode(self, images: torch.Tensor) -> torch.Tensor:
-        return (images.flatten(1) @ torch.tensor(np.linalg.inv(DECODER)).T).view_as(images)
-
-    def decode(self, latents: torch.Tensor) -> torch.Tensor:
-        return (latents.flatten(1) @ torch.tensor(DECODER).T).view_as(latents)
+from tests.vce.sampler.latents import DECODER, KEPT, ORIGINAL, START, TARGETS, TOLD, Array, D, Latents, M, N, W, images
+from tests.vce.sampler.toys import KnownDraws, ToyClassifier, ToyDenoiser, red_images
 
 
 def sized(gradient: Array, like: Array) -> Array:
@@ -105,10 +55,6 @@ def transcribed(steps: int, settings: dict[str, Any]) -> Array:
             x = math.sqrt(before) * (x - math.sqrt(1 - bar) * noise) / math.sqrt(bar) + math.sqrt(1 - before) * noise
         results.append(DECODER @ x)
     return np.array(results)
-
-
-def images(values: Array) -> torch.Tensor:
-    return torch.tensor(values).view(-1, 3, SIDE, SIDE)
 
 
 @pytest.mark.parametrize("start", [0.342, 0.8])

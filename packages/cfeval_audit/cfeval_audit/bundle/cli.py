@@ -12,9 +12,8 @@ import typer
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_bytes, write_text
-from cfeval.core.folder import Evaluations, Folder, Name, ParamsFiles, study_in
+from cfeval.core.folder import PARAMS, Evaluations, Folder, Name, ParamsFiles, study_in
 from cfeval.core.record import record_of
-from cfeval.core.roots import PARAMS
 from cfeval.study.whole import Job, Whole, outdated, whole
 from cfeval_audit.bundle import signature, timestamp
 from cfeval_audit.bundle.build import NO_LICENCE, Study, build

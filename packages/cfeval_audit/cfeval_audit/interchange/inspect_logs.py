@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from cfeval import __version__
-from cfeval.core.archives import entry
 from cfeval.core.errors import InputError
-from cfeval.core.files import write_bytes_by
+from cfeval.core.files import entry, write_bytes_by
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.images import data_url

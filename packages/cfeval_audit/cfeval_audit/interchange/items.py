@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from cfeval.core.files import atomic_writer, write_bytes, write_text
 from cfeval.core.images import folder_of, load
 from cfeval.core.jsonl import read_jsonl
-from cfeval.datasets import croissant, hub_card
+from cfeval.datasets import croissant
 from cfeval.datasets.pair import IMAGES, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval_audit.bundle.about import UNKNOWN
@@ -163,7 +163,7 @@ def _described(one: Written) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def _card(title: str, licence: str, made: list[Written]) -> str:
     count = sum(one.rows for one in made)
-    head = hub_card.head(title, licence, count, {one.folder: f"{one.folder}/**" for one in made}, SPLIT)
+    head = croissant.hub_card_head(title, licence, count, {one.folder: f"{one.folder}/**" for one in made}, SPLIT)
     sets = "\n".join(f"| `{one.folder}` | {one.rows:,} | {one.terms} |" for one in made)
     fields = "\n\n".join(
         f"Fields of `{kind}-…`:\n\n| field | meaning |\n|---|---|\n"

@@ -12,8 +12,9 @@ from cfeval.core import plugin
 from cfeval.core.images import Image
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
-from cfeval.cvqa.records import Question
+from cfeval.cvqa.records import Gender, Question
 from cfeval_testbed.counterfactual_questions.draw import GROUPS, Group, draw
+from cfeval_testbed.people import with_figure
 from cfeval_testbed.render import render
 from cfeval_testbed.scenes import as_metadata
 
@@ -27,6 +28,8 @@ class Plugin(plugin.Plugin):
     """Share of indirect and boolean questions whose answer stays as it is; published: .057 and .023."""
     known: bool = False
     """Only originals that the world's own model has words for: it counts objects, not red ones."""
+    people: float = Field(0.0, ge=0, le=1)
+    """Share of images with a figure as on signs, a woman or a man by lot; no question is about it."""
     items: int = Field(300, ge=1)
     """How many pairs there are where all of them are wanted."""
 
@@ -57,12 +60,21 @@ class World:
         group = groups[(number - 1) % len(groups)]
         rng = random.Random(derive_seed(seed, "counterfactual", number))
         drawn = draw(group, rng, self.options.unchanged, self.options.known)
+        pixels, people = render(drawn.scene), self._people(number, seed)
         return RawPair(
             id=name,
-            image=Image.from_pixels(render(drawn.scene)),
+            image=Image.from_pixels(with_figure(pixels, people) if people else pixels),
             original=Question(question=drawn.original, answer=drawn.original_answer),
             counterfactual=Question(question=drawn.question, answer=drawn.answer),
             type=group,
             img_path=f"{name}.png",
             metadata=as_metadata(drawn.scene),
+            people=people,
         )
+
+    def _people(self, number: int, seed: int) -> Gender | None:
+        """Drawn by a seed of its own: the share changes neither scenes nor questions."""
+        rng = random.Random(derive_seed(seed, "people", number))
+        if rng.random() >= self.options.people:
+            return None
+        return "female" if rng.random() < 0.5 else "male"

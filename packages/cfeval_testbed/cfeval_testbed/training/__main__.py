@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from cfeval.core.names import load
+from cfeval.core.extras import load
 from cfeval_testbed.training import SHIPPED
 from cfeval_testbed.training.common import Figures, StateDict
 

@@ -24,7 +24,7 @@ from cfeval.cvqa.programs.limits import Budget, ProgramFault
 from cfeval.cvqa.programs.parser import check_grammar, names_read, parsed
 from cfeval.cvqa.programs.vipergpt import ENTRY
 from cfeval.cvqa.records import Language
-from cfeval.inference.reasoning_marks import without_thoughts
+from cfeval.inference.thinking import without_thoughts
 
 _RESPONSE = "### Response:"
 _FENCE = re.compile(

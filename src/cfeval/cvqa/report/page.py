@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 from markupsafe import Markup
 
-from cfeval.core.cli_options import Out
+from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
-from cfeval.core.told import StudyFile, read_told
 from cfeval.cvqa.asked import Conditions
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import Results
@@ -65,7 +64,7 @@ def run(
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many pairs of each set in the gallery.")] = 120,
 ) -> None:
     """Write the report: accuracy with and without the "if", the tables, and every pair, on one HTML page."""
-    write(read_told(study, Conditions), out, results, per_condition)
+    write(read_study_params(study, Conditions), out, results, per_condition)
 
 
 def write(

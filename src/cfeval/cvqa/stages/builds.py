@@ -12,10 +12,10 @@ import typer
 from cfeval.core import images
 from cfeval.core.cli_options import Archive, Cut, Out, Shards
 from cfeval.core.errors import InputError
-from cfeval.core.index import RecordIndex
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import sharded_gallery, whole_or_shards_of_all
+from cfeval.core.streams import RecordIndex
 from cfeval.cvqa.building.arithmetic import check_sum
 from cfeval.cvqa.building.steps import numbers_fault, turn_fault
 from cfeval.cvqa.decisions_file import read_decisions, write_decisions

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from cfeval.core.cli_options import StudyFile, read_study_params
 from cfeval.core.shards import shard_files
-from cfeval.core.told import StudyFile, read_told
 from cfeval.cvqa.asked import AskedCalls
 from cfeval.cvqa.files import Results
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
@@ -15,7 +15,7 @@ def run(study: StudyFile, out: Archive, results: Results = Path("results/cvqa"),
 
     A call that the cache lacks is taken from the archive that is there.
     """
-    asked = read_told(study, AskedCalls)
+    asked = read_study_params(study, AskedCalls)
     places = [results / stage / name for name in asked.builds for stage in ("drafts", "reviews")]
     places += [results / "answers" / one.set / one.solver for one in asked.conditions]
     places += [results / "readings" / name / one.set / one.solver for name in asked.readers for one in asked.conditions]

@@ -19,7 +19,7 @@ from cfeval.cvqa.building.arithmetic import check_sum
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator, Wanted
 from cfeval.cvqa.records import Draft, Question
 from cfeval.datasets.sample import RawSample, Sample, as_record
-from cfeval.datasets.vqa_format import read_questions
+from cfeval.datasets.vqa import read_questions
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 

@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
-from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import file_with_images, whole_or_shards_of_all
-from cfeval.cvqa.csv_format import TYPES, CvqaRow, write_questions
+from cfeval.cvqa.csv_format import TYPES, CvqaRow, original_in_layout, write_questions
 from cfeval.cvqa.files import name_unusable
 from cfeval.cvqa.records import QuestionPair
 from cfeval.datasets.sample import as_record, left_out_by
@@ -57,13 +56,5 @@ def run_export(
 
 
 def _published(number: int, pair: QuestionPair) -> CvqaRow:
-    if pair.original is None or len(pair.all_images) > 1 or pair.type not in TYPES:
-        what = (
-            "no original question"
-            if pair.original is None
-            else "several images"
-            if len(pair.all_images) > 1
-            else f"the type {pair.type!r}"
-        )
-        raise InputError(f"pair '{pair.id}' has {what}, which C-VQA's CSV cannot hold; keep the JSONL")
-    return CvqaRow(number, pair.img_path, pair.original, pair.counterfactual, pair.type)
+    original = original_in_layout(pair, "C-VQA's CSV", TYPES)
+    return CvqaRow(number, pair.img_path, original, pair.counterfactual, pair.type)

@@ -1,11 +1,12 @@
 """A language model reads what the rules left unread, and a share of what they read, to see whether both agree.
 
-Its readings stand beside those of the rules and never in their place: no score changes by them.
+It judges open answers too, all of them, and replies whose truth is known, by which its error is measured. Its readings
+and verdicts stand beside those of the rules and never in their place: no score changes by them.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,8 +18,9 @@ from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.files import AnswersFile, QuestionsFile
-from cfeval.cvqa.interfaces import ReadReply, ReadRequest, ReplyReader
-from cfeval.cvqa.records import Answer, QuestionPair, Reading, form_of
+from cfeval.cvqa.interfaces import AnswerJudge, OpenAnswer, OpenVerdict, ReadReply, ReadRequest, ReplyReader
+from cfeval.cvqa.open_answers import KnownReplies, KnownReply, written_replies
+from cfeval.cvqa.records import Answer, Question, QuestionPair, Reading, Side, form_of
 from cfeval.cvqa.stages.scores import read_both, standing
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
@@ -30,55 +32,101 @@ _DRAWS = 2**31
 
 @dataclass(frozen=True)
 class _Given:
-    said: Answer
+    """What a language model is asked about a reply, and what is known of it beforehand; see `Reading`."""
+
+    id: str
+    side: Side
+    option_order: str
     rule: str | None
-    request: ReadRequest
+    request: ReadRequest | OpenAnswer
+    known: Literal["", "right", "wrong"] = ""
 
 
 def readings(
-    pairs: ByKey[str, QuestionPair], said: Iterable[Answer], reader: ReplyReader, share: float, seed: int
+    pairs: ByKey[str, QuestionPair], replies: Iterable[Answer], reader: ReplyReader, share: float, seed: int
 ) -> Iterator[Reading]:
     """Have replies read, in their order: each that the robust rules leave unread, and a share of the others.
 
+    Every open answer is judged, where the reader is a judge of them, and with them replies of known truth.
+
     Args:
         pairs: the questions, by id.
-        said: the replies; a failed one is left out, since there is nothing to read.
+        replies: what solvers replied; a failed one is left out, since there is nothing to read.
         reader: who reads.
         share: of the replies that the rules read, in [0, 1]; drawn by the seed.
         seed: of the study.
     """
-    given = (one for reply in said if (one := _given(pairs, reply, seed)) and _is_read(one, share, seed))
-    for one, reply in map_requests(given, lambda one: one.request, reader.read, BATCH):
-        yield _reading(one, reply)
+    judge = reader if isinstance(reader, AnswerJudge) else None
+
+    async def ask(request: ReadRequest | OpenAnswer) -> ReadReply | OpenVerdict:
+        if isinstance(request, ReadRequest):
+            return await reader.read(request)
+        assert judge is not None, "without a judge nobody is asked about open answers"
+        return await judge.judge(request)
+
+    requests = _given(pairs, replies, share, seed, judges=judge is not None)
+    for given, reply in map_requests(requests, lambda given: given.request, ask, BATCH):
+        yield _reading(given, reply)
 
 
-def _given(pairs: ByKey[str, QuestionPair], said: Answer, seed: int) -> _Given | None:
-    """A reply as it goes to the reader, letters as they were shown; None where it failed, or the answer is open."""
-    pair = pairs[said.id]
-    if failed(said) or form_of(pair.questions[said.side]) == "text":
-        return None
-    form, question = form_of(pair.questions[said.side]), pair.questions[said.side].question
-    choices = read_choices(question)
-    if choices and said.option_order:
-        choices = choices.reordered(said.option_order)
-    rule = read_both(said.text, form, choices, choices.stem if choices else question)["robust"]
-    own = derive_seed(seed, said.id, said.side, said.option_order, "reading")
-    asked = choices.text() if choices else question
-    return _Given(said, standing(rule, said.option_order), ReadRequest(said.id, asked, form, said.text, own))
+def _given(
+    pairs: ByKey[str, QuestionPair], replies: Iterable[Answer], share: float, seed: int, judges: bool
+) -> Iterator[_Given]:
+    known_replies, tried = KnownReplies(seed), False
+    for reply in replies:
+        question = pairs[reply.id].questions[reply.side]
+        if form_of(question) != "text":
+            given = None if failed(reply) else _to_read(question, reply, seed)
+            if given and (given.rule is None or _is_drawn(reply, share, seed)):
+                yield given
+        elif judges:
+            if not tried:
+                yield from (_tried(reply, seed) for reply in written_replies())
+            tried = True
+            yield _tried(known_replies.to(reply.id, reply.side, question), seed)
+            if not failed(reply):
+                yield _to_judge(question, reply, seed)
 
 
-def _is_read(one: _Given, share: float, seed: int) -> bool:
-    drawn = derive_seed(seed, one.said.id, one.said.side, one.said.option_order, "reread") / _DRAWS
-    return one.rule is None or drawn < share
+def _to_read(question: Question, reply: Answer, seed: int) -> _Given:
+    """A reply with the letters as they were shown."""
+    form, choices = form_of(question), read_choices(question.question)
+    if choices and reply.option_order:
+        choices = choices.reordered(reply.option_order)
+    rule = read_both(reply.text, form, choices, choices.stem if choices else question.question)["robust"]
+    asked = choices.text() if choices else question.question
+    own = derive_seed(seed, reply.id, reply.side, reply.option_order, "reading")
+    request = ReadRequest(reply.id, asked, form, reply.text, own)
+    return _Given(reply.id, reply.side, reply.option_order, standing(rule, reply.option_order), request)
 
 
-def _reading(one: _Given, reply: ReadReply) -> Reading:
+def _is_drawn(reply: Answer, share: float, seed: int) -> bool:
+    return derive_seed(seed, reply.id, reply.side, reply.option_order, "reread") / _DRAWS < share
+
+
+def _to_judge(question: Question, reply: Answer, seed: int) -> _Given:
+    rule = read_both(reply.text, "text", None, question.question)["robust"]
+    accepted = (question.answer, *question.also)
+    own = derive_seed(seed, reply.id, reply.side, reply.option_order, "reading")
+    request = OpenAnswer(reply.id, question.question, accepted, reply.text, own)
+    return _Given(reply.id, reply.side, reply.option_order, rule, request)
+
+
+def _tried(known_reply: KnownReply, seed: int) -> _Given:
+    item, side, question, accepted, reply, truth = known_reply
+    own = derive_seed(seed, item, side, "known reply", "reading")
+    return _Given(item, side, "", None, OpenAnswer(item, question, accepted, reply, own), truth)
+
+
+def _reading(given: _Given, reply: ReadReply | OpenVerdict) -> Reading:
     return Reading(
-        id=one.said.id,
-        side=one.said.side,
-        option_order=one.said.option_order,
-        rule=one.rule,
-        read=standing(reply.read, one.said.option_order),
+        id=given.id,
+        side=given.side,
+        option_order=given.option_order,
+        rule=given.rule,
+        read=standing(reply.read, given.option_order) if isinstance(reply, ReadReply) else None,
+        correct=reply.correct if isinstance(reply, OpenVerdict) else None,
+        known=given.known,
         completion=reply.completion,
         calls=reply.calls,
         **failure(reply.status, "readings", reply.reason),
@@ -96,7 +144,10 @@ def run(
     ] = 0.1,
     offline: Offline = False,
 ) -> None:
-    """Have a language model read the replies that the rules left unread, and a share of the others."""
+    """Have a language model read the replies that the rules left unread, and a share of the others.
+
+    It judges every open answer, if it can, and replies of known truth, which show how often it errs.
+    """
     use_offline_cache(offline)
     pairs = StreamingLookup(questions, QuestionPair, lambda pair: pair.id)
     who = build("reply_readers", reply_reader, "--reply-reader")

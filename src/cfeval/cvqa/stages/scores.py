@@ -22,7 +22,7 @@ from cfeval.cvqa.records import (
     QuestionPair,
     form_of,
 )
-from cfeval.inference.reasoning_marks import without_thoughts
+from cfeval.inference.thinking import without_thoughts
 
 
 def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[CvqaScore]:
@@ -84,8 +84,9 @@ def _refuse_other(question: Question, said: Answer) -> None:
 def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
     asked = pair.questions[said.side]
     choices = read_choices(asked.question)
-    figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
-    figures |= {"form": form_of(asked), "options": len(choices.values) if choices else 0}
+    figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256}
+    figures |= {"coco": pair.coco, "people": pair.people, "form": form_of(asked)}
+    figures |= {"options": len(choices.values) if choices else 0}
     figures |= propagated(said) if failed(said) else _compared(asked, said)
     if said.program is not None:
         figures |= said.program.model_dump(include={"fault", "unsupported", "fallback"})

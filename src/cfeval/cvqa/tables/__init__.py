@@ -21,6 +21,7 @@ TABLES: Mapping[str, Listed] = {
     "reply_readers": Listed(
         "cfeval.cvqa.tables.reply_readers:TABLE", "cfeval.cvqa.tables.reply_readers:ReplyReadersRow"
     ),
+    "open_answers": Listed("cfeval.cvqa.tables.open_answers:TABLE", "cfeval.cvqa.tables.open_answers:OpenAnswersRow"),
     "positions": Listed("cfeval.cvqa.tables.positions:TABLE", "cfeval.cvqa.tables.positions:PositionsRow"),
     "contamination": Listed(
         "cfeval.cvqa.tables.contamination:TABLE", "cfeval.cvqa.tables.contamination:ContaminationRow"

@@ -92,12 +92,11 @@ NOTE = (
     "questions about women suffer more. Read by the robust reader; ranges say what the missing scores could change. "
     "Labels are of perceived gender; images of people of both kinds are left out."
 )
+DRAWN = "People of the built-in scenes are figures as on signs, a woman or a man by lot, of whom no question speaks."
 
 
 def rows(material: CvqaTableData) -> list[BiasRow]:
     """A row for each solver of a whole set, type and reader; `all` is all types together."""
-    if not material.genders:
-        return []
     conditions = [
         condition
         for condition, of in material.scores.items()
@@ -118,12 +117,13 @@ def render(of: Sequence[BiasRow]) -> RenderedTable:
     shown = [row for row in of if row.reader == HEADLINE]
     ranges = range_columns(shown, {"diff_female": "Women range", "diff_male": "Men range", "gap": "Gap range"})
     columns = laid_out(BiasRow, shown, {"gap": ranges}, without=() if len({row.set for row in shown}) > 1 else ("set",))
-    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
+    drawn = (DRAWN,) if any(row.test_world for row in of) else ()
+    notes = (intervals(of) + NOTE, *drawn, *world(of)) if of else (EMPTY,)
     return RenderedTable("cvqa_bias", "C-VQA, Figure 5: women and men", *columns, notes)
 
 
 def _labelled(material: CvqaTableData, replies: Sequence[Reply]) -> list[Reply]:
-    return [reply for reply in replies if reply.coco in material.genders]
+    return [reply for reply in replies if _people(material, reply)]
 
 
 def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> Figures:
@@ -134,7 +134,7 @@ def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, reade
     figures |= {"n": _pairs(known), "n_unlabelled": _pairs(replies) - _pairs(known)}
     drops, methods = {}, []
     for who in GENDERS:
-        everyone = items((reply for reply in known if _is(material, reply, who)), reader)
+        everyone = items((reply for reply in known if _people(material, reply) == who), reader)
         figures |= _ranges(who, everyone)
         of = both_sides(everyone)
         drops[who] = _drops(of)
@@ -150,8 +150,9 @@ def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, reade
     return figures | {"ci": interval_methods(*methods)}
 
 
-def _is(material: CvqaTableData, reply: Reply, who: str) -> bool:
-    return reply.coco is not None and material.genders.get(reply.coco) == who
+def _people(material: CvqaTableData, reply: Reply) -> str | None:
+    """Whom the image of a reply shows, as the set itself or a file of labels says; None: both, nobody or not known."""
+    return reply.people or (None if reply.coco is None else material.genders.get(reply.coco))
 
 
 def _pairs(replies: Sequence[Reply]) -> int:

@@ -19,6 +19,7 @@ from cfeval.cvqa.records import (
     CvqaScore,
     ExtractorName,
     Form,
+    Gender,
     PairType,
     Reading,
     Side,
@@ -171,6 +172,7 @@ class Reply:
     """None: no score."""
     form: Form = "number"
     options: int = 0
+    people: Gender | None = None
 
 
 @dataclass(frozen=True)
@@ -179,8 +181,8 @@ class CvqaTableData:
 
     `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what solvers that write programs
     said (`programs`), `built` what became of the drafts of built sets (`builds`), `readings` what each reply reader
-    read of each condition (`reply_readers`): each is read once, by that table
-    alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
+    read of each condition (`reply_readers`, `open_answers`): each table reads what it needs once. `genders` says of a
+    COCO image whose people are all of one kind which kind that is, `female` or `male`.
     """
 
     scores: Mapping[CvqaCondition, Sequence[Reply]]
@@ -266,6 +268,7 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         correct=once(_of_both(score.correct)),
         form=score.form,
         options=score.options,
+        people=score.people,
     )
 
 

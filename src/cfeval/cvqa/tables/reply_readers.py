@@ -62,7 +62,7 @@ EMPTY = "Empty: no language model reads replies (`cvqa.reply_readers`)."
 NOTE = (
     "The language model sees question and reply, neither the image nor the right answer. It reads every reply that the "
     "robust rules leave unread and a share of the others, on which agreement rests. It changes no reading of the rules "
-    "and no other table. Open answers are left to the rules."
+    "and no other table. Open answers have a table of their own."
 )
 
 
@@ -91,10 +91,12 @@ def _by_side(found: Iterable[Reading]) -> list[tuple[Side, list[Reading]]]:
 def _figures(
     material: CvqaTableData, reader: str, condition: CvqaCondition, side: Side, found: Sequence[Reading]
 ) -> Figures:
-    by_reply = {(one.id, one.option_order): one for one in found}
     came = [
         one for one in material.scores[condition] if one.side == side and one.status == Status.OK and one.form != "text"
     ]
+    read = {(one.id, one.option_order) for one in came}
+    found = [one for one in found if not one.known and (one.id, one.option_order) in read]
+    by_reply = {(one.id, one.option_order): one for one in found}
     figures: Figures = named(material, condition) | {"reader": reader, "side": side, "n": len(came)}
     figures |= _unread([by_reply.get((one.id, one.option_order)) for one in came if _rule(one) is None])
     figures |= {"missing": counted(Counter(one.status.value for one in found if one.status != Status.OK))}

@@ -24,8 +24,8 @@ from cfeval.datasets.pairs.rows import (
     TablePlugin,
     TableSet,
     add,
-    found_file,
     image,
+    image_file,
     mask,
     rows_of,
     text,
@@ -60,26 +60,26 @@ class Plugin(TablePlugin):
 
     def dependencies(self) -> tuple[str, ...]:
         """What it is told of and, of a table without a folder of images, the images that its rows name."""
-        known = super().dependencies()
-        return known if self.images or Path(self.path).is_dir() else (*known, *dict.fromkeys(self._images()))
+        files = super().dependencies()
+        return files if self.images or Path(self.path).is_dir() else (*files, *dict.fromkeys(self._images()))
 
     def _images(self) -> Iterator[str]:
         try:
             for place, row in rows_of(Path(self.path), self.folders(), self.allow_outside):
                 cells = (row.get(name) for name in ("before", "after", "mask"))
-                yield from (str(found_file(place, cell)) for cell in cells if isinstance(cell, str) and cell)
+                yield from (str(image_file(place, cell)) for cell in cells if isinstance(cell, str) and cell)
         except InputError:
             return  # reading the set says what is wrong
 
 
 def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
-    found: dict[str, Opener | None] = {}
+    openers: dict[str, Opener | None] = {}
     for number, (place, row) in enumerate(rows, start=1):
         odd = next((name for name in row if name not in COLUMNS), None)
         if odd is not None:
             raise InputError(f"{place.text}: unknown column {odd!r}; {nearest(str(odd), COLUMNS)}")
-        add(found, place, str(row.get("id") or f"{number:06d}"), partial(_pair, place, row))
-    return found
+        add(openers, place, str(row.get("id") or f"{number:06d}"), partial(_pair, place, row))
+    return openers
 
 
 def _folder(source: Path, allow_outside: bool) -> Iterator[tuple[Place, Row]]:
@@ -108,16 +108,16 @@ def _pair(place: Place, row: Row, item: str) -> RawPair:
     kind = str(row.get("kind") or "")
     if kind not in KINDS:
         raise InputError(f"{place.text}: kind must be one of {', '.join(KINDS[1:])}, but got {kind!r:.40}")
-    told = {name: str(row.get(name) or "").strip() for name in COLUMNS}
+    cells = {name: str(row.get(name) or "").strip() for name in COLUMNS}
     return RawPair(
         id=item,
         images=images,
         question=text(place, row, "question"),
-        before=told["changed"],
-        after=told["became"],
-        references=(told["reference_before"], told["reference_after"]),
-        kind=next(one for one in KINDS if one == kind),
-        biased=told["biased"],
-        verified=told["verified"],
-        region=mask(place, row, "mask", images[0].pixels.shape[:2]) if told["mask"] else None,
+        before=cells["changed"],
+        after=cells["became"],
+        references=(cells["reference_before"], cells["reference_after"]),
+        kind=next(known_kind for known_kind in KINDS if known_kind == kind),
+        biased=cells["biased"],
+        verified=cells["verified"],
+        region=mask(place, row, "mask", images[0].pixels.shape[:2]) if cells["mask"] else None,
     )

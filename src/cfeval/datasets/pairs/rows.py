@@ -18,22 +18,20 @@ import numpy as np
 import PIL.Image
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import csv_rows
 from cfeval.core.errors import InputError
 from cfeval.core.extras import require
 from cfeval.core.ids import ids_of
 from cfeval.core.image_folders import LeftOut, inside, not_a_file, reasons
 from cfeval.core.images import Image, Mask, import_encoded, import_image, import_layers
 from cfeval.core.sampling import chosen
-from cfeval.core.text_files import parse_json, read_json, text_lines
-from cfeval.datasets.own_images import OwnImages
-from cfeval.datasets.pair import PairSet, RawPair
-from cfeval.datasets.pairs.captions import differ
+from cfeval.core.text_files import csv_rows, parse_json, read_json, text_lines
+from cfeval.datasets.pair import PairSet, RawPair, differ
+from cfeval.datasets.sample import OwnImages
 
 Row = Mapping[str, Any]
 _BINARY = (".parquet", ".arrow")
+# Bytes of a pair's id at most, so that the ids of its items are not too long.
 LONGEST = 90
-"""Bytes of a pair's id at most, so that the ids of its items are not too long."""
 
 
 @dataclass(frozen=True)
@@ -105,18 +103,18 @@ class TableSet:
         source, ids = Path(self.options.path), self.options.ids
         made = self._made()
         names = pair_ids(made)
-        known = {names[name]: opener for name, opener in made.items() if opener is not None}
-        if lost := len(made) - len(known):
+        openers = {names[name]: opener for name, opener in made.items() if opener is not None}
+        if lost := len(made) - len(openers):
             print(f"{source}: left out {lost} of {len(made)} pairs: nothing says what was changed", file=sys.stderr)
-        if not known:
+        if not openers:
             raise InputError(f"{source}: holds no pair")
         self.left_out, given = list(self._others), 0
-        wanted = chosen(known, items if ids else len(known), seed, Path(ids) if ids else None, source)
+        wanted = chosen(openers, items if ids else len(openers), seed, Path(ids) if ids else None, source)
         for item in wanted:
             if given == items:
                 return
             try:
-                pair = known[item](item)
+                pair = openers[item](item)
             except UnreadableImageError as error:
                 if ids or self.options.strict:
                     raise
@@ -158,20 +156,20 @@ def simple(
     """
 
     def pairs(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]:
-        found: dict[str, Opener | None] = {}
+        openers: dict[str, Opener | None] = {}
         for place, row in rows:
-            told = captions is None or differ(*(text(place, row, column) for column in captions))
-            add(found, place, name(row), partial(make, place, row) if told else None)
-        return found
+            is_told = captions is None or differ(*(text(place, row, column) for column in captions))
+            add(openers, place, name(row), partial(make, place, row) if is_told else None)
+        return openers
 
     return TableSet(options, pairs)
 
 
-def add(found: dict[str, Opener | None], place: Place, name: str, opener: Opener | None) -> None:
+def add(openers: dict[str, Opener | None], place: Place, name: str, opener: Opener | None) -> None:
     """Add a pair by its name; InputError where that is there already."""
-    if name in found:
+    if name in openers:
         raise InputError(f"{place.text}: pair '{name}' stands there twice; take the file as it was published")
-    found[name] = opener
+    openers[name] = opener
 
 
 def pair_ids(names: Iterable[str]) -> dict[str, str]:
@@ -269,7 +267,9 @@ def _arrow(source: Path) -> Iterator[Row]:
             columns = {name: batch.column(name) for name in held}
             light = batch.drop_columns(held).to_pylist() if len(held) < batch.num_columns else [{}] * batch.num_rows
             for number, row in enumerate(light):
-                yield row | {name: Held(partial(lambda of, at: of[at].as_py(), columns[name], number)) for name in held}
+                yield row | {
+                    name: Held(partial(lambda values, at: values[at].as_py(), columns[name], number)) for name in held
+                }
 
 
 def _image_columns(schema: Any) -> list[str]:
@@ -281,7 +281,7 @@ def _image_columns(schema: Any) -> list[str]:
             return any(kind.field(number).name == "bytes" for number in range(kind.num_fields))
         return bool(arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind))
 
-    return [one.name for one in schema if holds(one.type)]
+    return [field.name for field in schema if holds(field.type)]
 
 
 def cell(row: Row, column: str) -> Any:
@@ -320,7 +320,7 @@ def image(place: Place, row: Row, column: str) -> Image:
         value = value.get("path")
     if not isinstance(value, str) or not value:
         raise InputError(f"{place.text}: {column} holds no image and no path of one")
-    path = found_file(place, value)
+    path = image_file(place, value)
     with _as_unreadable(place):
         return import_image(path)
 
@@ -333,7 +333,7 @@ def _as_unreadable(place: Place) -> Iterator[None]:
         raise UnreadableImageError(f"{place.text}: {str(error).removeprefix(f'{place.text}, ')}") from None
 
 
-def found_file(place: Place, name: str) -> Path:
+def image_file(place: Place, name: str) -> Path:
     """An image file by the path that a table gives it, in the first of the place's folders that has it.
 
     Raises:
@@ -354,7 +354,7 @@ def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:
     """The white or transparent region of a mask image, (H, W), brought to a size; InputError where it is no image."""
     value = cell(row, column)
     held = value.get("bytes") if isinstance(value, Mapping) else None
-    layers = import_layers(held or found_file(place, text(place, row, column)), f"{place.text}, {column}")
+    layers = import_layers(held or image_file(place, text(place, row, column)), f"{place.text}, {column}")
     pixels = np.asarray(PIL.Image.fromarray(layers).resize((size[1], size[0]), PIL.Image.Resampling.NEAREST))
-    found: Mask = (pixels[..., 3] < 128) | (pixels[..., :3].min(axis=-1) > 250)
-    return found
+    region: Mask = (pixels[..., 3] < 128) | (pixels[..., :3].min(axis=-1) > 250)
+    return region

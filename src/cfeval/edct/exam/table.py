@@ -11,10 +11,10 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
+from cfeval.core.folder import quoted
 from cfeval.core.hashes import Hashes, digest
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Binary, Record, Status
-from cfeval.core.shell import quoted
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.edct.exam.verdict import LEVEL, ExamError, Task, Verdict, task_faults, verdict
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT

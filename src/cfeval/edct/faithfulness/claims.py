@@ -20,8 +20,7 @@ from cfeval.edct.faithfulness.observed import (
     outcomes,
     rate,
 )
-from cfeval.stats.estimates import Estimate
-from cfeval.stats.rates import FULL, beyond, difference, product
+from cfeval.stats.estimates import FULL, Estimate, beyond, difference, product
 
 Letter = Literal["A", "B", "C", "D", "E", "F"]
 Word = Literal["supported", "refuted", "not shown", "empty", "not tested"]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.faithfulness.observed import Observed, rate
-from cfeval.stats.estimates import Estimate
+from cfeval.stats.estimates import FULL, Estimate
 from cfeval.stats.proportions import wilson, wilson_limits
-from cfeval.stats.rates import FULL
 
 # Nothing follows from edits of which this share or more may not have been made.
 MOST_FALSE_EDITS = 0.25

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Literal, NamedTuple
 
-from cfeval.stats.estimates import Estimate
+from cfeval.stats.estimates import FULL, Estimate, beyond, difference, product
 from cfeval.stats.proportions import share, wilson
-from cfeval.stats.rates import FULL, beyond, difference, product
 
 # What was edited: see the fields of `Observed`.
 Kind = Literal["cited", "uncited_object", "uncited_background", "null", "editor_null", "blank"]
@@ -208,7 +207,7 @@ def completeness(items: Sequence[Observed]) -> float | None:
 
 def net_effect(items: Sequence[Observed], floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """Share of items that cite what is there, times the share of those whose answer the cited edit changes, net of the
-    floor (`cfeval.stats.rates.beyond`).
+    floor (`cfeval.stats.estimates.beyond`).
     """
     there = [item for item in items if item.present]
     return product(citation_rate(items), beyond(changed(there, "cited"), floor, ceiling, made))

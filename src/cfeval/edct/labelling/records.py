@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import first_fault, read_csv
 from cfeval.core.records import Binary, ItemId, Record, Sha256, Status
-from cfeval.core.text_files import read_text
+from cfeval.core.text_files import CsvFile, read_text
 from cfeval.edct.protocols.rules import CONTROLS, PAIRS_2026, RULES, Rules
 from cfeval.edct.records import Score
 

@@ -20,11 +20,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.csv_files import csv_line
 from cfeval.core.errors import InputError
 from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Binary, ImageRef, Status
+from cfeval.core.text_files import csv_line
 from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.labelling.records import ASKED, CONTEXT, LABELLED, Judged, PairScore, edited_of

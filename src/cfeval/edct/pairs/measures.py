@@ -15,11 +15,10 @@ import numpy as np
 from cfeval.core.records import Record
 from cfeval.edct.pairs.records import PairVerdict
 from cfeval.report.tables import cell
-from cfeval.stats.bootstrap import resampled
 from cfeval.stats.estimates import Estimate, Floats, described
-from cfeval.stats.intervals import Interval
+from cfeval.stats.intervals import Interval, resampled
+from cfeval.stats.misclassification import auc_interval
 from cfeval.stats.proportions import share, wilson, wilson_limits
-from cfeval.stats.roc import auc_interval
 
 Indicator = Callable[[PairVerdict], float | None]
 # A variance that is rounding alone.

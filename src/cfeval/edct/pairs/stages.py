@@ -39,8 +39,7 @@ from cfeval.edct.pairs.records import (
 )
 from cfeval.edct.stages.baselines import Prompts, baselines
 from cfeval.inference.batching import map_requests
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
-from cfeval.inference.logprobs import ScoredReply
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, ScoredReply
 from cfeval.inference.prompts import named_texts
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 

@@ -32,9 +32,8 @@ from cfeval.edct.plugins.masks import Masked, MaskSource
 from cfeval.edct.plugins.remote_editors import Prompted, prompt_for
 from cfeval.inference.batching import Batcher
 from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
 from cfeval.inference.local.libraries import LocalOptions, first_line, quiet
-from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 
 if TYPE_CHECKING:
     import torch

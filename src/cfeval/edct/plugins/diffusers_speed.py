@@ -24,8 +24,8 @@ from cfeval.core.registry import PluginOptions
 from cfeval.edct.plugins.diffusers_pipelines import Kind
 from cfeval.inference.local import hub
 from cfeval.inference.local.devices import out_of_memory
+from cfeval.inference.local.hub import safetensors_fault
 from cfeval.inference.local.libraries import Package, first_line
-from cfeval.inference.local.weights import safetensors_fault
 
 _NAME = "edit"
 _SUFFIX = ".safetensors"

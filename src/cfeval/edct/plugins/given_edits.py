@@ -21,9 +21,9 @@ from cfeval.core import plugin
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.records import Status
 from cfeval.core.registry import Diagnostic
-from cfeval.datasets.own_images import OwnImages
 from cfeval.datasets.pair import changed_outside
-from cfeval.datasets.pairs.rows import Place, Row, found_file, image, mask, rows_of, text
+from cfeval.datasets.pairs.rows import Place, Row, image, image_file, mask, rows_of, text
+from cfeval.datasets.sample import OwnImages
 from cfeval.edct.answers import names
 from cfeval.edct.interfaces import Edit, Editor, EditReply, EditRequest, Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
@@ -68,7 +68,7 @@ class GivenEdit:
     def files(self) -> list[Path]:
         """Its image and mask, as far as the row names them; InputError where one is missing."""
         return [
-            found_file(self.place, text(self.place, self.row, name)) for name in ("image", "mask") if has(self, name)
+            image_file(self.place, text(self.place, self.row, name)) for name in ("image", "mask") if has(self, name)
         ]
 
 

@@ -23,7 +23,7 @@ from cfeval.edct.protocols.rules import NULL_EDIT, PAIRS_2026
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
-from cfeval.inference.prompts import Prompt, PromptTemplate, expected, generate_parsed
+from cfeval.inference.prompts import Prompt, PromptTemplate, estimate_parsed, generate_parsed
 from cfeval.inference.verdicts import clear_verdict
 
 # A judge's reply; the analysis comes first, so that the ruling follows from it.
@@ -69,7 +69,7 @@ class ChatPlugin(prompts.ChatPlugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """For each vote those of one naming; under `null-edit`, those of one comparison of answers."""
-        return self.votes * expected(self, COMPARE if protocol == NULL_EDIT else NAMES)
+        return self.votes * estimate_parsed(self, COMPARE if protocol == NULL_EDIT else NAMES)
 
     def build(self) -> PairJudge:
         """The judge."""

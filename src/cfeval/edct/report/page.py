@@ -12,10 +12,9 @@ from typing import Annotated
 import typer
 from markupsafe import Markup
 
-from cfeval.core.cli_options import Out
+from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
 from cfeval.core.record import uses
-from cfeval.core.told import StudyFile, read_told
 from cfeval.edct.asked import PAIRS, AskedReport
 from cfeval.edct.edit_cost import EditCost, costs, edits_of
 from cfeval.edct.faithfulness.card import FIT_BOUND
@@ -172,7 +171,7 @@ def run(
     ] = 400,
 ) -> None:
     """Write the report: what was found, what backs it, tables, figures, and every item, on one HTML page."""
-    write(read_told(study, AskedReport), out, results, per_condition)
+    write(read_study_params(study, AskedReport), out, results, per_condition)
 
 
 def write(

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cfeval.core.cli_options import OutFolder
+from cfeval.core.cli_options import OutFolder, StudyFile, read_study_params
 from cfeval.core.jsonl import read_jsonl, write_csv
 from cfeval.core.records import Binary, Status, failed, failure, propagated
 from cfeval.core.streams import ByKey
-from cfeval.core.told import StudyFile, read_told
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample, samples_by_id
 from cfeval.edct.answers import moved_by_text
@@ -120,7 +119,7 @@ def _correct(sample: Sample, baseline: Baseline) -> float | None:
 
 def run(study: StudyFile, out: OutFolder, results: Results = Path("results/edct")) -> None:
     """Bring verdicts, checks and right answers of a target together: a row per item and edit, its status included."""
-    request = read_told(study, Conditions)
+    request = read_study_params(study, Conditions)
     for condition in request.conditions:
         files = {stage: stage_files(results, stage, condition, request.shards) for stage in STAGES}
         for shard, file in enumerate(files["scores"]):

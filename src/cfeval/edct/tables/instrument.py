@@ -26,8 +26,8 @@ from cfeval.report.tables import (
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import ItemScore, mean, mean_of, rounded
+from cfeval.stats.misclassification import auc_interval
 from cfeval.stats.proportions import Share, wilson
-from cfeval.stats.roc import auc_interval
 
 
 class InstrumentRow(Setting, TableRow):

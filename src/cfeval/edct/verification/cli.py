@@ -13,9 +13,8 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer, ensure_writable
 from cfeval.core.images import fault_of, folder_of, names_in
 from cfeval.core.jsonl import read_jsonl, record_line
-from cfeval.core.links import Fault
 from cfeval.core.record import ENDING
-from cfeval.core.vouching import vouched
+from cfeval.core.vouching import Fault, vouched
 from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record, failed, propagated
+from cfeval.core.text_files import CsvFile
 from cfeval.datasets.answer_scoring import answer_matches
 from cfeval.datasets.pair import Pair, Side, pair_of
 from cfeval.datasets.sample import Sample

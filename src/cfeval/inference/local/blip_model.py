@@ -11,9 +11,8 @@ from cfeval.core.records import Status
 from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.inference.local import devices
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json
 from cfeval.inference.local.libraries import check_packages, first_line, quiet
-from cfeval.inference.local.weights import read_json
 
 _SAFE = {"local_files_only": True, "trust_remote_code": False}
 _ALONE = "this model answers one question about one image; a conversation, and a question without an image, it cannot"
@@ -72,9 +71,9 @@ def _load(options: Search, folder: Path, name: str, device: str, kinds: Mapping[
     library: Any = transformers
     kind = getattr(library, kinds[read_json(folder / "config.json")["model_type"]])
     processor = library.AutoProcessor.from_pretrained(folder, **_SAFE)
-    how = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
-    model, found = kind.from_pretrained(folder, **how)
-    if absent := sorted(found["missing_keys"]):
+    kwargs = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
+    model, loading_info = kind.from_pretrained(folder, **kwargs)
+    if absent := sorted(loading_info["missing_keys"]):
         raise PluginError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"
@@ -96,14 +95,14 @@ class Blip:
         return await self._requests.answer(request)
 
     def _answer_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        size, found = self._options.batch, dict[int, ChatReply]()
+        size, by_number = self._options.batch, dict[int, ChatReply]()
         with quiet("transformers"), devices.memory_errors(f"model '{self._name}' answered", "lower batch"):
             for same in self._alike(requests):
                 for start in range(0, len(same), size):
                     numbers = same[start : start + size]
                     replies = self._answer([requests[number] for number in numbers])
-                    found.update(zip(numbers, replies, strict=True))
-        return [found[number] for number in range(len(requests))]
+                    by_number.update(zip(numbers, replies, strict=True))
+        return [by_number[number] for number in range(len(requests))]
 
     def _alike(self, requests: Sequence[ChatRequest]) -> Iterable[list[int]]:
         """Questions of one length in tokens go together: where nothing is padded, no reply hangs on the others'."""
@@ -129,14 +128,14 @@ class Blip:
             name: tensor.to(self._model.device, self._model.dtype if tensor.is_floating_point() else None)
             for name, tensor in inputs.items()
         }
-        how = {"num_beams": self._options.beams, "length_penalty": self._options.length_penalty, "do_sample": False}
+        kwargs = {"num_beams": self._options.beams, "length_penalty": self._options.length_penalty, "do_sample": False}
         limit = self._limit(requests[0])
         with torch.inference_mode():
-            rows = self._model.generate(**moved, max_new_tokens=limit, **how)
+            rows = self._model.generate(**moved, max_new_tokens=limit, **kwargs)
         prompt = moved["input_ids"]
         echoed = rows.shape[1] >= prompt.shape[1] and bool((rows[:, : prompt.shape[1]] == prompt).all())
-        said = rows[:, prompt.shape[1] :] if echoed else rows  # a decoder alone repeats what it was told
-        return [self._reply(row, limit) for row in said.tolist()]
+        generated = rows[:, prompt.shape[1] :] if echoed else rows  # a decoder alone repeats what it was told
+        return [self._reply(row, limit) for row in generated.tolist()]
 
     def _reply(self, tokens: list[int], limit: int) -> ChatReply:
         tokenizer = self._processor.tokenizer
@@ -160,8 +159,8 @@ class Blip:
         """Tokens that end a reply: of BLIP-VQA the separator, of the others what their language model says."""
         config, generation = self._text_config(), getattr(self._model, "generation_config", None)
         language = getattr(self._model, "language_model", None)
-        found: set[int] = set()
-        for one in (
+        token_ids: set[int] = set()
+        for token_id in (
             getattr(config, "eos_token_id", None),
             getattr(config, "sep_token_id", None),
             getattr(generation, "eos_token_id", None),
@@ -169,8 +168,8 @@ class Blip:
             self._processor.tokenizer.eos_token_id,
             self._processor.tokenizer.sep_token_id,
         ):
-            found |= set(one if isinstance(one, list) else [one]) - {None}
-        return found
+            token_ids |= set(token_id if isinstance(token_id, list) else [token_id]) - {None}
+        return token_ids
 
     def _text_config(self) -> Any:
         return self._model.config.text_config

@@ -38,8 +38,8 @@ class Limits:
 
     def __str__(self) -> str:
         """The limits in words."""
-        said = {"at least": self.fewest, "at most": self.most}
-        return "images have " + " and ".join(f"{how} {n:,} pixels" for how, n in said.items() if n is not None)
+        limits = {"at least": self.fewest, "at most": self.most}
+        return "images have " + " and ".join(f"{bound} {n:,} pixels" for bound, n in limits.items() if n is not None)
 
 
 def obeyed(processor: Any, limits: Limits) -> bool:
@@ -136,12 +136,12 @@ class Conversations:
     def _encoded(self, messages: list[list[dict[str, Any]]], sanitize: bool) -> dict[str, Any]:
         """`sanitize`: words that look like control tokens, such as a model's mark for an image, are read as words."""
         tensors = {"tokenize": True, "return_dict": True, "return_tensors": "pt", "sanitize_control_tokens": sanitize}
-        how = {**tensors, **self._template}
+        kwargs = {**tensors, **self._template}
         if self._sees:
             padded = {"padding": True, "padding_side": "left"}
-            return dict(self._speaker.apply_chat_template(messages, processor_kwargs=padded, **how))
-        found = self._speaker.apply_chat_template(messages, padding=True, **how)
-        return {name: found[name] for name in ("input_ids", "attention_mask")}
+            return dict(self._speaker.apply_chat_template(messages, processor_kwargs=padded, **kwargs))
+        inputs = self._speaker.apply_chat_template(messages, padding=True, **kwargs)
+        return {name: inputs[name] for name in ("input_ids", "attention_mask")}
 
     def _message(self, turn: ChatMessage, answers_in_parts: bool) -> dict[str, Any]:
         if not self._sees or (turn.role == "assistant" and not answers_in_parts):

@@ -10,13 +10,12 @@ from pydantic import Field
 from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault
 from cfeval.inference.local.libraries import LocalOptions, Package, check_packages, first_line, quiet
-from cfeval.inference.local.weights import read_json, weights_fault
 
 INDEX = "config.json"
+# What to do where the weights do not fit.
 SMALLER = "set dtype: bfloat16, device_map: auto, or take a smaller model"
-"""What to do where the weights do not fit."""
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt", "tekken.json")
 _PROCESSORS = ("processor_config.json", "preprocessor_config.json")
 _SAFE = {"local_files_only": True, "trust_remote_code": False}
@@ -130,13 +129,13 @@ def _model_class(config: Any) -> tuple[Any, bool]:
 def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device: str) -> Any:
     import torch
 
-    how: dict[str, Any] = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
+    kwargs: dict[str, Any] = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
     if options.attention != "auto":
-        how["attn_implementation"] = options.attention
+        kwargs["attn_implementation"] = options.attention
     if options.device_map or device != "cpu":
-        how["device_map"] = options.device_map or {"": torch.device(device)}
-    model, found = kind.from_pretrained(folder, **how)
-    if absent := sorted(found["missing_keys"]):
+        kwargs["device_map"] = options.device_map or {"": torch.device(device)}
+    model, loading_info = kind.from_pretrained(folder, **kwargs)
+    if absent := sorted(loading_info["missing_keys"]):
         raise PluginError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"

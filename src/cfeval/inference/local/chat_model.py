@@ -14,17 +14,16 @@ from transformers import LogitsProcessor
 
 from cfeval.core.records import Status
 from cfeval.inference.batching import Batcher
-from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.inference.chat import ChatReply, ChatRequest, ScoredReply, scored
 from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestError, images, rough_length
 from cfeval.inference.local.chat_loading import Loaded
 from cfeval.inference.local.devices import out_of_memory, ran_out, release
 from cfeval.inference.local.libraries import quiet
-from cfeval.inference.logprobs import ScoredReply, scored
-from cfeval.inference.reasoning_marks import answer_of, is_mark
+from cfeval.inference.thinking import answer_of, is_mark
 
 _SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
+# Tokens by which the memory of a compiled model's keys and values grows, each time compiled anew.
 _BLOCK = 512
-"""Tokens by which the memory of a compiled model's keys and values grows, each time compiled anew."""
 
 
 @dataclass(frozen=True)
@@ -120,14 +119,16 @@ class LocalChat:
         inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
         processors, likeliest = self._processors(requests, inputs["attention_mask"], limit)
         prompt = inputs["input_ids"].shape[1]
-        how = _static(prompt + limit) if self._compiled else {}
+        kwargs = _static(prompt + limit) if self._compiled else {}
         with torch.inference_mode():
-            rows = model.generate(**inputs, **how, logits_processor=processors, max_new_tokens=limit, do_sample=False)
-        said = rows[:count, prompt:].tolist()
-        replies = [self._reply(row, limit) for row in said]
+            rows = model.generate(
+                **inputs, **kwargs, logits_processor=processors, max_new_tokens=limit, do_sample=False
+            )
+        generated = rows[:count, prompt:].tolist()
+        replies = [self._reply(row, limit) for row in generated]
         if likeliest is None:
             return replies
-        return [self._scored(reply, said[n], likeliest.of_row(n)) for n, reply in enumerate(replies)]
+        return [self._scored(reply, generated[n], likeliest.of_row(n)) for n, reply in enumerate(replies)]
 
     def _limit(self, request: ChatRequest) -> int:
         """The longest reply, in tokens; it is one for all of a batch."""
@@ -138,28 +139,28 @@ class LocalChat:
     ) -> "tuple[Any, TopTokens | None]":
         from transformers import LogitsProcessorList
 
-        how = self._sampling
-        likeliest = TopTokens(how.logprobs) if how.logprobs else None
+        sampling = self._sampling
+        likeliest = TopTokens(sampling.logprobs) if sampling.logprobs else None
         processors = LogitsProcessorList([likeliest] if likeliest else [])
-        if how.repetition_penalty != 1:
-            processors.append(RepetitionPenalty(how.repetition_penalty, attention_mask))
-        if how.temperature > 0:
+        if sampling.repetition_penalty != 1:
+            processors.append(RepetitionPenalty(sampling.repetition_penalty, attention_mask))
+        if sampling.temperature > 0:
             seeds = [request.seed for request in requests]
-            processors.append(RowSampler(seeds, limit, how.temperature, how.top_p))
+            processors.append(RowSampler(seeds, limit, sampling.temperature, sampling.top_p))
         return processors, likeliest
 
-    def _scored(self, reply: ChatReply, said: list[int], likeliest: list[list[tuple[int, float]]]) -> ScoredReply:
+    def _scored(self, reply: ChatReply, generated: list[int], likeliest: list[list[tuple[int, float]]]) -> ScoredReply:
         """The reply with the log-probabilities of how it could have begun, before any temperature or penalty."""
-        words = self._loaded.tokenizer
+        tokenizer = self._loaded.tokenizer
         steps = [
             (
-                words.decode([token], skip_special_tokens=True),
-                tuple((spelled(words, one), logprob) for one, logprob in ranked),
+                tokenizer.decode([token], skip_special_tokens=True),
+                tuple((spelled(tokenizer, token_id), logprob) for token_id, logprob in ranked),
             )
-            for token, ranked in zip(said, likeliest, strict=False)
+            for token, ranked in zip(generated, likeliest, strict=False)
         ]
         whole = "".join(piece for piece, _ in steps)  # pieces of a letter join to another text than the reply's
-        marked = _decoded(words, said)
+        marked = _decoded(tokenizer, generated)
         text = whole if answer_of(marked) == marked else reply.text
         return scored(reply, steps, text)
 
@@ -225,8 +226,8 @@ class TopTokens(LogitsProcessor):  # type: ignore[misc]
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """The scores (rows, vocabulary) as they are."""
         del input_ids
-        found = torch.log_softmax(scores.float(), dim=-1).topk(min(self._most, scores.shape[-1]), dim=-1)
-        self._steps.append((found.indices.cpu(), found.values.cpu()))
+        likeliest = torch.log_softmax(scores.float(), dim=-1).topk(min(self._most, scores.shape[-1]), dim=-1)
+        self._steps.append((likeliest.indices.cpu(), likeliest.values.cpu()))
         return scores
 
     def of_row(self, row: int) -> list[list[tuple[int, float]]]:

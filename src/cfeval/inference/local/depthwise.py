@@ -21,8 +21,8 @@ class DepthwiseConvolution(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(N, channels, H, W) to the same shape."""
-        found: Tensor = _Same.apply(images, self.direct.weight)
-        return found if self.direct.bias is None else found + self.direct.bias.view(1, -1, 1, 1)
+        filtered_images: Tensor = _Same.apply(images, self.direct.weight)
+        return filtered_images if self.direct.bias is None else filtered_images + self.direct.bias.view(1, -1, 1, 1)
 
 
 class _Same(torch.autograd.Function):

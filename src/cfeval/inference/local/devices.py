@@ -6,12 +6,12 @@ from typing import Literal
 
 from cfeval.core.errors import PluginError
 
+# What a device can be called; auto: a GPU where there is one.
 DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
-"""What a device can be called; auto: a GPU where there is one."""
+# What the type of a model's numbers can be called.
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-"""What the type of a model's numbers can be called."""
+# Torch has an error of its own for a full GPU, but not for all GPUs and not for the host's memory.
 _MARKS = ("out of memory", "can't allocate memory", "ALLOC_FAILED")
-"""Torch has an error of its own for a full GPU, but not for all GPUs and not for the host's memory."""
 
 
 def chosen(device: str) -> str:
@@ -28,9 +28,9 @@ def chosen(device: str) -> str:
     kind, _, number = device.partition(":")
     if int(number or 0) < there[kind]:
         return device
-    found = ", ".join(f"{count} {name}" for name, count in there.items() if count)
+    available = ", ".join(f"{count} {name}" for name, count in there.items() if count)
     raise PluginError(
-        f"device '{device}': torch finds no such device here (it finds {found}); set device: auto, "
+        f"device '{device}': torch finds no such device here (it finds {available}); set device: auto, "
         "or check the driver (`nvidia-smi`) and that torch is a build for it"
     )
 

@@ -3,8 +3,12 @@
 What is on the hub is fetched into its cache on this machine, and used from there. The hub is asked a question with a
 short time limit first: its client repeats a download that fails for half a minute, but not a question. Where that is
 not answered, a copy in the cache is as good.
+
+Weights are safetensors, one file or those that an index names: are they whole, how large are they? Pickled ones, which
+can hold code, are not read.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,16 +17,100 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.errors import PluginError, as_output_error
+from cfeval.inference.local.devices import Dtype
 from cfeval.inference.local.libraries import first_line
-from cfeval.inference.local.weights import json_fault, read_json, weight_files
 
+# What is read where there is no index, whatever else is beside it.
+_SINGLE = ("model.safetensors", "diffusion_pytorch_model.safetensors")
+# Of a number, by the names that safetensors and torch have for its type.
+_BYTES = {"F64": 8, "F32": 4, "BF16": 2, "F16": 2, "float32": 4, "bfloat16": 2, "float16": 2}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty where there is none, for which see `json_fault`."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def json_fault(path: Path) -> str:
+    """Why a file holds no JSON object: one line, or empty."""
+    if not path.is_file():
+        return f"{path.name} is missing"
+    return "" if read_json(path) else f"{path.name} is not JSON, or empty"
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files of the weights: those that an index names, there or not, or the single one."""
+    if named := {name for index in _indexes(folder) for name in _named(index)}:
+        return [folder / name for name in sorted(named)]
+    single = [folder / name for name in _SINGLE if (folder / name).is_file()]
+    return single or sorted(folder.glob("*.safetensors"))
+
+
+def weights_fault(folder: Path) -> str:
+    """What keeps the weights from being whole: one line, or empty."""
+    files = weight_files(folder)
+    faults = [*map(json_fault, _indexes(folder)), *map(safetensors_fault, files)]
+    if not files:
+        faults.append(
+            "the weights (*.safetensors) are missing; in other formats (*.bin, *.gguf) they are not read, convert them"
+        )
+    return next(filter(None, faults), "")
+
+
+def safetensors_fault(file: Path) -> str:
+    """What keeps a file of weights from being whole: one line, or empty."""
+    if not file.is_file():
+        return f"{file.name} is missing, which the index names"
+    try:
+        _tensors(file)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return f"{file.name} is cut short or no safetensors file"
+    return ""
+
+
+def weights_size(folder: Path, dtype: Dtype) -> int:
+    """Bytes that whole weights take in memory when loaded as `dtype`; `auto` keeps the types they are stored in."""
+    sizes = [entry for file in weight_files(folder) for entry in _tensors(file)]
+    if dtype == "auto":
+        return sum(size for _, size in sizes)
+    return sum(size * _BYTES[dtype] // _BYTES[stored] if stored in _BYTES else size for stored, size in sizes)
+
+
+def _indexes(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.safetensors.index.json"))
+
+
+def _named(index: Path) -> set[str]:
+    weight_map = read_json(index).get("weight_map")
+    return {str(name) for name in weight_map.values()} if isinstance(weight_map, dict) else set()
+
+
+def _tensors(file: Path) -> list[tuple[str, int]]:
+    """Type and bytes of every tensor, as the header says; ValueError or the like where it does not suit the file.
+
+    A file may be cut short, or a pointer of Git LFS, whose first bytes are no sensible length of a header.
+    """
+    length = file.stat().st_size
+    with file.open("rb") as stream:
+        header = int.from_bytes(stream.read(8), "little")
+        entries = json.loads(stream.read(header) if header < length else b"")
+    tensors = [entry for name, entry in entries.items() if name != "__metadata__"]
+    if length != 8 + header + max((entry["data_offsets"][1] for entry in tensors), default=0):
+        raise ValueError("the header speaks of another length")
+    return [(entry["dtype"], entry["data_offsets"][1] - entry["data_offsets"][0]) for entry in tensors]
+
+
+# Of a question to the hub, in seconds.
 TIMEOUT = 10.0
-"""Of a question to the hub, in seconds."""
 _READ = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja", "*.tiktoken")
+# Other forms of the same weights, which some repositories hold beside.
 _UNREAD = ("consolidated*", "*.fp16*", "*.bf16*", "*.non_ema*")
-"""Other forms of the same weights, which some repositories hold beside."""
+# Called with `repo_id`, `revision` and `local_files_only`, gives the path of a folder or file in the cache.
 Download = Callable[..., str]
-"""Called with `repo_id`, `revision` and `local_files_only`, gives the path of a folder or file in the cache."""
 
 
 def is_name(model: str) -> bool:
@@ -86,8 +174,8 @@ def fetched(model: str, revision: str, download: Download, cache: bool = True) -
         return _folder(download(repo_id=model, revision=revision or None))
 
 
-def _folder(found: str) -> Path:
-    path = Path(found)
+def _folder(downloaded: str) -> Path:
+    path = Path(downloaded)
     return path if path.is_dir() else path.parent
 
 
@@ -187,8 +275,10 @@ class Checkpoint:
         if folder is None:
             return []
         parts = [folder / part for part in self.parts(read_json(folder / self.index))] or [folder]
-        found = {file for part in parts for file in part.rglob("*") if _seen(file.relative_to(part)) and file.is_file()}
-        return sorted({folder / self.index, *found, *(file for part in parts for file in weight_files(part))})
+        present = {
+            file for part in parts for file in part.rglob("*") if _seen(file.relative_to(part)) and file.is_file()
+        }
+        return sorted({folder / self.index, *present, *(file for part in parts for file in weight_files(part))})
 
     def _folder(self) -> Path | None:
         folder = self.own_folder()
@@ -201,10 +291,10 @@ class Checkpoint:
             raise PluginError(f"model '{self.name()}' is a folder here, and a folder has no revision; leave it out")
         return folder
 
-    def _download(self, **how: Any) -> str:
+    def _download(self, **kwargs: Any) -> str:
         """A `hub.Download` of all that is read: the index first, which names the parts."""
-        index = Path(file(self.index)(**how))
-        return checkpoint(self.parts(read_json(index)))(**how)
+        index = Path(file(self.index)(**kwargs))
+        return checkpoint(self.parts(read_json(index)))(**kwargs)
 
     def _lacking(self, folder: Path) -> str:
         return json_fault(folder / self.index) or self.fault(folder)

@@ -52,10 +52,10 @@ def file_in(package: str, file: str) -> Path:
     Raises:
         PluginError: the package or the file is not there.
     """
-    found, called = find_spec(package), package.replace("_", "-")
-    if found is None or not found.submodule_search_locations:
+    spec, called = find_spec(package), package.replace("_", "-")
+    if spec is None or not spec.submodule_search_locations:
         raise PluginError(f"the package '{called}', which carries weights, is not installed; install it")
-    path = Path(found.submodule_search_locations[0]) / file
+    path = Path(spec.submodule_search_locations[0]) / file
     if not path.is_file():
         raise PluginError(f"the package '{called}' has no file {file}; install another version of it")
     return path

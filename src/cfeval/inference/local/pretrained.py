@@ -13,14 +13,13 @@ from cfeval.core.plugin import Plugin
 from cfeval.core.registry import Diagnostic, Resources
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import out_of_memory
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, weights_fault, weights_size
 from cfeval.inference.local.libraries import LocalOptions, Package, check_packages, first_line, quiet
-from cfeval.inference.local.weights import weights_fault, weights_size
 
+# What to do where the weights do not fit.
 SMALLER = "set device: cpu, or take a smaller model or a larger machine"
-"""What to do where the weights do not fit."""
 _GIB = 2**30
-_HOW = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
+_LOADING = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
 
 
 class Room(NamedTuple):
@@ -79,13 +78,13 @@ def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoPr
     try:
         with quiet("transformers"):
             processor = getattr(transformers, reader).from_pretrained(folder, local_files_only=True)
-            model, found = getattr(transformers, loader).from_pretrained(folder, **_HOW)
+            model, loading_info = getattr(transformers, loader).from_pretrained(folder, **_LOADING)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         if out_of_memory(error):
             raise
         reason = first_line(error, folder, name)
         raise PluginError(f"model '{name}' cannot be loaded as {loader} ({reason}); give another") from error
-    if absent := sorted(found["missing_keys"]):
+    if absent := sorted(loading_info["missing_keys"]):
         raise PluginError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"
@@ -139,8 +138,8 @@ def diagnose_checkpoint(checkpoint: Checkpoint, kinds: Sequence[str], device: st
     """What can be said about a model before any weight is read: device, checkpoint, memory, kind."""
 
     def room() -> Room:
-        found = devices.chosen(device)
-        return Room(found, found, devices.memory(found), SMALLER)
+        chosen_device = devices.chosen(device)
+        return Room(chosen_device, chosen_device, devices.memory(chosen_device), SMALLER)
 
     if (yield from findings(checkpoint, (), room, lambda folder: weights_size(folder, "float32"))):
         yield finding(lambda: f"a checkpoint of {check_kind(checkpoint, kinds)}")

@@ -24,8 +24,8 @@ from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import SHORT, Effort, room_for_thoughts, thinks
 
+# What was read, prompt caching included: docs.claude.com/en/api/messages, usage.
 READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""What was read, prompt caching included: docs.claude.com/en/api/messages, usage."""
 
 
 class Plugin(HostedPlugin):
@@ -111,14 +111,14 @@ class Anthropic(HostedChat):
         return {**fields, **({"output_config": output} if output else {}), **options.extra}
 
     def _messages(self, turns: Sequence[Shown], encode: Callable[[Image], str]) -> dict[str, Any]:
-        told: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
         for before, turn in zip((None, *turns), turns, strict=False):
-            said = _message(turn, encode)
+            message = _message(turn, encode)
             if turn.role == "tool" and before and before.role == "tool":
-                told[-1]["content"] += said["content"]  # the results of one turn's calls are one message
+                messages[-1]["content"] += message["content"]  # the results of one turn's calls are one message
             else:
-                told.append(said)
-        return {"messages": told}
+                messages.append(message)
+        return {"messages": messages}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.anthropic_message(attempts, where, body)
@@ -127,32 +127,32 @@ class Anthropic(HostedChat):
         return AnthropicBatches(attempts, where)
 
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
-        return tuple(ToolCall(*said) for said in tool_calls({"choices": [_choice(body)]}))
+        return tuple(ToolCall(*call) for call in tool_calls({"choices": [_choice(body)]}))
 
     def _parts(self, body: Any) -> tuple[Any, ...]:
         return tuple(body["content"])
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
-        said = body if isinstance(body, dict) else {}
-        used = said["usage"] if isinstance(said.get("usage"), dict) else {}
+        content = body if isinstance(body, dict) else {}
+        used = content["usage"] if isinstance(content.get("usage"), dict) else {}
         usage = Usage(sum(count(used.get(name)) for name in READ), count(used.get("output_tokens")))
         options = self.options
-        answer = Completion(said, options.model, options.accept_models, usage, str(said.get("model") or ""))
-        return reply_of(answer, _choice(said), key_env, False, options.accept_finish_reasons, tools)
+        answer = Completion(content, options.model, options.accept_models, usage, str(content.get("model") or ""))
+        return reply_of(answer, _choice(content), key_env, False, options.accept_finish_reasons, tools)
 
 
-def _choice(said: dict[str, Any]) -> dict[str, Any]:
+def _choice(content: dict[str, Any]) -> dict[str, Any]:
     """A message as the choice of a chat completion: docs.claude.com/en/api/messages, `content` and `stop_reason`."""
-    parts = said.get("content")
+    parts = content.get("content")
     if not isinstance(parts, list):
-        return {"finish_reason": said.get("stop_reason"), "message": None}
+        return {"finish_reason": content.get("stop_reason"), "message": None}
     calls = [part for part in parts if _is(part, "tool_use")]
     wanted = [
-        {"id": one.get("id"), "function": {"name": one.get("name"), "arguments": json.dumps(one.get("input"))}}
-        for one in calls
+        {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": json.dumps(call.get("input"))}}
+        for call in calls
     ]
     message = {"content": [part for part in parts if _is(part, "text")], "tool_calls": wanted}
-    return {"finish_reason": said.get("stop_reason"), "message": message}
+    return {"finish_reason": content.get("stop_reason"), "message": message}
 
 
 def _is(part: Any, kind: str) -> bool:

@@ -14,16 +14,15 @@ from pydantic import Field
 from cfeval.core.registry import Diagnostic, Resources
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.local import devices, pretrained
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
 from cfeval.inference.local.libraries import LocalOptions
-from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 
+# By `model_type` of a checkpoint: the class of transformers that loads it.
 KINDS = {
     "blip": "BlipForQuestionAnswering",
     "blip-2": "Blip2ForConditionalGeneration",
     "instructblip": "InstructBlipForConditionalGeneration",
 }
-"""By `model_type` of a checkpoint: the class of transformers that loads it."""
 _SMALLER = "set dtype: float16, or take a smaller model"
 
 

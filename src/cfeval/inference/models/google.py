@@ -12,8 +12,7 @@ from pydantic import Field
 
 from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
-from cfeval.inference.logprobs import MOST, Step, is_logprob, scored
+from cfeval.inference.chat import MOST, ChatReply, ChatRequest, Step, ToolCall, is_logprob, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
@@ -27,10 +26,10 @@ from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
 from cfeval.inference.thinking import Effort
 
+# How the ids begin that are ours, of calls that Gemini gave none.
 _UNNAMED = "call-"
-"""How the ids begin that are ours, of calls that Gemini gave none."""
+# What was written, thoughts included: ai.google.dev/api/generate-content#UsageMetadata.
 WRITTEN = ("candidatesTokenCount", "thoughtsTokenCount")
-"""What was written, thoughts included: ai.google.dev/api/generate-content#UsageMetadata."""
 
 
 class Plugin(HostedPlugin):
@@ -108,48 +107,50 @@ class Google(HostedChat):
 
     def _messages(self, turns: Sequence[Shown], encode: Callable[[Image], str]) -> dict[str, Any]:
         names: dict[str, str] = {}
-        told: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
         for number, turn in enumerate(turns):
             names |= {call.id: call.name for call in turn.tool_calls}
             if turn.role != "tool":
-                told.append(_content(turn, encode))
+                messages.append(_content(turn, encode))
                 continue
             response = {"name": names.get(turn.answers, ""), "response": {"result": turn.text}}
             own = {} if turn.answers.startswith(_UNNAMED) else {"id": turn.answers}
             part = {"functionResponse": {**own, **response}}
             if turns[number - 1].role == "tool":
-                told[-1]["parts"].append(part)  # the results of one turn's calls are one content
+                messages[-1]["parts"].append(part)  # the results of one turn's calls are one content
             else:
-                told.append({"role": "user", "parts": [part]})
-        return {"contents": told}
+                messages.append({"role": "user", "parts": [part]})
+        return {"contents": messages}
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.google_content(attempts, where, body)
 
-    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+    def _chat_reply(self, reply: Response, chat_reply: ChatReply) -> ChatReply:
         if not self.options.logprobs:
-            return said
-        return scored(said, token_steps(reply.raw), said.text)
+            return chat_reply
+        return scored(chat_reply, token_steps(reply.raw), chat_reply.text)
 
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return GoogleBatches(attempts, where)
 
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
         message = _message(_candidate(_dict(body)).get("content"))
-        return tuple(ToolCall(*said) for said in tool_calls({"choices": [{"message": message}]}))
+        return tuple(ToolCall(*call) for call in tool_calls({"choices": [{"message": message}]}))
 
     def _parts(self, body: Any) -> tuple[Any, ...]:
         return tuple(_candidate(_dict(body))["content"]["parts"])
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
-        said = body if isinstance(body, dict) else {}
-        used = _dict(said.get("usageMetadata"))
+        content = body if isinstance(body, dict) else {}
+        used = _dict(content.get("usageMetadata"))
         usage = Usage(count(used.get("promptTokenCount")), sum(count(used.get(name)) for name in WRITTEN))
         options = self.options
-        answer = Completion(said, options.model, options.accept_models, usage, str(said.get("modelVersion") or ""))
-        first = _candidate(said)
+        answer = Completion(
+            content, options.model, options.accept_models, usage, str(content.get("modelVersion") or "")
+        )
+        first = _candidate(content)
         word = first.get("finishReason")
-        if not word and (blocked := _dict(said.get("promptFeedback")).get("blockReason")):
+        if not word and (blocked := _dict(content.get("promptFeedback")).get("blockReason")):
             word = f"blockReason: {blocked}"  # whatever it is, OTHER too, the prompt was not let through
         choice = {"finish_reason": word, "message": _message(first.get("content"))}
         return reply_of(answer, choice, key_env, False, options.accept_finish_reasons, tools)
@@ -161,33 +162,33 @@ def token_steps(body: Any) -> list[Step]:
     See ai.google.dev/api/generate-content#LogprobsResult: the token that was said may not be among the likeliest, and
     counts as one of them here; what has no number is left out.
     """
-    found = _dict(_candidate(_dict(body)).get("logprobsResult"))
-    said = [_dict(one) for one in _list(found.get("chosenCandidates"))]
-    top = [_list(_dict(one).get("candidates")) for one in _list(found.get("topCandidates"))]
+    logprobs = _dict(_candidate(_dict(body)).get("logprobsResult"))
+    chosen_tokens = [_dict(candidate) for candidate in _list(logprobs.get("chosenCandidates"))]
+    top = [_list(_dict(candidate).get("candidates")) for candidate in _list(logprobs.get("topCandidates"))]
     return [
         (
-            str(one.get("token") or ""),
+            str(candidate.get("token") or ""),
             tuple(
                 (str(each["token"]), float(each["logProbability"]))
-                for each in map(_dict, (one, *likeliest))
+                for each in map(_dict, (candidate, *likeliest))
                 if isinstance(each.get("token"), str) and is_logprob(each.get("logProbability"))
             ),
         )
-        for one, likeliest in zip(said, chain(top, repeat([])), strict=False)
+        for candidate, likeliest in zip(chosen_tokens, chain(top, repeat([])), strict=False)
     ]
 
 
-def _candidate(said: dict[str, Any]) -> dict[str, Any]:
+def _candidate(content: dict[str, Any]) -> dict[str, Any]:
     """The one reply of a response; nothing where there is none."""
-    return _dict(next(iter(_list(said.get("candidates"))), None))
+    return _dict(next(iter(_list(content.get("candidates"))), None))
 
 
 def _content(turn: Shown, encode: Callable[[Image], str]) -> dict[str, Any]:
     if turn.parts:
         return {"role": "model", "parts": list(turn.parts)}
-    said = [{"text": turn.text}]
+    parts = [{"text": turn.text}]
     shown = [{"inlineData": {"mimeType": "image/png", "data": encode(image)}} for image in turn.images]
-    return {"role": "model" if turn.role == "assistant" else "user", "parts": [*shown, *said]}
+    return {"role": "model" if turn.role == "assistant" else "user", "parts": [*shown, *parts]}
 
 
 def _message(content: Any) -> dict[str, Any] | None:
@@ -198,10 +199,10 @@ def _message(content: Any) -> dict[str, Any] | None:
     calls = [_dict(part["functionCall"]) for part in parts if "functionCall" in part]
     wanted = [
         {
-            "id": one.get("id") or f"{_UNNAMED}{number}",
-            "function": {"name": one.get("name"), "arguments": json.dumps(one.get("args") or {})},
+            "id": call.get("id") or f"{_UNNAMED}{number}",
+            "function": {"name": call.get("name"), "arguments": json.dumps(call.get("args") or {})},
         }
-        for number, one in enumerate(calls)
+        for number, call in enumerate(calls)
     ]
     text = [part for part in parts if "text" in part and not part.get("thought")]
     return {"content": text, "tool_calls": wanted}

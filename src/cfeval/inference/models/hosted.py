@@ -30,12 +30,12 @@ from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sessions import shared_client
 from cfeval.inference.thinking import Effort, cut_off, room_for_thoughts
 
+# What an image is taken to cost at most, where a budget has to set something aside.
 TOKENS_PER_IMAGE = 1500
-"""What an image is taken to cost at most, where a budget has to set something aside."""
 
 
+# What an answer's JSON says; the second argument is the variable that holds the key.
 Read = Callable[[Any, str], Response | Fault]
-"""What an answer's JSON says; the second argument is the variable that holds the key."""
 
 
 class HostedPlugin(plugin.Plugin):
@@ -130,8 +130,8 @@ class HostedPlugin(plugin.Plugin):
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One a request."""
         share = (self.batch and self.batch_share) or 1.0
-        asked = CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens, share=share)
-        return (replace(asked, thinking_tokens=self.room),)
+        estimate = CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens, share=share)
+        return (replace(estimate, thinking_tokens=self.room),)
 
     @property
     def room(self) -> int:
@@ -185,16 +185,16 @@ class HostedChat:
             where = self.options.endpoint()
             if call.batched:
                 return await attempts.batched(
-                    self._batches(attempts, where), body, lambda said: read(said, where.key_env)
+                    self._batches(attempts, where), body, lambda content: read(content, where.key_env)
                 )
             sent = body()
             return await attempts.paid(lambda: self._once(attempts, where, sent, read), lambda reply: reply.usage)
 
         reply = self._accepted(await client.answer(call, send), read)
-        said = ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
+        chat_reply = ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
         if request.tools and reply.status == Status.OK and (wanted := self._tool_calls(reply.raw)):
-            said = replace(said, tool_calls=wanted, parts=self._parts(reply.raw))
-        return self._said(reply, said)
+            chat_reply = replace(chat_reply, tool_calls=wanted, parts=self._parts(reply.raw))
+        return self._chat_reply(reply, chat_reply)
 
     async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any], read: Read) -> Response | Fault:
         """One attempt."""
@@ -208,10 +208,10 @@ class HostedChat:
         again = read(reply.raw, self.options.key_variable)
         return again if isinstance(again, Response) else reply
 
-    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+    def _chat_reply(self, reply: Response, chat_reply: ChatReply) -> ChatReply:
         """The reply with all that the protocol's answer tells."""
         del reply
-        return said
+        return chat_reply
 
     def _reader(self, request: ChatRequest) -> Read:
         """How the answer to a request is read."""
@@ -219,7 +219,7 @@ class HostedChat:
 
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
         """The tools that an answer wants called."""
-        return tuple(ToolCall(*said) for said in tool_calls(body))
+        return tuple(ToolCall(*call) for call in tool_calls(body))
 
     def _parts(self, body: Any) -> tuple[Any, ...]:
         """What of an answer that calls tools goes back with their results as it came; none: what was read of it."""
@@ -235,8 +235,10 @@ class HostedChat:
         if was:
             named["shrunk"] = was
         of_images = TOKENS_PER_IMAGE * sum(len(turn.images) for turn in turns)
-        expected = Usage(_tokens(turns), self.options.limit(request), image_tokens=of_images)
-        return Request(self.api, self.options.address, self.options.model, named, request.seed, request.item, expected)
+        expected_usage = Usage(_tokens(turns), self.options.limit(request), image_tokens=of_images)
+        return Request(
+            self.api, self.options.address, self.options.model, named, request.seed, request.item, expected_usage
+        )
 
     def _encoded(self, image: Image) -> str:
         """An image as the protocol carries it: base64 of its PNG."""

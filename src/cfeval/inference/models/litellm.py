@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatRequest
-from cfeval.inference.logprobs import MOST
+from cfeval.inference.chat import MOST, ChatRequest
 from cfeval.inference.models.hosted import HostedPlugin
 from cfeval.inference.models.openai import OpenAIChat
 from cfeval.inference.remote import sdks

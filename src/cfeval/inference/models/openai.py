@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 
 from cfeval.core.images import Image
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatReply, ChatRequest, ToolCall
-from cfeval.inference.logprobs import MOST, scored
+from cfeval.inference.chat import MOST, ChatReply, ChatRequest, ToolCall, scored
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
@@ -191,10 +190,10 @@ class OpenAIChat(HostedChat):
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return OpenAIBatches(attempts, where, self.path)
 
-    def _said(self, reply: Response, said: ChatReply) -> ChatReply:
+    def _chat_reply(self, reply: Response, chat_reply: ChatReply) -> ChatReply:
         if not self.options.logprobs:
-            return said
-        return scored(said, token_steps(reply.raw), said.text)
+            return chat_reply
+        return scored(chat_reply, token_steps(reply.raw), chat_reply.text)
 
     def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         options = self.options
@@ -234,7 +233,7 @@ class OpenAIResponses(OpenAIChat):
         return responses_reply(body, options.model, options.accept_models, key_env, accepted, tools)
 
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
-        return tuple(ToolCall(*said) for said in tool_calls({"choices": [responses_choice(body)]}))
+        return tuple(ToolCall(*call) for call in tool_calls({"choices": [responses_choice(body)]}))
 
     def _parts(self, body: Any) -> tuple[Any, ...]:
         return tuple(body["output"])

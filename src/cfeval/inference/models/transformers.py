@@ -14,11 +14,10 @@ from pydantic import Field, model_validator
 
 from cfeval.core.errors import PluginError
 from cfeval.core.registry import Diagnostic, Resources
-from cfeval.inference.chat import ChatModel
+from cfeval.inference.chat import MOST, ChatModel
 from cfeval.inference.local import chat_loading, devices, pretrained
 from cfeval.inference.local.chat_inputs import Limits, obeyed
-from cfeval.inference.local.weights import weights_size
-from cfeval.inference.logprobs import MOST
+from cfeval.inference.local.hub import weights_size
 from cfeval.inference.thinking import cut_off
 
 

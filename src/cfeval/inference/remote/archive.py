@@ -15,9 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from cfeval.core.archives import NO_ARCHIVE, entry
 from cfeval.core.errors import InputError
-from cfeval.core.files import write_bytes_by
+from cfeval.core.files import NO_ARCHIVE, entry, write_bytes_by
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall
 from cfeval.inference.remote.request import canonical

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cfeval.core.records import Status
-from cfeval.inference.logprobs import Step, is_logprob
+from cfeval.inference.chat import Step, is_logprob
 from cfeval.inference.remote.faults import Fault, of_error, of_status, record, retry
 from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from cfeval.core.errors import StoppedError
-from cfeval.core.hangup import is_ignored, silence
+from cfeval.core.process import is_ignored, silence_terminal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME = 0.5
@@ -55,7 +55,7 @@ def heard(stop: Callable[[StoppedError], None]) -> Iterator[None]:
 
 def _on_signal(number: int, _frame: FrameType | None) -> None:
     if number == signal.SIGHUP:
-        silence()
+        silence_terminal()
     if not _stopped:
         _stopped.append((StoppedError(number), time.monotonic()))
         for stop in list(_listeners):

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.archives import NO_ARCHIVE
 from cfeval.core.errors import InputError
+from cfeval.core.files import NO_ARCHIVE
 from cfeval.inference.remote.archive import INDEX
 
 

@@ -18,17 +18,18 @@ _SHORT_FORM = re.compile(r"\b(\w+)'(d|ll|re)\b|\b(it|he|she|that|there|this)'(s)
 _SHORT_NOT = re.compile(r"\b(wo|ca)n't\b", re.IGNORECASE)
 _LONG = {"d": "would", "ll": "will", "re": "are", "s": "is", "wo": "will", "ca": "can"}
 _SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{phrases.VERB}(?:n't)?\b", re.IGNORECASE)
+# Words of a question that a sentence must repeat too: `the cat is black` does not say that it is black and white.
 _WHOLE_ONLY = frozenset(
     {
         *("and", "or", "only", "all", "both", "all_of", "each", "same", "more", "most", "less", "fewer", "than"),
         *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     }
 )
-"""Words of a question that a sentence must repeat too: `the cat is black` does not say that it is black and white."""
 _LACKING = re.compile(r"\bwithout (?:(?:a|an|the|any|his|her|its|their|that|this) )?\w+", re.IGNORECASE)
 _PRONOUN = re.compile(rf"\W*(?:{phrases.LEAD}\W+)*(?:it|they|he|she|there|this|that|these|those)\b", re.IGNORECASE)
-_ONE = re.compile(r"\b(?:it|one|them|any|so)(?=\W*$)")
+_PRO_FORM = re.compile(r"\b(?:it|one|them|any|so)(?=\W*$)")
 _ARTICLES = frozenset(["a", "an", "the", "his", "her", "its", "their", "any", "some"])
+# Words that tell nothing of what a sentence is about.
 _EMPTY = frozenset(
     {
         *("a", "an", "the", "it", "they", "he", "she", "there", "this", "that", "these", "those", "his", "her"),
@@ -52,7 +53,6 @@ _EMPTY = frozenset(
         *("get", "gets", "getting", "become", "becomes"),
     }
 )
-"""Words that tell nothing of what a sentence is about."""
 
 
 def boolean(reply: Stated, question: str = "") -> str | None:
@@ -256,8 +256,8 @@ def _opening(text: str) -> str | None:
 
 def _polarities(text: str) -> set[str]:
     """`yes`, `no` or both, as far as a text says them as answers."""
-    polarities, words = set(), re.findall(r"\w+(?:'\w+)?|[^\w\s]", text.lower())
-    for word, following in pairwise([*words, "."]):
+    polarities, tokens = set(), re.findall(r"\w+(?:'\w+)?|[^\w\s]", text.lower())
+    for word, following in pairwise([*tokens, "."]):
         if word in phrases.ONLY_AT_END and following[0].isalnum():
             continue
         if word in YES:
@@ -307,12 +307,12 @@ def _echo(sentence: str, question: str) -> str | None:
     """A sentence that repeats the whole question as a statement, or denies it; None where it says less or else."""
     claim = _claimed(sentence)
     asserted_question = asserted(question)
-    words, wanted = _content(claim), _content(asserted_question)
+    claimed, wanted = _content(claim), _content(asserted_question)
     verbs, verbs_asked = _verbs(claim), _verbs(question)
-    if not words or not verbs or not verbs <= verbs_asked or phrases.DENIED.search(question) or not words <= wanted:
+    if not claimed or not verbs or not verbs <= verbs_asked or phrases.DENIED.search(question) or not claimed <= wanted:
         return None
-    unsaid = wanted - words
-    if unsaid & _WHOLE_ONLY or not unsaid <= _understood(claim, asserted(sentence), asserted_question, words):
+    unsaid = wanted - claimed
+    if unsaid & _WHOLE_ONLY or not unsaid <= _understood(claim, asserted(sentence), asserted_question, claimed):
         return None
     denied = re.findall(r"\bnot\b|n't\b", claim)
     if len(phrases.DENIED.findall(claim)) != len(denied) or len(denied) > 1:
@@ -326,19 +326,19 @@ def _claimed(sentence: str) -> str:
     claim = re.sub(r"\bhardly\b|\bscarcely\b", "not", claim)
     claim = claim.replace("no longer", "not").replace("most likely", "likely")
     claim = re.sub(r"\bnever\b|(?<=\bthere would be )no(?= )|(?<=\bthere is )no(?= )|^\W*no(?= \w)", "not", claim)
-    return _ONE.sub("", claim)
+    return _PRO_FORM.sub("", claim)
 
 
-def _understood(claim: str, sentence: str, question: str, words: set[str]) -> set[str]:
+def _understood(claim: str, sentence: str, question: str, claimed: set[str]) -> set[str]:
     """Words of a question that pronouns stand for: its subject behind `he`, its last noun behind `it` or `one`."""
     understood: set[str] = set()
     tokens = re.findall(r"\w+(?:'\w+)?", question.lower())
     if _PRONOUN.match(claim):
         for token in tokens[1:6]:
-            if token in ("be", "been", "still", "have", "not") or token in words:
+            if token in ("be", "been", "still", "have", "not") or token in claimed:
                 break
             understood.add(token)
-    if _ONE.search(sentence.lower()):
+    if _PRO_FORM.search(sentence.lower()):
         articles = [place for place, token in enumerate(tokens) if token in _ARTICLES]
         understood |= set(tokens[articles[-1] :]) if articles else set()
     return understood

@@ -5,8 +5,9 @@ import re
 YES = frozenset(["yes", "yeah", "yea", "yep", "yup", "aye", "true", "correct", "affirmative"])
 NO = frozenset(["no", "nope", "nah", "false", "negative", "incorrect", "untrue"])
 # `a true story` says nothing.
+# Words that answer only where no word follows.
 ONLY_AT_END = frozenset(["true", "correct", "affirmative", "false", "negative", "incorrect", "untrue"])
-"""Words that answer only where no word follows."""
+# Words before which `no` is an answer and not the `no` of `no cats`.
 AFTER_NO = frozenset(
     {
         *("it", "they", "he", "she", "there", "this", "that", "these", "those", "the", "i", "we", "you", "if"),
@@ -14,7 +15,6 @@ AFTER_NO = frozenset(
         *("but", "or", "from", "based", "given", "under", "in", "unless", "due"),
     }
 )
-"""Words before which `no` is an answer and not the `no` of `no cats`."""
 SURE = (
     r"(?:definitely|certainly|absolutely|probably|(?:(?:most|very|quite|highly) )?likely|most (?:probably|certainly"
     r"|definitely)|of course|surely|clearly|obviously|naturally|undoubtedly|almost certainly|evidently|apparently"
@@ -50,13 +50,13 @@ _ANSWER_IS = (
     rf"(?:it|that|this|{_LABEL}(?: to (?:the|your|this) question)?)"
     rf"(?: is| would be| will be| has to be| must be|'s|'d be)(?: {_STRONG})?"
 )
+# What may stand before the yes or no of `the answer is a clear no`.
 STRONG = re.compile(rf"\W*(?:{_STRONG}|{_FIRM}) (?=(?:yes|no|affirmative|negative)\b)", re.IGNORECASE)
-"""What may stand before the yes or no of `the answer is a clear no`."""
+# What may stand before an opening yes or no.
 LEAD = (
     rf"(?:{SURE}|so|then|therefore|thus|hence|well|{_OPENER}|{SAY}(?: {_ANSWER_IS}| {_STRONG})?|{_ANSWER_IS}"
     rf"|{_LABEL}|{_CASE}|{_ASSUMED})"
 )
-"""What may stand before an opening yes or no."""
 STARTER = re.compile(
     rf"\W*(?:(?:apparently|presumably|evidently|obviously|clearly|naturally|surely|so|(?:even )?then|even so"
     rf"|therefore|thus|hence|well|and|{_OPENER}|{_CASE}|{_ASSUMED})\b\W*)+",
@@ -64,8 +64,9 @@ STARTER = re.compile(
 )
 CONCLUDING = re.compile(r",?\s+(?:and )?(?:so|therefore|thus|hence|consequently)\b,?\s+", re.IGNORECASE)
 CASE = re.compile(rf"\b(?:{_CASE}|{_ASSUMED})", re.IGNORECASE)
+# What may stand before a yes or no within a sentence: `… I would say yes`.
 SAYS = re.compile(rf"\b(?:{SAY}(?: {_ANSWER_IS}| {_STRONG})?|{_ANSWER_IS})\W+(?=(?:yes|no)\b)", re.IGNORECASE)
-"""What may stand before a yes or no within a sentence: `… I would say yes`."""
+# How a phrase begins that only leads to an answer: `considering the scene, yes`.
 INTRODUCED = re.compile(
     r"\W*(?:so |then |and |but |well,? )?(?:even )?(?:considering|looking|based|judging|going by|given|according|from"
     r"|in"
@@ -74,14 +75,13 @@ INTRODUCED = re.compile(
     r"|following|imagining|concerning|regarding|removing|adding|then)\b",
     re.IGNORECASE,
 )
-"""How a phrase begins that only leads to an answer: `considering the scene, yes`."""
 SURE_NOT = re.compile(rf"\W*{SURE} not\b", re.IGNORECASE)
 HEDGED = re.compile(
     r"\b(?:maybe|perhaps|possibly|possible|might|may|could|either|neither|not (?:necessarily|yes|no|true))\b", re.I
 )
 DENIED = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|without)\b|n't\b", re.IGNORECASE)
+# A sentence that may take an opening `yes` back.
 TURN = re.compile(r"[.!?;\n]\s*(?:however|but|that said|on the other hand|still)\b", re.IGNORECASE)
-"""A sentence that may take an opening `yes` back."""
 _ENDS = r"(?=\W*$|\s*[,.;:!]|\s+-|\s+(?:because|since|as|given|if|in|under|with|either)\b)"
 FIXED_NO = re.compile(
     r"\W*(?:(?:i(?:'m| am) )?afraid not|i (?:(?:would )?(?:think|believe|suppose|expect|imagine)|would say) not"
@@ -99,6 +99,7 @@ FIXED_NO = re.compile(
     rf"|(?:that|this|it)(?: isn't| wouldn't be| would not be) (?:true|correct|right|the case|so)){_ENDS}",
     re.IGNORECASE,
 )
+# Sentences that are an answer, whatever was asked.
 FIXED_YES = re.compile(
     r"\W*(?:(?:i(?:'m| am) )?afraid so|(?:most |almost )?(?:definitely|certainly|absolutely)|of course|surely|indeed"
     r"|undoubtedly|without (?:a |any )?doubt|no doubt(?: about (?:it|that))?|for sure|very much so|by all means|exactly"
@@ -109,18 +110,18 @@ FIXED_YES = re.compile(
     rf" (?:correct|right|true|the case|so|(?:most|very|highly|quite) likely)){_ENDS}",
     re.IGNORECASE,
 )
-"""Sentences that are an answer, whatever was asked."""
 # `Sure! Here is what I see` and `Clearly, the lamp is green` answer nothing.
+# Those that stay one whatever sentence follows, unless it is about the image or the speaker.
 DECISIVE = re.compile(
     r"\W*(?:(?:most )?(?:definitely|certainly|absolutely)|of course|without (?:a |any )?doubt|for sure|very much so"
     r"|by all means|exactly|(?:that|this|it)(?:'s| is| would be)(?: definitely| indeed| absolutely)? (?:correct|right"
     r"|true|the case|so))\b",
     re.IGNORECASE,
 )
-"""Those that stay one whatever sentence follows, unless it is about the image or the speaker."""
 ABOUT_ELSE = re.compile(
     r"\W*(?:here|let|i|we|you|to|based|looking|please|allow)\b|\b(?:image|picture|photo|photograph|scene|help)\b", re.I
 )
+# What denies the clause after it: `I don't think he would`.
 DENIED_CLAUSE = re.compile(
     r"\W*(?:(?:(?:i|we) )?(?:do not|don't|would not|wouldn't|should not|shouldn't|really don't|do not really|hardly)"
     r"(?: really| quite)? (?:think|believe|expect|say|suppose|imagine)"
@@ -131,7 +132,7 @@ DENIED_CLAUSE = re.compile(
     r"(?: that| whether| if| like| as if| as though)?\s+",
     re.IGNORECASE,
 )
-"""What denies the clause after it: `I don't think he would`."""
+# What stands before a clause without changing it: `I am sure that he would`.
 CLAUSE = re.compile(
     rf"\W*(?:{SAY}|(?:i|we)(?:'d| would| do)? (?:expect|suppose|imagine)"
     r"|(?:i|we)(?:'m| am|'re| are| feel| would be)(?: pretty| quite| fairly| very| absolutely| rather)?"
@@ -142,7 +143,7 @@ CLAUSE = re.compile(
     r"(?: that| like| as if| as though)?\s+",
     re.IGNORECASE,
 )
-"""What stands before a clause without changing it: `I am sure that he would`."""
+# What calls a claim true or false: `the claim that he would be wet is false`.
 JUDGED = re.compile(
     r"\W*(?:(?:i(?:'d| would)? (?:say|think|believe) )?(?:that )?)?(?:the|this|that|such an?)"
     r" (?:claim|statement|assertion|idea|assumption|suggestion|notion|proposition|premise|hypothesis)"
@@ -151,19 +152,18 @@ JUDGED = re.compile(
     r"|(?:true|correct|right|accurate))\b",
     re.IGNORECASE,
 )
-"""What calls a claim true or false: `the claim that he would be wet is false`."""
+# What stands for the question after such a beginning: `I doubt it`, `it seems so`.
 CLAUSE_SO = re.compile(
     rf"(?:so|it|that(?: way)?|to be(?: the case| so| true)?|(?:that|this|it)(?:'s| is|'d be"
     rf"| would be) the case){_ENDS}",
     re.IGNORECASE,
 )
-"""What stands for the question after such a beginning: `I doubt it`, `it seems so`."""
+# What opens a reply that goes on with a whole sentence: `certainly, he would`.
 AGREED = re.compile(
     rf"(?:{FIXED_YES.pattern}|\W*(?:indeed|surely|definitely|certainly|absolutely|of course))(?:[,.!;:-]+\s*|\s+)"
     r"(?=(?:it|they|he|she|there|this|that|these|those|the|his|her|its|their|we|you|i)\b)",
     re.IGNORECASE,
 )
-"""What opens a reply that goes on with a whole sentence: `certainly, he would`."""
 _OPPOSITES = """
 wet/dry soaked/dry open/closed open/shut bright/dark light/dark lit/dark full/empty on/off up/down hot/cold
 warm/cold warm/cool safe/dangerous clean/dirty visible/hidden visible/invisible standing/sitting standing/lying
@@ -174,41 +174,41 @@ covered/uncovered dressed/naked sunny/cloudy sunny/rainy same/different able/una
 legal/illegal stable/unstable blocked/clear crowded/empty busy/empty left/right front/back above/below before/after
 cooked/raw float/sink win/lose rise/fall remain/leave stay/leave alone/accompanied
 """
+# Words of which one in a reply and the other in the question may mean a no, whatever the reply opens with.
 OPPOSITES = tuple((first, second) for first, _, second in (pair.partition("/") for pair in _OPPOSITES.split()))
-"""Words of which one in a reply and the other in the question may mean a no, whatever the reply opens with."""
 _SUBJECT = (
     r"(?:(?:it|they|he|she|there|this|that|these|those|we|you|i)"
     r"|the (?!question|issue|problem|point|answer|image|picture|photo|scene|thing)\w+(?: \w+)?)"
 )
 VERB = r"(?:would|will|could|is|are|was|were|does|do|did|can|has|have|should)"
 _ADVERB = r"(?: (?:still|most|almost|certainly|definitely|indeed|surely|absolutely|probably|likely|clearly|also|sure))*"
+# A sentence that leaves out what was asked: `it would not`.
 ELLIPTIC = re.compile(
     rf"\W*(?:indeed,? )?{_SUBJECT}{_ADVERB}(?:'d|'s|'re|'ll| {VERB})?{_ADVERB}(?P<no> not|n't)?{_ADVERB}"
     rf"(?: be| have| do)?(?: one| some| any)?(?: so| anymore| any more| any longer)?{_ADVERB}\W*",
     re.IGNORECASE,
 )
-"""A sentence that leaves out what was asked: `it would not`."""
 NONE_THERE = re.compile(
     rf"\W*there(?: {VERB})?(?: be)? (?:none|nobody|no one)(?: left| there| remaining)?\W*", re.IGNORECASE
 )
+# What changes nothing of what a sentence says.
 FILLERS = re.compile(
     r"\b(?:at all|in the least|whatsoever|any ?more|any longer|as well|too|either|regardless|either way|in any case"
     r"|anyway"
     r"|though|yet|indeed)\b",
     re.IGNORECASE,
 )
-"""What changes nothing of what a sentence says."""
+# What may follow an answer without changing it.
 TRAILING = re.compile(
     r",? (?:i (?:think|believe|suppose|would say|imagine)|in (?:my opinion|all likelihood|all probability|general)|most"
     r" (?:likely|probably)|of course|for sure|without (?:a )?doubt)\W*$",
     re.IGNORECASE,
 )
-"""What may follow an answer without changing it."""
+# Where the reason begins that a sentence gives for what it says.
 REASON = re.compile(
     r",\s*(?:as|so|which|making|leaving|given|due|thanks|and (?:so|thus|therefore|hence)|even|regardless)\b"
     r"|\s+(?:due to|thanks to|because|since|regardless)\b",
     re.IGNORECASE,
 )
-"""Where the reason begins that a sentence gives for what it says."""
+# How a reason begins.
 GIVES_REASON = re.compile(r"\W*(?:because|since|as|given|due)\b", re.IGNORECASE)
-"""How a reason begins."""

@@ -41,8 +41,9 @@ _DECLINED = re.compile(
     re.IGNORECASE,
 )
 _UNSEEN = re.compile(r"\bnot (?:visible|clear|shown|enough)\b", re.IGNORECASE)
+# After such an opening, `not visible` and the like explain an answer; elsewhere they stand for one.
 _ANSWERED = re.compile(r"\W*(?:yes|no)\s*[,.;:!-]", re.IGNORECASE)
-"""After such an opening, `not visible` and the like explain an answer; elsewhere they stand for one."""
+# After such an opening what others cannot see is a reason: `no, the dog could not see it`.
 _OF_OTHERS = re.compile(
     r"\b(?!it|i|we|there)(?:he|she|they|(?:the|a|an|his|her|their) \w+(?: \w+)?)(?: still| then)?"
     r" (?:cannot|can't|can not|could not|couldn't|(?:would|will) not be able|wouldn't be able"
@@ -50,7 +51,6 @@ _OF_OTHERS = re.compile(
     r"(?: \w+){1,4}$|\bnot (?:visible|clear|shown|enough)$",
     re.IGNORECASE,
 )
-"""After such an opening what others cannot see is a reason: `no, the dog could not see it`."""
 _ANEW = re.compile(r"[.!?;\n]|\b(?:but|however)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(
     r"\b(?:even )?(?:if|when|after|once|because|since|given that|assuming|suppose|supposing|unless|whether|without"
@@ -73,8 +73,8 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 SMALL = {word: number for number, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
 _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
 _TOO_MUCH = 10**15
+# Words that are numbers or parts of them.
 WORDS = frozenset({*SMALL, *_LARGE})
-"""Words that are numbers or parts of them."""
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[a-z]+(?:'[a-z]+)?|[^\s\w]|\w+")
 _WHOLE = re.compile(r"(\d+|\d{1,3}(?:,\d{3})+)(?:\.0+)?")
 _POINTS_OF_THOUSANDS = re.compile(r"\d{1,3}(?:\.000)+")
@@ -98,11 +98,11 @@ def stated(reply: str) -> Stated | None:
     declined = [*_DECLINED.finditer(text), *_UNSEEN.finditer(text)]
     if _ANSWERED.match(text):
         declined = [
-            found for found in declined if not _OF_OTHERS.search(text[max(0, found.start() - 80) : found.end()])
+            match for match in declined if not _OF_OTHERS.search(text[max(0, match.start() - 80) : match.end()])
         ]
     if not declined:
         return Stated(text, _final(text))
-    anew = _ANEW.search(text, max(found.end() for found in declined))
+    anew = _ANEW.search(text, max(match.end() for match in declined))
     after = _final(text[anew.end() :]) if anew else None
     return None if after is None else Stated(after, after)
 
@@ -125,20 +125,20 @@ def without_reason(final: str) -> str:
 def _plain(reply: str) -> str:
     """Without typography, markup and the labels of steps."""
     text = reply.translate(_TYPOGRAPHY)
-    text = _BOXED.sub(lambda found: f"\nanswer: {found.group(1) or found.group(2)}.\n", text)
+    text = _BOXED.sub(lambda match: f"\nanswer: {match.group(1) or match.group(2)}.\n", text)
     text = re.sub(r":[ \t]*\n+", ": ", _STEP.sub(" ", _MARKUP.sub("", text))).strip()
     return _DASHED.sub(r"\1: ", text)
 
 
 def _final(text: str) -> str | None:
     """What follows the last `answer is`, or `answer:`, up to the end of the sentence; one in doubt ends up as ``."""
-    found = None
+    final = None
     for sentence in sentences(text):
         for match in _ANSWER.finditer(sentence):
             doubted = _DOUBTED.search(asserted(sentence[: match.start()]) + match.group())
             tail = sentence[match.end() :].strip()
-            found = "?" if doubted or re.match(r"(?:not|n't|neither)\b", tail, re.IGNORECASE) else tail
-    return found or None
+            final = "?" if doubted or re.match(r"(?:not|n't|neither)\b", tail, re.IGNORECASE) else tail
+    return final or None
 
 
 @dataclass(frozen=True)
@@ -161,65 +161,65 @@ class Number:
 
 def tokens(text: str) -> list[Token]:
     """Words, numbers and marks of a lower-case text."""
-    return [Token(found.group(), *found.span()) for found in _TOKEN.finditer(text)]
+    return [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)]
 
 
-def numbers(of: list[Token]) -> Iterator[Number]:
+def numbers(parts: list[Token]) -> Iterator[Number]:
     """The numbers in a text, from left to right, signs included (`-3`, `minus three`)."""
     place = 0
-    while place < len(of):
-        found = _digits(of, place) or _spelled(of, place)
-        if found:
-            yield _signed(of, found)
-        place = found.last + 1 if found else place + 1
+    while place < len(parts):
+        named = _digits(parts, place) or _spelled(parts, place)
+        if named:
+            yield _signed(parts, named)
+        place = named.last + 1 if named else place + 1
 
 
-def _digits(of: list[Token], place: int) -> Number | None:
-    text = of[place].text
+def _digits(parts: list[Token], place: int) -> Number | None:
+    text = parts[place].text
     if not (text[0].isascii() and text[0].isdigit()):
         return None
     whole = None if _POINTS_OF_THOUSANDS.fullmatch(text) else _WHOLE.fullmatch(text)
-    glued = place + 1 < len(of) and of[place + 1].start == of[place].end and of[place + 1].text[0].isalnum()
+    glued = place + 1 < len(parts) and parts[place + 1].start == parts[place].end and parts[place + 1].text[0].isalnum()
     short = whole is not None and len(whole.group(1)) <= 18 and not glued
     value = int(whole.group(1).replace(",", "")) if whole and short else None
     return Number(place, place, value)
 
 
-def _spelled(of: list[Token], place: int) -> Number | None:
+def _spelled(parts: list[Token], place: int) -> Number | None:
     """The longest run of number words from here on: `one hundred and twenty-one`; `a dozen`."""
     value, part, last, least = 0, 0, -1, 10**9
-    at = place + 1 if of[place].text == "a" else place
-    if at > place and not (at < len(of) and of[at].text in _LARGE):
+    at = place + 1 if parts[place].text == "a" else place
+    if at > place and not (at < len(parts) and parts[at].text in _LARGE):
         return None
-    while at < len(of) and part < _TOO_MUCH:
-        word = of[at].text
+    while at < len(parts) and part < _TOO_MUCH:
+        word = parts[at].text
         if word in SMALL and SMALL[word] < least:
             part, least = part + SMALL[word], 10 if SMALL[word] >= 20 else 0
         elif word in _LARGE:
             part, least = max(part, 1) * _LARGE[word], 100
             value, part = (value + part, 0) if word != "hundred" else (value, part)
-        elif not (word in ("-", "and") and last == at - 1 and _goes_on(of, at, least)):
+        elif not (word in ("-", "and") and last == at - 1 and _goes_on(parts, at, least)):
             break
         last = at if word in WORDS else last
         at += 1
     return None if last < 0 else Number(place, last, value + part if value + part < _TOO_MUCH else None)
 
 
-def _goes_on(of: list[Token], at: int, least: int) -> bool:
+def _goes_on(parts: list[Token], at: int, least: int) -> bool:
     """Whether `-` or `and` here joins two parts of one number: `twenty-one`, `hundred and one`."""
-    following = of[at + 1].text if at + 1 < len(of) else ""
-    wanted = 100 if of[at].text == "and" else 10
+    following = parts[at + 1].text if at + 1 < len(parts) else ""
+    wanted = 100 if parts[at].text == "and" else 10
     return following in SMALL and SMALL[following] < least and least == wanted
 
 
-def _signed(of: list[Token], number: Number) -> Number:
+def _signed(parts: list[Token], number: Number) -> Number:
     """With what stands before it: a sign makes it negative, unless it joins two numbers."""
-    before = of[number.first - 1] if number.first else None
+    before = parts[number.first - 1] if number.first else None
     if before is None or number.value is None:
         return number
-    close = before.end == of[number.first].start
+    close = before.end == parts[number.first].start
     if before.text in ("minus", "negative") or (before.text in _SIGNS and close):
-        earlier = of[number.first - 2] if number.first > 1 else None
+        earlier = parts[number.first - 2] if number.first > 1 else None
         joined = earlier is not None and (earlier.text[0].isalnum() if before.text == "minus" else False)
         joined = joined or (before.text in _SIGNS and earlier is not None and earlier.end == before.start)
         return Number(number.first - 1, number.last, None if joined else -number.value)

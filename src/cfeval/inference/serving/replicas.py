@@ -20,8 +20,8 @@ from pathlib import Path
 
 import httpx2
 
-from cfeval.core import gpu_leases
 from cfeval.core.errors import PluginError
+from cfeval.core.locks import VISIBLE_GPUS, free_gpus, visible_gpus
 from cfeval.inference.serving.engines import ENVIRONMENT, words
 
 _LOOK = 0.25
@@ -138,11 +138,11 @@ class Replicas:
 
     async def _leased(self) -> list[Replica]:
         """One replica for each GPU that can be had, and at least one, which is waited for."""
-        shown = gpu_leases.visible()
+        shown = visible_gpus()
         if len(shown) < 2:
             return [Replica(number) for number in range(self.served.replicas or 1)]
         most = self.served.replicas or len(shown)
-        while not (found := gpu_leases.free(most)):
+        while not (found := free_gpus(most)):
             await asyncio.sleep(_LOOK)
             if self.ending:
                 raise self._ended()
@@ -158,7 +158,7 @@ class Replicas:
         command = words(self.served.command, self.served.model, replica.port)
         reading, replica.pipe = os.pipe()
         locks = [replica.lock] if replica.lock >= 0 else []
-        sees = {gpu_leases.VARIABLE: replica.device} if replica.device else {}
+        sees = {VISIBLE_GPUS: replica.device} if replica.device else {}
         self.served.logs.mkdir(parents=True, exist_ok=True)
         log = self.served.logs / f"{_file_name(self.served.model)}-{replica.number}.log"
         with log.open("wb") as output:

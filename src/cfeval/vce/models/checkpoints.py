@@ -172,8 +172,8 @@ def about(path: str) -> str:
     return f"weights '{file.name}' are there"
 
 
-def read_weights(path: Path) -> "dict[str, Tensor]":
-    """The weights in a file made by torch.save, in float32.
+def read_weights(path: Path, part: str = "") -> "dict[str, Tensor]":
+    """The weights in a file made by torch.save, in float32; of a file with several things, those of one part.
 
     Raises:
         PluginError: there is no such file, or it holds anything but weights that are finite.
@@ -187,6 +187,8 @@ def read_weights(path: Path) -> "dict[str, Tensor]":
         raise PluginError(
             f"'{path.name}' is cut short or holds more than weights; give the .pt as published"
         ) from error
+    if part and isinstance(found, dict):
+        found = found.get(part, found)
     if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
         raise PluginError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
     if wrong := [str(key) for key, value in found.items() if not bool(torch.isfinite(value).all())]:

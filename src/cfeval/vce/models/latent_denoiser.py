@@ -6,10 +6,11 @@ for counterfactuals: a classifier sees the decoded x̂_0, and its gradient goes 
 
 from typing import TYPE_CHECKING, Any
 
+from cfeval.vce.interfaces import Prediction
 from cfeval.vce.models.unet_denoiser import Target, UNetDenoiser
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
 
 AUTOENCODERS = ("AutoencoderKL", "VQModel")
 """The autoencoders of diffusers that serve: with Gaussian latents, and with a codebook."""
@@ -42,7 +43,37 @@ class LatentDenoiser(UNetDenoiser):
         scaled: Tensor = (latents - self._shift) * self._scale
         return scaled
 
+    def encode_drawn(self, images: "Tensor", generator: "Generator") -> "Tensor":
+        """Latents as they are trained on: of Gaussian ones a draw, of a codebook the nearest."""
+        import torch
+
+        found = self.autoencoder.encode(images)
+        if hasattr(found, "latents"):
+            drawn = found.latents
+        else:
+            spread = found.latent_dist
+            drawn = spread.mean + spread.std * torch.randn(spread.mean.shape, generator=generator).to(spread.mean)
+        scaled: Tensor = (drawn - self._shift) * self._scale
+        return scaled
+
     def decode(self, latents: "Tensor") -> "Tensor":
         """See `Autoencoder.decode`; past a codebook the gradient goes straight through."""
         images: Tensor = self.autoencoder.decode(latents / self._scale + self._shift).sample
         return images
+
+
+class PromptedDenoiser(LatentDenoiser):
+    """A denoiser of latents that is told texts; see `cfeval.vce.interfaces.Prompted`. Its network is a PromptedUNet."""
+
+    def text(self, labels: "Tensor") -> "Tensor":
+        """See `Prompted.text`."""
+        states: Tensor = self.unet.states(labels)
+        return states
+
+    def predict_under(self, noisy: "Tensor", timesteps: "Tensor", text: "Tensor") -> Prediction:
+        """See `Prompted.predict_under`."""
+        given = noisy.to(self._precision, memory_format=self._layout)
+        (predicted,) = self.unet.unet(
+            given, timesteps, encoder_hidden_states=text.to(self._precision), return_dict=False
+        )
+        return Prediction(self._as_noise(predicted.float(), noisy, timesteps))

@@ -11,13 +11,15 @@ from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import conv2d, pad
+from torch.nn.functional import conv2d, pad, unfold
 
 from cfeval.core.errors import PluginError
 from cfeval.vce.models.checkpoints import fit, read
 
 VGG16 = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 """Widths of the convolutions between the poolings (Simonyan and Zisserman 2015, configuration D)."""
+_FEW_PLACES = 64
+"""Up to so many places a product for the batch is quicker than one an image."""
 _TINY = 1e-10
 """Keeps the features of a blank patch from being divided by 0; the value of the published code."""
 
@@ -124,7 +126,7 @@ def shift_tolerant_alexnet() -> Trunk:
     layers = [nn.Conv2d(3, 64, 11, padding=2), Blur(64), _relu(), nn.MaxPool2d(3, 1), Blur(64)]
     layers += [nn.Conv2d(64, 192, 5, padding=2), _relu(), nn.MaxPool2d(3, 1), Blur(192)]
     for one, other in ((192, 384), (384, 256), (256, 256)):
-        layers += [nn.Conv2d(one, other, 3, padding=1), _relu()]
+        layers += [_SmallConvolution(one, other, 3, padding=1), _relu()]
     return Trunk(nn.Sequential(*layers), (2, 6, 10, 12, 14), (64, 192, 384, 256, 256), 21)
 
 
@@ -155,6 +157,21 @@ class Blur(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """(N, C, H, W) → (N, C, about H / 2, about W / 2)."""
         return conv2d(pad(images, (2, 2, 2, 2), mode="reflect"), self.filt, stride=2, groups=images.shape[1])
+
+
+class _SmallConvolution(nn.Conv2d):
+    """A 3 × 3 convolution that keeps the size; of small images in double precision a single product for the batch."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(N, C, H, W) → (N, outputs, H, W)."""
+        # PyTorch multiplies image by image in float64, and a 4 × 4 image has too few places to fill the processor.
+        count, _, height, width = images.shape
+        if images.dtype != torch.float64 or height * width > _FEW_PLACES:
+            return super().forward(images)
+        windows = unfold(images, 3, padding=1).transpose(0, 1).flatten(1)
+        made = (self.weight.flatten(1) @ windows).view(-1, count, height, width).transpose(0, 1)
+        assert self.bias is not None
+        return made + self.bias.view(-1, 1, 1)
 
 
 def _relu() -> nn.ReLU:

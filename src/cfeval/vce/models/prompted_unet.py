@@ -1,6 +1,7 @@
 """A UNet of diffusers that wants a text, given one for each class: the label of a class stands for its prompt.
 
-LDCE (Farid et al. 2023) makes counterfactuals with Stable Diffusion and the target's name as the prompt.
+LDCE (Farid et al. 2023) makes counterfactuals with Stable Diffusion and the target's name as the prompt; TIME
+(Jeanneret et al. 2024) has it learn words for what a classifier sees.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from cfeval.core.errors import PluginError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line, quiet
+from cfeval.vce.models.learned_words import Words, add_words
 
 
 class PromptedUNet(nn.Module):
@@ -28,29 +30,40 @@ class PromptedUNet(nn.Module):
     def __init__(self, unet: Any, tokenizer: Any, encoder: Any, prompts: Sequence[str]) -> None:
         super().__init__()
         self.unet, self.config, self.device = unet, unet.config, unet.device
-        self._tokenizer, self._encoder = tokenizer, encoder.eval().to(unet.device)
+        self.tokenizer, self.encoder = tokenizer, encoder.eval().to(unet.device).requires_grad_(False)
         self._prompts = tuple(prompts)
         self._read: dict[int, Tensor] = {}
 
     def forward(self, noisy: Tensor, timesteps: Tensor, class_labels: Tensor, return_dict: bool = False) -> Any:
         """What the UNet says of x_t, (N, C, H, W), under the prompts of the labels, (N,)."""
-        texts = torch.stack([self._states(label) for label in class_labels.tolist()])
-        return self.unet(noisy, timesteps, encoder_hidden_states=texts.to(noisy.dtype), return_dict=return_dict)
+        texts = self.states(class_labels).to(noisy.dtype)
+        return self.unet(noisy, timesteps, encoder_hidden_states=texts, return_dict=return_dict)
+
+    def states(self, labels: Tensor) -> Tensor:
+        """What the text encoder makes of the prompts of labels, (N, tokens, width)."""
+        return torch.stack([self._states(label) for label in labels.tolist()])
 
     def _states(self, label: int) -> Tensor:
         """What the text encoder makes of a prompt, (tokens, width); each is read once."""
         if label not in self._read:
-            length = self._tokenizer.model_max_length
-            padded = {"padding": "max_length", "max_length": length, "truncation": True, "return_tensors": "pt"}
-            found = self._tokenizer(self._prompts[label], **padded)
-            masked = getattr(self._encoder.config, "use_attention_mask", False)
-            mask = {"attention_mask": found.attention_mask.to(self.device)} if masked else {}
             with torch.no_grad():
-                self._read[label] = self._encoder(found.input_ids.to(self.device), **mask)[0][0]
+                self._read[label] = self.read(self._prompts[label])[0]
         return self._read[label]
 
+    def read(self, text: str) -> Tensor:
+        """What the text encoder makes of a text, (1, tokens, width)."""
+        length = self.tokenizer.model_max_length
+        padded = {"padding": "max_length", "max_length": length, "truncation": True, "return_tensors": "pt"}
+        tokens = self.tokenizer(text, **padded)
+        masked = getattr(self.encoder.config, "use_attention_mask", False)
+        mask = {"attention_mask": tokens.attention_mask.to(self.device)} if masked else {}
+        states: Tensor = self.encoder(tokens.input_ids.to(self.device), **mask)[0]
+        return states
 
-def prompted(unet: Any, folder: Path, model: str, kind: str, prompts: Sequence[str]) -> PromptedUNet:
+
+def prompted(
+    unet: Any, folder: Path, model: str, kind: str, prompts: Sequence[str], words: Words | None = None
+) -> PromptedUNet:
     """A UNet with the tokenizer and the text encoder of its checkpoint.
 
     Args:
@@ -59,9 +72,10 @@ def prompted(unet: Any, folder: Path, model: str, kind: str, prompts: Sequence[s
         model: what it is called.
         kind: transformers' class of its text encoder.
         prompts: one a class.
+        words: what was learned for the classes, which the prompts speak of.
 
     Raises:
-        PluginError: they cannot be loaded.
+        PluginError: they cannot be loaded, or the words are of another text encoder.
     """
     import transformers
 
@@ -75,4 +89,6 @@ def prompted(unet: Any, folder: Path, model: str, kind: str, prompts: Sequence[s
             raise
         reason = first_line(error, folder, model)
         raise PluginError(f"model '{model}': its text encoder cannot be loaded ({reason})") from error
+    if words:
+        add_words(tokenizer, encoder, words.tokens())
     return PromptedUNet(unet, tokenizer, encoder, prompts)

@@ -10,9 +10,8 @@ from typing import Any
 
 from cfeval.core.errors import PluginError
 from cfeval.inference.local.devices import out_of_memory
-from cfeval.inference.local.hub import Checkpoint, cached, file
+from cfeval.inference.local.hub import Checkpoint, cached, file, read_json
 from cfeval.inference.local.libraries import first_line, quiet
-from cfeval.inference.local.weights import read_json
 from cfeval.vce.models.classifier import Channels, Preprocessing
 
 PROCESSOR = "preprocessor_config.json"

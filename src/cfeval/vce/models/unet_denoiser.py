@@ -47,7 +47,7 @@ class UNetDenoiser:
         self.device, self.dtype, self._precision = unet.device, torch.float32, first.dtype
         quick = first.is_contiguous(memory_format=torch.channels_last)
         self._layout = torch.channels_last if quick else torch.preserve_format
-        self._target = target
+        self.target = target
         self._learned = unet.config.out_channels == 2 * unet.config.in_channels
         self._textless = {"encoder_hidden_states": None} if type(unet).__name__ == "UNet2DConditionModel" else {}
         signal = alphas_cumprod.sqrt(), (1 - alphas_cumprod).sqrt()
@@ -71,11 +71,11 @@ class UNetDenoiser:
 
     def _as_noise(self, said: "Tensor", noisy: "Tensor", timesteps: "Tensor") -> "Tensor":
         """ε from ε itself, from v = √ᾱ ε − √(1−ᾱ) x_0 (Salimans & Ho 2022, Appendix D), or from x_0."""
-        if self._target == "epsilon":
+        if self.target == "epsilon":
             return said
         shape = (-1, 1, 1, 1)
         signal, noise = self._signal[timesteps].view(shape), self._noise[timesteps].view(shape)
-        if self._target == "v_prediction":
+        if self.target == "v_prediction":
             return signal * said + noise * noisy
         return (noisy - signal * said) / noise
 

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 from markupsafe import Markup
 
-from cfeval.core.cli_options import Out
+from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
-from cfeval.core.told import StudyFile, read_told
 from cfeval.report.bars import counts_bar, interval_bar
 from cfeval.report.digits import two
 from cfeval.report.gallery import Item, gallery_of
@@ -92,7 +91,7 @@ def run(
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many images and target classes a view.")] = 120,
 ) -> None:
     """Write the report on one HTML page: the answer with examples, tables, and every image under all classifiers."""
-    write(read_told(study, AskedReport), out, results, per_condition)
+    write(read_study_params(study, AskedReport), out, results, per_condition)
 
 
 def write(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from cfeval.report.digits import percent
-from cfeval.stats.bootstrap import bootstrap
+from cfeval.stats.intervals import bootstrap
 from cfeval.vce.config import Tests
 from cfeval.vce.endings import FLIPPED
 from cfeval.vce.occlusion import REGIONS

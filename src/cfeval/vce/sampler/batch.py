@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cfeval.core.errors import InputError, ParamsError, nearest
-from cfeval.vce.interfaces import Autoencoder, Classifier, Classless
+from cfeval.vce.interfaces import Autoencoder, Bridge, Classifier, Classless, Prompted
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.stabilization import Past
@@ -119,7 +119,7 @@ def batch_of(images: Tensor, seeds: Sequence[int], parts: Parts, models: Models,
         _robust(classes, parts, models),
         _labels(classes.denoiser_targets, classes.targets, models, "targets"),
         _labels(classes.denoiser_sources, classes.sources, models, "sources")
-        if parts.projection == "consensus" and parts.guidance != "empty"
+        if parts.guidance in ("inversion", "prompts") or (parts.projection == "consensus" and parts.guidance != "empty")
         else None,
     )
 
@@ -146,6 +146,20 @@ def _check_models(parts: Parts, models: Models) -> None:
         raise ParamsError(
             "guidance 'empty' needs a denoiser that is conditional on classes and knows an empty prompt, such as "
             "Stable Diffusion by the plugin diffusers; this one does not"
+        )
+    if (parts.guidance == "bridge") != isinstance(models.denoiser, Bridge):
+        raise ParamsError(
+            "guidance 'bridge' (preset 'rcsb') and a denoiser by the plugin i2sb go together; set both or neither"
+        )
+    if parts.guidance == "prompts" and not isinstance(models.denoiser, Prompted):
+        raise ParamsError(
+            "guidance 'prompts' needs a denoiser that is told a text, such as Stable Diffusion by plugin diffusers; "
+            "this one is not"
+        )
+    if parts.guidance == "inversion" and not models.denoiser.classes:
+        raise ParamsError(
+            "guidance 'inversion' needs a denoiser that is conditional on classes, such as Stable Diffusion by the "
+            "plugin diffusers; this one is not"
         )
     if parts.projection == "cone" and models.robust is None:
         raise ParamsError("projection 'cone' needs a robust classifier; name one, or set projection: none")

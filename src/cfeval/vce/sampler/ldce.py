@@ -18,29 +18,29 @@ from cfeval.vce.method import Parts
 from cfeval.vce.sampler.batch import Batch
 from cfeval.vce.sampler.guidance import consensus, lp_gradient, norms, unit
 from cfeval.vce.sampler.networks import Asked, Networks
-from cfeval.vce.sampler.schedule import Schedule
+from cfeval.vce.sampler.schedule import Schedule, clean, ddim
 
 
 def against_empty(
-    parts: Parts, networks: Networks, schedule: Schedule, batch: Batch, scale: float, drawn: Callable[..., Tensor]
+    parts: Parts,
+    networks: Networks,
+    schedule: Schedule,
+    batch: Batch,
+    attempt: int,
+    scale: float,
+    drawn: Callable[..., Tensor],
 ) -> Tensor:
     """The counterfactuals of a batch, pixels or latents as the denoiser takes them, with the class weight `scale`."""
+    del attempt
     assert batch.labels is not None
-    levels = networks.models.denoiser.alphas_cumprod
-    timesteps = (schedule.timesteps + 1).clamp(max=len(levels) - 1)
-    shares = torch.cat([levels[:1], levels[timesteps]])  # of step i at i + 1; at 0 where the last step leads
+    timesteps, shares = schedule.one_above(networks.models.denoiser.alphas_cumprod)
     start = shares[parts.steps + parts.noise_ahead]
     noisy = float(start.sqrt()) * batch.start + float((1 - start).sqrt()) * drawn("start")
     for index in reversed(range(parts.steps)):
         share, before = shares[index + 1], shares[index]
         noise = _noise(parts, networks, batch, (noisy, int(timesteps[index]), share), scale)
-        x0 = _clean(noisy, noise, share)
-        noisy = float(before.sqrt()) * x0 + float((1 - before).sqrt()) * noise
+        noisy = ddim(noisy, noise, share, before)
     return noisy.detach()
-
-
-def _clean(noisy: Tensor, noise: Tensor, share: Tensor) -> Tensor:
-    return (noisy - float((1 - share).sqrt()) * noise) / float(share.sqrt())
 
 
 def _noise(parts: Parts, networks: Networks, batch: Batch, moment: tuple[Tensor, int, Tensor], scale: float) -> Tensor:
@@ -54,7 +54,7 @@ def _noise(parts: Parts, networks: Networks, batch: Batch, moment: tuple[Tensor,
     with torch.enable_grad():
         leaf = noisy.detach().requires_grad_()
         empty = networks.predict(leaf, timestep, torch.full_like(batch.labels, denoiser.no_class)).noise
-        image = networks.decode(_clean(leaf, empty, share))
+        image = networks.decode(clean(leaf, empty, share))
     with torch.no_grad():
         implicit = networks.predict(noisy, timestep, batch.labels).noise - empty
     shown = image.detach()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import max_pool2d
 
-from cfeval.vce.sampler.networks import Networks
+from cfeval.vce.sampler.networks import Networks, pulled_back
 from cfeval.vce.sampler.schedule import Schedule
 
 
@@ -74,10 +74,7 @@ def vjp(x0: Tensor, noisy: Tensor, gradients: Sequence[Tensor]) -> list[Tensor]:
     two u this way 128, in one vectorised pass (`is_grads_batched`) 137, with the batch doubled beforehand 170.
     """
     last = len(gradients) - 1
-    return [
-        torch.autograd.grad(x0, noisy, gradient, retain_graph=number < last)[0]
-        for number, gradient in enumerate(gradients)
-    ]
+    return [pulled_back(gradient, x0, noisy, keep=number < last) for number, gradient in enumerate(gradients)]
 
 
 def of_difference(clean: Tensor, original: Tensor, threshold: float, side: int) -> Tensor:

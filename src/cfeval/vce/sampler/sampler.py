@@ -3,7 +3,7 @@
 Sources: the code of DBVCE, DVCE, DiME, FastDiME and MaskDiME. Symbols: see the package.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
@@ -16,12 +16,24 @@ from cfeval.vce.interfaces import Autoencoder, Classifier
 from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.attack import adversarial
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
+from cfeval.vce.sampler.bridge import crossed
 from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
+from cfeval.vce.sampler.inversion import inverted
 from cfeval.vce.sampler.ldce import against_empty
 from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
 from cfeval.vce.sampler.prediction import Prediction, blended, of_difference, of_gradient, predict_x0
+from cfeval.vce.sampler.prompts import reworded
 from cfeval.vce.sampler.regions import region_of
 from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
+
+# By guidance, the methods that have a loop of their own.
+_WHOLE: Mapping[str, Callable[..., Tensor]] = {
+    "attack": adversarial,
+    "empty": against_empty,
+    "inversion": inverted,
+    "bridge": crossed,
+    "prompts": reworded,
+}
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,8 @@ def counterfactuals(
         PluginError: not even a single image fits into memory.
     """
     everything = batch_of(images, seeds, parts, models, classes)
-    schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)
+    levels = models.denoiser.alphas_cumprod
+    schedule = respaced(levels, str(len(levels)) if parts.guidance == "bridge" else parts.respacing)
     sampler = Sampler(parts, Networks(models, compute), schedule, draws)
     allowance = BatchBudget(compute.batch)
     everything = _prepared(sampler, everything, regions, allowance)
@@ -123,15 +136,9 @@ def _finished(
     sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: BatchBudget
 ) -> list[tuple[State, Tensor]]:
     """The end states of the images that wait, with the rows that each is about."""
-    if sampler.parts.guidance == "attack":
-        made = mapped(
-            partial(_attacked, sampler, everything.rows(waiting), attempt, scale), len(waiting), allowance, "attack"
-        )
-        return [(State(made, made, made), waiting)]
-    if sampler.parts.guidance == "empty":
-        made = mapped(
-            partial(_against_empty, sampler, everything.rows(waiting), scale), len(waiting), allowance, "LDCE"
-        )
+    if sampler.parts.guidance in _WHOLE:
+        call = partial(_whole, sampler, everything.rows(waiting), attempt, scale)
+        made = mapped(call, len(waiting), allowance, sampler.parts.guidance)
         return [(State(made, made, made), waiting)]
     finished = []
     start = 0
@@ -144,18 +151,11 @@ def _finished(
     return finished
 
 
-def _attacked(sampler: Sampler, batch: Batch, attempt: int, scale: float, start: int, end: int) -> Tensor:
-    """What an attack makes of some images of a batch."""
+def _whole(sampler: Sampler, batch: Batch, attempt: int, scale: float, start: int, end: int) -> Tensor:
+    """What a method with a loop of its own makes of some images of a batch."""
     part = batch.rows(slice(start, end))
-    drawn = partial(_drawn, sampler, part)
-    return adversarial(sampler.parts, sampler.networks, sampler.schedule, part, attempt, scale, drawn)
-
-
-def _against_empty(sampler: Sampler, batch: Batch, scale: float, start: int, end: int) -> Tensor:
-    """What LDCE makes of some images of a batch."""
-    part = batch.rows(slice(start, end))
-    drawn = partial(_drawn, sampler, part)
-    return against_empty(sampler.parts, sampler.networks, sampler.schedule, part, scale, drawn)
+    make, drawn = _WHOLE[sampler.parts.guidance], partial(_drawn, sampler, part)
+    return make(sampler.parts, sampler.networks, sampler.schedule, part, attempt, scale, drawn)
 
 
 def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: BatchBudget) -> Tensor:

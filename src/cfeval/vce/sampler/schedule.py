@@ -64,8 +64,26 @@ class Schedule:
         """Σ_θ; where it is not learned, that of the last step is 0."""
         return self.posterior_variance[index] if learned is None else self.log_variance(index, learned).exp()
 
+    def one_above(self, alphas_cumprod: Tensor) -> tuple[Tensor, Tensor]:
+        """The same one training step later, as Stable Diffusion's samplers count: timesteps (n,), and ᾱ (n + 1,).
+
+        Step i starts at the ᾱ of place i + 1 and leads to that of place i, the last one to the first training step's.
+        """
+        timesteps = (self.timesteps + 1).clamp(max=len(alphas_cumprod) - 1)
+        return timesteps, torch.cat([alphas_cumprod[:1], alphas_cumprod[timesteps]])
+
     def _before(self, index: int) -> Tensor:
         return self.alphas_cumprod[index - 1] if index else torch.ones((), dtype=torch.float64)
+
+
+def clean(noisy: Tensor, noise: Tensor, share: Tensor) -> Tensor:
+    """x̂₀ from the noise in an image whose ᾱ is `share`."""
+    return (noisy - float((1 - share).sqrt()) * noise) / float(share.sqrt())
+
+
+def ddim(noisy: Tensor, noise: Tensor, share: Tensor, wanted: Tensor) -> Tensor:
+    """An image taken from one ᾱ to another with the noise that is in it (DDIM, Song et al. 2021, Eq. 13)."""
+    return float(wanted.sqrt()) * clean(noisy, noise, share) + float((1 - wanted).sqrt()) * noise
 
 
 def linear(steps: int) -> Tensor:
@@ -106,12 +124,12 @@ def kept(training_steps: int, respacing: str) -> list[int]:
             raise ParamsError(
                 f"respacing '{respacing}' keeps {count} of {length} training steps; ask for {length} at most"
             )
-        chosen += [start + step for step in _spread(length, count)]
+        chosen += [start + step for step in spread(length, count)]
         start += length
     return chosen
 
 
-def _spread(length: int, count: int) -> list[int]:
+def spread(length: int, count: int) -> list[int]:
     """`count` steps from the first to the last of `length`; the stride is summed up as the reference code does."""
     stride = (length - 1) / (count - 1) if count > 1 else 1
     at, steps = 0.0, []

@@ -23,7 +23,7 @@ from cfeval.core.records import Status, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import batched
-from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, npy, pixels_of
+from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, load_torch, npy, pixels_of
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.masks import Mask, masks_in
 from cfeval.vce.method import Compute, Method
@@ -235,6 +235,7 @@ def run(
     archive: Archive = False,
 ) -> None:
     """Make counterfactuals of images towards the targets of their classes."""
+    load_torch()
     from cfeval.vce.sampler.networks import Models
 
     how = from_json(method, Method, "--method")

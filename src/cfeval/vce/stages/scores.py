@@ -10,11 +10,10 @@ import numpy.typing as npt
 import typer
 
 from cfeval.core.cli_options import Out, build
-from cfeval.core.index import Grouped
 from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status
-from cfeval.core.streams import batched
+from cfeval.core.streams import Grouped, batched
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.files import (
     ClassifierSpec,
@@ -24,6 +23,7 @@ from cfeval.vce.files import (
     PerceptualSpecs,
     Reference,
     build_all,
+    load_torch,
     views_of,
 )
 from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
@@ -247,6 +247,7 @@ def run(
     reference: Reference = False,
 ) -> None:
     """Score every counterfactual: what classifiers say of it, and how far it is from its original."""
+    load_torch()
     measures = Measures(
         build("classifiers", classifier, "--classifier"),
         build_all("classifiers", oracles, "--oracles"),

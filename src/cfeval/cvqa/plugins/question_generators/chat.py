@@ -12,7 +12,7 @@ from cfeval.cvqa.building.steps import Steps, StepsError, read_steps
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator, Wanted
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.prompts import ParsedReply, PromptTemplate, expected, generate_parsed
+from cfeval.inference.prompts import ParsedReply, PromptTemplate, estimate_parsed, generate_parsed
 
 
 def _unread(text: str) -> None:
@@ -39,7 +39,7 @@ class Plugin(CvqaChatPlugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """One a request, and one where the reply must be repaired; the longer template stands for both groups."""
-        return expected(self, max(self.forms(protocol), key=lambda form: len(self.prompt(form).opening)))
+        return estimate_parsed(self, max(self.forms(protocol), key=lambda form: len(self.prompt(form).opening)))
 
     def build(self) -> QuestionGenerator:
         """The question generator."""

@@ -18,7 +18,7 @@ from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaRow, read_questions
 from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
 from cfeval.cvqa.records import SYNTHETIC, PublishedType, coco_number
-from cfeval.datasets.own_images import OwnImages
+from cfeval.datasets.sample import OwnImages
 
 _COCO = re.compile(r"COCO_(?P<split>\w+)_\d{12}\.jpg")
 _LONGEST = 80

@@ -19,7 +19,7 @@ from cfeval.core.image_folders import LeftOut
 from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
 from cfeval.cvqa.question_tables import UnusableError, question_of
 from cfeval.datasets.pair import PairSet
-from cfeval.datasets.pairs.naturalbench import ENDINGS
+from cfeval.datasets.pairs.benchmarks import ENDINGS
 from cfeval.datasets.sample import left_out_by
 
 _ALL = 10**9

@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError
+from cfeval.core.text_files import CsvFile
 from cfeval.cvqa.choices import ALPHABET
 from cfeval.cvqa.csv_format import COLUMNS, TYPES
 from cfeval.cvqa.question_tables import Item, QuestionTablePlugin, UnusableError, question_of

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import CfevalError
 from cfeval.core.records import Status
 from cfeval.core.registry import Diagnostic
 from cfeval.core.streams import Window
+from cfeval.core.text_files import CsvFile
 from cfeval.cvqa.csv_format import CvqaResult, read_results
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.plugins.question_sets.csv import id_of

@@ -22,11 +22,10 @@ from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
 from cfeval.inference.batching import Batcher, answered
 from cfeval.inference.local import devices, pretrained
-from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, BoxSegmenter, Detector
+from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, BoxSegmenter, Detector, stacked
 from cfeval.inference.local.devices import DEVICE, memory_errors
 from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import quiet
-from cfeval.inference.local.stacking import stacked
 
 T = TypeVar("T")
 MATCHERS = ("clip", "siglip")

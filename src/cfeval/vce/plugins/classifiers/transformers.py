@@ -9,9 +9,8 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.inference.local import hub
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json
 from cfeval.inference.local.pretrained import checkpoint_of
-from cfeval.inference.local.weights import read_json
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models import transformers_models
 from cfeval.vce.models.class_names import named

@@ -8,22 +8,24 @@ Diffusion does, gets the name of the class in a prompt, through its own text enc
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.errors import PluginError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors, out_of_memory
-from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.hub import Checkpoint, read_json, weights_fault, weights_size
 from cfeval.inference.local.libraries import first_line, quiet
-from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 from cfeval.vce.interfaces import Denoiser
 from cfeval.vce.models.class_names import named
-from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser
+from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser, PromptedDenoiser
 from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
+
+if TYPE_CHECKING:
+    from cfeval.vce.models.learned_words import Words
 
 INDEX = "model_index.json"
 KINDS = ("UNet2DModel", "UNet2DConditionModel", "DiTTransformer2DModel", "Transformer2DModel")
@@ -45,9 +47,13 @@ class Plugin(pretrained.LocalPlugin):
     prompt: str = Field("a photo of a {}", pattern=r"^[^{}]*\{\}[^{}]*$")
     """Of a model that wants a text: what it is told; the name of the class stands in place of {}."""
 
+    words: str = plugin.file("")
+    """Of a model that wants a text: file of words that it learned for the classes (`cfeval vce words`), in whose own
+    prompt they stand in place of `prompt`; empty: the classes go by their names."""
+
     def dependencies(self) -> tuple[str, ...]:
-        """The checkpoint's files, where it is a folder, and the names of the classes."""
-        return (*map(str, self._checkpoint().files()), *filter(None, [self.classes]))
+        """The checkpoint's files, where it is a folder, the names of the classes and what was learned for them."""
+        return (*map(str, self._checkpoint().files()), *filter(None, [self.classes, self.words]))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device and checkpoint are there and fit; no weights are read."""
@@ -83,15 +89,16 @@ class Plugin(pretrained.LocalPlugin):
             if names:
                 from cfeval.vce.models.prompted_unet import prompted
 
-                kind = _index(folder)["text_encoder"][1]
-                network = prompted(
-                    network, folder, model, kind, [*(self.prompt.replace("{}", name) for name in names), ""]
-                )
-        told = network.config
-        classes = len(names) or told.get("num_class_embeds") or told.get("num_embeds_ada_norm") or 0
+                kind, words = _index(folder)["text_encoder"][1], self._words(names)
+                told = [words.prompt(name) if words else self.prompt.replace("{}", name) for name in names]
+                network = prompted(network, folder, model, kind, [*told, ""], words)
+        config = network.config
+        classes = len(names) or config.get("num_class_embeds") or config.get("num_embeds_ada_norm") or 0
         levels, target = of_scheduler(scheduler, model), scheduler.config.prediction_type
-        made = LatentDenoiser(network, autoencoder[0], levels, classes, target) if autoencoder else None
-        denoiser = made or UNetDenoiser(network, levels, told.sample_size, classes, target)
+        if not autoencoder:
+            return UNetDenoiser(network, levels, config.sample_size, classes, target)
+        kind_of_latents = PromptedDenoiser if names else LatentDenoiser
+        denoiser = kind_of_latents(network, autoencoder[0], levels, classes, target)
         if names:
             denoiser.no_class = len(names)  # the empty prompt, which stands after those of the classes
         return denoiser
@@ -99,12 +106,24 @@ class Plugin(pretrained.LocalPlugin):
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(self.model, self.revision, INDEX, _fault, _all_parts)
 
+    def _words(self, names: tuple[str, ...]) -> "Words | None":
+        """What the model learned for the classes, if it did; InputError where it is of other classes."""
+        if not self.words:
+            return None
+        from cfeval.vce.models.learned_words import read_words
+
+        words = read_words(Path(self.words))
+        if other := next((name for name in words.classes if name not in names), ""):
+            raise InputError(f"{self.words}: words for class '{other}', which `classes` does not have")
+        return words
+
     def _prompts(self, folder: Path) -> tuple[str, ...]:
         """The names of the classes that prompts are made of; none where the model wants no text."""
         if _wants_text(read_json(folder / _parts(_index(folder))[0] / "config.json")):
             return named(self.classes, None)
-        if self.classes:
-            raise PluginError(f"model '{self._checkpoint().name(folder)}' wants no text; leave `classes` out")
+        for option in ("classes", "words"):
+            if getattr(self, option):
+                raise PluginError(f"model '{self._checkpoint().name(folder)}' wants no text; leave `{option}` out")
         return ()
 
 

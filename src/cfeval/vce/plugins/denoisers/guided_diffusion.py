@@ -5,7 +5,7 @@ of the architecture is as published for that image size.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -50,6 +50,8 @@ PUBLISHED: dict[int, dict[str, Any]] = {
 class Plugin(NetworkPlugin):
     """Which file, where it computes, and the architecture by guided-diffusion's own flags."""
 
+    # What has to be said of an image size that no checkpoint was published for.
+    needed: ClassVar[tuple[str, ...]] = tuple(PUBLISHED[256])
     path: str = plugin.file(min_length=1)
     """The .pt file with the weights."""
     image_size: int = Field(256, ge=8)
@@ -81,7 +83,7 @@ class Plugin(NetworkPlugin):
 
     @model_validator(mode="after")
     def _complete(self) -> "Plugin":
-        absent = [name for name in PUBLISHED[256] if getattr(self, name) is None]
+        absent = [name for name in self.needed if getattr(self, name) is None]
         if self.image_size not in PUBLISHED and absent:
             sizes = ", ".join(map(str, PUBLISHED))
             raise ValueError(
@@ -127,20 +129,20 @@ class Plugin(NetworkPlugin):
         path = Path(self.path).expanduser()
         with memory_errors(f"loading '{path.name}'", SMALLER):
             weights = checkpoints.read_weights(path)
-            model = self.architecture(*_said(weights))
-            unet = _filled(model, weights, path.name)
+            model = self.architecture(*said_by(weights))
+            unet = filled(model, weights, path.name)
             unet = placed(unet, device, self.dtype)
         steps = alphas_cumprod(self.value("noise_schedule"), self.diffusion_steps)
         return UNetDenoiser(unet, steps, self.image_size, model.classes)
 
 
-def _said(weights: "dict[str, Tensor]") -> tuple[int, bool]:
+def said_by(weights: "dict[str, Tensor]") -> tuple[int, bool]:
     """How many classes the weights are conditional on, and whether they predict a variance."""
     labels, last = weights.get("label_emb.weight"), weights.get("out.2.bias")
     return (0 if labels is None else len(labels)), last is None or len(last) == 6
 
 
-def _filled(model: Architecture, weights: "dict[str, Tensor]", name: str) -> Any:
+def filled(model: Architecture, weights: "dict[str, Tensor]", name: str) -> Any:
     """The network of an architecture with these weights.
 
     Raises:

@@ -11,11 +11,11 @@ from pathlib import Path
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import read_pairs
 from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.image_folders import LeftOut, left_out, read_faults, summary
 from cfeval.core.images import center_crop
 from cfeval.core.registry import Diagnostic
+from cfeval.core.text_files import read_pairs
 from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
 from cfeval.vce.plugins.image_folders import counted, first_of_each, images_in

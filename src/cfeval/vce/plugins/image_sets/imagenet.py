@@ -14,11 +14,11 @@ from pathlib import Path
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.csv_files import CsvFile, read_pairs
 from cfeval.core.errors import InputError
 from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import KEEP, center_crop
 from cfeval.core.registry import Diagnostic
+from cfeval.core.text_files import CsvFile, read_pairs
 from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
 from cfeval.vce.models.class_names import imagenet, imagenet_synsets
