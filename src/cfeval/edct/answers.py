@@ -226,7 +226,7 @@ _CANNOT = (
     r"|(?:im|not )possible to|(?:hard|difficult) to|no way to|not enough (?:information|detail|evidence) to"
     r"|insufficient (?:information|detail|evidence) to)"
 )
-_TELL = (
+_CAN_SAY = (
     r"(?:be )?(?:\w+ly )?(?:tell|say|see|know|determine[d]?|answer(?:ed)?|identify|identified|make (?:it |that )?out"
     r"|judge[d]?|read|recogni[sz]e[d]?|establish(?:ed)?|infer(?:red)?|find|assist|help|comment|conclude[d]?)"
 )
@@ -239,7 +239,7 @@ _UNKNOWN = (
     r"|(?:there is |there'?s )?not enough (?:information|detail) (?:in|to) .*"
     r"|it depends|impossible to (?:say|tell))"
 )
-_EVASION = re.compile(rf"\b{_CANNOT} {_TELL}\b|\b{_GONE}\b|^(?:it is |it'?s |that is |i'?m |i am )?{_UNKNOWN}[.!]?$")
+_EVASION = re.compile(rf"\b{_CANNOT} {_CAN_SAY}\b|\b{_GONE}\b|^(?:it is |it'?s |that is |i'?m |i am )?{_UNKNOWN}[.!]?$")
 _DEFINITE = re.compile(r"^(?:yes|no)\b(?! (?:idea|answer|information|way|clue))")
 
 

@@ -159,8 +159,8 @@ def run(
     Seconds are of editors on this machine, for images made since times are kept; USD is what calls cost, and the
     hours where they have a price.
     """
-    conditions = conditions_in(results)
-    made = edits_of({row: ConditionFiles(results, row, shards) for row, shards in conditions.items()})
+    conditions = conditions_in(results).items()
+    made = edits_of({condition: ConditionFiles(results, condition, shards) for condition, shards in conditions})
     if not made:
         raise InputError(f"{results}: no protocol of these results has edits; name those of a study with an editor")
     held = opened(cache) if cache.is_file() else None

@@ -269,7 +269,7 @@ def pair_lines(study: Edct, pairs: Mapping[str, int], answer_prompt: str, explai
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PairRequests:
     """A call that a plugin makes at a stage, and how often: typically, and at most."""
 
     stage: str
@@ -298,16 +298,18 @@ class _Asked:
         return [RequestSize(shown, 0, has.verdict)]
 
 
-def _conversations(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_Asked]:
+def _conversations(
+    study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]
+) -> Iterator[_PairRequests]:
     """Of each target and set: both images of every pair, and the one that comes first once more of one in `again`."""
     for pair_set, vlm in dict.fromkeys((condition.pair_set, condition.vlm) for condition in conditions):
         likely, most = (2 * pairs[pair_set] + more for more in taken(pairs[pair_set], study.again))
         calls = _calls(study, "vlms", vlm)
         for call in calls:
-            yield _Asked("pair_baselines", "", vlm, call, _longest(calls), (likely, most))
+            yield _PairRequests("pair_baselines", "", vlm, call, _longest(calls), (likely, most))
 
 
-def _rulings(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_Asked]:
+def _rulings(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_PairRequests]:
     """Of each condition: what is named, and whether the answer moved, also where nothing was changed."""
     for condition in conditions:
         number = pairs[condition.pair_set]
@@ -315,7 +317,7 @@ def _rulings(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[st
         lengths = _longest(_calls(study, "vlms", condition.vlm), _calls(study, "pair_judges", condition.pair_judge))
         for comparison, times in ((False, (NAMINGS * number,) * 2), (True, (number + again[0], number + again[1]))):
             for call in _calls(study, "pair_judges", condition.pair_judge, NULL_EDIT if comparison else PAIRS_2026):
-                yield _Asked("pair_verdicts", PAIRS_2026, condition.pair_judge, call, lengths, times, comparison)
+                yield _PairRequests("pair_verdicts", PAIRS_2026, condition.pair_judge, call, lengths, times, comparison)
 
 
 def _calls(study: Edct, section: str, name: str, protocol: str = PAIRS_2026) -> tuple[CallEstimate, ...]:

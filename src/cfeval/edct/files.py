@@ -110,10 +110,6 @@ class ConditionFiles:
     def __init__(self, results: Path, condition: Condition, shards: int, items: Collection[str] | None = None) -> None:
         self._results, self._condition, self._shards, self._items = results, condition, shards, items
 
-    def of(self, items: Collection[str]) -> "ConditionFiles":
-        """The same of some items alone."""
-        return ConditionFiles(self._results, self._condition, self._shards, items)
-
     def scores(self) -> Iterator[Score]:
         """In the order of the files."""
         return (score for score, _ in self._records("scores"))

@@ -76,7 +76,7 @@ class Rated:
         return len(set(self.given)) > 1 and self.consensus is None and not self.undecidable
 
 
-class Known(NamedTuple):
+class KnownEdit(NamedTuple):
     """An item of known truth, what a judge said of it, and its cluster: what `cfeval.stats.misclassification` takes."""
 
     truth: float
@@ -153,7 +153,7 @@ def checked(labels: Iterable[Label], scores: Iterable[Judged]) -> dict[str, dict
     }
 
 
-def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = CCS) -> list[Known]:
+def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = CCS) -> list[KnownEdit]:
     """The edits for which there are both a human consensus and a verdict, for the error of one judge.
 
     Args:
@@ -173,7 +173,7 @@ def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = 
         )
     verdicts = {edited_of(score): _verdict(score, about) for score in scores}
     return [
-        Known(truth, verdict, edit.cluster)
+        KnownEdit(truth, verdict, edit.cluster)
         for edit in rated(labels, about)
         if (truth := edit.consensus) is not None and (verdict := verdicts.get(edit.edited)) is not None
     ]
@@ -267,16 +267,20 @@ def corrected_figures(
     except InputError as refused:
         return {"corrected_note": str(refused)}
     labelled = {label.id for label in mine}
-    unlabelled = [one for one in by_edit.values() if one.id not in labelled]
-    rest = [(float(bit), one.cluster or one.id) for one in unlabelled if (bit := getattr(one, about)) is not None]
+    unlabelled = [score for score in by_edit.values() if score.id not in labelled]
+    rest = [
+        (float(bit), score.cluster or score.id) for score in unlabelled if (bit := getattr(score, about)) is not None
+    ]
     if not rest:
         return {"corrected_note": "the scores are of no item that nobody labelled"}
     observed = share([value for value, _ in rest], [group for _, group in rest])
     error = judge_error(
-        [one.verdict for one in known_edits], [one.truth for one in known_edits], [one.cluster for one in known_edits]
+        [edit.verdict for edit in known_edits],
+        [edit.truth for edit in known_edits],
+        [edit.cluster for edit in known_edits],
     )
     corrected = rogan_gladen(observed, error, settings.level)
-    waiting = sum(one.open for one in rated(mine, about))
+    waiting = sum(edit.open for edit in rated(mine, about))
     easier = f"{waiting} labelled edits wait for an adjudication, and the judge's error is that on easier ones"
     notes = [corrected.note, easier if waiting else ""]
     figures: Figures = {"ccs" if about == CCS else "observed": rounded(observed.value), "n_corrected": observed.n}
@@ -286,7 +290,7 @@ def corrected_figures(
     return figures | {"corrected_note": "; ".join(filter(None, notes))}
 
 
-def _phi(unlabelled: Sequence[Judged], known_edits: Sequence[Known], settings: Interval) -> Figures:
+def _phi(unlabelled: Sequence[Judged], known_edits: Sequence[KnownEdit], settings: Interval) -> Figures:
     """φ of unlabelled pairs as judged, and corrected for the judge's error in what is named."""
     rows = [
         (pair.cluster or pair.id, float(pair.answer_moved), float(pair.named))

@@ -36,7 +36,7 @@ from cfeval.edct.labelling.sheet import (
     sheet_page,
 )
 from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
-from cfeval.edct.options import How, Results, ScoreFiles, Shards, interval_of
+from cfeval.edct.options import IntervalOption, Results, ScoreFiles, Shards, interval_of
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Published, condition_of
 from cfeval.report.tables import write_table
@@ -47,7 +47,7 @@ Place = tuple[Path, ImageRef]
 def run_sheet(
     scores: ScoreFiles,
     results: Results = Path("results/edct"),
-    items: Annotated[int, typer.Option(min=1, max=2000, help="How many edits to draw at most.")] = 128,
+    items: Annotated[int, typer.Option(min=1, max=2000, help="IntervalOption many edits to draw at most.")] = 128,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 1,
     by_verdict: Annotated[
         bool,
@@ -168,7 +168,7 @@ def run_agreement(
     scores: ScoreFiles,
     labels: Annotated[list[Path], typer.Option(help="Labels, as `cfeval edct labels` wrote them; may be repeated.")],
     out: TableOut,
-    interval: How = "{}",
+    interval: IntervalOption = "{}",
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
     ] = None,

@@ -99,7 +99,7 @@ class Marks(Record):
 
     def answered(self) -> dict[str, str]:
         """The answers that were given, by name."""
-        return {name: answer for name in ASKED if (answer := getattr(self, name)) is not None}
+        return {name: answer for name in QUESTIONS if (answer := getattr(self, name)) is not None}
 
     @model_validator(mode="after")
     def _no_scores_of_an_invalid_edit(self) -> "Marks":
@@ -109,7 +109,7 @@ class Marks(Record):
 
 
 # What people may be asked.
-ASKED = tuple(name for name in Marks.model_fields if name not in ("item", "comment"))
+QUESTIONS = tuple(name for name in Marks.model_fields if name not in ("item", "comment"))
 
 
 class SavedLabels(Record):
@@ -237,7 +237,9 @@ def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     table = CsvFile(file, (), lambda row: row, strict=True)
     if not {*table.header} >= {"sheet", "item", "rater"} or {*table.header} - _READ - {*CONTEXT, ""}:
-        raise InputError(f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(ASKED)}")
+        raise InputError(
+            f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(QUESTIONS)}"
+        )
     for row in table:
         yield f"{file}, line {row.line}", {name: cell.strip() for name, cell in row.cells.items()}
 

@@ -27,7 +27,7 @@ from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.core.text_files import csv_line
 from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.labelling.records import ASKED, CONTEXT, LABELLED, Judged, PairScore, edited_of
+from cfeval.edct.labelling.records import CONTEXT, LABELLED, QUESTIONS, Judged, PairScore, edited_of
 from cfeval.edct.pairs.records import NAMES, PairBaseline, PairCondition, PairVerdict, baseline_files, item_files
 from cfeval.edct.protocols.rules import PAIRS_2026, RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
@@ -277,7 +277,7 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
 
 
 def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
-    return {name: asdict(ASKS[name]) for name in ASKED if any(name in item.asks for item in items)}
+    return {name: asdict(ASKS[name]) for name in QUESTIONS if any(name in item.asks for item in items)}
 
 
 def _change_text(change: Change) -> str:

@@ -39,7 +39,13 @@ ORDER = (
     "original_explanation",
 )
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
-TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
+WITH_INSTRUCTION = (
+    "original_answer",
+    "original_explanation",
+    "edit_instruction",
+    "edited_answer",
+    "edited_explanation",
+)
 SEEN = ("question", *COMPARED)
 _BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
 # What a judge is asked under a protocol: for the scores, and then for the grade where there is one.
@@ -47,11 +53,18 @@ Forms = tuple[PromptTemplate[Any], ...]
 _COMPARE = PromptTemplate("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
 # By protocol, for a judge that reads texts.
 FORMS: Mapping[str, Forms] = {
-    EDCT_2025: (PromptTemplate(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
+    EDCT_2025: (PromptTemplate(EDCT_2025, "judge", WITH_INSTRUCTION, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
     EDCT_BENCH_2026: (
-        PromptTemplate(EDCT_BENCH_2026, "judge", TOLD, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS),
         PromptTemplate(
-            EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE
+            EDCT_BENCH_2026, "judge", WITH_INSTRUCTION, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS
+        ),
+        PromptTemplate(
+            EDCT_BENCH_2026,
+            "grade",
+            WITH_INSTRUCTION,
+            bench.GRADE_SCHEMA,
+            bench.read_grade,
+            bench.MAX_TOKENS_OF_A_GRADE,
         ),
     ),
     **dict.fromkeys(CONTROLS, (_COMPARE,)),

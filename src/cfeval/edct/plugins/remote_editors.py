@@ -46,7 +46,7 @@ from cfeval.inference.remote.sdks import chat, edit_image, generate_image, openr
 from cfeval.inference.remote.sessions import shared_client
 
 # What one edit is taken to use, where a budget has to set something aside.
-EXPECTED = Usage(input_tokens=2000, images=1, image_tokens=2000)
+EXPECTED_USAGE = Usage(input_tokens=2000, images=1, image_tokens=2000)
 
 
 # By how much an image's shape may differ from the original's and still be given its size.
@@ -99,7 +99,7 @@ async def edit(
         details = {**details, "sent_as": f"JPEG of quality {JPEG_QUALITY}"}
         named["sent_as"] = details["sent_as"]
     call = Request(
-        service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
+        service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED_USAGE, service.at_most
     )
     reply = await client.answer(call, made.send)
     return await asyncio.to_thread(_edited, request, reply, call.key, details)
@@ -244,7 +244,7 @@ class RemoteEditorPlugin(plugin.Plugin):
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
-        return (CallEstimate(self.model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images),)
+        return (CallEstimate(self.model, image_tokens=EXPECTED_USAGE.input_tokens, images=EXPECTED_USAGE.images),)
 
 
 # Bytes of an image that OpenAI takes (platform.openai.com/docs/api-reference/images/createEdit: 50 MB).

@@ -24,7 +24,7 @@ SHOWN: Mapping[Conclusion, str] = {
     "open": "Open",
     "none": "Open",  # there is no trust card
 }
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True)
@@ -241,4 +241,4 @@ def _repeated(shown_lines: Sequence[Line]) -> bool:
 
 def number(count: int) -> str:
     """A number in words up to ten."""
-    return _WORDS[count] if count < len(_WORDS) else f"{count:,}"
+    return _NUMERALS[count] if count < len(_NUMERALS) else f"{count:,}"

@@ -59,7 +59,8 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
     seconds = edit_times.noted(times) if times else {}
     if not paid and not seconds:
         return []
-    made = edits_of({cost: ConditionFiles(study.results, cost, study.shards) for cost in study.conditions})
+    files = {condition: ConditionFiles(study.results, condition, study.shards) for condition in study.conditions}
+    made = edits_of(files)
     edit_costs = costs(made, seconds, lambda keys: sum(paid.get(key, 0.0) for key in keys), usd_per_hour)
     return [_line(cost) for cost in edit_costs] if any(cost.calls_usd or cost.timed for cost in edit_costs) else []
 

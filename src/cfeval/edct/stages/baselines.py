@@ -39,7 +39,7 @@ class Prompts:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """One conversation to hold: whose, about which image, which question, with which seed."""
 
     item: str
@@ -61,8 +61,8 @@ def baselines(
     def unanswered(_: Sample, fields: Fields) -> bool:
         return again and fields["status"] in NO_ANSWER
 
-    def question_of(sample: Sample) -> Asked:
-        return Asked(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
+    def question_of(sample: Sample) -> Question:
+        return Question(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
 
     for sample, fields in converse(model, samples, question_of, prompts, "baselines", unanswered):
         second = fields.pop("second", None)
@@ -74,7 +74,7 @@ def baselines(
 def converse(
     model: ChatModel,
     things: Iterable[T],
-    question_of: Callable[[T], Asked],
+    question_of: Callable[[T], Question],
     prompts: Prompts,
     stage: str,
     once_more: Callable[[T, Fields], bool] | None = None,
@@ -92,7 +92,7 @@ def converse(
         status and reason say why.
     """
 
-    async def hold(case: tuple[T, Asked]) -> Fields:
+    async def hold(case: tuple[T, Question]) -> Fields:
         thing, own_case = case
         conversation = await _conversation(model, own_case, prompts, stage)
         if once_more is not None and once_more(thing, conversation):
@@ -103,7 +103,7 @@ def converse(
     return map_requests(things, lambda thing: (thing, question_of(thing)), hold, BATCH)
 
 
-async def _conversation(model: ChatModel, call: Asked, prompts: Prompts, stage: str) -> Fields:
+async def _conversation(model: ChatModel, call: Question, prompts: Prompts, stage: str) -> Fields:
     opening = ChatMessage("user", fill(prompts.answer, question=call.question), call.image)
     answer = _spoken(await model.generate(_request(call, "answer", opening)), "answer")
     if answer.status != Status.OK:
@@ -113,7 +113,7 @@ async def _conversation(model: ChatModel, call: Asked, prompts: Prompts, stage: 
     return _fields(answer, explanation, stage)
 
 
-def _request(call: Asked, purpose: str, *turns: ChatMessage) -> ChatRequest:
+def _request(call: Question, purpose: str, *turns: ChatMessage) -> ChatRequest:
     return ChatRequest(call.item, turns, derive_seed(call.seed, purpose))
 
 

@@ -32,7 +32,7 @@ from cfeval.edct.files import (
 )
 from cfeval.edct.protocols.rules import EDCT_2025, REPEATABLE, RULES
 from cfeval.edct.records import Baseline, Conversation, Counterfactual, Requery
-from cfeval.edct.stages.baselines import Asked, Fields, Prompts, converse
+from cfeval.edct.stages.baselines import Fields, Prompts, Question, converse
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -53,9 +53,9 @@ def requeries(
         baselines: what the target said of the originals, by id, where it is asked again; None: it never is.
     """
 
-    def question_of(record: Counterfactual) -> Asked:
+    def question_of(record: Counterfactual) -> Question:
         own = derive_seed(seed, record.id, record.edit, "requery")
-        return Asked(record.id, edited_of(record), samples[record.id].question, own)
+        return Question(record.id, edited_of(record), samples[record.id].question, own)
 
     def declined(record: Counterfactual, fields: Fields) -> bool:
         return baselines is not None and declines(fields["status"], fields["answer"], baselines[record.id].answer)

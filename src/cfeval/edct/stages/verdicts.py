@@ -55,7 +55,7 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
 # So many items back another answer is looked for.
-FORMER = 20
+REMEMBERED_ANSWERS = 20
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class _PreviousAnswers:
     """The latest items with their answers: where to look for an answer that differs for sure."""
 
     def __init__(self) -> None:
-        self._said: deque[Baseline] = deque(maxlen=FORMER)
+        self._said: deque[Baseline] = deque(maxlen=REMEMBERED_ANSWERS)
 
     def unlike(self, baseline: Baseline) -> Baseline | None:
         """The latest item whose answer differs in substance for sure; None where there is none, as for the first."""
