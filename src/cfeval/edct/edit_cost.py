@@ -3,11 +3,15 @@
 An editor is a name in params.yaml, so that one with other options (an adapter, small weights, fewer steps) is another
 editor with a cost of its own. Edits that fail are paid for too, and so are further attempts: what all of an editor's
 edits cost is shared among those that were verified. An edit was verified where the verifier of the study says so, else
-where the editor's own gate let it through. Results hold no times; seconds come from the file of `edit_times`, USD from
-the response cache.
+where the editor's own gate let it through.
+
+USD come from the response cache. Results hold no times, since they are to be the same on any machine: a job of the
+workflow writes how long edits on this machine took, a line an image, into a file beside the response cache. None reads
+it; a copy that params.yaml names (`edct.edit_times`) is shown in the report.
 """
 
 import json
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,11 +26,45 @@ from rich.table import Table
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import failed
+from cfeval.core.text_files import parse_json, text_lines
 from cfeval.edct.files import ConditionFiles, conditions_in
-from cfeval.edct.plugins import edit_times
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Check, Condition, Counterfactual
 from cfeval.inference.cli import opened
+from cfeval.inference.remote.settings import VARIABLE, settings
+
+TIMES_FILE = "edit-times.jsonl"
+
+
+def note_times(images: Iterable[str], seconds: float) -> None:
+    """Keep what each of some images took, given by their SHA-256, where this process is a job of the workflow."""
+    if VARIABLE not in os.environ:
+        return
+    path = Path(settings().cache).parent / TIMES_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps({"image": sha256, "seconds": round(seconds, 4)}) + "\n" for sha256 in images)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(lines)
+
+
+def noted_times(path: Path) -> Mapping[str, float]:
+    """Seconds by image; the last where one was made more than once. A line that a kill cut off is left out.
+
+    Raises:
+        InputError: a line is no time of an image.
+    """
+    seconds: dict[str, float] = {}
+    if path.is_file():
+        for number, line in enumerate(text_lines(path), start=1):
+            if line.rstrip().endswith("}"):
+                try:
+                    content = parse_json(line, f"{path}, line {number}")
+                    seconds[str(content["image"])] = float(content["seconds"])
+                except (ValueError, TypeError, KeyError):
+                    fault = f"line {number} is no time of an image; take .cfeval/{TIMES_FILE} of the run that edited"
+                    raise InputError(f"{path}: {fault}") from None
+    return seconds
+
 
 Made = tuple[Counterfactual, Check | None]
 Paid = Callable[[Iterable[str]], float]
@@ -165,7 +203,7 @@ def run(
         raise InputError(f"{results}: no protocol of these results has edits; name those of a study with an editor")
     held = opened(cache) if cache.is_file() else None
     try:
-        seconds = edit_times.noted(cache.parent / edit_times.NAME)
+        seconds = noted_times(cache.parent / TIMES_FILE)
         edit_costs = costs(made, seconds, lambda keys: held.paid(keys)[1] if held else 0.0, usd_per_gpu_hour)
     finally:
         if held:

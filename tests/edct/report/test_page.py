@@ -13,10 +13,10 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import write_csv
+from cfeval.edct import edit_cost
 from cfeval.edct.asked import AskedReport
 from cfeval.edct.edit_cost import costs, edits_of
 from cfeval.edct.files import ConditionFiles
-from cfeval.edct.plugins import edit_times
 from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.inference.remote.credentials import origin
 from cfeval.report.pack import pack
@@ -174,7 +174,7 @@ def test_what_a_verified_edit_cost_is_on_the_page(cfeval: Run, finished: Path, t
     assert cfeval("edct", "report", *priced)[0] == 0
     page = out.read_text()
     files = {CONDITIONS[0]: ConditionFiles(results, CONDITIONS[0], 1)}
-    (cost,) = costs(edits_of(files), edit_times.noted(times), lambda keys: 0.0, 1.8)
+    (cost,) = costs(edits_of(files), edit_cost.noted_times(times), lambda keys: 0.0, 1.8)
     assert cost.seconds_each is not None
     assert cost.usd_each == pytest.approx(cost.seconds_each / 2000)
     said = f"{cost.verified} of {cost.edits} edits verified"

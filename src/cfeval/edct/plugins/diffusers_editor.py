@@ -24,8 +24,9 @@ import PIL.Image
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image, Mask, Pixels
 from cfeval.core.records import Status
+from cfeval.edct import edit_cost
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.edct.plugins import diffusers_speed, edit_times
+from cfeval.edct.plugins import diffusers_speed
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
 from cfeval.edct.plugins.masks import Masked, MaskSource
@@ -170,7 +171,7 @@ def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: 
         reason = "the image holds values that are no numbers; set dtype: bfloat16 or float32"
         return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
     image = Image.from_pixels(finish(painted, sketch.request.image.pixels, sketch.mask))
-    edit_times.note([image.sha256], seconds)
+    edit_cost.note_times([image.sha256], seconds)
     return EditReply(image, details)
 
 

@@ -15,13 +15,13 @@ from markupsafe import Markup
 from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
 from cfeval.core.record import uses
+from cfeval.edct import edit_cost
 from cfeval.edct.asked import PAIRS, AskedReport
 from cfeval.edct.edit_cost import EditCost, costs, edits_of
 from cfeval.edct.faithfulness.card import FIT_BOUND
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.options import Results
-from cfeval.edct.plugins import edit_times
 from cfeval.edct.report.evidence import Study, gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
 from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, summary, views
@@ -56,7 +56,7 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
         InputError: a file is missing or broken.
     """
     paid: Mapping[str, float] = paid_by_call(calls) if calls else {}
-    seconds = edit_times.noted(times) if times else {}
+    seconds = edit_cost.noted_times(times) if times else {}
     if not paid and not seconds:
         return []
     files = {condition: ConditionFiles(study.results, condition, study.shards) for condition in study.conditions}

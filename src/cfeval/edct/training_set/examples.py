@@ -17,7 +17,7 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Baseline, Check, Condition, Conversation, Counterfactual, Instruction, Requery, Score
 from cfeval.edct.stages.baselines import Prompts
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from cfeval.inference.prompts import fill
 
 

@@ -19,18 +19,20 @@ from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.verification.calls import (
+from cfeval.edct.verification.chain import (
     ChainLine,
     ConditionRecords,
     Link,
     StoredCalls,
     call_links,
     calls_of,
+    chain,
     image_links,
+    is_whole,
+    kept_links,
     on_disk,
     text_links,
 )
-from cfeval.edct.verification.chain import chain, is_whole, kept_links
 from cfeval.edct.verification.pairs import (
     PairShelf,
     pair_links,

@@ -36,7 +36,7 @@ from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.scores import TableData, condition_of, label, material
-from cfeval.edct.verification.calls import Exchange, Link, conversation_links, links, reading_links
+from cfeval.edct.verification.chain import Exchange, Link, conversation_links, links, reading_links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
 from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval

@@ -23,7 +23,7 @@ from cfeval.edct.records import (
     Verdict,
 )
 from cfeval.edct.stages.scores import scores
-from cfeval.edct.verification.calls import ConditionRecords, Key, Link, key_of, links
+from cfeval.edct.verification.chain import ConditionRecords, Key, Link, key_of, links
 
 _CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "reader_moved")
 
