@@ -1,4 +1,8 @@
-"""Examine a judge or verifier by cases of known truth: measure its error by kind of case, and say whether it is fit."""
+"""Examine a judge or verifier by cases of known truth: measure its error by kind of case, and say whether it is fit.
+
+A verifier's sensitivity is the share of right edits that it accepts, its specificity the share of wrong ones that it
+rejects; an edit of which it cannot tell counts for neither. Wilson intervals with the scenes as clusters.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence

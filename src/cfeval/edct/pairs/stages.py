@@ -1,7 +1,21 @@
 """The steps of given pairs: items, conversations with targets that give log-probabilities, verdicts.
 
-Whether the answer moved from one image of a pair to the other, and whether the explanations name what was changed, are
-found apart.
+A target that gives no log-probabilities is asked by the stage `baselines` of edct. Whether the answer moved from one
+image of a pair to the other, and whether the explanations name what was changed, are found apart. Each explanation is
+shown to the judge alone with the changed thing, without the image, the question or the answer. Answers are compared by
+their texts; where these do not decide, the judge compares them.
+
+Sham: both explanations are shown once more with what was changed in another pair, so that it is found as the ruling on
+the pair's own change is: that either explanation names the thing. The other pair is the nearest one before it whose
+changed thing is none of its own.
+
+Distance: the total variation distance between two answers of which log-probabilities are known (Siegel et al. 2024,
+CCT). An answer's distribution is that of the word with which it begins: tokens that differ in letter case, blanks or a
+mark behind them are one, and all that is not listed is one more outcome. The distance of the whole distributions
+differs from that found by at most the larger share that is not listed. There is a distance only where the first word is
+the answer (one word or number, an option's letter, yes or no) and is one token. Of "The cup is red" the first word
+tells nothing, and `th` of "three" and of "thirteen" are the same token: what answers those probabilities belong to
+cannot be known.
 """
 
 import re
