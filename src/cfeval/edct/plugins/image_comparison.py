@@ -36,21 +36,21 @@ _CAP = 32.0
 _LEAST_VALID = 0.6
 # Pixels of the shorter side from which on there is a flow: its pyramid of ever smaller images must have room.
 _LEAST_FOR_FLOW = 64
+# ORB keypoints in each image, at most.
+_KEYPOINTS = 1000
+# Matches that must agree on one movement (RANSAC inliers).
+_LEAST_MATCHES = 12
+# Radius of the neighborhood over which the flow is averaged (stack blur), as a share of the longer side.
+_FLOW_SMOOTHING = 0.03
 # Least and greatest factor by which an image may come back stretched or squeezed.
 _STRETCH = (0.75, 1.33)
 
 
 class AlignSettings(PluginOptions):
-    """How two images are laid over each other; lengths are shares of the longer side."""
+    """How two images are laid over each other."""
 
-    keypoints: int = Field(1000, ge=3)
-    """ORB keypoints in each image, at most."""
-    least_matches: int = Field(12, ge=3)
-    """Matches that must agree on one movement (RANSAC inliers)."""
     flow: float = Field(0.01, ge=0, le=0.1)
-    """Longest displacement that the dense flow may add; 0: no flow."""
-    flow_smoothing: float = Field(0.03, gt=0, le=0.5)
-    """Radius of the neighborhood over which the flow is averaged (stack blur)."""
+    """Longest displacement that the dense flow may add, as a share of the longer side; 0: no flow."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
     reliefs = _relief(original), _relief(edited)
     best = Alignment(np.eye(2, 3, dtype=np.float32), np.zeros((*original.shape, 2), np.float32))
     cost = _disagreement(*reliefs, best) * (1 - _WORTH)
-    for movement in (*_matched(original, edited, best, settings), _shifted(*reliefs, best)):
+    for movement in (*_matched(original, edited, best), _shifted(*reliefs, best)):
         if (movement_cost := _disagreement(*reliefs, movement)) < cost:
             best, cost = movement, movement_cost
     if not settings.flow or min(original.shape) < _LEAST_FOR_FLOW:
@@ -134,21 +134,21 @@ def _disagreement(original: Floats, edited: Floats, alignment: Alignment) -> flo
     return float(cv2.mean(difference, shared.astype(np.uint8))[0])
 
 
-def _matched(original: Gray, edited: Gray, still: Alignment, settings: AlignSettings) -> Iterator[Alignment]:
+def _matched(original: Gray, edited: Gray, still: Alignment) -> Iterator[Alignment]:
     """The affine movement that most ORB matches agree on, where enough do and it is a likely one."""
     import cv2
 
-    finder = cv2.ORB.create(settings.keypoints, fastThreshold=10)
+    finder = cv2.ORB.create(_KEYPOINTS, fastThreshold=10)
     (here, descriptors), (there, others) = (finder.detectAndCompute(image, None) for image in (original, edited))
     if descriptors is None or others is None:
         return
     pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(descriptors, others)
-    if len(pairs) < settings.least_matches:
+    if len(pairs) < _LEAST_MATCHES:
         return
     before = np.array([here[pair.queryIdx].pt for pair in pairs], np.float32)
     after = np.array([there[pair.trainIdx].pt for pair in pairs], np.float32)
     matrix, agree = cv2.estimateAffine2D(before, after, method=cv2.RANSAC, ransacReprojThreshold=2.0)
-    if matrix is not None and agree.sum() >= settings.least_matches and _plausible(matrix):
+    if matrix is not None and agree.sum() >= _LEAST_MATCHES and _plausible(matrix):
         yield replace(still, matrix=matrix.astype(np.float32), by="matches", matches=int(agree.sum()))
 
 
@@ -171,7 +171,7 @@ def _flow(original: Gray, edited: Gray, whole: Alignment, settings: AlignSetting
     displacements after which the images agree, so that the place of an edit moves as its surroundings do."""
     import cv2
 
-    longest, radius = (share * max(original.shape) for share in (settings.flow, settings.flow_smoothing))
+    longest, radius = (share * max(original.shape) for share in (settings.flow, _FLOW_SMOOTHING))
     finder = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
     raw = np.asarray(finder.calc(original, whole.warp(edited), np.zeros_like(whole.flow)), dtype=np.float32)
     bent = replace(whole, flow=raw)
