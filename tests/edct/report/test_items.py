@@ -18,8 +18,7 @@ from cfeval.edct.report.evidence import Study
 from cfeval.edct.report.items import items_of, views
 from cfeval.report import gallery
 from cfeval.report.gallery import Gallery, gallery_of
-from cfeval.report.html import script_json
-from cfeval.report.images import ImageNumber, Images
+from cfeval.report.html import ImageNumber, Images, script_json
 from cfeval.report.pack import pack
 from tests.conftest import Run
 from tests.edct.report import study
