@@ -47,7 +47,7 @@ Place = tuple[Path, ImageRef]
 def run_sheet(
     scores: ScoreFiles,
     results: Results = Path("results/edct"),
-    items: Annotated[int, typer.Option(min=1, max=2000, help="IntervalOption many edits to draw at most.")] = 128,
+    items: Annotated[int, typer.Option(min=1, max=2000, help="How many edits to draw at most.")] = 128,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 1,
     by_verdict: Annotated[
         bool,
