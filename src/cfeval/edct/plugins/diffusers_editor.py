@@ -23,8 +23,9 @@ import PIL.Image
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image, Mask, Pixels
 from cfeval.core.records import Status
+from cfeval.edct import edit_cost
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.edct.plugins import diffusers_speed, edit_times
+from cfeval.edct.plugins import diffusers_speed
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
 from cfeval.edct.plugins.masks import Masked, MaskSource
@@ -98,18 +99,18 @@ class PipelineEditor:
 
         def paint(sketches: dict[int, Sketch]) -> None:
             made = self._paint(list(sketches.values()))
-            painted.update({n: writing.submit(_reply, *one) for n, one in zip(sketches, made, strict=True)})
+            painted.update({n: writing.submit(_reply, *result) for n, result in zip(sketches, made, strict=True)})
 
         sketching = ThreadPoolExecutor(1)
         with quiet("diffusers", "transformers"), ThreadPoolExecutor() as writing:
             try:
-                for number, sketch in enumerate([sketching.submit(self._sketch, request) for request in requests]):
-                    found = sketch.result()
-                    if isinstance(found, EditReply):
-                        replies[number] = found
+                for number, future in enumerate([sketching.submit(self._sketch, request) for request in requests]):
+                    sketch = future.result()
+                    if isinstance(sketch, EditReply):
+                        replies[number] = sketch
                         continue
-                    size = found.canvas.image.size
-                    alike.setdefault(size, {})[number] = found
+                    size = sketch.canvas.image.size
+                    alike.setdefault(size, {})[number] = sketch
                     if len(alike[size]) == self.batch:
                         paint(alike.pop(size))
                 for sketches in alike.values():
@@ -178,7 +179,7 @@ def _reply(sketch: Sketch, painted: Pixels, finite: bool, blackened: bool, secon
         reason = "the image holds values that are no numbers; set dtype: bfloat16 or float32"
         return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
     image = Image.from_pixels(finish(painted, sketch.request.image.pixels, sketch.mask))
-    edit_times.note([image.sha256], seconds)
+    edit_cost.note_times([image.sha256], seconds)
     return EditReply(image, details)
 
 
@@ -237,7 +238,6 @@ def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple
     within `most` that keeps the shape best, and the largest of these.
 
     Args:
-        size: width and height of the image.
         least: pixels that a smaller image is enlarged to.
         most: pixels that a larger image is shrunk to.
         grid: side of a cell in pixels.
@@ -254,19 +254,13 @@ def _around(length: float, grid: int) -> tuple[int, int]:
     return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
 
 
-def _stretch(one: tuple[int, int], other: tuple[int, int]) -> float:
+def _stretch(first: tuple[int, int], other: tuple[int, int]) -> float:
     """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
-    return abs(math.log(one[0] * other[1] / (one[1] * other[0])))
+    return abs(math.log(first[0] * other[1] / (first[1] * other[0])))
 
 
 def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
     """All settings of a pipeline.
-
-    Args:
-        pipeline: a name from `KINDS`.
-        given: the settings that the user gave.
-        masked: whether the user named a source of masks.
-        offload: where its parts wait.
 
     Raises:
         ParamsError: one that this pipeline cannot use, or values that do not fit each other.
@@ -325,8 +319,8 @@ def scheduler_of(checkpoint: Checkpoint) -> type:
     """The class of a checkpoint's scheduler."""
     import diffusers
 
-    found: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
-    return found
+    scheduler: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
+    return scheduler
 
 
 def dtype_on(device: str, wanted: Dtype) -> Dtype:
@@ -355,8 +349,10 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
     import torch
 
     with quiet("diffusers", "transformers"):
-        of = getattr(torch, dtype)
-        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, of, diffusers_speed.quantization(speed, of))
+        number_type = getattr(torch, dtype)
+        pipe = _from_folder(
+            getattr(diffusers, pipeline), folder, model, number_type, diffusers_speed.quantization(speed, number_type)
+        )
         pipe.set_progress_bar_config(disable=True)
         diffusers_speed.apply(pipe, speed)
         if offload == "none":
@@ -380,9 +376,9 @@ def _fault(folder: Path) -> str:
 
 
 def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype", quantization: Any) -> Any:
-    how = {"quantization_config": quantization} if quantization else {}
+    options = {"quantization_config": quantization} if quantization else {}
     try:
-        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **how)
+        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **options)
     except ModuleNotFoundError:
         raise
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error

@@ -56,7 +56,7 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
 
     @field_validator("pipeline")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _is_pipeline(cls, name: str) -> str:
         if name and name not in KINDS:
             raise ValueError(f"no pipeline that edits; {nearest(name, KINDS)}")
         return name

@@ -209,13 +209,13 @@ class Speed:
     def details(self) -> dict[str, str]:
         """What is set, for the details of a reply; an adapter by the hash of its file."""
         plain = [field.name for field in fields(self) if field.name not in ("lora", "scheduler")]
-        said = {name: str(value) for name in plain if (value := getattr(self, name)) != getattr(Speed, name)}
+        details = {name: str(value) for name in plain if (value := getattr(self, name)) != getattr(Speed, name)}
         if self.scheduler:
-            said["scheduler"] = json.dumps(dict(self.scheduler), sort_keys=True)
+            details["scheduler"] = json.dumps(dict(self.scheduler), sort_keys=True)
         if self.lora:
-            said |= {"lora": self.lora.file.name, "lora_sha256": self.lora.sha256}
-            said |= {"lora_scale": str(self.lora.scale), "lora_fused": str(self.lora.fused)}
-        return said
+            details |= {"lora": self.lora.file.name, "lora_sha256": self.lora.sha256}
+            details |= {"lora_scale": str(self.lora.scale), "lora_fused": str(self.lora.fused)}
+        return details
 
 
 def speed_of(options: SpeedOptions, lora: Lora | None = None) -> Speed:
@@ -276,10 +276,10 @@ def check_speed(pipeline: str, kind: Kind, options: SpeedOptions, offload: str) 
         raise ParamsError(f"{pipeline} cannot use a 'lora'; remove it")
     quantized, changed = options.quantization != "none", options.attention != "auto"
     wanted = {"float8": options.float8, "quantization": quantized, "torch_compile": options.torch_compile}
-    for name in (name for name, asked in {**wanted, "attention": changed}.items() if asked and not kind.transformer):
+    for name in (name for name, wished in {**wanted, "attention": changed}.items() if wished and not kind.transformer):
         raise ParamsError(f"{pipeline} has no transformer, which {name} is for; remove it")
-    for one, other, instead in _excluding(options, offload):
-        raise ParamsError(f"{one} does not go with {other}; {instead}")
+    for setting, other, instead in _excluding(options, offload):
+        raise ParamsError(f"{setting} does not go with {other}; {instead}")
 
 
 def _excluding(options: SpeedOptions, offload: str) -> Iterator[tuple[str, str, str]]:
@@ -327,10 +327,10 @@ def check_scheduler(scheduler: type, options: SpeedOptions) -> None:
     """
     import inspect
 
-    known = [name for name in inspect.signature(scheduler).parameters if name not in ("args", "kwargs")]
+    parameters = [name for name in inspect.signature(scheduler).parameters if name not in ("args", "kwargs")]
     for name in options.scheduler:
-        if name not in known:
-            raise ParamsError(f"scheduler: {scheduler.__name__} has no setting '{name}'; {nearest(name, known)}")
+        if name not in parameters:
+            raise ParamsError(f"scheduler: {scheduler.__name__} has no setting '{name}'; {nearest(name, parameters)}")
 
 
 def smaller(options: SpeedOptions, bytes_: int, stored_bits: int) -> int:
@@ -342,7 +342,6 @@ def quantization(speed: Speed, dtype: Any) -> Any:
     """diffusers' configuration of the quantization of a pipeline; None where none is asked for.
 
     Args:
-        speed: what is asked for.
         dtype: torch's type of the other numbers, in which four-bit weights are computed with.
     """
     if speed.quantization == "none":

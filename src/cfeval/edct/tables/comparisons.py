@@ -51,11 +51,10 @@ def compared_pairs(setting: Sequence[Condition], reference: str | None, every: b
     """The places of each two conditions of a setting that are compared.
 
     Args:
-        setting: conditions that differ in their target alone.
         reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
         every: compare every two, however many.
     """
-    names = [one.vlm for one in setting]
+    names = [condition.vlm for condition in setting]
     if every or (reference is None and len(names) <= MOST_TARGETS):
         return list(combinations(range(len(names)), 2))
     if reference is not None and reference not in names:
