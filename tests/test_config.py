@@ -278,15 +278,15 @@ def test_a_method_with_a_denoiser_of_its_own_runs_on_it_with_its_presets_setting
     name: str, preset: Preset, plugin: str
 ) -> None:
     vce = vce_of(name)
-    used = [one for one in vce.all_conditions() if vce.denoisers[one.denoiser].plugin == plugin]
-    assert {one.method for one in used} == {preset}
+    used = [condition for condition in vce.all_conditions() if vce.denoisers[condition.denoiser].plugin == plugin]
+    assert {condition.method for condition in used} == {preset}
     assert vce.methods[preset] == Method(preset=preset, reject=True)
 
 
 @pytest.mark.parametrize("name", ["vce-bdd100k", "vce-bddoia"])
 def test_the_overlays_of_driving_scenes_explain_the_action_in_both_directions_as_ace_does(name: str) -> None:
     vce = vce_of(name)
-    assert {(one.source, one.ideal) for one in vce.groups} == {
+    assert {(targets.source, targets.ideal) for targets in vce.groups} == {
         ("Forward", "not Forward"),
         ("not Forward", "Forward"),
     }
