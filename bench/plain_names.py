@@ -1,9 +1,9 @@
 """Refuse names that say nothing: `python -m bench.plain_names`, a part of `make lint`.
 
-`plain_names.json` stores how many such names each folder still has. Where there are more, the check lists those of the
-files that changed last, and fails; where there are fewer, `python -m bench.plain_names --lower` stores the lower numbers. It also follows
-moved files, as long as the sum does not rise. With folders (`python -m bench.plain_names src/cfeval/core`) it lists
-every such name in them.
+`plain_names.json` stores how many such names each folder still has. Where there are more, the check fails and lists
+those of the files that changed last; where there are fewer, `python -m bench.plain_names --lower` stores the lower
+numbers. It also follows moved files, as long as the sum does not rise. With folders (`python -m bench.plain_names
+src/cfeval/core`) it lists every such name in them.
 """
 
 import argparse
@@ -121,9 +121,9 @@ def main(args: Sequence[str] | None = None) -> int:
     for folder in sorted(more):
         new = [offence for offence in everything if room(offence.path) == folder]
         print(*sorted(new, key=lambda offence: -offence.path.stat().st_mtime)[:SHOWN], sep="\n")
+        print(f"plain_names: {folder} has {counts[folder]}, at most {limits.get(folder, 0)} are allowed: rename yours")
         print(
-            f"plain_names: {folder} has {counts[folder]}, at most {limits.get(folder, 0)} are allowed: rename yours; above "
-            f"are those of the files that changed last, `python -m bench.plain_names {folder}` lists all"
+            f"plain_names: above are those of files that changed last; `python -m bench.plain_names {folder}` lists all"
         )
     if fewer > 0:
         print(f"plain_names: {fewer} fewer than stored: run `python -m bench.plain_names --lower`")
