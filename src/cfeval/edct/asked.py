@@ -15,11 +15,10 @@ from cfeval.core.cli_options import StudyParams
 from cfeval.core.errors import InputError
 from cfeval.edct.config import Edct
 from cfeval.edct.exam.table import Identity, exam_error, identity
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
-from cfeval.edct.tables import TABLES
+from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.stats.intervals import Interval
 
 # Of a setting: of more, not every two are compared unless that is asked for.

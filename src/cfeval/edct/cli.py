@@ -10,18 +10,16 @@ from cfeval.core.package import carried
 from cfeval.edct.asked import PAIRS, AskedPairs, AskedTable, AskedTables, Conditions
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.exam.verdict import ExamError
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Results
 from cfeval.edct.pairs.measures import PublishedPairs, notes
 from cfeval.edct.pairs.records import PairVerdict, pair_files, verdict_files
-from cfeval.edct.tables import TABLES
-from cfeval.edct.tables.headline import metrics
+from cfeval.edct.tables import FIGURES, TABLES
+from cfeval.edct.tables.conditions import metrics
 from cfeval.edct.tables.scores import Published, TableData, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
-from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
-from cfeval.report.tables import write_table
+from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
 
 # The papers' published figures.
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")

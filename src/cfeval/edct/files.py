@@ -12,6 +12,7 @@ from cfeval.core.cli_options import build, existing
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import read_jsonl, stream_csv
+from cfeval.core.record import SHARD, shard_names
 from cfeval.core.records import Record
 from cfeval.core.shards import shard_files
 from cfeval.core.streams import StreamingLookup
@@ -51,7 +52,7 @@ STAGES = {
     "verdicts": Stage(5, True, Verdict),
     "scores": Stage(5, True, Score),
 }
-_SHARD = re.compile(r"[0-9]{3}")
+_SHARD = re.compile(SHARD)
 
 
 def condition_path(condition: Condition, names: int = len(NAMES)) -> str:
@@ -65,7 +66,7 @@ def stage_files(results: Path, stage: str, condition: Condition, shards: int) ->
     folder = results.joinpath(stage, *(getattr(condition, name) for name in FOLDERS[: its.folders]))
     if not its.by_protocol:
         return shard_files(folder.with_name(f"{folder.name}.{ending}"), shards)
-    folders = [folder] if shards == 1 else [folder / f"{number:03d}" for number in range(shards)]
+    folders = [folder] if shards == 1 else [folder / name for name in shard_names(shards)]
     return [one / f"{condition.protocol}.{ending}" for one in folders]
 
 

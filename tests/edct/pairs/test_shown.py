@@ -9,7 +9,7 @@ from matplotlib.text import Annotation
 
 from cfeval.config import parse
 from cfeval.edct.estimate import pair_lines
-from cfeval.edct.figures.pairs import draw
+from cfeval.edct.figures import draw_pairs
 from cfeval.edct.pairs.records import PairCondition, PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.report.pairs import finding
@@ -40,16 +40,16 @@ def svg(figure: Figure) -> str:
 
 
 def test_the_figure_has_the_four_counts_phi_and_what_is_expected() -> None:
-    text = svg(draw(table(near=NEAR, never=NEVER)))
+    text = svg(draw_pairs(table(near=NEAR, never=NEVER)))
     assert all(f">{count}<" in text for count in (18, 20))
     assert ">expected of the test model<" in text
     assert "no φ: one of the two never varies" in text
-    assert "params.yaml names no condition" in svg(draw([]))
+    assert "params.yaml names no condition" in svg(draw_pairs([]))
 
 
 def test_the_figure_shows_f_auroc_at_the_length_of_the_explanations_by_the_number_of_the_line() -> None:
     short, long = ([one.model_copy(update={"words": many}) for one in NEAR] for many in (4, 40))
-    figure = draw(table(near=short, far=long, never=NEVER))
+    figure = draw_pairs(table(near=short, far=long, never=NEVER))
     left, _, axes = figure.axes
     assert [label.get_text().split()[-1] for label in left.get_yticklabels()] == ["1", "2", "3"]
     points = {text.get_text(): text.xy for text in axes.texts if isinstance(text, Annotation)}
@@ -60,12 +60,12 @@ def test_the_figure_shows_f_auroc_at_the_length_of_the_explanations_by_the_numbe
 def test_the_figure_says_where_no_phi_is_what_is_expected() -> None:
     of = {condition("never"): NEVER}
     data = PairData(of, expected={"never": "its answer never moves"})
-    assert "no φ, as expected" in svg(draw(rows(list(of), data)))
+    assert "no φ, as expected" in svg(draw_pairs(rows(list(of), data)))
 
 
 def test_of_natural_pairs_alone_the_figure_says_why_it_is_empty() -> None:
     natural = [verdict(f"{n}", n % 2, n % 2, natural=True) for n in range(10)]
-    assert "only answers are told" in svg(draw(table(far=natural)))
+    assert "only answers are told" in svg(draw_pairs(table(far=natural)))
 
 
 def test_the_finding_tells_targets_apart_by_the_whole_interval_of_phi() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cfeval.core.record import outputs_of
 from cfeval.report import gallery
 from cfeval.report.gallery import Gallery, gallery_of
-from cfeval.report.images import ImageNumber, Images
+from cfeval.report.html import ImageNumber, Images
 from cfeval.report.pack import pack
 from tests.conftest import Run
 from tests.edct.report.study import ITEMS, write_study

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from cfeval.core.records import Status
 from cfeval.edct.report.evidence import Study
 from cfeval.edct.report.items import items_of, views
-from cfeval.report.html import script_json
-from cfeval.report.images import Images
+from cfeval.report.html import Images, script_json
 from tests.edct.report import study
 from tests.edct.report.study import CONDITIONS, HOSTILE, ITEMS, ROWS, write_study
 from tests.edct.tables.study import condition, failed, score

@@ -48,7 +48,8 @@ from cfeval.edct.interfaces import Judge, JudgeReply, Verifier, VerifyReply
 from cfeval.edct.metrics import ccs
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
-from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, markdown, with_interval, write_table
+from cfeval.report.files import write_table
+from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, markdown, with_interval
 from cfeval.stats.intervals import rounded
 from cfeval.stats.proportions import Share
 

@@ -13,11 +13,9 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.faithfulness.claims import BOUNDS, CLAIMS
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.bounds import BoundRow, holds
-from cfeval.edct.tables.card import FIELDS, CardRow, bound_of
+from cfeval.edct.tables.card import FIELDS, BoundRow, CardRow, bound_of, holds
 from cfeval.edct.tables.scores import condition_of
-from cfeval.report.columns import limits
-from cfeval.report.tables import with_interval
+from cfeval.report.tables import limits, with_interval
 
 
 def run(

@@ -39,7 +39,7 @@ from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
 from cfeval.edct.options import How, Results, ScoreFiles, Shards, interval_of
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Published, condition_of
-from cfeval.report.tables import write_table
+from cfeval.report.files import write_table
 
 Place = tuple[Path, ImageRef]
 

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from pydantic import Field
 
 from cfeval.core.errors import InputError
+from cfeval.core.record import SHARD
 from cfeval.core.records import Binary, ItemId, Record, Sha256, StageResult, Status
 from cfeval.core.shards import shard_files
 from cfeval.datasets.pair import ChangeKind, WhichImage
@@ -104,7 +105,7 @@ def _either(one: Binary | None, other: Binary | None) -> Binary | None:
 
 
 NAMES = tuple(PairCondition.model_fields)
-_SHARD = re.compile(r"[0-9]{3}")
+_SHARD = re.compile(SHARD)
 
 
 def item_files(results: Path, pair_set: str, shards: int) -> list[Path]:

@@ -25,15 +25,19 @@ from cfeval.edct.pairs.measures import (
     where,
 )
 from cfeval.edct.pairs.records import PairCondition, PairVerdict
-from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
+    Bounded,
+    Estimated,
     Figure,
     Figures,
+    Heading,
     RenderedTable,
     Table,
+    TableRow,
     cell,
     figures_of,
     intervals,
+    laid_out,
     scored_cell,
     varying,
     world_note,

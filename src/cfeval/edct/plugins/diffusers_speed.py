@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -163,11 +164,16 @@ _PACKAGES = {"flash": "flash_attn", "_flash_3": "flash_attn_interface", "sage": 
 _ON_ANY = ("auto", "native", "_native_math", "_native_efficient")
 _BITS = {"torchao_float8_dynamic": 8, "torchao_float8": 8, "torchao_int8": 8, "bitsandbytes_8bit": 8}
 _BITS |= {"bitsandbytes_4bit": 4}
+# The step cache of the preset `fast`.
+FAST_CACHE = 0.05
 
 
 class SpeedOptions(LoraOptions):
     """How a pipeline is made cheaper."""
 
+    speed: Literal["plain", "fast"] = "plain"
+    """fast: those of step_cache, torch_compile and eight-bit floats that pipeline and device bear; what is set stays.
+    The image changes, so put the editor behind plugin `gated`."""
     batch: int = Field(1, ge=1, le=256)
     """Images of one size that are painted at once. Fewer are filled up, so that an image depends on this number and
     not on its company; the record's details name it."""
@@ -216,6 +222,33 @@ def speed_of(options: SpeedOptions, lora: Lora | None = None) -> Speed:
     """What options say, with the adapter that they name."""
     named = {field.name: getattr(options, field.name) for field in fields(Speed) if field.name != "lora"}
     return Speed(**{**named, "scheduler": tuple(sorted(options.scheduler.items())), "lora": lora})
+
+
+def preset(options: SpeedOptions, kind: Kind, device: str, offload: str) -> SpeedOptions:
+    """Options with what the preset `fast` adds to those that are not set; without the preset, the same.
+
+    Steps are skipped where diffusers can do so, since those pipelines take many; blocks are compiled elsewhere.
+    """
+    if options.speed == "plain" or not kind.transformer:
+        return options
+    skips = kind.step_cache and not options.torch_compile
+    added: dict[str, Any] = {"step_cache": FAST_CACHE} if skips else {"torch_compile": True}
+    fused = bool(options.lora) and options.lora_fused
+    if offload == "none" and not options.float8 and not fused and multiplies_float8(device):
+        added["quantization"] = "torchao_float8_dynamic"
+    wanted = {name: value for name, value in added.items() if name not in options.model_fields_set}
+    faster = options.model_copy(update=wanted)
+    impossible = {one for one, *_ in _excluding(faster, offload)}
+    return options.model_copy(update={name: value for name, value in wanted.items() if name not in impossible})
+
+
+def multiplies_float8(device: str) -> bool:
+    """Whether a device multiplies eight-bit floats, as GPUs do since Ada and Hopper, and torchao is there for it."""
+    if not device.startswith("cuda") or find_spec("torchao") is None:
+        return False
+    import torch
+
+    return torch.cuda.get_device_capability(device) >= (8, 9)
 
 
 def packages(options: SpeedOptions) -> Iterator[Package]:

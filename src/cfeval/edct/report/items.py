@@ -24,7 +24,7 @@ from cfeval.edct.tables.card import FIELDS, bound_of
 from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
 from cfeval.report.gallery import Item
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 
 # How an item ends for a model: in two words, and in a sentence.
 ENDINGS: Mapping[str, tuple[str, str]] = {

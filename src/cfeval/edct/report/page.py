@@ -18,7 +18,6 @@ from cfeval.core.record import uses
 from cfeval.edct.asked import PAIRS, AskedReport
 from cfeval.edct.edit_cost import EditCost, costs, edits_of
 from cfeval.edct.faithfulness.card import FIT_BOUND
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.options import Results
 from cfeval.edct.plugins import edit_times
@@ -27,11 +26,11 @@ from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_condit
 from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, said, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.trust import GOOD, Check, checks
-from cfeval.edct.tables import TABLES
+from cfeval.edct.tables import FIGURES, TABLES
 from cfeval.inference.remote.totals import CallsTotal, calls_total, paid_by_call
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Gallery, Item, gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.page import Progress, Section, not_used_of, page_of, sections_of
 
 

@@ -29,12 +29,11 @@ from cfeval.edct.pairs.records import (
 from cfeval.edct.pairs.table import NAMES, PairRow
 from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.bars import Estimated, interval_bar
-from cfeval.report.columns import limits
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Item, gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.page import Progress, Row, Section, not_used_of, page_of
-from cfeval.report.tables import varying
+from cfeval.report.tables import limits, varying
 
 # How a pair ends for a target: in two words, in a sentence, and its sign.
 ENDINGS: Mapping[str, tuple[str, str, str]] = {

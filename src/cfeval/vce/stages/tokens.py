@@ -1,4 +1,4 @@
-"""Words that a text-to-image model learns for what a classifier sees (TIME, Jeanneret et al. 2024)."""
+"""Tokens that a text-to-image model learns for what a classifier sees (TIME, Jeanneret et al. 2024)."""
 
 import json
 from typing import Annotated
@@ -9,7 +9,7 @@ from cfeval.core.cli_options import Out, Seed, build
 from cfeval.core.errors import InputError, nearest
 from cfeval.vce.files import ClassifierSpec
 from cfeval.vce.interfaces import Classifier, ImageSet
-from cfeval.vce.models.learned_words import Training, learn_words, write_words
+from cfeval.vce.models.learned_tokens import Training, learn_tokens, write_tokens
 from cfeval.vce.models.spelling import spec_of
 from cfeval.vce.predictions import from_bytes, pixels_of, probabilities, said
 
@@ -23,17 +23,19 @@ def run(
         list[str] | None, typer.Option(help="Class whose images are taken; may be repeated. Without it all classes.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Images of each of them.")] = 1000,
-    context: Annotated[str, typer.Option(help="Words that those for all images start from.")] = "centered real scene",
-    words: Annotated[int, typer.Option(min=1, max=16, help="Words for each class.")] = 3,
-    joint: Annotated[str, typer.Option(help="Text between the context and the words of a class.")] = "with a",
+    context: Annotated[
+        str, typer.Option(help="Words that the tokens for all images start from.")
+    ] = "centered real scene",
+    tokens: Annotated[int, typer.Option(min=1, max=16, help="Tokens for each class.")] = 3,
+    joint: Annotated[str, typer.Option(help="Text between the context and the tokens of a class.")] = "with a",
     steps: Annotated[int, typer.Option(min=1, help="Steps for the context and for each class.")] = Training.steps,
     batch: Annotated[int, typer.Option(min=1, help="Images a step.")] = Training.batch,
     rate: Annotated[float, typer.Option(min=0, help="Learning rate.")] = Training.rate,
     seed: Seed = 0,
 ) -> None:
-    """Have Stable Diffusion learn words for what a classifier sees in images (TIME).
+    """Have Stable Diffusion learn tokens for what a classifier sees in images (TIME).
 
-    Images are sorted by what the classifier says, not by their labels. Name the file as `words` of the denoiser, and
+    Images are sorted by what the classifier says, not by their labels. Name the file as `tokens` of the denoiser, and
     use the method's preset `time`.
     """
     import torch
@@ -51,8 +53,8 @@ def run(
         raise InputError(f"--classifier: it sees '{seen[0]}' in every image; give images of two classes at least")
 
     def begun(phase: str) -> None:
-        typer.echo(f"learning words for {phase}", err=True)
+        typer.echo(f"learning tokens for {phase}", err=True)
 
     training = Training(steps, batch, rate, seed=seed)
-    write_words(out, learn_words(model, tensors, seen, context.split(), words, joint, training, begun))
-    typer.echo(f"{out}: words for {', '.join(f'{name} ({seen.count(name)} images)' for name in sorted(set(seen)))}")
+    write_tokens(out, learn_tokens(model, tensors, seen, context.split(), tokens, joint, training, begun))
+    typer.echo(f"{out}: tokens for {', '.join(f'{name} ({seen.count(name)} images)' for name in sorted(set(seen)))}")
