@@ -8,9 +8,12 @@ mutant that they all pass survives: a test kills it, or a comment in the code sa
     make mutate ARGS="src/cfeval/stats/proportions.py tests/stats/test_proportions.py"    files, with their tests
 """
 
+import contextlib
 import json
 import os
+import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -43,7 +46,7 @@ PARTS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 # One counterpart an operator: every other one of `a + b` dies of the same test.
 OPERATORS = (
-    r"ReplaceBinaryOperator_(Add_Sub|Sub_Add|Mul_Div|Div_Mul|FloorDiv_Mul|Mod_Mul|Pow_Mul|BitOr_BitAnd|BitAnd_BitOr)",
+    r"ReplaceBinaryOperator_(Add_Sub|Sub_Add|Mul_Div|Div_Mul|FloorDiv_Mul|Mod_Mul|Pow_Mul)",
     r"ReplaceComparisonOperator_(Eq_NotEq|NotEq_Eq|Lt_LtE|LtE_Lt|Gt_GtE|GtE_Gt|Lt_Gt|Gt_Lt|Is_IsNot|IsNot_Is)",
     r"ReplaceUnaryOperator_(USub_UAdd|Delete_USub|Delete_Not)",
     "AddNot|ReplaceTrueWithFalse|ReplaceFalseWithTrue|ReplaceAndWithOr|ReplaceOrWithAnd|ReplaceBreakWithContinue",
@@ -72,10 +75,8 @@ def main(args: list[str]) -> int:
 def _copy_tree() -> None:
     """What git tracks or would track, as it is now: cosmic-ray rewrites the files that it mutates."""
     shutil.rmtree(COPY, ignore_errors=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".", ":!results", ":!docs/assets"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
-    )  # fmt: skip
+    tracked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".", ":!results"]
+    listed = subprocess.run(tracked, cwd=ROOT, check=True, capture_output=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
@@ -84,39 +85,46 @@ def _copy_tree() -> None:
 
 def _mutate(name: str, sources: Sequence[str], tests: Sequence[str]) -> int:
     """Mutate some files, and print the survivors; returns how many there are."""
-    # Bytecode of the file before a mutation may have its second and its size.
     paths = [COPY / "src", *sorted((COPY / "packages").glob("*/src"))]
     environment = os.environ | {
-        "PYTHONPATH": ":".join(map(str, paths)),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),  # before the checkout, which .venv has as an editable install
+        "PYTHONDONTWRITEBYTECODE": "1",  # Python would take bytecode of a mutant for that of the next, of equal size
+        "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
     }
     command = [sys.executable, "-m", "pytest", "-x", "-n0", "-p", "no:cacheprovider", "-m", "not slow", *tests]
     start = time.monotonic()
     if subprocess.run(command, cwd=COPY, env=environment, check=False, stdout=subprocess.DEVNULL).returncode:
         raise SystemExit(f"mutate: the tests of {name} fail without a mutation: python -m pytest {' '.join(tests)}")
-    seconds = time.monotonic() - start
+    timeout = 30 + 5 * (time.monotonic() - start)
     config, session = COPY / f"{name}.toml", COPY / f"{name}.sqlite"
     config.write_text(
-        "[cosmic-ray]\n"
-        f"module-path = {json.dumps(list(sources))}\n"
-        f"timeout = {30 + 5 * seconds:.0f}\n"
-        f"test-command = {json.dumps(' '.join([*command[:7], '-m', repr('not slow'), *tests]))}\n"
-        '[cosmic-ray.distributor]\nname = "local"\n'
-        "[cosmic-ray.filters.operators-filter]\n"
-        f"exclude-operators = {json.dumps([f'^core/(?!({chr(124).join(OPERATORS)})$)'])}\n",
+        f"""[cosmic-ray]
+module-path = {json.dumps(list(sources))}
+timeout = {timeout:.0f}
+test-command = {json.dumps(shlex.join(command))}
+[cosmic-ray.distributor]
+name = "local"
+[cosmic-ray.filters.operators-filter]
+exclude-operators = {json.dumps([f"^core/(?!({'|'.join(OPERATORS)})$)"])}
+""",
         encoding="utf-8",
     )
-    for tool in (
-        ["cosmic-ray", "init", config, session],
-        ["cr-filter-operators", session, config],
-        ["cosmic-ray", "exec", config, session],
+    for tool, *operands in (
+        ("cosmic-ray", "init", config, session),
+        ("cr-filter-operators", session, config),
+        ("cosmic-ray", "exec", config, session),
     ):
-        subprocess.run([TOOLS / tool[0], *tool[1:]], cwd=COPY, env=environment, check=True)
-    report = [TOOLS / "cr-report", "--show-diff", "--surviving-only", session]
-    text = subprocess.run(report, cwd=COPY, env=environment, check=True, capture_output=True, text=True).stdout
-    print(f"# {name}\n{text}", flush=True)
-    return text.count("test outcome: survived") + text.count("TestOutcome.SURVIVED")
+        subprocess.run([TOOLS / tool, *operands], cwd=COPY, env=environment, check=True)
+    with contextlib.closing(sqlite3.connect(session)) as results:
+        [[tried]] = results.execute("SELECT COUNT(*) FROM work_results WHERE worker_outcome != 'SKIPPED'")
+        survivors = results.execute("SELECT diff FROM work_results WHERE test_outcome = 'SURVIVED'").fetchall()
+    print(
+        f"# {name}: {len(survivors)} of {tried} mutants survive",
+        *(diff for (diff,) in survivors),
+        sep="\n\n",
+        flush=True,
+    )
+    return len(survivors)
 
 
 if __name__ == "__main__":
