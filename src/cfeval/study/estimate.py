@@ -25,8 +25,20 @@ from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines, pair_lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of
-from cfeval.inference.remote.prices import Price, Prices, load_prices, missing_price
+from cfeval.inference.remote.prices import (
+    Amount,
+    Held,
+    Line,
+    ModelLine,
+    Price,
+    Prices,
+    added,
+    budget,
+    by_model,
+    load_prices,
+    missing_price,
+    price_of,
+)
 from cfeval.study.components import used
 from cfeval.vce.estimate import requests, vce_lines
 
