@@ -15,7 +15,7 @@ FOLDER = "CFEVAL_PROGRESS"
 REPORTS = Path(".cfeval/progress")
 """Where the jobs of the latest run report."""
 FAILURES = "failures.jsonl"
-"""A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.ending`."""
+"""A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.run`."""
 _EVERY_SECONDS = 5.0
 _REPORT_SECONDS = 0.5
 _job: list[str] = []

@@ -23,10 +23,9 @@ from cfeval.cvqa.question_tables import QuestionTable, QuestionTablePlugin
 from cfeval.datasets.files import Files, Plugin
 from cfeval.datasets.pairs.rows import rows_of
 from cfeval.study import texts
-from cfeval.study.class_folders import image_set
-from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
+from cfeval.study.classifiers import CLASSES, choose, class_list, image_set, missing_packages
+from cfeval.study.components import recipient_lines
 from cfeval.study.models import LOCAL_EDITOR, SERVES, Model, Roles, model, roles, stays_local
-from cfeval.study.recipients import recipient_lines
 from cfeval.study.schema import keep_schema
 from cfeval.vce.models.spelling import FORMS
 

@@ -40,7 +40,7 @@ from cfeval.edct.stages.verdicts import verdicts
 from cfeval.edct.verification.calls import calls_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import Offline, paid, use, use_offline_cache
-from cfeval.study.recipients import recipient_lines
+from cfeval.study.components import recipient_lines
 
 T = TypeVar("T")
 Tell = Callable[[str, Iterable[Any]], Iterable[Any]]

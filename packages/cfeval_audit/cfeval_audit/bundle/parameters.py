@@ -14,7 +14,7 @@ from cfeval.core.errors import InputError, ParamsError
 from cfeval.core.record import ENDING, Step, options, record_of, steps
 from cfeval.core.roots import PARAMS, RESULTS
 from cfeval.core.vouching import is_inside
-from cfeval.study.making import option_changes
+from cfeval.study.causes import option_changes
 from cfeval.study.whole import Job, whole
 
 OVERLAYS = "overlays/"
