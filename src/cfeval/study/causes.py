@@ -17,8 +17,8 @@ from cfeval.core.vouching import Kept, steps_in
 from cfeval.core.yaml_files import parse_yaml
 from cfeval.study.revisions import NotAtHandError, Side, same
 
+# A step before and after; None where a side has none.
 Pair = tuple[Kept | None, Kept | None]
-"""A step before and after; None where a side has none."""
 # Characters of a value that a line shows.
 _LONGEST = 60
 # Modules that a reason names; of more it says how many.

@@ -22,8 +22,8 @@ from cfeval.study.outcomes import KINDS, Kind, Outcomes, Story
 from cfeval.study.revisions import Side, same
 from cfeval.vce import tables as vce_tables
 
+# The tables of each evaluation.
 TABLES = {"edct": edct_tables.TABLES, "vce": vce_tables.TABLES, "cvqa": cvqa_tables.TABLES}
-"""The tables of each evaluation."""
 # Columns that belong to a figure and are not reported by themselves.
 _BOUNDS = ("_lo", "_hi", "_min", "_max")
 # Columns that do not change by themselves: what a paper printed, and tests of the figures.

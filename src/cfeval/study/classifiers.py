@@ -24,12 +24,12 @@ from cfeval.vce.plugins.image_sets.folder import NAMES
 from cfeval.vce.stages.class_match import SHOWN, fitting, surely, the_class, wordnet_if_there
 from cfeval.vce.wordnet import WordNet
 
+# The classifier that a new study explains where none is named: its weights come with the package.
 DEFAULT = "efficientnet_lite:0"
-"""The classifier that a new study explains where none is named: its weights come with the package."""
+# Names of the outputs of own networks, in the study's folder, where the user has no such file.
 CLASSES = "classes.txt"
-"""Names of the outputs of own networks, in the study's folder, where the user has no such file."""
+# Height and width of the images of a new study, pixels.
 SIZE = 224
-"""Height and width of the images of a new study, pixels."""
 _NONE_SIMILAR = "none of its classes has such a name"
 _OTHER = "Oracle: {}, of another family than your classifier; --oracle names another, --oracle none leaves it out"
 _NOTES = {
@@ -37,8 +37,8 @@ _NOTES = {
     "gray": "Some images have no color and are taken even so (gray: true)",
 }
 Spec = dict[str, Any]
+# Asks at a terminal: the question, a suggested answer, and what to say where there is no terminal.
 Ask = Callable[[str, str, str], str]
-"""Asks at a terminal: the question, a suggested answer, and what to say where there is no terminal."""
 
 
 @dataclass

@@ -21,8 +21,8 @@ from cfeval.vce.config import Vce, used_by_vce
 from cfeval.vce.records import VceCondition
 from cfeval.vce.stages.class_match import advice, wordnet_if_there
 
+# Which plugin family each section draws on, by evaluation.
 FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
-"""Which plugin family each section draws on, by evaluation."""
 # Models that a line names; of more, it gives the number.
 _SHOWN = 6
 

@@ -36,10 +36,10 @@ from cfeval.study.estimate import calls_to_go
 from cfeval.study.probe import Probe, announcement, probes, send
 from cfeval.vce.originals import of_classifiers
 
+# How long a check is waited for; one that takes longer is slow, and no fault.
 SECONDS = 30.0
-"""How long a check is waited for; one that takes longer is slow, and no fault."""
+# Bytes that should be free; a study of a few hundred photos fills about as many.
 LEAST_FREE = 2**30
-"""Bytes that should be free; a study of a few hundred photos fills about as many."""
 # Families whose models reply in free text, so that nothing need enforce a schema.
 _FORMLESS = ("chat", "solvers", "program_generators", "vision_tools")
 _GIB = 2**30
@@ -144,8 +144,16 @@ def run(
         wrong = diagnose_all(loaded, uses, evaluations, seconds, every=True)
         if probe is not False and not loaded.calls.offline:
             faultless = [plugin for plugin in uses if not wrong[plugin.place]]
-            faults, spent = _probe(loaded, faultless, named(files), bool(probe))
-            wrong += faults
+            prices, requests = load_prices(loaded.calls.prices), probes(faultless)
+            to_send = [request for request in requests if probe or request.is_cheap(prices)]
+            for request in requests:
+                if request not in to_send:
+                    text = f"{request.model} is not asked, which may cost more; see --probe"
+                    _print(request.place, Diagnostic(True, text, warns=True))
+            if to_send:
+                print(announcement(to_send, prices), flush=True)
+            wrong += probe_all(loaded, to_send, named(files), seed=int(time.time()))
+            spent = bool(to_send)
         refuse_faults(wrong, spent)
 
 
@@ -223,19 +231,6 @@ def refuse_faults(wrong: Counter[str], spent: bool) -> None:
         things = "1 thing" if number == 1 else f"{number} things"
         money = "" if spent else ", nothing was spent"
         raise InputError(f"{things} will not work; see above what to do{money}")
-
-
-def _probe(params: Params, uses: Sequence[Used], where: str, every: bool) -> tuple[Counter[str], bool]:
-    """Ask each hosted model, the dear ones only with `every`; the number of faults, and whether anything was sent."""
-    prices, requests = load_prices(params.calls.prices), probes(uses)
-    to_send = [probe for probe in requests if every or probe.is_cheap(prices)]
-    for probe in requests:
-        if probe not in to_send:
-            text = f"{probe.model} is not asked, which may cost more; see --probe"
-            _print(probe.place, Diagnostic(True, text, warns=True))
-    if to_send:
-        print(announcement(to_send, prices), flush=True)
-    return probe_all(params, to_send, where, seed=int(time.time())), bool(to_send)
 
 
 def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], stored: Collection[str]) -> Iterator[Check]:

@@ -12,12 +12,12 @@ from cfeval.edct.files import FOLDERS, NAMES
 from cfeval.study.revisions import Side
 
 Row = dict[str, Any]
+# How the rows of a file are read from its lines.
 Parse = Callable[[Iterator[str]], Iterator[Row]]
-"""How the rows of a file are read from its lines."""
+# What came of an item, by metric.
 Outcomes = dict[str, str]
-"""What came of an item, by metric."""
+# What was asked and answered, by what it is called.
 Story = dict[str, str]
-"""What was asked and answered, by what it is called."""
 
 _EDCT = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 _CORRECT = {"1": "correct", "0": "wrong", "None": "unread"}
@@ -152,9 +152,9 @@ def _vce_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) ->
     return {key: {"target": row["target"], "seen": row.get("predicted") or row["status"]} for key, row in scores}
 
 
+# By evaluation.
 KINDS = {
     "edct": Kind("csv", 6, True, csv_rows, _edct_key, _edct_outcomes, _edct_story),
     "vce": Kind("jsonl", 4, False, json_rows, lambda row: str(row["id"]), _vce_outcomes, _vce_story),
     "cvqa": Kind("jsonl", 2, False, json_rows, _cvqa_key, _cvqa_outcomes, _cvqa_story),
 }
-"""By evaluation."""

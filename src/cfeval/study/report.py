@@ -34,8 +34,8 @@ from cfeval.study.summary import report_of
 from cfeval.study.whole import Job, Whole, outdated, whole
 
 FOLDER = Path(".cfeval/live")
+# How often the browser loads the page again, and how often this looks for finished jobs.
 SECONDS = 15
-"""How often the browser loads the page again, and how often this looks for finished jobs."""
 # Steps of the whole study, which are made here from what is there so far.
 _SUMMARIES = ("tables", "figures", "report", "calls")
 C = TypeVar("C", bound=Record)
@@ -145,17 +145,17 @@ class State:
 
     def done(self) -> list[Job]:
         """The finished jobs, parents first."""
-        return [job for job in self.jobs if job.name not in self._before or self._has_ended(job)]
+        return [
+            job
+            for job in self.jobs
+            if job.name not in self._before or (_stamp(job) not in (None, self._before[job.name]))
+        ]
 
     def may_be_decided_anew(self) -> bool:
         """Whether only such jobs are left as another dry run may find up to date: what they rest on was made alike."""
         done = {job.name for job in self.done()}
         left = [job for job in self.jobs if job.name not in done]
         return bool(left) and not any(job.reason for job in left)
-
-    def _has_ended(self, job: Job) -> bool:
-        stamp = _stamp(job)
-        return stamp is not None and stamp != self._before[job.name]
 
 
 def _stamp(job: Job) -> tuple[int, int] | None:

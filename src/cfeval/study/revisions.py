@@ -16,10 +16,10 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.folder import EVALUATIONS
 from cfeval.core.roots import PARAMS, RESULTS
 
+# What DVC calls the working folder in the place of a revision.
 WORKSPACE = "workspace"
-"""What DVC calls the working folder in the place of a revision."""
+# The study without a name.
 DEFAULT = "default"
-"""The study without a name."""
 # A revision and a name; git allows no colon in the names of branches and tags.
 _REVISION_AND_NAME = re.compile(r"(?P<revision>.+):(?P<name>[\w.-]+)")
 

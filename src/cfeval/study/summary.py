@@ -19,8 +19,8 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.report.tables import cell
 from cfeval.vce.tables.answer import AnswerRow, sentences
 
+# A row of a table, by column.
 Row = Mapping[str, str]
-"""A row of a table, by column."""
 # The columns that tell conditions apart.
 _EDCT = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 _PAIRS = ("pair_set", "vlm", "pair_judge")

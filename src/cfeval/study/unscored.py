@@ -14,8 +14,8 @@ from cfeval.cvqa.records import HEADLINE
 from cfeval.inference.prompts import last_text
 from cfeval.study.outcomes import KINDS, Row, json_rows
 
+# What given pairs are called, whose verdicts are their scores.
 PAIRS = "edct, given pairs"
-"""What given pairs are called, whose verdicts are their scores."""
 # Reasons of an evaluation without any score that a line names, and kinds of missing scores that a run reports.
 _REASONS, _KINDS = 3, 4
 # Characters of a reply or an error that are shown.

@@ -123,7 +123,9 @@ def run(
         if given := [name for name, value in options[other].items() if value != _DEFAULTS.get(name) and value]:
             raise InputError(f"--{given[0].replace('_', '-')} belongs to `{other}`; leave it out")
     if mode == _BUNDLE:
-        load(_bundle_check())(what, key, signature, tsa_root, limit)
+        if (check := places("bundles").get("verify")) is None:
+            raise InputError("audit bundles are checked by a package that comes with pip install 'cfeval[audit]'")
+        load(check)(what, key, signature, tsa_root, limit)
     elif results is not None:
         verify_results(results, limit, **options[_RESULTS])
     else:
@@ -141,13 +143,6 @@ def _mode(what: Path, results: Path | None) -> str:
     if what != Path():
         raise InputError(f"{what}: --results names a folder already; leave one of them out")
     return _RESULTS
-
-
-def _bundle_check() -> str:
-    """The function that checks a bundle, by its name; InputError where the package that has it is not installed."""
-    if place := places("bundles").get("verify"):
-        return place
-    raise InputError("audit bundles are checked by a package that comes with pip install 'cfeval[audit]'")
 
 
 def verify_results(results: Path, limit: int, **options: Any) -> None:

@@ -19,8 +19,8 @@ from cfeval.core.record import outputs_of, record_of, steps
 from cfeval.core.roots import PARAMS, root_of
 from cfeval.study.components import check_plugins
 
+# The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py).
 JOBS = "CFEVAL_JOBS"
-"""The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py)."""
 NOT_MADE = "not made yet"
 
 
