@@ -11,7 +11,7 @@ import pytest
 from cfeval.config import load
 from cfeval.core.errors import InputError
 from cfeval_audit.documents.cli import DOCUMENTS, documents
-from cfeval_audit.documents.facts import facts
+from cfeval_audit.documents.parts import facts
 from tests.conftest import Run
 from tests.edct.verification.study import PLAIN, Study
 

@@ -14,7 +14,7 @@ from cfeval.core.record import ENDING
 from cfeval_audit.bundle.build import Study, build
 from cfeval_audit.bundle.check import check
 from cfeval_audit.documents.cli import DOCUMENTS, documents
-from cfeval_audit.documents.facts import facts
+from cfeval_audit.documents.parts import facts
 from tests.audit.bundle.study import EDCT, contents, made_of_pairs
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
 from cfeval.study.whole import whole
 from cfeval_audit.bundle.cli import valid_jobs
 from cfeval_audit.documents import factsheet, nist, regulation
-from cfeval_audit.documents.facts import Facts, facts
+from cfeval_audit.documents.parts import Facts, facts
 from cfeval_audit.documents.parts import Document
 
 DOCUMENTS: dict[str, Document] = {**regulation.DOCUMENTS, **nist.DOCUMENTS, **factsheet.DOCUMENTS}

@@ -3,12 +3,9 @@
 Fields that the run does not know, and those of which it knows one half, are marked places.
 """
 
-from collections.abc import Callable, Iterator
-
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
-from cfeval_audit.documents.facts import Facts
-from cfeval_audit.documents.pairs import sizes
-from cfeval_audit.documents.parts import Document, Part, blank, repeated
+from cfeval_audit.documents.parts import Document, Facts, Part, blank, calls, claims, data, exams, joined, limits, method, metrics, repeated, repeats, results, said, settings, sizes, tests
+from collections.abc import Callable, Iterator
 
 SIZES = (
     (1_000, "Small (< 1K samples)"),
@@ -157,3 +154,124 @@ def _part(fields: tuple[Field, ...]) -> Callable[[Facts], Iterator[str]]:
 
 PARTS: tuple[Part, ...] = tuple((name, _part(fields)) for name, fields in FIELDS.items())
 DOCUMENTS: dict[str, Document] = {"eval-factsheet": ("Eval Factsheet", PARTS)}
+
+
+DOCUMENTS: dict[str, Document] = {
+    "annex-iv-2g": (
+        "Validation and testing (EU AI Act, Annex IV, point 2 (g))",
+        (
+            ("System", said("the AI system, its version and intended purpose; which of the models below it uses")),
+            ("Procedures", method),
+            ("Validation and testing data", data),
+            ("Metrics", metrics),
+            ("Results", results),
+            ("Robustness: what each model's figures support", claims),
+            ("Potentially discriminatory impacts", said("how they were examined; this run did not measure them")),
+            ("Limits", limits),
+            ("Test logs and reports", tests),
+        ),
+    ),
+    "annex-xi-section-2": (
+        "Evaluation strategies (EU AI Act, Annex XI, Section 2, point 1)",
+        (
+            ("Model", said("the general-purpose model, its version, and why it was evaluated")),
+            ("Methodology", method),
+            ("Evaluation criteria and metrics", metrics),
+            ("Data", data),
+            ("Results", results),
+            ("How limitations were identified", claims),
+            ("Limitations", limits),
+            ("Models as they named themselves", calls),
+        ),
+    ),
+    "article-13": (
+        "For the instructions for use (EU AI Act, Article 13 (3) (b))",
+        (
+            ("Purpose and foreseeable misuse", said("intended purpose; circumstances that may lead to risks")),
+            ("How far its explanations can be relied upon", claims),
+            ("Accuracy of that statement", results),
+            ("What it does not say", limits),
+            ("Use", said("how deployers should read an explanation, and when they must not rely on it")),
+        ),
+    ),
+    "model-card": (
+        "Model card: faithfulness of explanations",
+        (
+            ("Model details", said("developer, date, version, licence of the model")),
+            ("Metrics", metrics),
+            ("Evaluation data", data),
+            ("Quantitative analyses", results),
+            ("Caveats", limits),
+        ),
+    ),
+    "evaluation-card": (
+        "Evaluation card",
+        (
+            ("What is measured", metrics),
+            ("How", method),
+            ("On what", data),
+            ("Contamination", said("whether items may be in the training data of the models")),
+            ("Results", results),
+            ("Claims", claims),
+            ("Limits", limits),
+            ("Models as they named themselves", calls),
+            ("How to check it", tests),
+        ),
+    ),
+}
+"""The documents by the names of their files: title and parts."""
+
+
+def _qualified(of: Facts) -> Iterator[str]:
+    cards = ["the conclusions, which follow from the figures by the bounds of the trust card"] * bool(of.cards)
+    given = ["of given pairs, whether the whole interval of φ is above 0"] * bool(of.pairs)
+    yield (
+        "Observations: the figures, about these items under these edits. Inferences: "
+        f"{'; '.join([*cards, *given])}. Nothing is predicted about other data or about use."
+    )
+
+
+DOCUMENTS: dict[str, Document] = {
+    "nist-ai-800-2": (
+        "Automated benchmark evaluation, by the practices of NIST AI 800-2 (initial public draft)",
+        (
+            (
+                "1.1 Define evaluation objectives",
+                joined(
+                    metrics,
+                    said("which decision the results serve; what was fixed before the run was made, and where"),
+                ),
+            ),
+            (
+                "1.2 Select benchmarks",
+                joined(data, said("which other benchmarks were weighed; whether items may be in training data")),
+            ),
+            (
+                "2.1 Design the evaluation protocol",
+                joined(method, settings, said("safeguards and tools that a provider adds; why these settings")),
+            ),
+            ("2.2 Write evaluation code", said("changes to cfeval and plugins of your own; who reviewed them")),
+            ("2.3 Run the evaluation and track results", joined(calls, tests)),
+            (
+                "2.4 Debug the evaluation",
+                joined(
+                    exams,
+                    limits,
+                    said(
+                        "who read transcripts, and how many; signs that a model noticed the test or gamed it",
+                        "refusals and failures that were looked into",
+                    ),
+                ),
+            ),
+            (
+                "3.1 Conduct statistical analysis and uncertainty quantification",
+                joined(results, repeats, said("further comparisons that were made, and how they were corrected")),
+            ),
+            (
+                "3.2 Share details about evaluations and evaluation data",
+                said("where transcripts, items and code are published, or why not; what the evaluation cost"),
+            ),
+            ("3.3 Report qualified claims", joined(_qualified, claims, said("what is concluded for the intended use"))),
+        ),
+    )
+}
