@@ -12,8 +12,8 @@ from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.folder import root_of
 from cfeval.core.registry import check_installed
 from cfeval.study import run
-from cfeval.study.ending import Ending
-from cfeval.study.outcome import outcomes
+from cfeval.study.run import Ending
+from cfeval.study.summary import outcomes
 from cfeval.study.whole import Job, Whole
 from tests.conftest import Run
 from tests.loopback.site import Loopback

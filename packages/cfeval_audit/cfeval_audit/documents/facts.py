@@ -13,7 +13,7 @@ from cfeval.edct.config import Edct
 from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.tables.card import CardRow
 from cfeval.edct.tables.faithfulness import FaithfulnessRow
-from cfeval_audit.bundle.about import called, revision
+from cfeval_audit.bundle.contents import called, revision
 
 _CARD, _FAITHFULNESS, _PAIRS, _CALLS = "edct_card.csv", "edct_faithfulness.csv", "edct_pairs.csv", "calls.zip"
 

@@ -9,7 +9,7 @@ from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.rules import PAIRS_2026
 from cfeval.report.columns import limits as ends
 from cfeval.report.digits import percent, two
-from cfeval_audit.bundle.about import licences
+from cfeval_audit.bundle.contents import licences
 from cfeval_audit.documents.facts import Facts, as_json
 
 ROLES = (("vlms", "vlm", "Target model"), ("pair_judges", "pair_judge", "Judge of given pairs"))

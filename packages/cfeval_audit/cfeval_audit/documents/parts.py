@@ -6,7 +6,7 @@ from cfeval import __version__
 from cfeval.edct.tables.card import CardRow
 from cfeval.edct.tables.faithfulness import FaithfulnessRow
 from cfeval.report.digits import percent, two
-from cfeval_audit.bundle.about import licences
+from cfeval_audit.bundle.contents import licences
 from cfeval_audit.documents import pairs
 from cfeval_audit.documents.facts import Facts, as_json
 

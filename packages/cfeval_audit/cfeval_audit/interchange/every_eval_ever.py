@@ -20,8 +20,7 @@ from cfeval.edct.config import Edct
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.plugins.judges import ChatPlugin as ChatJudge
 from cfeval.edct.records import Condition
-from cfeval_audit.interchange.metrics import Result, details, results
-from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.interchange.study import Finished, Result, Target, details, results
 from cfeval_audit.interchange.transcripts import Transcript, protocol_of, score_names, transcripts
 
 SCHEMA = "0.3.0"

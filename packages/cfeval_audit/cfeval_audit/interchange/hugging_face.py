@@ -13,8 +13,7 @@ import yaml
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_text
 from cfeval.report.digits import two
-from cfeval_audit.interchange.metrics import Result, names_of, results
-from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.interchange.study import Finished, Result, Target, names_of, results
 
 FOLDER = ".eval_results"
 _DATA = ("dataset", "pair_set")

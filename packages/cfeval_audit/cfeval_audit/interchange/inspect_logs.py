@@ -18,9 +18,8 @@ from cfeval.core.files import entry, write_bytes_by
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.images import data_url
-from cfeval_audit.bundle.about import revision
-from cfeval_audit.interchange.metrics import Result, names_of, results
-from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.bundle.contents import revision
+from cfeval_audit.interchange.study import Finished, Result, Target, names_of, results
 from cfeval_audit.interchange.transcripts import Message, Shown, Transcript, protocol_of, score_names, transcripts
 
 SCORER = "cfeval"

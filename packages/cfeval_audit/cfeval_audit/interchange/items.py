@@ -19,7 +19,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets import croissant
 from cfeval.datasets.pair import IMAGES, pair_of
 from cfeval.datasets.sample import Sample
-from cfeval_audit.bundle.about import UNKNOWN
+from cfeval_audit.bundle.contents import UNKNOWN
 from cfeval_audit.interchange.study import Finished
 
 SPLIT, ROWS = "test", "metadata.jsonl"
