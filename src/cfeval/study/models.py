@@ -161,7 +161,7 @@ SERVES = {"gate": "writer", "verifier": "judge"}
 # The editor of a local study: it runs in this process.
 LOCAL_EDITOR = EDITORS[0]
 # The one that a processor or a small GPU can run, with worse edits.
-SMALLEST_EDITOR = min(EDITORS, key=lambda one: one.weights)
+SMALLEST_EDITOR = min(EDITORS, key=lambda editor: editor.weights)
 
 
 def model(text: str, provider: str = "", base_url: str = "", editor: bool = False) -> Model:

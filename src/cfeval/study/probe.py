@@ -68,7 +68,7 @@ SLOW = 20.0
 # What a reply is taken to have, and what a model that thinks adds.
 _TOKENS, _THOUGHTS = 200, 800
 # Characters of a reply that are shown.
-_WORDS = 60
+_SHOWN_CHARACTERS = 60
 Reply = ChatReply | EditReply | ParsedReply[Any]
 
 
@@ -278,7 +278,7 @@ def _fault(probe: Probe, reply: Reply) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return repr(line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…")
+    return repr(line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…")
 
 
 def _image() -> Image:

@@ -72,16 +72,16 @@ def run(
     """
     here = Path.cwd()
     with study_in(folder, params) as files:
-        expected = locals_of([part.spec for part in used(load(*files))])
-        if not expected:
+        local_models = locals_of([part.spec for part in used(load(*files))])
+        if not local_models:
             raise InputError(
                 "no model of this study is on this machine; a base_url such as http://127.0.0.1:8000/v1 is"
             )
         served = {}
-        for local in expected:
+        for local in local_models:
             engine_command = " ".join((engine_of(local.provider, engine), options)).strip()
             served[local.port] = Served(local.model, engine_command, replicas, idle, starts_within, health)
-        fixed = {local.port for local in expected if not (command and local.follows)}
+        fixed = {local.port for local in local_models if not (command and local.follows)}
         status = asyncio.run(_serve(served, fixed, list(command or ()), grace, here))
     if status:
         raise typer.Exit(status)

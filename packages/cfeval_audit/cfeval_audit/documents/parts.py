@@ -18,6 +18,7 @@ from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.rules import PAIRS_2026
 from cfeval.edct.tables.card import CardRow
 from cfeval.edct.tables.faithfulness import FaithfulnessRow
+from cfeval.report.columns import limits as interval_of
 from cfeval.report.digits import percent, two
 from cfeval_audit.bundle.contents import called, licences, revision
 
@@ -225,7 +226,8 @@ def settings(facts: Facts) -> Iterator[str]:
 
 def repeated(facts: Facts) -> dict[str, str]:
     """The models of the study that repeat another one, which they name."""
-    vlms = {condition.vlm for condition in (*facts.study.conditions(), *facts.study.pair_conditions())}
+    vlms = {condition.vlm for condition in facts.study.conditions()}
+    vlms |= {condition.vlm for condition in facts.study.pair_conditions()}
     return {name: base for name, base in facts.study.repeats().items() if {name, base} <= vlms}
 
 
@@ -334,9 +336,10 @@ def pair_claims(facts: Facts) -> Iterator[str]:
 def _claim(row: PairRow) -> str:
     if row.natural:
         return "natural pairs, which tell of answers alone"
-    if row.phi is None or row.phi_lo is None:
+    low, _ = interval_of(row, "phi")
+    if row.phi is None or low is None:
         return "nothing can be said of its explanations, since its answer, or what it names, never varies"
-    shown = "it is shown" if row.phi_lo > 0 else "it is not shown"
+    shown = "it is shown" if low > 0 else "it is not shown"
     phi = f"φ {_with_interval(row, 'phi')}"
     return f"{shown} that its explanations name what moves the answer more often than other changes ({phi})"
 

@@ -23,14 +23,14 @@ from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.report.columns import limits, meanings
 from cfeval_audit.bundle.contents import licences
 
+# Sections of `edct.tables` whose conditions are of target models, not of the instrument.
 SHOWN = ("table1", "table2", "bench", "controls")
-"""Sections of `edct.tables` whose conditions are of target models, not of the instrument."""
+# Chat plugins that run a model in the study's own processes.
 ON_THIS_MACHINE = ("transformers", "blip", *TEST_MODELS)
-"""Chat plugins that run a model in the study's own processes."""
+# By chat plugin: whose models they are.
 VENDORS = {"anthropic": "anthropic", "google": "google"}
-"""By chat plugin: whose models they are."""
+# The same by the provider of the plugin `openai`.
 OF_PROVIDERS = {"openai": "openai", "gemini": "google"}
-"""The same by the provider of the plugin `openai`."""
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.:-]+)+")
 
 
@@ -77,8 +77,8 @@ class Finished:
 
         Controls are part of the conditions that they control.
         """
-        shown = dict.fromkeys(one for table in SHOWN for one in self.edct.tables.conditions(table))
-        return [*(one for one in shown if one.protocol not in CONTROLS), *self.edct.pair_conditions()]
+        shown = dict.fromkeys(condition for table in SHOWN for condition in self.edct.tables.conditions(table))
+        return [*(condition for condition in shown if condition.protocol not in CONTROLS), *self.edct.pair_conditions()]
 
     def prompts(self, vlm: str) -> Prompts:
         """The two turns of every conversation with a target."""
@@ -90,10 +90,10 @@ class Finished:
         Yields:
             `items` or `pairs`, the section of params.yaml that defines it, its name, its record files.
         """
-        for condition in {one.dataset: one for one in self.edct.conditions()}.values():
+        for condition in {shown.dataset: shown for shown in self.edct.conditions()}.values():
             files = stage_files(self.results, "items", condition, self.params.shards)
             yield "items", "datasets", condition.dataset, files
-        for name in dict.fromkeys(one.pair_set for one in self.edct.pair_conditions()):
+        for name in dict.fromkeys(pairs.pair_set for pairs in self.edct.pair_conditions()):
             yield "pairs", "pair_sets", name, item_files(self.results, name, self.params.shards)
 
 
@@ -121,20 +121,20 @@ def _shown(table: str) -> str:
     return "controls" if table in ("faithfulness", "card") else table
 
 
-def targets(of: Finished, given: Mapping[str, str]) -> dict[str, Target]:
+def targets(study: Finished, given: Mapping[str, str]) -> dict[str, Target]:
     """The target models by name.
 
     Args:
-        of: the study.
+        study: the finished study.
         given: by name, DEVELOPER/MODEL as the user says it.
 
     Raises:
         InputError: a given name is no target model, an id has no developer, or it is not known who made a model.
     """
     for name in given:
-        if name not in of.vlms:
-            raise InputError(f"--model: no target model '{name}' in the tables; {nearest(name, of.vlms)}")
-    return {name: _target(name, of.edct.vlms[name].plugin_options(), given.get(name, "")) for name in of.vlms}
+        if name not in study.vlms:
+            raise InputError(f"--model: no target model '{name}' in the tables; {nearest(name, study.vlms)}")
+    return {name: _target(name, study.edct.vlms[name].plugin_options(), given.get(name, "")) for name in study.vlms}
 
 
 def _target(name: str, spec: Mapping[str, Any], given: str) -> Target:
@@ -142,34 +142,34 @@ def _target(name: str, spec: Mapping[str, Any], given: str) -> Target:
     provider = find_provider(str(spec.get("provider", "other")))
     local, test = plugin in ON_THIS_MACHINE, plugin in TEST_MODELS
     own = model.startswith((".", "/", "~")) or (local and bool(model) and Path(model).exists())
-    found = given or (f"cfeval/{name}" if test else "" if own else model)
-    if "/" not in found and (vendor := VENDORS.get(plugin) or OF_PROVIDERS.get(provider)):
-        found = f"{vendor}/{found}"
-    if not _ID.fullmatch(found):
+    model_id = given or (f"cfeval/{name}" if test else "" if own else model)
+    if "/" not in model_id and (vendor := VENDORS.get(plugin) or OF_PROVIDERS.get(provider)):
+        model_id = f"{vendor}/{model_id}"
+    if not _ID.fullmatch(model_id):
         raise InputError(
             f"who made the target model '{name}' is not known; name it: --model {name}=DEVELOPER/MODEL, "
             "as at Hugging Face or as its provider does"
         )
     hosted = plugin in VENDORS or bool(PROVIDERS[provider].key_env)
     deployment = "self_deployed" if local else "externally_managed" if hosted else "unknown"
-    return Target(name, found, plugin, deployment, "open_weights" if local and not own else "unknown", test)
+    return Target(name, model_id, plugin, deployment, "open_weights" if local and not own else "unknown", test)
 
 
-def pairs_of(option: str, said: Sequence[str], right: str) -> dict[str, str]:
+def pairs_of(option: str, options: Sequence[str], right: str) -> dict[str, str]:
     """NAME=VALUE options as a mapping.
 
     Raises:
         InputError: one has another form, or a name comes twice.
     """
-    found: dict[str, str] = {}
-    for one in said:
-        name, _, value = one.partition("=")
+    values: dict[str, str] = {}
+    for text in options:
+        name, _, value = text.partition("=")
         if not name or not _ID.fullmatch(value):
-            raise InputError(f"--{option}: {one!r} is not of the form NAME={right}")
-        if name in found:
+            raise InputError(f"--{option}: {text!r} is not of the form NAME={right}")
+        if name in values:
             raise InputError(f"--{option}: '{name}' is named twice")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 class Metric(NamedTuple):
@@ -192,6 +192,7 @@ class Metric(NamedTuple):
 
 
 _SCORED = "n_scored"
+# By column, in the order in which they are told; equal columns of several tables are one figure.
 METRICS: Mapping[str, Metric] = {
     "fit": Metric("FIT", n="n_fit"),
     "pcs": Metric("PCS", n=_SCORED, judged=True),
@@ -239,9 +240,9 @@ METRICS: Mapping[str, Metric] = {
     "bias": Metric("Biased answers", lower_is_better=True),
     "noise": Metric("Noise floor", lower_is_better=True),
 }
-"""By column, in the order in which they are told; equal columns of several tables are one figure."""
+# Tables whose rows are conditions of target models; the others are about the instrument.
 TABLES = ("table1", "table2", "bench", "faithfulness", "card", "controls", "pairs")
-"""Tables whose rows are conditions of target models; the others are about the instrument."""
+# Figures of judge, editor or paper, and those of which neither end is better: they go along as details.
 NOT_OF_A_MODEL = (
     *("sham", "noise_sham", "swapped", "exam_sensitivity", "exam_specificity", "edit_verified", "edits_checked"),
     *("false_edits", "uncited_bound", "absent_seen"),
@@ -249,7 +250,6 @@ NOT_OF_A_MODEL = (
     *("paper_pair_accuracy", "paper_accuracy_after", "total_variation", "listed", "images_named"),
     *("moved", "named", "causal_effect", "breadth", "words"),
 )
-"""Figures of judge, editor or paper, and those of which neither end is better: they go along as details."""
 
 
 class Result(NamedTuple):
@@ -296,12 +296,12 @@ def results(tables: Mapping[str, Sequence[Record]], vlm: str) -> Iterator[Result
     seen: set[str] = set()
     for table in TABLES:
         rows: Sequence[Any] = [row for row in tables.get(table, ()) if getattr(row, "vlm", "") == vlm]
-        said = _meanings(table)
+        texts = _meanings(table)
         for row in rows:
-            for found in _of_row(table, row, said):
-                if found.id not in seen:
-                    seen.add(found.id)
-                    yield found
+            for result in _of_row(table, row, texts):
+                if result.id not in seen:
+                    seen.add(result.id)
+                    yield result
 
 
 @cache
@@ -309,19 +309,19 @@ def _meanings(table: str) -> Mapping[str, str]:
     return meanings(ALL_TABLES[table].row())
 
 
-def _of_row(table: str, row: Any, said: Mapping[str, str]) -> Iterator[Result]:
+def _of_row(table: str, row: Any, texts: Mapping[str, str]) -> Iterator[Result]:
     for name, metric in METRICS.items():
         value = getattr(row, name, None)
         if value is not None:
             low, high = limits(row, name) if hasattr(row, f"{name}_lo") else (None, None)
             n = getattr(row, metric.n, None) if metric.n else None
-            yield Result(table, row, name, metric, value, low, high, n, " ".join(said[name].split()))
+            yield Result(table, row, name, metric, value, low, high, n, " ".join(texts[name].split()))
 
 
-def details(of: Result) -> dict[str, str]:
+def details(result: Result) -> dict[str, str]:
     """What else the table says in the row of a figure, as texts: names, counts, bounds, why items are missing."""
-    told = {"table": of.table, **of.row.model_dump(mode="json")}
+    fields = {"table": result.table, **result.row.model_dump(mode="json")}
     own = {f"{name}{end}" for name in METRICS for end in ("", "_lo", "_hi")}
-    own -= {f"{of.name}_min", f"{of.name}_max"}
-    others = {f"{name}{end}" for name in METRICS if name != of.name for end in ("_min", "_max", "_says")}
-    return {name: str(value) for name, value in told.items() if value not in (None, "") and name not in own | others}
+    own -= {f"{result.name}_min", f"{result.name}_max"}
+    others = {f"{name}{end}" for name in METRICS if name != result.name for end in ("_min", "_max", "_says")}
+    return {name: str(value) for name, value in fields.items() if value not in (None, "") and name not in own | others}
