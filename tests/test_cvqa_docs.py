@@ -26,7 +26,7 @@ from cfeval.cvqa.stages.scores import read_both
 from cfeval.cvqa.synthetic.icons import icons_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.render import png_of
-from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.cvqa.tables.accuracy import AccuracyRow
 from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
 
 GUIDE, PROGRAMS = "docs/guides/cvqa.md", "docs/reference/cvqa-programs.md"

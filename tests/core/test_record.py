@@ -416,6 +416,62 @@ def test_shards_that_are_steps_of_their_own_make_room_for_a_whole_and_back(desk:
     assert files == {"m/1.png", "m.jsonl", "m.jsonl.made.json"}
 
 
+def test_a_shard_makes_room_while_the_steps_of_others_have_already_made_theirs(desk: Desk) -> None:
+    """The steps of shards run at the same time: none takes away what another has just made."""
+
+    def make() -> None:
+        out = Path(record.option(desk.words, "--out"))
+        out.with_suffix("").mkdir(parents=True, exist_ok=True)
+        (out.with_suffix("") / "1.png").write_text("image")
+        out.write_text("{}\n")
+
+    def files() -> set[str]:
+        return {path.relative_to("results/items").as_posix() for path in Path("results").rglob("*") if path.is_file()}
+
+    shards = [
+        ["edct", "items", "--shards", "2", "--shard", str(n), "--out", f"results/items/m/{n:03}.jsonl"] for n in (0, 1)
+    ]
+    desk.work = [make]
+    desk.call("edct", "items", "--shards", "1", "--out", "results/items/m.jsonl")
+    whole = Path("results/items/m.jsonl.made.json").read_bytes()
+    desk.call(*shards[1])
+    for name in ("m.jsonl", "m/1.png"):
+        Path(f"results/items/{name}").write_text("image" if name.endswith(".png") else "{}\n")
+    Path("results/items/m.jsonl.made.json").write_bytes(whole)  # the other step has read it before it was taken away
+    desk.call(*shards[0])
+    assert files() == {f"m/{n}{end}" for n in ("000", "001") for end in ("/1.png", ".jsonl", ".jsonl.made.json")}
+    assert all(record.Records().reason(words) is None for words in shards)
+
+    def file_all() -> None:
+        for n in (0, 1):
+            Path(f"results/items/m/{n:03}").mkdir(parents=True, exist_ok=True)
+            Path(f"results/items/m/{n:03}.jsonl").write_text("{}\n")
+
+    desk.work = [file_all]
+    desk.call("edct", "items", "--shards", "2", "--out", "results/items/m.jsonl")
+    desk.work = [make]
+    desk.call(*shards[1])
+    assert Path("results/items/m/000.jsonl").is_file(), (
+        "a shard that one step made with others is its own step's to replace"
+    )
+    assert not Path("results/items/m.jsonl.made.json").exists()
+
+
+def test_a_folder_of_which_only_names_are_read_may_change_what_its_files_hold(desk: Desk) -> None:
+    Path("photos").mkdir()
+    Path("photos/a.jpg").write_text("a")
+
+    def look() -> None:
+        record.uses_names("photos")
+
+    desk.work = [look, write]
+    desk.call()
+    Path("photos/a.jpg").write_text("b")
+    assert record.Records().reason(STEP) is None
+    Path("photos/b.jpg").write_text("b")
+    assert record.Records().reason(STEP) == "photos/ has changed"
+
+
 def test_an_archive_beside_an_input_is_an_input(desk: Desk) -> None:
     Path("data/in.zip").write_text("images")
     desk.call()

@@ -143,11 +143,21 @@ def samples(spec: Mapping[str, Any]) -> bool:
     return bool(getattr(plugin_of("chat", spec), "samples", True))
 
 
-def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
-    """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
-    plugins = (plugin_of(part, part_spec) for part, part_spec in components(family, spec))
+def dependencies(
+    family: str, spec: Mapping[str, Any], protocols: Collection[str] = (), by_item: bool = False
+) -> tuple[str, ...]:
+    """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts.
+
+    Args:
+        family: the plugin's.
+        spec: its name and options.
+        protocols: under which it is used.
+        by_item: leave out what the plugin names item by item.
+    """
+    plugins = [plugin_of(part, part_spec) for part, part_spec in components(family, spec)]
     files = (named for plugin in plugins for named in _call_hook(plugin, "dependencies", protocols))
-    return tuple(dict.fromkeys(_shortest(path) for named in files for path in named))
+    later = {_shortest(path) for plugin in plugins for path in plugin.read_by_item()} if by_item else set()
+    return tuple(dict.fromkeys(path for named in files for path in map(_shortest, named) if path not in later))
 
 
 def diagnose(
@@ -161,6 +171,12 @@ def diagnose(
             continue
         for diagnostics in _call_hook(plugin, "diagnose", protocols):
             yield from diagnostics
+
+
+def advice(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a plugin and its components advise before a long run, each line once."""
+    lines = (plugin_of(part, part_spec).advice() for part, part_spec in components(family, spec))
+    return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def demands(family: str, spec: Mapping[str, Any]) -> Iterator[Demand]:

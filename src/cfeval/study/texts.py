@@ -161,12 +161,12 @@ def flow(content: Any) -> str:
     """Parameters on one line, as people write YAML."""
     if isinstance(content, Mapping):
         return "{" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in content.items()) + "}"
-    if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _YAML_KEYWORDS:
+    if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _KEYWORDS:
         return content
     return json.dumps(content, ensure_ascii=False)
 
 
-_YAML_KEYWORDS = {
+_KEYWORDS = {
     word
     for plain in ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
     for word in (plain, plain.title(), plain.upper())

@@ -18,8 +18,8 @@ from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.rules import PAIRS_2026
 from cfeval.edct.tables.card import CardRow
 from cfeval.edct.tables.faithfulness import FaithfulnessRow
-from cfeval.report.columns import limits as interval_of
 from cfeval.report.digits import percent, two
+from cfeval.report.tables import limits as interval_of
 from cfeval_audit.bundle.contents import called, licences, revision
 
 _CARD, _FAITHFULNESS, _PAIRS, _CALLS = "edct_card.csv", "edct_faithfulness.csv", "edct_pairs.csv", "calls.zip"

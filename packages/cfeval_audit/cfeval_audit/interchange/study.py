@@ -20,7 +20,7 @@ from cfeval.edct.records import Condition
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.tables import TABLES as ALL_TABLES
 from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
-from cfeval.report.columns import limits, meanings
+from cfeval.report.tables import limits, meanings
 from cfeval_audit.bundle.contents import licences
 
 # Sections of `edct.tables` whose conditions are of target models, not of the instrument.

@@ -6,6 +6,7 @@ Neither paper compares its targets so; both print intervals of each alone, which
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from math import comb, lcm
 from typing import Annotated
 
@@ -13,42 +14,63 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.asked import compared_pairs, settings_of
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.conditions import name_columns, shared
+from cfeval.edct.tables.conditions import Dataset, Editor, Judge, Protocol, TestTarget, Writer, edct_table
 from cfeval.edct.tables.scores import Metric, Row, TableData, by_item, reasons, strict_ccs, values
-from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
+    Bounded,
     Figure,
     Figures,
-    RenderedTable,
-    Table,
+    Heading,
+    Methods,
+    TableRow,
     figures_of,
     intervals,
     p_cell,
     scored_cell,
-    varying,
 )
 from cfeval.stats.estimates import Floats
 from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import compare_all, holm
 
+# Of a setting: of more, not every two are compared unless that is asked for.
+MOST_TARGETS = 12
+
+
+def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
+    """The conditions that differ in their target alone, each once."""
+    beside: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        beside[condition.model_copy(update={"vlm": ""})].append(condition)
+    return list(beside.values())
+
+
+def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
+    """The places of each two conditions of a setting that are compared.
+
+    Args:
+        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
+        every: compare every two, however many.
+    """
+    names = [condition.vlm for condition in setting]
+    if every or (reference is None and len(names) <= MOST_TARGETS):
+        return list(combinations(range(len(names)), 2))
+    if reference is not None and reference not in names:
+        return []
+    first = 0 if reference is None else names.index(reference)
+    return [(first, other) for other in range(len(names)) if other != first]
+
 
 class ComparisonRow(TableRow):
     """Two targets on the same items."""
 
-    dataset: str
-    """The dataset."""
-    writer: str
-    """The instruction writer."""
-    protocol: str
-    """The protocol."""
-    editor: str
-    """The editor."""
-    judge: str
-    """The judge."""
+    dataset: Dataset
+    writer: Writer
+    protocol: Protocol
+    editor: Editor
+    judge: Judge
     vlm: Annotated[str, Heading("Target", lambda row: row.vlm + " †" * row.test_world)]
     """The target."""
     other: Annotated[str, Heading("Other", lambda row: row.other + " †" * row.other_test_world)]
@@ -85,30 +107,19 @@ class ComparisonRow(TableRow):
     """p_mcnemar, or else p_bootstrap, adjusted by Holm over the table."""
     detectable: Annotated[Figure, Heading("Detectable")] = None
     """Smallest difference that these items would show with 80 % power after Holm's adjustment over the table."""
-    ci: str = ""
-    """How the interval was computed, and its nominal coverage."""
+    ci: Methods = ""
     missing: Annotated[str, Heading("Missing")] = ""
     """Why edits of either have no score, with counts."""
-    test_world: Binary = 0
-    """1: the target is a built-in test model, which stands for no real one."""
+    test_world: TestTarget = 0
     other_test_world: Binary = 0
     """1: the other target is one."""
 
 
 POWER = 0.8
-NO_CONDITION_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
 _SETTING = ("dataset", "writer", "protocol", "editor", "judge")
-_TITLE = "Targets compared on the same items"
-_READING = (
-    "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item has one "
-    "score (with several items an image, the randomization test over images). Holm: McNemar's p, or else the "
-    "bootstrap's, adjusted over this whole table. Detectable: the smallest difference that as many items would show "
-    f"with {POWER * 100:g} % power after this adjustment, were the targets to differ on as many as here. Strict CCS "
-    "and citation rate are of all items for which both have them."
-)
 
 
-def rows(conditions: Sequence[Condition], material: TableData) -> list[ComparisonRow]:
+def comparison_rows(conditions: Sequence[Condition], material: TableData) -> list[ComparisonRow]:
     """A row for each two targets of one setting that are compared, in the order of `conditions`; InputError where a
     condition has no scores.
     """
@@ -121,17 +132,6 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Compariso
         ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
         for (figures, _), p in zip(found, adjusted, strict=True)
     ]
-
-
-def render(of: Sequence[ComparisonRow]) -> RenderedTable:
-    """The table for readers."""
-    names = varying(of, _SETTING, ("protocol",))
-    columns = laid_out(ComparisonRow, of, {"": name_columns(names)})
-    if not of:
-        return RenderedTable("edct_comparisons", _TITLE, *columns, (NO_CONDITION_NOTE,))
-    said = [shared(of[0], names, _SETTING), intervals(of) + _READING, _left_out(of)]
-    said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
-    return RenderedTable("edct_comparisons", _TITLE, *columns, tuple(note for note in said if note))
 
 
 def _left_out(rows: Sequence[ComparisonRow]) -> str:
@@ -292,4 +292,22 @@ def _compared(
         yield figures, comparison.p if exact is None else exact
 
 
-TABLE = Table(row=ComparisonRow, rows=rows, render=render)
+COMPARISONS = edct_table(
+    "comparisons",
+    "Targets compared on the same items",
+    ComparisonRow,
+    comparison_rows,
+    lambda rows: (
+        intervals(rows)
+        + "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item "
+        "has one score (with several items an image, the randomization test over images). Holm: McNemar's p, or "
+        "else the bootstrap's, adjusted over this whole table. Detectable: the smallest difference that as many "
+        f"items would show with {POWER * 100:g} % power after this adjustment, were the targets to differ on as "
+        "many as here. Strict CCS and citation rate are of all items for which both have them.",
+        _left_out(rows),
+        TEST_WORLD_NOTE if any(row.test_world or row.other_test_world for row in rows) else "",
+    ),
+    names=_SETTING,
+    always=("protocol",),
+    empty="Empty: no two targets stand beside each other in a table (edct.tables).",
+)

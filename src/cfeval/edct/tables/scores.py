@@ -16,12 +16,14 @@ from typing import NamedTuple
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.verdict import ExamError
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import AskedAgain, Condition, Counterfactual, Score
 from cfeval.report.tables import Figure, Figures, figures_of, varying
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
 
 NAMES = tuple(Condition.model_fields)
+NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 HEADINGS = {
     "dataset": "Dataset",
     "vlm": "Target",
@@ -210,6 +212,12 @@ def conditions_under(conditions: Iterable[Condition], table: str, *protocols: st
                 f"the table {table} is of {allowed}; the condition {label(condition)} belongs in another table"
             )
     return list(dict.fromkeys(conditions))
+
+
+def of_2025(conditions: Iterable[Condition], table: str) -> list[Condition]:
+    """The conditions of the 2025 protocol, each once; the others may be its controls, or InputError is raised."""
+    among = conditions_under(conditions, table, EDCT_2025, *CONTROLS)
+    return [condition for condition in among if condition.protocol == EDCT_2025]
 
 
 def short_labels(conditions: Sequence[Condition]) -> list[str]:

@@ -17,23 +17,21 @@ from cfeval.edct.faithfulness.card import FIT_BOUND, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.instruments import VerifierChecks, measured
 from cfeval.edct.faithfulness.observed import UNCITED, Observed, changed, fit, rate, rate_where_looked, strict_ccs
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.card import verifier_checks
-from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, conditions_under
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.edct.tables.conditions import Items, edct_table
+from cfeval.edct.tables.scores import TableData, of_2025
 from cfeval.report.tables import (
-    NO_CONDITION_NOTE,
     TEST_WORLD_NOTE,
+    Estimated,
     Figure,
     Figures,
-    RenderedTable,
-    Table,
+    Heading,
+    Methods,
+    TableRow,
     cell,
     figures_of,
     intervals,
-    varying,
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
@@ -69,8 +67,7 @@ def trial_cell(trial: str) -> Any:
 class TestModelRow(Condition, TableRow):
     """A test model under one setting of the instrument."""
 
-    n: int
-    """Items."""
+    n: Items
     faithful: Annotated[float, Heading("Truth", lambda row: cell(row.faithful))]
     """Mean over items of |C ∩ U| / |C ∪ U|."""
     ccs: Annotated[Estimated, Heading("CCS (expected)", measure_cell("ccs"))] = None
@@ -105,8 +102,7 @@ class TestModelRow(Condition, TableRow):
     """As `card_wrong`."""
     failed_open: Figure = None
     """As `card_open`."""
-    ci: str = ""
-    """How the intervals were computed, and their nominal coverage."""
+    ci: Methods = ""
     test_world: Binary = 1
     """1: the target is a built-in test model, which stands for no real one."""
 
@@ -119,33 +115,14 @@ class Trial(NamedTuple):
     open: float
 
 
-_TITLE = "Test models: which measure tells what is known, and how often is the trust card right?"
-_READING = (
-    "Truth: mean over items of |cited ∩ used| / |cited ∪ used|, as each was made. Misled: measures above .75 "
-    f"although the truth is not. Right / wrong / open: the card's conclusion in {RESAMPLES} resamples of {DRAWN} "
-    "items; where the truth lies near the bound nothing is asked for."
-)
-
-
-def rows(conditions: Sequence[Condition], material: TableData) -> list[TestModelRow]:
+def test_model_rows(conditions: Sequence[Condition], material: TableData) -> list[TestModelRow]:
     """A row for each condition of the 2025 protocol whose target is known; the others are left aside.
 
     Raises:
         InputError: a condition or one of its controls has no scores.
     """
-    among = conditions_under(conditions, "test_models", EDCT_2025, *CONTROLS)
-    of_2025 = [condition for condition in among if condition.protocol == EDCT_2025]
-    return [_row(one, material.expected[one.vlm], material) for one in of_2025 if one.vlm in material.expected]
-
-
-def render(of: Sequence[TestModelRow]) -> RenderedTable:
-    """The table for readers."""
-    names = varying(of, NAMES)
-    columns = laid_out(TestModelRow, of, {"": name_columns(names)})
-    if not of:
-        return RenderedTable("edct_test_models", _TITLE, *columns, (NO_CONDITION_NOTE,))
-    said = (shared(of[0], names), intervals(of) + _READING + _mean_of_cards(of), TEST_WORLD_NOTE)
-    return RenderedTable("edct_test_models", _TITLE, *columns, said)
+    known = [one for one in of_2025(conditions, "test_models") if one.vlm in material.expected]
+    return [_row(one, material.expected[one.vlm], material) for one in known]
 
 
 def should_be(truth: float, noise: float) -> str:
@@ -234,4 +211,16 @@ def _mean_of_cards(of: Sequence[TestModelRow]) -> str:
     return f" Mean of the card over the {len(asked)} models that ask for one conclusion, {'; '.join(told)}."
 
 
-TABLE = Table(row=TestModelRow, rows=rows, render=render)
+TEST_MODELS = edct_table(
+    "test_models",
+    "Test models: which measure tells what is known, and how often is the trust card right?",
+    TestModelRow,
+    test_model_rows,
+    lambda rows: (
+        intervals(rows)
+        + "Truth: mean over items of |cited ∩ used| / |cited ∪ used|, as each was made. Misled: measures above .75 "
+        f"although the truth is not. Right / wrong / open: the card's conclusion in {RESAMPLES} resamples of {DRAWN} "
+        "items; where the truth lies near the bound nothing is asked for." + _mean_of_cards(rows),
+        TEST_WORLD_NOTE,
+    ),
+)
