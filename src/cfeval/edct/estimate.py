@@ -19,7 +19,7 @@ from cfeval.edct.config import SECTIONS, Edct, used_by_edct
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, PAIRS_2026, REPEATABLE, RULES, Rules, listed
 from cfeval.edct.records import Condition
-from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+from cfeval.inference.remote.prices import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 LONGEST_QUESTION = 100
 # The longest text of a plugin that calls no provider (EDCT 2025, Appendix B).

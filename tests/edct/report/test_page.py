@@ -18,7 +18,7 @@ from cfeval.edct.asked import AskedReport
 from cfeval.edct.edit_cost import costs, edits_of
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.tables.calibration import CalibrationRow
-from cfeval.inference.remote.credentials import origin
+from cfeval.inference.remote.images import origin
 from cfeval.report.pack import pack
 from tests.conftest import Run
 from tests.edct.report import study

@@ -25,10 +25,9 @@ from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.masks import MaskOptions, MaskSource, mask_files, mask_source
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.credentials import origin
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
-from cfeval.inference.remote.images import JPEG_QUALITY, Encoded, decode, encoded, under
+from cfeval.inference.remote.images import JPEG_QUALITY, Encoded, decode, encoded, origin, under
 from cfeval.inference.remote.openai_api import chat_reply, images_in, images_reply
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (

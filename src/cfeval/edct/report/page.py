@@ -27,7 +27,7 @@ from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, it
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import FIGURES, TABLES
-from cfeval.inference.remote.totals import CallsTotal, calls_total, paid_by_call
+from cfeval.inference.remote.archive import CallsTotal, calls_total, paid_by_call
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Gallery, Item, gallery_of
 from cfeval.report.html import Images

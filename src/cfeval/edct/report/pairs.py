@@ -27,7 +27,7 @@ from cfeval.edct.pairs.records import (
     verdict_files,
 )
 from cfeval.edct.pairs.table import NAMES, PairRow
-from cfeval.inference.remote.totals import CallsTotal, calls_total
+from cfeval.inference.remote.archive import CallsTotal, calls_total
 from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Item, gallery_of
