@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from cfeval.core import loaded_code, record
+from cfeval.core import hashes, loaded_code, record
 from cfeval.core.errors import InputError
 from cfeval.core.hashes import Hashes
 
@@ -252,6 +252,60 @@ def test_what_changes_while_a_step_runs_ends_it_and_nothing_is_kept(desk: Desk, 
         desk.call()
     assert not RECORD.exists()
     assert not Path("steps.log").exists()
+
+
+@pytest.mark.parametrize("behind", [0.0, 1.5], ids=["the clock of this machine", "that of a file server, behind"])
+@pytest.mark.parametrize("name", ["data/in.jsonl", "photos/"])
+def test_an_input_rewritten_within_one_tick_of_the_disks_clock_is_noticed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str, behind: float
+) -> None:
+    """Size, times and inode are then what they were when the step named the file; only its bytes differ."""
+
+    def state_within_a_tick(stat: os.stat_result) -> str:
+        return f"{stat.st_size} {stat.st_ino}"
+
+    Path("photos").mkdir()
+    Path("photos/a.jpg").write_text("{}\n")
+    monkeypatch.setattr(record, "state_of", state_within_a_tick)
+    monkeypatch.setattr(hashes, "state_of", state_within_a_tick)
+    now = time.time_ns
+    monkeypatch.setattr(record.time, "time_ns", lambda: now() + int(behind * 1e9))
+    rewritten = name if name.endswith("l") else "photos/a.jpg"
+    desk.work = [lambda: record.uses(name), write, lambda: in_place(rewritten)]
+    with pytest.raises(InputError, match=f"{name} changed while .*; start again"):
+        desk.call()
+    assert not RECORD.exists()
+
+
+@pytest.mark.parametrize("name", ["data/in.jsonl", "data/prompt.md", "results/b.jsonl", "results/b/1.png"])
+def test_a_file_dated_in_the_future_is_outdated_all_the_same(desk: Desk, name: str) -> None:
+    """`touch -d` and a wrong clock date files so; Snakemake, which goes by times, would take an output for new."""
+    later = time.time() + 10 * 365 * 86_400
+    desk.call()
+    for file in ("data/in.jsonl", "data/prompt.md", "results/b.jsonl", "results/b/1.png"):
+        os.utime(file, (later, later))
+    assert record.Records().reason(STEP) is None, "a date alone is no change"
+    in_place(name)
+    assert record.Records().reason(STEP) == f"{name.replace('1.png', '')} has changed"
+    assert desk.call() == 0
+    assert desk.noted() == ["made", "made"]
+
+
+def test_the_hash_of_a_file_that_changed_after_now_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the clock was set back, a file may change again at the very time of its last change."""
+    memory = tmp_path / "hashes.json"
+    monkeypatch.setattr(hashes, "time", SimpleNamespace(time_ns=lambda: time.time_ns() - 3600 * 10**9))
+    for path in ("data/in.jsonl", "data/"):
+        remembered = Hashes(memory)
+        before = remembered.path(path)
+        remembered.remember()
+        assert not memory.exists()
+        monkeypatch.setattr(hashes, "state_of", lambda stat: f"{stat.st_size}")
+        in_place("data/in.jsonl")
+        assert remembered.path(path) != before, "nor within a process"
+        Path("data/in.jsonl").write_text("{}\n")
 
 
 def test_a_former_record_does_not_vouch_while_a_step_runs_nor_where_it_fails(desk: Desk) -> None:

@@ -203,7 +203,8 @@ def call(args: Args, run: Callable[[list[str]], int]) -> int:
     record, records = Path(record_of(args)), Records()
     recorded = {_key(step["options"]): step for step in read(record)}
     wanted = {_key(options(step)): step for step in steps(args)}
-    _leave_out(recorded, wanted.values(), record)
+    kept = {key for step in wanted.values() for key in _same_output(recorded, step)}
+    _forget(recorded, recorded.keys() - kept, record)  # steps that the command no longer has
     from cfeval.core.progress import begin_job
 
     for key, step in wanted.items():
@@ -287,12 +288,6 @@ def shard_names(shards: int) -> list[str]:
     return [f"{number:0{digits}d}" for number in range(shards)]
 
 
-def _leave_out(recorded: dict[str, Step], wanted: Iterable[Args], record: Path) -> None:
-    """Forget steps that the command no longer has, and remove what they made, where it is unchanged."""
-    kept = {key for step in wanted for key in _same_output(recorded, step)}
-    _forget(recorded, recorded.keys() - kept, record)
-
-
 def forget(record: Path, outs: Collection[str]) -> None:
     """Forget the steps that made some outputs, and remove what they made, where it is unchanged."""
     recorded = {_key(step["options"]): step for step in read(record)}
@@ -312,6 +307,7 @@ def _make_room(record: Path) -> None:
 
 
 def _forget(recorded: dict[str, Step], keys: Iterable[str], record: Path) -> None:
+    """Forget some steps, and remove what they made, where it is unchanged."""
     for key in list(keys):
         outputs = recorded.pop(key)["outputs"]
         _write(record, list(recorded.values()))

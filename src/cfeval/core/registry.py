@@ -372,19 +372,15 @@ def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str
         first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            raise ParamsError(f"{where}: {_unknown(key, name, kind)}") from None
+            if is_secret(key):  # what was given may be a credential: it is not repeated
+                raise ParamsError(f"{where}: '{key}' of '{name}': {NO_SECRETS}") from None
+            unknown = f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
+            raise ParamsError(f"{where}: {unknown}") from None
         fault = first["msg"].removeprefix("Value error, ")
         if not key:  # of several options together
             raise ParamsError(f"{where}: options of '{name}': {fault}") from None
         got = "" if key == "base_url" else f", but got {shown(first['input'])}"
         raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}{got}") from None
-
-
-def _unknown(key: str, name: str, kind: type[PluginOptions]) -> str:
-    """What to say of an option that a plugin does not have; a key that was given is not repeated."""
-    if is_secret(key):
-        return f"'{key}' of '{name}': {NO_SECRETS}"
-    return f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
 
 
 @dataclass(frozen=True)

@@ -329,17 +329,14 @@ def _row(place: str, row: dict[str, Any], source: Path) -> Row:
     return Row(place=place, image=base / row.pop("image"), **row)
 
 
-def _unknown(column: str) -> str:
-    """What to say of a column that there is not."""
-    if not column:
-        return "a cell stands under a column without a name; name the column, or empty its cells"
-    return f"unknown column {column!r}; {nearest(column, _COLUMNS)}"
-
-
 def _check_columns(place: str, row: dict[str, Any]) -> None:
     for column, value in row.items():
         if column not in _COLUMNS:
-            raise InputError(f"{place}: {_unknown(str(column))}")
+            if not column:
+                raise InputError(
+                    f"{place}: a cell stands under a column without a name; name the column, or empty its cells"
+                )
+            raise InputError(f"{place}: unknown column {column!r}; {nearest(column, _COLUMNS)}")
         if not isinstance(value, str):
             raise InputError(f"{place}: {column} must be text, but got {value!r}")
 

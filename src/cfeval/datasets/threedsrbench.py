@@ -86,8 +86,10 @@ class ThreeDSRBench:
             available = {item: _item(place, row) for item, place, row in rows}
         part = part or Part()
         drawn = chosen(available, items, seed, Path(ids) if ids else None, source)
-        wanted = [item for item in drawn if part.takes(item)]
-        held = {} if self.options.images else _images(source, frozenset(wanted))
+        wanted = dict.fromkeys(item for item in drawn if part.takes(item))
+        held: dict[str, str] = {}  # images that the table holds, base64
+        if not self.options.images:
+            held = {item: row.get("image", "") for item, _, row in _rows(source) if item in wanted}
         yield from as_frozen((self._sample(item, available[item], held.get(item), part) for item in wanted), ids)
 
     def _sample(self, item: str, row: _Item, encoded: str | None, part: Part) -> RawSample:
@@ -113,11 +115,6 @@ class ThreeDSRBench:
         image = self.options.checked(path, [folder], f"{self.options.path}, {item}")
         part.reads(image)
         return import_image(image)
-
-
-def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:
-    """The images that the table holds of some questions, base64; empty where it holds none."""
-    return {item: row.get("image", "") for item, _, row in _rows(source) if item in wanted}
 
 
 def _rows(source: Path) -> Generator[tuple[str, str, Mapping[str, str]], None, None]:

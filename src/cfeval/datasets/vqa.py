@@ -188,7 +188,10 @@ def read_annotations(path: Path, questions: Questions, wanted: Collection[str]) 
     for item in wanted:
         if item not in by_id or by_id[item].image != questions.by_id[item].image:
             raise InputError(f"{path}: no annotation of question {item} about its image; {_SAME_RELEASE}")
-    return {item: annotation._replace(kind=_named(annotation.kind, names)) for item, annotation in by_id.items()}
+    if not isinstance(names, dict):
+        return by_id
+    # OK-VQA numbers its kinds of questions and says elsewhere what they are.
+    return {item: note._replace(kind=str(names.get(note.kind, note.kind))) for item, note in by_id.items()}
 
 
 def _check_release(path: Path, questions: Questions, split: str, annotations: int) -> None:
@@ -209,11 +212,6 @@ def _annotation(path: Path, item: str, content: dict[str, Any]) -> Annotation:
     [(most, _)] = Counter(raw or plain).most_common(1)
     reference, kind = content.get("multiple_choice_answer") or most, content.get("question_type") or ""
     return Annotation(item, _number(path, content, "image_id"), plain, raw, str(reference), str(kind))
-
-
-def _named(kind: str, names: Any) -> str:
-    """OK-VQA numbers its kinds of questions and says elsewhere what they are."""
-    return str(names.get(kind, kind)) if isinstance(names, dict) else kind
 
 
 def _load(path: Path, kept: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import FIGURES, TABLES
-from cfeval.edct.tables.comparisons import compared_pairs, settings_of
+from cfeval.edct.tables.scores import compared_pairs, settings_of
 from cfeval.stats.intervals import Interval
 
 # The table of targets compared two at a time.

@@ -238,7 +238,7 @@ def preset(options: SpeedOptions, kind: Kind, device: str, offload: str) -> Spee
         added["quantization"] = "torchao_float8_dynamic"
     wanted = {name: value for name, value in added.items() if name not in options.model_fields_set}
     faster = options.model_copy(update=wanted)
-    impossible = {one for one, *_ in _excluding(faster, offload)}
+    impossible = {setting for setting, *_ in _excluding(faster, offload)}
     return options.model_copy(update={name: value for name, value in wanted.items() if name not in impossible})
 
 
