@@ -46,7 +46,7 @@ def own(path: Path) -> object:
 
 
 def pairs(plugin: Any) -> Callable[[Path], object]:
-    return lambda path: list(plugin.Plugin(path=str(path)).build().pairs(3, 0))
+    return lambda path: list(plugin(path=str(path)).build().pairs(3, 0))
 
 
 def magicbrush_questions(path: Path) -> object:
@@ -68,11 +68,11 @@ def spatial(path: Path) -> object:
 
 READERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...], tuple[str, ...]]] = {
     "own images": (own, ("csv", "tsv", "jsonl"), ("id", "image", "question", "reference", "kind")),
-    "own pairs": (pairs(pair_files), ("csv", "tsv", "jsonl", "json"), ("before", "after", "question", "changed")),
+    "own pairs": (pairs(pair_files.Plugin), ("csv", "tsv", "jsonl", "json"), ("before", "after", "question", "changed")),
     "a folder of pairs": (folder_of_pairs, ("json",), ("question", "changed")),
-    "NaturalBench": (pairs(benchmarks), ("csv", "jsonl", "json"), ("Index", "Image_0", "Question_0")),
+    "NaturalBench": (pairs(benchmarks.NaturalBench), ("csv", "jsonl", "json"), ("Index", "Image_0", "Question_0")),
     "HallusionBench": (
-        pairs(captions),
+        pairs(captions.HallusionBench),
         ("json", "csv"),
         ("category", "visual_input", "filename", "figure_id", "question", "gt_answer_details", "set_id"),
     ),
