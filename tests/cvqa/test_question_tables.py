@@ -14,8 +14,7 @@ from cfeval.core.errors import InputError
 from cfeval.cvqa.choices import Choices, listed_options, read_choices, with_options
 from cfeval.cvqa.extraction import robust, words
 from cfeval.cvqa.interfaces import RawPair
-from cfeval.cvqa.plugins.question_sets.plain import is_published
-from cfeval.cvqa.question_tables import question_of
+from cfeval.cvqa.plugins.question_tables import is_published, question_of
 from cfeval.cvqa.records import form_of
 from cfeval.cvqa.stages.scores import read_both
 from tests.cvqa.files import write_questions

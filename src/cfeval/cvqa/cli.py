@@ -20,7 +20,7 @@ from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import Results, TableFile, usable
 from cfeval.cvqa.gender_labels import read_genders
-from cfeval.cvqa.plugins.question_sets.csv import id_of
+from cfeval.cvqa.plugins.question_sets import id_of
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
 from cfeval.cvqa.stages.scores import scores
 from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs

@@ -287,12 +287,12 @@ def distinct(found: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[f
     """Boxes with their scores, the surest first, without those that overlap a surer one by more than `overlap`."""
     kept: list[tuple[float, Box]] = []
     for score, box in sorted(found, key=lambda one: -one[0]):
-        if all(shared(box, other) <= overlap for _, other in kept):
+        if all(box_overlap(box, other) <= overlap for _, other in kept):
             kept.append((score, box))
     return kept
 
 
-def shared(one: Box, other: Box) -> float:
+def box_overlap(one: Box, other: Box) -> float:
     """Intersection over union of two boxes that are not empty."""
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
