@@ -23,9 +23,8 @@ from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.prompt_templates import FAMILIES as PHRASES
 from cfeval.cvqa.stages.scores import read_both
-from cfeval.cvqa.synthetic.icons import icons_of
+from cfeval.cvqa.synthetic.drawing import icons_of, png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
-from cfeval.cvqa.synthetic.render import png_of
 from cfeval.cvqa.tables.replies import AccuracyRow
 from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
 

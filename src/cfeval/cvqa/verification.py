@@ -1,19 +1,27 @@
-"""Check that the results of the study belong together, offline: images, questions, answers, calls and scores."""
+"""Check that the results of the study belong together, offline: images, questions, answers, calls and scores.
+
+The calls to models outside that a study's records came from: one archive, which replays them without a key.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from cfeval.core.cli_options import StudyFile, read_study_params
 from cfeval.core.errors import InputError
 from cfeval.core.images import fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
+from cfeval.core.shards import shard_files
 from cfeval.core.streams import StreamingLookup
 from cfeval.core.vouching import Fault, report_links, vouched
+from cfeval.cvqa.files import Results
 from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Reading, Review
 from cfeval.cvqa.stages.scores import scores
-from cfeval.inference.cli import calls_named, opened
+from cfeval.cvqa.step_params import CallsParams
+from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote import archive
+from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 
@@ -119,3 +127,16 @@ def _stored(results: Path, zipped: Path, cache: Path | None) -> Iterator[tuple[s
         if fault := call.fault():
             raise InputError(f"{cache}: call {call.key} {fault}; restore it with `cfeval cache import`")
         yield call.key, call
+
+
+def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/cvqa"), cache: CacheFile = None) -> None:
+    """Write the calls that a study's records name into one archive, which replays them on another machine.
+
+    A call that the cache lacks is taken from the archive that is there.
+    """
+    asked = read_study_params(study, CallsParams)
+    places = [results / stage / name for name in asked.builds for stage in ("drafts", "reviews")]
+    places += [results / "answers" / one.set / one.solver for one in asked.conditions]
+    places += [results / "readings" / name / one.set / one.solver for name in asked.readers for one in asked.conditions]
+    files = [file for place in places for file in shard_files(place.with_name(f"{place.name}.jsonl"), asked.shards)]
+    print(f"{export(opened(cache, new=True), calls_named(dict.fromkeys(files)), out)} calls in {out}")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core import registry
-from cfeval.cvqa.building.keys import doubtful_keys, expected
-from cfeval.cvqa.csv_format import CvqaRow
+from cfeval.cvqa.csv_format import CvqaRow, derived_key, doubtful_keys
 from cfeval.cvqa.records import PairType, Question
 from tests.conftest import Run
 
@@ -41,20 +40,20 @@ DOGS = "How many dogs are there?"
 def test_a_key_follows_from_the_original_answer_where_the_change_is_said_in_full(
     original: str, answer: str, changed: str, wanted: int | None
 ) -> None:
-    found = expected(row(original, answer, changed, "0"))
+    found = derived_key(row(original, answer, changed, "0"))
     assert (found[0] if found else None) == wanted
 
 
 def test_only_the_group_direct_is_judged() -> None:
     changed = "How many towels would be hanging if 2 towels were put on the table?"
-    assert expected(row("How many towels are hanging?", "3", changed, "1", "indirect")) is None
+    assert derived_key(row("How many towels are hanging?", "3", changed, "1", "indirect")) is None
 
 
 def test_a_wrong_key_is_named_and_a_right_one_is_not() -> None:
     changed = "How many dogs would there be if 5 dogs were added?"
     right, wrong = row(DOGS, "0", changed, "5"), row(DOGS, "0", changed, "0")
     [found] = doubtful_keys([right, wrong])
-    assert (found.row, found.expected, found.sum) == (wrong, 5, "0 + 5")
+    assert (found.row, found.key, found.sum) == (wrong, 5, "0 + 5")
 
 
 @pytest.fixture

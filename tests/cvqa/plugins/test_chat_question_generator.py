@@ -9,8 +9,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.records import Status
-from cfeval.cvqa.building.arithmetic import check_sum
-from cfeval.cvqa.building.steps import Steps, numbers_fault, read_steps, turn_fault, write_steps
+from cfeval.cvqa.building import Steps, check_sum, numbers_fault, read_steps, turn_fault, write_steps
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, CheckReply, CheckRequest, Wanted
 from cfeval.cvqa.plugins import chat
 from cfeval.cvqa.plugins.chat import CHECK_FORM, ChatQuestionValidator, QuestionValidatorPlugin

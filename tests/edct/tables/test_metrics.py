@@ -8,7 +8,7 @@ import pytest
 from cfeval.config import load
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record, Status
-from cfeval.cvqa import cli as cvqa
+from cfeval.cvqa import cli
 from cfeval.cvqa.tables import headline
 from cfeval.edct.asked import asked_tables
 from cfeval.edct.tables import calibration, conditions
@@ -62,7 +62,7 @@ def of_edct() -> Sequence[str]:
     [
         ("edct", of_edct(), metrics),
         ("vce", vce.IN_METRICS, vce_metrics.metrics),
-        ("cvqa", cvqa.IN_METRICS, headline.metrics),
+        ("cvqa", cli.IN_METRICS, headline.metrics),
     ],
 )
 def test_the_headlines_of_the_published_tables_are_few_and_each_is_a_number(

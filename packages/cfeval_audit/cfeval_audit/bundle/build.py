@@ -11,7 +11,7 @@ from cfeval.config import Params
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
 from cfeval.core.package import carried
-from cfeval.cvqa import verification as cvqa
+from cfeval.cvqa import verification
 from cfeval.edct.verification import cli as edct
 from cfeval_audit.bundle import about, crate, manifest
 from cfeval_audit.bundle.contents import (
@@ -101,7 +101,7 @@ def _checked(study: Study, chain: Path) -> list[tuple[str, Path]]:
             edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, chain, 20)
             found = [(CHAIN, chain)]
         elif evaluation == "cvqa":
-            cvqa.verify(Path(folder))
+            verification.verify(Path(folder))
     return found
 
 

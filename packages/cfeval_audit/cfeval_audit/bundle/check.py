@@ -18,7 +18,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.hashes import digest
 from cfeval.core.record import ENDING, Step, read
 from cfeval.core.vouching import steps_in
-from cfeval.cvqa import verification as cvqa
+from cfeval.cvqa import verification
 from cfeval.edct.verification import cli as edct
 from cfeval.study.recompute import differences, lacking, makes_tables
 from cfeval.vce import verification as vce
@@ -203,7 +203,7 @@ def _records(unpacked: Unpacked, limit: int) -> None:
                 edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, again, limit)
                 _same_lines(Path(CHAIN), again)
             elif evaluation == "cvqa":
-                cvqa.verify(Path(folder), limit=limit)
+                verification.verify(Path(folder), limit=limit)
             elif evaluation == "vce":
                 vce.verify(Path(folder), limit)
 

@@ -1,7 +1,7 @@
 """Where a reply sets its answer apart: in answer tags, a box, JSON or a tool call, on a line.
 
 The forms are those that models of 2024 to 2026 are trained on or asked for: `<think>` and its kin, `<answer>`, GLM's
-box, `\\boxed{}`, `{"answer": …}`, a call of a tool that takes the answer. All of it takes time that grows with the
+box, `\boxed{}`, `{"answer": …}`, a call of a tool that takes the answer. All of it takes time that grows with the
 length of the reply alone.
 """
 
@@ -45,7 +45,7 @@ def without_calls(text: str) -> str:
     return _TOOL_CALL.sub(" ", text)
 
 
-def said(reply: str) -> str:
+def set_apart_answer(reply: str) -> str:
     """The one answer that a reply sets apart, or the whole reply."""
     apart = set(answers(reply))
     return apart.pop() if len(apart) == 1 else reply

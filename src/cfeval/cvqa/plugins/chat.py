@@ -18,7 +18,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Component, Diagnostic
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.building.steps import Steps, StepsError, read_steps
+from cfeval.cvqa.building import Steps, StepsError, read_steps
 from cfeval.cvqa.interfaces import (
     BuildReply,
     BuildRequest,

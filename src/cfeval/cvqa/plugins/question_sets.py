@@ -14,16 +14,14 @@ from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import Image, import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive_seed, drawn
-from cfeval.cvqa.building.keys import key_lines
-from cfeval.cvqa.csv_format import CvqaRow, read_questions
+from cfeval.cvqa.csv_format import CvqaRow, key_lines, read_questions
 from cfeval.cvqa.interfaces import QuestionSet, RawPair, Sizes
 from cfeval.cvqa.plugins.question_tables import UnusableError, question_of
 from cfeval.cvqa.records import SYNTHETIC, PublishedType, coco_number
-from cfeval.cvqa.synthetic.icons import Icons, icons_of
+from cfeval.cvqa.synthetic.drawing import Icons, icons_of, png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import GREATEST_SIZE, LEAST_SIZE, PUZZLE_TYPES, SIZE, PuzzleType
 from cfeval.cvqa.synthetic.release import row_of
-from cfeval.cvqa.synthetic.render import png_of
 from cfeval.datasets.pair import PairSet
 from cfeval.datasets.pairs.benchmarks import ENDINGS
 from cfeval.datasets.sample import OwnImages, left_out_by

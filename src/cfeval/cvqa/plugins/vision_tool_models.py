@@ -12,7 +12,7 @@ from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.extraction.set_apart import said
+from cfeval.cvqa.extraction.set_apart import set_apart_answer
 from cfeval.cvqa.programs.called import name_calls
 from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, View, VisionError
@@ -98,7 +98,7 @@ class Talk:
         name_calls(reply.calls)
         if reply.status != Status.OK:
             raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
-        return (reply.text if template == "tell" else said(reply.text)).strip()
+        return (reply.text if template == "tell" else set_apart_answer(reply.text)).strip()
 
 
 def whole(view: View) -> tuple[int, int, int, int]:

@@ -9,8 +9,9 @@ from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import failed, propagated
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import ByKey, StreamingLookup
+from cfeval.cvqa import open_answers
 from cfeval.cvqa.choices import ALPHABET, Choices, read_choices
-from cfeval.cvqa.extraction import reference, robust, words
+from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.files import AnswersFiles, QuestionsFile
 from cfeval.cvqa.records import (
     AS_PUBLISHED,
@@ -112,7 +113,7 @@ def _correct(reader: ExtractorName, answer: str | None, asked: Question) -> int 
     Of an open answer the released rules know nothing: None.
     """
     if form_of(asked) == "text":
-        return None if answer is None else words.compare(answer, (asked.answer, *asked.also), asked.question)
+        return None if answer is None else open_answers.compare(answer, (asked.answer, *asked.also), asked.question)
     return None if answer is None and reader != AS_PUBLISHED else int(answer == asked.answer)
 
 

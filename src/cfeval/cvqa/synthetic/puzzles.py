@@ -11,7 +11,7 @@ from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.choices import LETTERS, Choices
 from cfeval.cvqa.records import Question
 from cfeval.cvqa.synthetic import layout
-from cfeval.cvqa.synthetic.icons import DESIGNS
+from cfeval.cvqa.synthetic.drawing import DESIGNS
 from cfeval.cvqa.synthetic.records import FLOWER_TYPES, SIZE, Puzzle, PuzzleType, RegionName
 
 Four = tuple[int, int, int, int]

@@ -1,8 +1,8 @@
-"""The flowers of a set: the project's own designs, or image files of a folder that the user names.
+"""Draws puzzles, the same pixels on every CPU: whole coordinates on finer grids, averaged with whole numbers.
 
-They are drawn on a transparent square in units of the icon's radius, larger, and made smaller for smooth edges. All
-coordinates become whole pixels of the large square before anything is drawn, so that the pixels are the same on every
-CPU. Dark rims set the designs off from white.
+The flowers are the project's own designs, or image files of a folder that the user names. They are drawn on a
+transparent square in units of the icon's radius, larger, and made smaller for smooth edges. Dark rims set the designs
+off from white.
 """
 
 import math
@@ -17,8 +17,24 @@ import PIL.Image
 from PIL import ImageDraw
 
 from cfeval.core.errors import InputError
-from cfeval.core.images import MAX_PIXELS
-from cfeval.cvqa.synthetic.records import Point, Rgb
+from cfeval.core.images import MAX_PIXELS, Image
+from cfeval.cvqa.synthetic.records import (
+    BACKGROUND,
+    CIRCLE_FILL,
+    CIRCLE_LINE,
+    CIRCLE_RGB,
+    DOT_RGB,
+    LINE,
+    POLYGON_RGB,
+    DotScene,
+    FlowerScene,
+    Point,
+    Polygon,
+    Puzzle,
+    Rgb,
+    scaled,
+    tinted,
+)
 
 SUFFIXES = {".png", ".jpg", ".jpeg"}
 _WHITE = 235
@@ -176,7 +192,7 @@ def _direction(turn: float) -> tuple[float, float]:
     return round(math.cos(2 * math.pi * turn), 9), round(math.sin(2 * math.pi * turn), 9)
 
 
-def _ring(canvas: Canvas, petals: int, far: float, width: float, color: Rgb, rim: Rgb, near: float = 0.1) -> None:
+def _petals(canvas: Canvas, petals: int, far: float, width: float, color: Rgb, rim: Rgb, near: float = 0.1) -> None:
     """Petals all around, every one with a rim."""
     for place in range(petals):
         canvas.petal(place / petals, near, far, width, rim)
@@ -184,20 +200,20 @@ def _ring(canvas: Canvas, petals: int, far: float, width: float, color: Rgb, rim
 
 
 def _daisy(canvas: Canvas) -> None:
-    _ring(canvas, 9, 0.97, 0.26, (255, 255, 255), (120, 134, 168))
+    _petals(canvas, 9, 0.97, 0.26, (255, 255, 255), (120, 134, 168))
     canvas.disc(0, 0, 0.34, (214, 150, 20))
     canvas.disc(0, 0, 0.27, (252, 204, 48))
 
 
 def _sunflower(canvas: Canvas) -> None:
-    _ring(canvas, 12, 0.97, 0.2, (252, 190, 20), (190, 116, 10), near=0.2)
+    _petals(canvas, 12, 0.97, 0.2, (252, 190, 20), (190, 116, 10), near=0.2)
     canvas.disc(0, 0, 0.5, (82, 46, 20))
     canvas.disc(0, 0, 0.36, (128, 76, 34))
 
 
 def _cherry(canvas: Canvas) -> None:
-    _ring(canvas, 5, 0.96, 0.42, (250, 184, 208), (196, 92, 138))
-    _ring(canvas, 5, 0.5, 0.07, (214, 84, 132), (214, 84, 132))
+    _petals(canvas, 5, 0.96, 0.42, (250, 184, 208), (196, 92, 138))
+    _petals(canvas, 5, 0.5, 0.07, (214, 84, 132), (214, 84, 132))
     canvas.disc(0, 0, 0.16, (250, 226, 110))
 
 
@@ -213,7 +229,7 @@ def _rose(canvas: Canvas) -> None:
 
 
 def _violet(canvas: Canvas) -> None:
-    _ring(canvas, 6, 0.97, 0.34, (150, 108, 220), (76, 42, 140))
+    _petals(canvas, 6, 0.97, 0.34, (150, 108, 220), (76, 42, 140))
     canvas.disc(0, 0, 0.28, (76, 42, 140))
     canvas.disc(0, 0, 0.19, (252, 226, 90))
 
@@ -228,13 +244,13 @@ def _tulip(canvas: Canvas) -> None:
 
 
 def _cornflower(canvas: Canvas) -> None:
-    _ring(canvas, 8, 0.97, 0.24, (104, 160, 248), (30, 66, 160))
+    _petals(canvas, 8, 0.97, 0.24, (104, 160, 248), (30, 66, 160))
     canvas.disc(0, 0, 0.36, (30, 66, 160))
     canvas.disc(0, 0, 0.24, (214, 230, 255))
 
 
 def _poppy(canvas: Canvas) -> None:
-    _ring(canvas, 4, 0.96, 0.5, (238, 72, 44), (150, 22, 16), near=0)
+    _petals(canvas, 4, 0.96, 0.5, (238, 72, 44), (150, 22, 16), near=0)
     canvas.disc(0, 0, 0.27, (40, 30, 34))
     canvas.disc(0, 0, 0.12, (170, 190, 90))
 
@@ -259,11 +275,102 @@ class DrawnIcons:
 
     def sprite(self, name: str, radius: int) -> PIL.Image.Image:
         """See `Icons.sprite`."""
-        return _drawn(name, radius)
+        return _drawn_icon(name, radius)
 
 
 @lru_cache(maxsize=64)
-def _drawn(name: str, radius: int) -> PIL.Image.Image:
+def _drawn_icon(name: str, radius: int) -> PIL.Image.Image:
     canvas = Canvas(radius)
     DESIGNS[name](canvas)
+    return canvas.sprite()
+
+
+_OUTLINE_FINER = 4
+
+
+def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> PIL.Image.Image:
+    """The image, RGB; `icons` are those that the puzzle was made with, the project's own by default."""
+    image = PIL.Image.new("RGB", (puzzle.size, puzzle.size), BACKGROUND)
+    if isinstance(puzzle.scene, FlowerScene):
+        _draw_flowers(image, puzzle.scene, icons or DrawnIcons())
+    else:
+        _draw_dots(image, puzzle.scene)
+    return image
+
+
+def png_of(puzzle: Puzzle, icons: Icons | None = None) -> bytes:
+    """The image as a PNG file, packed as every other image is."""
+    return Image.from_pixels(np.asarray(draw_puzzle(puzzle, icons))).png
+
+
+def _draw_flowers(image: PIL.Image.Image, scene: FlowerScene, icons: Icons) -> None:
+    first, second = scene.polygons
+    masks = [_inside_mask(image.width, polygon) for polygon in scene.polygons]
+    image.paste(tinted((first.color,)), mask=masks[0])
+    image.paste(tinted((second.color,)), mask=masks[1])
+    both = PIL.Image.composite(masks[0], PIL.Image.new("L", image.size), masks[1])
+    image.paste(tinted((first.color, second.color)), mask=both)
+    for polygon in scene.polygons:
+        _outline(image, polygon)
+    for flowers in scene.flowers.values():
+        for icon in flowers:
+            _stamp(image, icons.sprite(icon.kind, icon.radius), icon.x, icon.y)
+
+
+def _inside_mask(size: int, polygon: Polygon) -> PIL.Image.Image:
+    """A mask with hard edges: the outline will cover them."""
+    mask = PIL.Image.new("L", (size, size))
+    ImageDraw.Draw(mask).polygon([(round(x), round(y)) for x, y in polygon.vertices], fill=255)
+    return mask
+
+
+def _outline(image: PIL.Image.Image, polygon: Polygon) -> None:
+    """A smooth line with round corners, half of it on either side of the edges."""
+    half = scaled(LINE, image.width) / 2
+    left, top = (math.floor(min(axis) - half) for axis in zip(*polygon.vertices, strict=True))
+    right, bottom = (math.ceil(max(axis) + half) for axis in zip(*polygon.vertices, strict=True))
+    fine = PIL.Image.new("L", ((right - left) * _OUTLINE_FINER, (bottom - top) * _OUTLINE_FINER))
+    pen = ImageDraw.Draw(fine)
+    corners = [((x - left) * _OUTLINE_FINER, (y - top) * _OUTLINE_FINER) for x, y in polygon.vertices]
+    for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
+        pen.polygon(_stroke(start, end, half * _OUTLINE_FINER), fill=255)
+        x, y = start
+        reach = half * _OUTLINE_FINER
+        pen.ellipse((round(x - reach), round(y - reach), round(x + reach) - 1, round(y + reach) - 1), fill=255)
+    image.paste(POLYGON_RGB[polygon.color], (left, top), fine.reduce(_OUTLINE_FINER))
+
+
+def _stroke(start: Point, end: Point, half: float) -> list[tuple[int, int]]:
+    """The corners of a straight line of some width."""
+    (x1, y1), (x2, y2) = start, end
+    dx, dy = x2 - x1, y2 - y1
+    length = math.sqrt(dx * dx + dy * dy)
+    u, v = -dy / length * half, dx / length * half
+    return [(round(x), round(y)) for x, y in ((x1 + u, y1 + v), (x2 + u, y2 + v), (x2 - u, y2 - v), (x1 - u, y1 - v))]
+
+
+def _draw_dots(image: PIL.Image.Image, scene: DotScene) -> None:
+    line = scaled(CIRCLE_LINE, image.width)
+    for circle in scene.circles:
+        _stamp(image, _ring(circle.radius, line), circle.x, circle.y)
+        for dot in circle.dots:
+            _stamp(image, _disc(dot.radius, DOT_RGB), dot.x, dot.y)
+
+
+def _stamp(image: PIL.Image.Image, sprite: PIL.Image.Image, x: int, y: int) -> None:
+    image.paste(sprite, (x - sprite.width // 2, y - sprite.height // 2), sprite)
+
+
+@lru_cache(maxsize=64)
+def _ring(radius: int, line: int) -> PIL.Image.Image:
+    canvas = Canvas(radius)
+    canvas.disc(0, 0, 1, CIRCLE_RGB)
+    canvas.disc(0, 0, 1 - line / radius, CIRCLE_FILL)
+    return canvas.sprite()
+
+
+@lru_cache(maxsize=64)
+def _disc(radius: int, color: Rgb) -> PIL.Image.Image:
+    canvas = Canvas(radius)
+    canvas.disc(0, 0, 1, color)
     return canvas.sprite()
