@@ -23,8 +23,7 @@ from cfeval.cvqa.interfaces import (
     Solver,
     several_images,
 )
-from cfeval.cvqa.programs.called import calls_of_program, name_calls
-from cfeval.cvqa.programs.limits import Budget, Exhausted, clean
+from cfeval.cvqa.programs.limits import Budget, Exhausted, calls_of_program, clean, name_calls
 from cfeval.cvqa.programs.tools import TOOLS, Toolbox, written_calls
 from cfeval.cvqa.programs.turns import Workers
 from cfeval.cvqa.programs.vision import View, Vision, VisionError

@@ -13,7 +13,7 @@ from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.extraction.set_apart import set_apart_answer
-from cfeval.cvqa.programs.called import name_calls
+from cfeval.cvqa.programs.limits import name_calls
 from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, View, VisionError
 from cfeval.inference.batching import answered

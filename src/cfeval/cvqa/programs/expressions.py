@@ -13,7 +13,7 @@ from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.methods import attribute
 from cfeval.cvqa.programs.objects import Class, Instance
 from cfeval.cvqa.programs.operators import binary, compare, unary
-from cfeval.cvqa.programs.regex_module import part_of
+from cfeval.cvqa.programs.standard_modules import part_of
 from cfeval.cvqa.programs.values import (
     Filled,
     Frame,

@@ -15,13 +15,13 @@ from typing import Any
 import PIL.Image
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs import classes, image_patch, regex_module
+from cfeval.cvqa.programs import classes, image_patch, standard_modules
 from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
-from cfeval.cvqa.programs.formats import filled
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.operators import binary, equal, sign_of
+from cfeval.cvqa.programs.text import filled
 from cfeval.cvqa.programs.values import (
     Function,
     ImagePatch,
@@ -49,8 +49,8 @@ ATTRIBUTES: dict[str, Table] = {
 """What is offered as attributes that are no methods, by the value's type; each takes the value."""
 METHODS: dict[str, Table] = {
     "ImagePatch": image_patch.METHODS,
-    "match": regex_module.MATCH_METHODS,
-    "pattern": regex_module.PATTERN_METHODS,
+    "match": standard_modules.MATCH_METHODS,
+    "pattern": standard_modules.PATTERN_METHODS,
 }
 """Methods by the value's type; each takes the machine, the value, then the program's arguments."""
 _TRACED = {"ImagePatch"}

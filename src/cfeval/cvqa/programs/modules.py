@@ -16,16 +16,16 @@ from typing import Any
 
 import PIL.Image
 
-from cfeval.cvqa.programs import classes, regex_module, text
+from cfeval.cvqa.programs import classes, standard_modules, text
 from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.expressions import SUPER, item_of
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
-from cfeval.cvqa.programs.math_module import MATH
 from cfeval.cvqa.programs.methods import attribute, update
 from cfeval.cvqa.programs.objects import Instance, Suppressed
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.parser import IMPORTED
+from cfeval.cvqa.programs.standard_modules import MATH
 from cfeval.cvqa.programs.values import (
     NUMBERS,
     Error,
@@ -352,7 +352,7 @@ _TYPES = (
 _IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
 MODULES: dict[str, Module] = {
     "math": MATH,
-    "re": regex_module.RE,
+    "re": standard_modules.RE,
     "collections": Module(
         "collections",
         {

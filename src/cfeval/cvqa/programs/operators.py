@@ -5,9 +5,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from cfeval.cvqa.programs.formats import percent
 from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import Class, Instance
+from cfeval.cvqa.programs.text import percent
 from cfeval.cvqa.programs.values import NUMBERS, Members, Native, Tally, collect, iterate, key, kind, weigh
 
 _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {

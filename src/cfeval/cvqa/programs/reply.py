@@ -22,7 +22,7 @@ from itertools import takewhile
 from cfeval.cvqa.programs.image_patch import SURFACE
 from cfeval.cvqa.programs.limits import Budget, ProgramFault
 from cfeval.cvqa.programs.parser import check_grammar, names_read, parsed
-from cfeval.cvqa.programs.vipergpt import ENTRY
+from cfeval.cvqa.programs.run import ENTRY
 from cfeval.cvqa.records import Language
 from cfeval.inference.thinking import without_thoughts
 

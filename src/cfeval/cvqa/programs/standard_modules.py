@@ -1,15 +1,21 @@
-"""The module `re`, as programs may import it, on patterns that take linear time (see `regex`)."""
+"""The modules `re` and `math`, as programs may import them.
 
-# ruff: noqa: ARG001 - all functions of a table are called alike
+Patterns of `re` take linear time (see `regex`); `math` is a list of names, with the size of what is computed bounded.
+"""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
 
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
+from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
-from cfeval.cvqa.programs.values import Lazy, Machine, Match, Module, Native, kind
+from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Match, Module, Native, collect, iterate, kind
+
+# ruff: noqa: ARG001 - all functions of a table are called alike
+
 
 IGNORE_CASE = int(re.IGNORECASE)
 _REFERENCE = re.compile(r"\\(?:([0-9])|g<(\w+)>|(.))", re.DOTALL)
@@ -26,7 +32,7 @@ def pattern_of(machine: Machine, given: object, flags: object = 0) -> Pattern:
     return compiled(given, flags == IGNORE_CASE, machine.meter)
 
 
-def _text(value: object) -> str:
+def _checked_text(value: object) -> str:
     if not isinstance(value, str):
         raise ProgramFault(f"re looks in a text, not in {kind(value)}", kind="TypeError")
     return value
@@ -34,15 +40,15 @@ def _text(value: object) -> str:
 
 def _once(anchored: bool, whole: bool) -> Callable[..., Match | None]:
     def run(machine: Machine, pattern: object, string: object, flags: object = 0) -> Match | None:
-        own, text = pattern_of(machine, pattern, flags), _text(string)
+        own, text = pattern_of(machine, pattern, flags), _checked_text(string)
         found = matched(own, text, 0, anchored, whole, machine.meter)
         return None if found is None else Match(text, own, found)
 
     return run
 
 
-def _all(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[Match]:
-    own, text = pattern_of(machine, pattern, flags), _text(string)
+def _matches(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[Match]:
+    own, text = pattern_of(machine, pattern, flags), _checked_text(string)
     found = []
     for one in spans(own, text, machine.meter):
         found.append(Match(text, own, one))
@@ -52,7 +58,7 @@ def _all(machine: Machine, pattern: object, string: object, flags: object = 0) -
 
 def _findall(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[object]:
     """Texts; of a pattern with a group that group, with several tuples."""
-    found = _all(machine, pattern, string, flags)
+    found = _matches(machine, pattern, string, flags)
     return [one if len(one) > 1 else one[0] for one in (_findings(match) for match in found)]
 
 
@@ -62,21 +68,21 @@ def _findings(match: Match) -> tuple[str, ...]:
 
 
 def _finditer(machine: Machine, pattern: object, string: object, flags: object = 0) -> Lazy:
-    return Lazy(iter(_all(machine, pattern, string, flags)))
+    return Lazy(iter(_matches(machine, pattern, string, flags)))
 
 
 def _sub(machine: Machine, pattern: object, repl: object, string: object, count: int = 0, flags: object = 0) -> str:
     meter = machine.meter
     pieces, at = [], 0
-    for number, match in enumerate(_all(machine, pattern, string, flags)):
+    for number, match in enumerate(_matches(machine, pattern, string, flags)):
         if count and number >= count:
             break
         start, end = match.spans[0] or 0, match.spans[1] or 0
         new = _expanded(repl, match) if isinstance(repl, str) else call(repl, [match], {}, machine)
-        pieces += [_text(string)[at:start], _text(new)]
+        pieces += [_checked_text(string)[at:start], _checked_text(new)]
         at = end
         meter.text(sum(map(len, pieces[-2:])))
-    pieces.append(_text(string)[at:])
+    pieces.append(_checked_text(string)[at:])
     meter.text(sum(map(len, pieces)))
     return "".join(pieces)
 
@@ -96,17 +102,20 @@ def _expanded(template: str, match: Match) -> str:
 def _split(machine: Machine, pattern: object, string: object, maxsplit: int = 0, flags: object = 0) -> list[object]:
     pieces: list[object] = []
     at = 0
-    for number, match in enumerate(_all(machine, pattern, string, flags)):
+    for number, match in enumerate(_matches(machine, pattern, string, flags)):
         if maxsplit and number >= maxsplit:
             break
         start, end = match.spans[0] or 0, match.spans[1] or 0
-        pieces += [_text(string)[at:start], *(part_of(match, group) for group in range(1, match.pattern.groups + 1))]
+        pieces += [
+            _checked_text(string)[at:start],
+            *(part_of(match, group) for group in range(1, match.pattern.groups + 1)),
+        ]
         at = end
-    return machine.meter.keep([*pieces, _text(string)[at:]])
+    return machine.meter.keep([*pieces, _checked_text(string)[at:]])
 
 
 def _escape(machine: Machine, pattern: object, /) -> str:
-    return machine.meter.keep(re.escape(_text(pattern)))
+    return machine.meter.keep(re.escape(_checked_text(pattern)))
 
 
 def _number_of(match: Match, group: object) -> int:
@@ -180,3 +189,94 @@ RE = Module(
     | {"IGNORECASE": IGNORE_CASE, "I": IGNORE_CASE},
 )
 """The module."""
+
+
+_LARGEST_FACTORIAL = 170
+"""The largest factorial that a float can hold."""
+_OF_NUMBERS: tuple[Callable[..., object], ...] = (
+    math.acos,
+    math.asin,
+    math.atan,
+    math.atan2,
+    math.cbrt,
+    math.ceil,
+    math.copysign,
+    math.cos,
+    math.degrees,
+    math.exp,
+    math.fabs,
+    math.floor,
+    math.fmod,
+    math.gcd,
+    math.hypot,
+    math.isclose,
+    math.isfinite,
+    math.isinf,
+    math.isnan,
+    math.isqrt,
+    math.lcm,
+    math.log,
+    math.log10,
+    math.log2,
+    math.pow,
+    math.radians,
+    math.sin,
+    math.sqrt,
+    math.tan,
+    math.trunc,
+)
+
+
+def _numbers_only(function: Callable[..., object]) -> Callable[..., object]:
+    def run(machine: Machine, /, *numbers: object) -> object:
+        wrong = next((number for number in numbers if not isinstance(number, NUMBERS)), 0)
+        if not isinstance(wrong, NUMBERS):
+            raise ProgramFault(f"math.{function.__name__} takes numbers, not {kind(wrong)}", kind="TypeError")
+        machine.meter.step(len(numbers))
+        return machine.meter.keep(function(*numbers))
+
+    return run
+
+
+def _bounded(function: Callable[..., object]) -> Callable[..., object]:
+    """Of integers small enough for the result to be of some use."""
+
+    def run(machine: Machine, /, *numbers: Any) -> object:
+        if not all(isinstance(number, int) for number in numbers):
+            raise ProgramFault(f"math.{function.__name__} takes integers", kind="TypeError")
+        if any(number > _LARGEST_FACTORIAL for number in numbers):
+            raise Unsupported(f"math.{function.__name__} takes integers of at most {_LARGEST_FACTORIAL}")
+        return machine.meter.keep(function(*numbers))
+
+    return run
+
+
+def _dist(machine: Machine, one: object, other: object, /) -> float:
+    return math.dist(collect(one, machine.meter), collect(other, machine.meter))
+
+
+def _prod(machine: Machine, values: object, /, *, start: object = 1) -> object:
+    for value in iterate(values, machine.meter):
+        start = binary(sign_of("*"), start, value, machine.meter)
+    return start
+
+
+def _fsum(machine: Machine, values: object, /) -> float:
+    items = collect(values, machine.meter)
+    if not all(isinstance(item, NUMBERS) for item in items):
+        raise ProgramFault("math.fsum takes numbers", kind="TypeError")
+    return math.fsum(items)
+
+
+_MATH_FUNCTIONS: dict[str, Callable[..., object]] = {
+    **{function.__name__: _numbers_only(function) for function in _OF_NUMBERS},
+    **{function.__name__: _bounded(function) for function in (math.factorial, math.comb, math.perm)},
+    "dist": _dist,
+    "prod": _prod,
+    "fsum": _fsum,
+}
+MATH = Module(
+    "math",
+    {name: Native(name, run) for name, run in _MATH_FUNCTIONS.items()}
+    | {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan},
+)
