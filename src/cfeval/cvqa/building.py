@@ -26,8 +26,8 @@ from cfeval.cvqa.records import has_if_clause
 
 Wanted = Literal["direct", "boolean"]
 FIELDS = ("Original question", "Original answer", "Step1", "Step2", "New question", "New answer")
+# Characters of a field, at most.
 LONGEST_FIELD = 600
-"""Characters of a field, at most."""
 _LINE = re.compile(r"\s*([a-z]+(?:\s*[0-9]+|\s+[a-z]+)?)\s*:(.*)", re.IGNORECASE | re.ASCII)
 _ANSWER: dict[Wanted, re.Pattern[str]] = {
     "direct": re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII),
@@ -170,8 +170,8 @@ def _is_number(word: str) -> bool:
     return word.isdecimal() or word in _NUMBER_WORDS
 
 
+# What can be said of a sum; the first fault counts. `other start`: it does not begin with the original answer.
 Verdict = Literal["agrees", "no sum", "wrong sum", "other start", "other answer"]
-"""What can be said of a sum; the first fault counts. `other start`: it does not begin with the original answer."""
 
 _DEEPEST = 20
 _TOKEN = re.compile(
@@ -183,8 +183,8 @@ _SIGN_OF_WORD = {"plus": "+", "minus": "-", "times": "*", "x": "*"} | dict.fromk
 _LONGEST_NUMBER = 12
 _LARGEST = 10**12
 _SHOWN = 60
+# So many words may stand behind a number and before the next sign: `3 small birds + 3 birds = 6 birds`.
 _WORDS_BETWEEN = 2
-"""So many words may stand behind a number and before the next sign: `3 small birds + 3 birds = 6 birds`."""
 
 
 @dataclass(frozen=True)
@@ -320,8 +320,8 @@ def _split(run: Sequence[str]) -> list[list[str]]:
     return sides
 
 
+# A value and the tokens behind it.
 _Parsed = tuple[Fraction, tuple[str, ...]]
-"""A value and the tokens behind it."""
 
 
 def _terms(tokens: tuple[str, ...], depth: int) -> _Parsed:

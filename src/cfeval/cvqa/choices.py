@@ -9,8 +9,8 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# The letters of the published questions, which have four options.
 LETTERS = "ABCD"
-"""The letters of the published questions, which have four options."""
 ALPHABET = string.ascii_uppercase
 _ASKED = "Select the correct answer:"
 MARK = f" {_ASKED}"

@@ -38,10 +38,10 @@ from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write
 from cfeval.report.tables import RenderedTable, markdown, write_table
 from cfeval.stats.intervals import Interval
 
+# The paper's published figures.
 REFERENCE = "data/reference/cvqa.csv"
-"""The paper's published figures."""
+# The tables whose headline figures `dvc metrics` shows.
 IN_METRICS = ("table3", "table7", "builds")
-"""The tables whose headline figures `dvc metrics` shows."""
 R = TypeVar("R", bound=Record)
 
 
@@ -181,11 +181,11 @@ def _render(results: Path, rows: list[AccuracyRow]) -> RenderedTable:
 
 
 GENDER_COLUMNS = ("id", "bb_gender")
+# By label in small letters; empty: a person of whom nobody could tell.
 _GENDERS = {"female": "female", "male": "male", "unsure": "", "both": "", "": ""}
-"""By label in small letters; empty: a person of whom nobody could tell."""
 _GENDERS_ALLOWED = "Female, Male, Unsure, Both"
+# Bad rows that are told one by one; digits of a COCO id at most.
 _SHOWN_FAULTS, _DIGITS = 5, 12
-"""Bad rows that are told one by one; digits of a COCO id at most."""
 
 
 @dataclass

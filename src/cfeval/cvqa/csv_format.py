@@ -29,12 +29,12 @@ from cfeval.inference.replies.text import numbers, tokens
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
 RESPONSES = ("response", "new_response")
 TYPES = (*REAL, *SYNTHETIC)
+# What an answer may be: a pattern, and in words.
 ANSWER_FORMS = {
     "number": ("[0-9]+", "decimal digits"),
     "boolean": ("yes|no", "yes or no"),
     "choice": ("[ABCD]", "one of the letters A, B, C, D"),
 }
-"""What an answer may be: a pattern, and in words."""
 
 
 @dataclass(frozen=True)
@@ -181,13 +181,13 @@ _WERE = r"(?:were|was|are|is|had been|have been|got|been)? ?(?:\w+ )?"
 _CAME = r"(?:added|joined|arrived|appeared|came|brought|placed|put|introduced|included|drawn|built|installed|parked)"
 _WENT = r"(?:removed|left|taken away|disappeared|eliminated)"
 _EXTRA = r"(?:more |additional |extra |other |new )?"
+# What adds to the things that are counted, and what takes from them.
 _CHANGES = (
     (re.compile(rf"\bif (?:there (?:were|was) )?{_AMOUNT} {_EXTRA}(?P<what>[a-z]+) {_WERE}{_CAME}\b"), 1),
     (re.compile(rf"\bif there (?:were|was) {_AMOUNT} (?:more|additional|extra) (?P<what>[a-z]+)\b"), 1),
     (re.compile(rf"\bif {_AMOUNT} (?:of the )?(?P<what>[a-z]+) {_WERE}{_WENT}\b"), -1),
     (re.compile(rf"\bif there (?:were|was) {_AMOUNT} (?:fewer|less) (?P<what>[a-z]+)\b"), -1),
 )
-"""What adds to the things that are counted, and what takes from them."""
 _TIMES = re.compile(
     r"\bif the (?:number|amount) of (?P<what>[a-z]+) (?:(?:was|were|is|had) )?(?:\w+ )?"
     r"(?P<how>doubled|tripled|halved)\b"

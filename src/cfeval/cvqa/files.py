@@ -44,8 +44,8 @@ TableFile = Annotated[
         help="Table to write as well, without ending: OUT.csv, OUT.md and OUT.tex.",
     ),
 ]
+# Rows that are left out and named one by one; of more, the rest is counted.
 _SHOWN = 20
-"""Rows that are left out and named one by one; of more, the rest is counted."""
 
 
 def opener(records: Path) -> Callable[[ImageRef], Image]:

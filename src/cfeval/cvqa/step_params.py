@@ -13,8 +13,8 @@ from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 from cfeval.stats.intervals import Interval
 
+# Kinds of solvers whose answers hold programs; an agent's calls are recorded alike.
 _WRITE_PROGRAMS = ("program", "agent")
-"""Kinds of solvers whose answers hold programs; an agent's calls are recorded alike."""
 
 
 class StudyConditions(StudyParams):
@@ -89,6 +89,7 @@ def tables_params(study: Cvqa, shards: int) -> TablesParams:
     )
 
 
+# Plugins that stand for no real model.
 _BUILT_IN = {
     ("chat", "world"),
     ("chat", "puzzles"),
@@ -102,7 +103,6 @@ _BUILT_IN = {
     ("solvers", "random"),
     ("solvers", "by_people"),
 }
-"""Plugins that stand for no real model."""
 
 
 def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:

@@ -25,8 +25,8 @@ from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 
+# Where the workflow puts the calls of a study, under its results.
 ARCHIVE = Path("calls", "calls.zip")
-"""Where the workflow puts the calls of a study, under its results."""
 
 
 def verify(

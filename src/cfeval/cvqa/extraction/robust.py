@@ -75,15 +75,15 @@ _REJECTED = re.compile(
 )
 
 
+# What may name an option by its letter or its place.
 _NAMES_OPTION = re.compile(r"\b[A-Da-d]\b|\b(?:option|choice|first|second|third|fourth|last)s?\b", re.IGNORECASE)
-"""What may name an option by its letter or its place."""
 _VALUE = rf"(?:\d[\d,]*|(?:{'|'.join(sorted(WORDS))})(?:[ -](?:{'|'.join(sorted(WORDS))}))*)"
+# Lines that are nothing but an answer.
 _BARE: dict[Form, re.Pattern[str]] = {
     "number": re.compile(rf"[^\w-]*{_VALUE}(?: [a-z]{{3,}}(?<!more)(?<!less)(?<!fewer)){{0,2}}[^\w?]*", re.IGNORECASE),
     "boolean": re.compile(r"\W*(?:yes|no)[^\w?]*", re.IGNORECASE),
     "choice": re.compile(rf"\W*(?:option )?(?:[A-D]\b(?:[):.,\s]+{_VALUE})?|{_VALUE})[^\w?]*", re.IGNORECASE),
 }
-"""Lines that are nothing but an answer."""
 
 
 def read(reply: str, form: Form, choices: Choices | None = None, question: str = "") -> str | None:

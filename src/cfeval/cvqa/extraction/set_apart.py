@@ -22,8 +22,8 @@ _KEYS = re.compile(
     r"(?:final|correct|my|the|your)?[ _-]?(?:answer|choice|option|letter|prediction|selection|selected[ _]option)",
     re.IGNORECASE,
 )
+# Keys of an answer in JSON, and names of tools that take one.
 _TOOL = re.compile(r"\w*(?:answer|submit|final|select|respond|finish|choose|choice)\w*", re.IGNORECASE)
-"""Keys of an answer in JSON, and names of tools that take one."""
 _CALLED = re.compile(
     rf"^\W*{_TOOL.pattern}\(\s*(?:\w+\s*=\s*)?[\"']?([^()\"'\n]{{1,80}})[\"']?\s*\)\W*$", re.IGNORECASE | re.MULTILINE
 )
@@ -36,8 +36,8 @@ _TOOL_CALL = re.compile(
     r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call[^|]*\|>).*|^\s*\{\s*\"name\"\s*:[^{}]*\{[^{}]*\}\s*\}\s*$",
     re.DOTALL,
 )
+# JSON objects that are looked at.
 _MOST = 20
-"""JSON objects that are looked at."""
 
 
 def without_calls(text: str) -> str:

@@ -60,10 +60,10 @@ def _unread(text: str) -> None:
     del text
 
 
+# By group; without a schema: the paper's steps are lines of text.
 STEP_FORMS: dict[Wanted, PromptTemplate[Steps]] = {
     group: PromptTemplate("build", group, ("question", "answer"), {}, _unread) for group in ("direct", "boolean")
 }
-"""By group; without a schema: the paper's steps are lines of text."""
 
 
 class QuestionGeneratorPlugin(CvqaChatPlugin):
@@ -129,8 +129,8 @@ def _steps_fault(request: BuildRequest, raw: str) -> str:
     return "the reply is empty"
 
 
+# A reply; the analysis comes first, so that the verdict follows from it.
 CHECK_SCHEMA = object_schema(analysis=TEXT, related=BINARY, reasonable=BINARY)
-"""A reply; the analysis comes first, so that the verdict follows from it."""
 
 
 class DraftVerdict(BaseModel):
@@ -149,8 +149,8 @@ def read_draft_verdict(text: str) -> DraftVerdict | None:
 
 CHECK_PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")
 CHECK_FORM = PromptTemplate("build", "check", CHECK_PLACEHOLDERS, CHECK_SCHEMA, read_draft_verdict, seen=True)
+# Characters that are kept of what was said before the verdict.
 _REASON = 300
-"""Characters that are kept of what was said before the verdict."""
 
 
 class QuestionValidatorPlugin(CvqaChatPlugin):
@@ -198,8 +198,8 @@ def _check_reply(heard: ParsedReply[DraftVerdict]) -> CheckReply:
     return CheckReply(said.related, said.reasonable, reason, heard.completion, calls=heard.calls)
 
 
+# What a reader says of a reply that gives no answer.
 NONE = "none"
-"""What a reader says of a reply that gives no answer."""
 ANSWER_FORMS: Mapping[Form, str] = {
     "number": "a whole number in digits",
     "boolean": "yes or no",
@@ -240,6 +240,7 @@ def _in_json(text: str) -> str | None:
     return str(content.get("answer", "")) if isinstance(content, dict) else None
 
 
+# One conversation for each form of answer; the templates are the same.
 READ_FORMS: Mapping[Form, PromptTemplate[str]] = {
     form: PromptTemplate(
         "extraction",
@@ -251,7 +252,6 @@ READ_FORMS: Mapping[Form, PromptTemplate[str]] = {
     )
     for form in ANSWER_FORMS
 }
-"""One conversation for each form of answer; the templates are the same."""
 
 
 class AnswerVerdict(BaseModel):
@@ -269,6 +269,7 @@ def read_answer_verdict(text: str) -> AnswerVerdict | None:
     return None if verdict is None or verdict.correct > verdict.answered else verdict
 
 
+# The conversation about an open answer.
 JUDGE_FORM = PromptTemplate(
     "extraction",
     "judge",
@@ -277,7 +278,6 @@ JUDGE_FORM = PromptTemplate(
     read_answer_verdict,
     max_tokens=512,
 )
-"""The conversation about an open answer."""
 
 
 class ReplyReaderPlugin(CvqaChatPlugin):
@@ -331,11 +331,13 @@ class ChatReplyReader:
         return OpenVerdict(correct, reply.completion, Status.OK, "", reply.calls)
 
 
+# Of the prompts.
 PROGRAM_PROMPTS = "programs"
-"""Of the prompts."""
+# The name of the template of that turn.
 REPAIR = "repair"
-"""The name of the template of that turn."""
 LANGUAGES: tuple[Language, ...] = get_args(Language)
+# What is put around the prompt: nothing for a chat model; the forms in which C-VQA's runners ask CodeLlama and
+# WizardCoder.
 INSTRUCTION_TEMPLATES = {
     "plain": "{prompt}",
     "llama": "### Instruction:\n{prompt}\n### Response:",
@@ -344,13 +346,11 @@ INSTRUCTION_TEMPLATES = {
         "### Instruction:\n{prompt}\n\n### Response:"
     ),
 }
-"""What is put around the prompt: nothing for a chat model; the forms in which C-VQA's runners ask CodeLlama and
-WizardCoder."""
+# Why nothing was cut out of a reply.
 _NO_PROGRAM: dict[Language, str] = {
     "vipergpt": "the reply holds no function execute_command",
     "visprog": "the reply holds no line of the form OUT=STEP(name=value,…)",
 }
-"""Why nothing was cut out of a reply."""
 
 
 class ProgramGeneratorPlugin(plugin.Plugin):

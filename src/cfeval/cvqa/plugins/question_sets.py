@@ -27,8 +27,8 @@ from cfeval.datasets.pairs.benchmarks import ENDINGS
 from cfeval.datasets.sample import OwnImages, left_out_by
 
 _COCO_FILE = re.compile(r"COCO_(?P<split>\w+)_\d{12}\.jpg")
+# Bytes of an image's name that an id takes at most.
 _LONGEST_STEM = 80
-"""Bytes of an image's name that an id takes at most."""
 
 
 class CsvPlugin(OwnImages):

@@ -344,6 +344,7 @@ class WhatsUp(QuestionTablePlugin):
         yield Item(Path(path).stem, (path.removeprefix("data/"),), asked, type=relation)
 
 
+# The columns that are read, each with its other names.
 COLUMN_NAMES = {
     "image": ("image", "images", "file_name", "img_path", "image_path"),
     "changed": ("counterfactual_image",),
@@ -356,7 +357,6 @@ COLUMN_NAMES = {
     "type": ("type", "category", "task"),
     "id": ("id",),
 }
-"""The columns that are read, each with its other names."""
 _NUMBERED = re.compile(r"image_?\d+")
 
 

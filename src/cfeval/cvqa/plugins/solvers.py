@@ -26,10 +26,10 @@ from cfeval.cvqa.records import Form
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt
 
+# The name of an own template: answer.md in the folder `prompts`.
 OWN_NAME = "answer"
-"""The name of an own template: answer.md in the folder `prompts`."""
+# Characters of a question, for estimates; with options about twice as many.
 TYPICAL_QUESTION = 60
-"""Characters of a question, for estimates; with options about twice as many."""
 
 
 class ChatPlugin(plugin.Plugin):

@@ -143,8 +143,8 @@ def _program_fault(reply: AnswerReply) -> str:
     return reply.reason if reply.status == Status.UNPARSABLE else ""
 
 
+# Of the template and its folder.
 AGENT = "agent"
-"""Of the template and its folder."""
 _PLACEHOLDERS = ("question", "width", "height", "turns")
 _LAST_TURN = "\n\nNo more tools can be called. Reply with the answer alone."
 _NO_TOOLS = "agent: the chat model takes no tools; name one of plugin openai, anthropic or google"

@@ -21,8 +21,8 @@ from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 _FOLDER = "vision"
+# The prompts: a question about a part of an image; a text for a language model, answered at length or shortly.
 TEMPLATES = ("ask", "tell", "tell_short")
-"""The prompts: a question about a part of an image; a text for a language model, answered at length or shortly."""
 
 
 class TellingPlugin(Plugin):

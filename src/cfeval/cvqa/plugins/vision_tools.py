@@ -28,18 +28,18 @@ from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import quiet
 
 T = TypeVar("T")
+# The kinds of image-text matcher.
 MATCHERS = ("clip", "siglip")
-"""The kinds of image-text matcher."""
+# The kinds of depth estimator.
 DEPTHS = ("dpt", "depth_anything", "glpn")
-"""The kinds of depth estimator."""
+# Those that say distances; the others say, unless their configuration calls them metric, how near something is.
 METRIC = ("glpn",)
-"""Those that say distances; the others say, unless their configuration calls them metric, how near something is."""
+# Depth maps that are kept: programs of several questions are under way at the same time.
 MAPS = 16
-"""Depth maps that are kept: programs of several questions are under way at the same time."""
+# A part of an image, and how what is looked for in it is called.
 _Sought = tuple[Pixels, str]
-"""A part of an image, and how what is looked for in it is called."""
+# A part of an image, and what it is matched with.
 _Texts = tuple[Pixels, tuple[str, ...]]
-"""A part of an image, and what it is matched with."""
 Role = Literal["detector", "matcher", "depth", "sam"]
 KINDS: dict[Role, tuple[str, ...]] = {
     "detector": tuple(DETECTORS),
@@ -47,13 +47,13 @@ KINDS: dict[Role, tuple[str, ...]] = {
     "depth": DEPTHS,
     "sam": BOX_SEGMENTERS,
 }
+# The classes of transformers by which a model and what makes its inputs are loaded.
 LOADERS: dict[Role, tuple[str, str]] = {
     "detector": ("AutoModelForZeroShotObjectDetection", "AutoProcessor"),
     "matcher": ("AutoModel", "AutoProcessor"),
     "depth": ("AutoModelForDepthEstimation", "AutoImageProcessor"),
     "sam": ("Sam2Model", "Sam2Processor"),
 }
-"""The classes of transformers by which a model and what makes its inputs are loaded."""
 
 
 class Plugin(TellingPlugin):

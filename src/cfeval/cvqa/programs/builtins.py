@@ -30,8 +30,8 @@ from cfeval.cvqa.programs.values import (
 )
 
 _PLUS = ast.Add()
+# Decimal places that `round` takes.
 _DIGITS = 300
-"""Decimal places that `round` takes."""
 
 
 def sort_order(machine: Machine, items: Sequence[object], by: object, reverse: bool) -> list[int]:
@@ -344,9 +344,9 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "hash": _hash,
     "print": _print,
 }
+# Every function by its name.
 FUNCTIONS: dict[str, object] = {
     **{native.name: native for native in _types()},
     **{name: Native(name, run) for name, run in _OTHERS.items()},
     **{name: _exception(name) for name in sorted(EXCEPTIONS)},
 }
-"""Every function by its name."""

@@ -22,8 +22,8 @@ def _extended_only(machine: Machine, /, *values: object) -> None:
 
 
 ENUMERATION, NAMED_TUPLE = Native("Enum", _extended_only), Native("NamedTuple", _extended_only)
+# Classes that a program's class may extend and that add nothing to it.
 PLAIN = ("ABC", "Generic", "Protocol")
-"""Classes that a program's class may extend and that add nothing to it."""
 _COMPARED: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
     ("__lt__", lambda one, other: one < other),
     ("__le__", lambda one, other: one <= other),
@@ -89,8 +89,8 @@ def _enumerate(cls: Class) -> None:
         cls.members[name] = member
 
 
+# What `auto()` gives: the next number.
 AUTO = object()
-"""What `auto()` gives: the next number."""
 
 
 def named_tuple(cls: Class, fields: Sequence[str]) -> Native:

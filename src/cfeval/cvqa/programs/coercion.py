@@ -30,12 +30,12 @@ _NUMBER = re.compile(
     rf"|(?P<words>\b(?:{_WORD})\b(?:(?:[\s-]+|\s+and\s+)\b(?:{_WORD})\b)*)",
     re.IGNORECASE,
 )
+# Characters in which a number is looked for.
 _READ = 2_000
-"""Characters in which a number is looked for."""
 _DIGITS = 300
 _TRUTH = {"true": "yes", "false": "no"}
+# Characters of an answer that are kept.
 _LONGEST = 4_000
-"""Characters of an answer that are kept."""
 
 
 def coerce(text: str) -> int | float | str:

@@ -246,8 +246,8 @@ def _call(node: ast.Call, frame: Frame) -> object:
     return call(function, arguments, named, frame.machine)
 
 
+# Where a frame around methods holds their class; no program can write this name.
 CLASS = " class"
-"""Where a frame around methods holds their class; no program can write this name."""
 
 
 def _super(frame: Frame) -> object:

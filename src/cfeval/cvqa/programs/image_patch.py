@@ -24,10 +24,10 @@ from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, collect, kind
 from cfeval.cvqa.programs.vision import Found
 
+# Pixels by which a crop is grown on each side.
 MARGIN = 10
-"""Pixels by which a crop is grown on each side."""
+# The score above which an attribute is taken to be there.
 VERIFIED = 0.6
-"""The score above which an attribute is taken to be there."""
 DEFAULT_QUESTION = "What is this?"
 _NEUTRAL = "something else"
 _FAMILIES = (
@@ -97,6 +97,7 @@ def size(image: Image) -> tuple[int, int]:
     return int(right - left), int(bottom - top)
 
 
+# Of a patch.
 ATTRIBUTES: dict[str, Callable[..., object]] = {
     "left": lambda patch: patch.left,
     "lower": lambda patch: patch.lower,
@@ -108,13 +109,12 @@ ATTRIBUTES: dict[str, Callable[..., object]] = {
     "vertical_center": lambda patch: (patch.lower + patch.upper) / 2,
     "cropped_image": lambda patch: Image(patch.view()),
 }
-"""Of a patch."""
+# Of a bare image.
 IMAGE_ATTRIBUTES: dict[str, Callable[..., object]] = {
     "width": lambda image: size(image)[0],
     "height": lambda image: size(image)[1],
     "size": size,
 }
-"""Of a bare image."""
 
 
 def _find(machine: Machine, self: ImagePatch, /, object_name: object) -> list[ImagePatch]:
@@ -186,6 +186,7 @@ def _inside(machine: Machine, self: ImagePatch, /, other: object) -> bool:
     return machine.eyes.inside(self.view(), a_patch(other, "inside").view())
 
 
+# Of a patch; names and parameters are ViperGPT's.
 METHODS: dict[str, Callable[..., object]] = {
     "find": _find,
     "exists": _exists,
@@ -198,7 +199,6 @@ METHODS: dict[str, Callable[..., object]] = {
     "overlaps_with": _overlaps_with,
     "inside": _inside,
 }
-"""Of a patch; names and parameters are ViperGPT's."""
 
 
 def _whole_or_part(
@@ -286,8 +286,8 @@ _OFFERED: dict[str, Callable[..., object]] = {
     "llm_query": _llm_query,
     "simple_query": _simple_query,
 }
+# By name; `ImagePatch` is also a type for `isinstance`.
 SURFACE: dict[str, object] = {
     **{name: Native(name, run, traced=True) for name, run in _OFFERED.items()},
     "ImagePatch": Native("ImagePatch", _whole_or_part, traced=True, type=(ImagePatch,)),
 }
-"""By name; `ImagePatch` is also a type for `isinstance`."""

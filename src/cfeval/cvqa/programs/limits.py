@@ -65,19 +65,19 @@ def calls_of_step() -> tuple[str, ...]:
     return called.take() if called is not None else ()
 
 
+# Characters of a reason; what a program names in it can be long.
 _LONGEST = 300
-"""Characters of a reason; what a program names in it can be long."""
+# How the line of a fault ends that is no error of the program.
 LIMIT_MARK = " (a limit of our interpreter)"
-"""How the line of a fault ends that is no error of the program."""
+# What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`.
 PYTHON_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError, MemoryError)
-"""What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`."""
 _T = TypeVar("_T")
+# Steps between two looks at the clock.
 _LOOK = 64
-"""Steps between two looks at the clock."""
+# Characters of the arguments, and of the result, of a call.
 SHOWN = 160
-"""Characters of the arguments, and of the result, of a call."""
+# Calls that are kept; a last entry says that there were more.
 KEPT = 1_000
-"""Calls that are kept; a last entry says that there were more."""
 
 
 class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cfeval

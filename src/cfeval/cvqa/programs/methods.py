@@ -41,19 +41,20 @@ from cfeval.cvqa.programs.values import (
 
 Table = dict[str, Callable[..., object]]
 
+# What is offered as attributes that are no methods, by the value's type; each takes the value.
 ATTRIBUTES: dict[str, Table] = {
     "ImagePatch": image_patch.ATTRIBUTES,
     "image": image_patch.IMAGE_ATTRIBUTES,
     "exception": {"args": lambda error: (error.message,) if error.message else ()},
 }
-"""What is offered as attributes that are no methods, by the value's type; each takes the value."""
+# Methods by the value's type; each takes the machine, the value, then the program's arguments.
 METHODS: dict[str, Table] = {
     "ImagePatch": image_patch.METHODS,
     "match": standard_modules.MATCH_METHODS,
     "pattern": standard_modules.PATTERN_METHODS,
 }
-"""Methods by the value's type; each takes the machine, the value, then the program's arguments."""
 _TRACED = {"ImagePatch"}
+# What Python's own values have: a name among these that is not offered here is no error of the program.
 _REAL: dict[str, frozenset[str]] = {
     name: frozenset(dir(of))
     for name, of in (
@@ -63,7 +64,6 @@ _REAL: dict[str, frozenset[str]] = {
         *(("pattern", re.Pattern), ("function", lru_cache(len)), ("None", None), ("image", PIL.Image.Image)),
     )
 }
-"""What Python's own values have: a name among these that is not offered here is no error of the program."""
 
 
 def attribute(value: object, name: str) -> object:
@@ -121,12 +121,12 @@ def _translation(machine: Machine, sources: object, targets: str = "", gone: str
     return table
 
 
+# What functions and types have as attributes.
 _OF_FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
     ("dict", "fromkeys"): _from_keys,
     ("chain", "from_iterable"): _chained,
     ("str", "maketrans"): _translation,
 }
-"""What functions and types have as attributes."""
 
 
 def _translate(machine: Machine, value: str, table: dict[object, object], /) -> str:

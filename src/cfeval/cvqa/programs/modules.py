@@ -326,8 +326,8 @@ def _nothing(machine: Machine, /, *values: object) -> None:
     """What stands in annotations is never evaluated; elsewhere it is nothing."""
 
 
+# The names of `typing` that are types.
 _NAMES = {"List": (list,), "Dict": (dict,), "Set": (Members,), "Tuple": (tuple,), "Sequence": (list, tuple, str, range)}
-"""The names of `typing` that are types."""
 _TYPES = (
     "Iterator",
     "Mapping",
@@ -350,6 +350,7 @@ _TYPES = (
     "Literal",
 )
 _IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
+# Every module by its name.
 MODULES: dict[str, Module] = {
     "math": MATH,
     "re": standard_modules.RE,
@@ -440,10 +441,10 @@ MODULES: dict[str, Module] = {
     ),
     "PIL": Module("PIL", {"Image": _IMAGES}),
 }
-"""Every module by its name."""
 MODULES = {name: replace(module, real=frozenset(dir(import_module(name)))) for name, module in MODULES.items()}
 assert tuple(MODULES) == IMPORTED
 _ATTRIBUTES = (("getattr", _getattr), ("hasattr", _hasattr), ("setattr", _setattr), ("type", _type))
+# What a program has without importing it, beside the surface.
 OFFERED: dict[str, object] = (
     FUNCTIONS
     | {name: Native(name, run) for name, run in _ATTRIBUTES}
@@ -451,4 +452,3 @@ OFFERED: dict[str, object] = (
     | {"super": SUPER}
     | {name: MODULES[name] for name in ("math", "re")}
 )
-"""What a program has without importing it, beside the surface."""

@@ -25,8 +25,8 @@ _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitXor: ("^", operator.xor),
     ast.MatMult: ("@", operator.matmul),
 }
+# The program's special methods for operators.
 _METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"}
-"""The program's special methods for operators."""
 _CHECKED = {ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitAnd, ast.BitXor}
 _SETS = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
 _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {

@@ -11,8 +11,8 @@ import warnings
 from cfeval.cvqa.programs.limits import Budget, Exhausted, ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import SPECIAL
 
+# The file name given to the parser, which looks for the line of an error in it: a name that no file can have.
 NOWHERE = "<program>/."
-"""The file name given to the parser, which looks for the line of an error in it: a name that no file can have."""
 _STATEMENTS = (
     ast.FunctionDef,
     ast.ClassDef,
@@ -92,24 +92,24 @@ _WORDS: dict[type[ast.AST], str] = {
     ast.Await: "`await`",
     ast.TryStar: "`except*`",
 }
+# What an `except` may name and `raise` may raise, beside the program's own: Python's.
 EXCEPTIONS = frozenset(
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException) and "Group" not in name
 )
-"""What an `except` may name and `raise` may raise, beside the program's own: Python's."""
+# Packages that exist, though not here: an import of another that is not Python's is the program's error.
 ALSO = (
     *("numpy", "PIL", "cv2", "torch", "torchvision", "scipy", "sklearn", "skimage", "pandas", "matplotlib", "requests"),
     *("transformers", "tqdm", "nltk", "spacy", "sympy", "word2number", "inflect", "dateutil", "networkx", "shapely"),
     *("clip", "timm", "einops", "webcolors", "pytesseract", "easyocr", "openai", "imageio", "typing_extensions"),
     *("pydantic", "rapidfuzz", "fuzzywuzzy", "sentence_transformers", "supervision", "ultralytics"),
 )
-"""Packages that exist, though not here: an import of another that is not Python's is the program's error."""
+# The modules that can be imported: our own, of what programs need of them.
 IMPORTED = (
     *("math", "re", "collections", "itertools", "functools", "statistics", "operator", "typing", "__future__"),
     *("dataclasses", "enum", "abc", "contextlib", "copy", "heapq", "json", "string", "PIL"),
 )
-"""The modules that can be imported: our own, of what programs need of them."""
 
 
 def parse(code: str, budget: Budget) -> ast.Module:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 
+# The largest number in braces.
 _MOST = 200
-"""The largest number in braces."""
+# Instructions of a pattern.
 _LARGEST = 2_000
-"""Instructions of a pattern."""
+# Characters of a pattern.
 _LONGEST = 500
-"""Characters of a pattern."""
 _GROUPS = 20
+# Groups within groups.
 _DEEPEST = 20
-"""Groups within groups."""
 _SETS: dict[str, Callable[[str], bool]] = {
     "d": str.isdecimal,
     "w": lambda one: one.isalnum() or one == "_",
@@ -27,8 +27,8 @@ _SETS: dict[str, Callable[[str], bool]] = {
 }
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
 Test = Callable[[str], bool]
+# Start and end of the match and of each group, by turns.
 Spans = tuple[int | None, ...]
-"""Start and end of the match and of each group, by turns."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ def _number(value: object) -> int:
 
 
 Code = list[tuple[str, object, object]]
+# A part of a pattern: it adds its instructions.
 Node = Callable[[Code], None]
-"""A part of a pattern: it adds its instructions."""
 
 
 @dataclass

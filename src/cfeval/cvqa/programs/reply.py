@@ -35,27 +35,27 @@ _TAGS = re.compile(
 )
 _PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)")
 _QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " "})
+# The longest reply that is parsed; a program in it may be as long as `Budget` says when it runs.
 _LARGE = Budget(string=100_000)
-"""The longest reply that is parsed; a program in it may be as long as `Budget` says when it runs."""
+# Lines among which the end of a function that does not parse is looked for.
 _LONGEST = 400
-"""Lines among which the end of a function that does not parse is looked for."""
 _STEP = re.compile(r"[A-Za-z_]\w*\s*=\s*[A-Z][A-Z_]*\s*\(.*\)")
+# How a line begins that is meant as a step, whether or not it is one.
 _STEP_LIKE = re.compile(r"(?:[A-Z]+[0-9]+|[A-Z]+_[A-Z_]+)\s*=(?!=)|[A-Za-z_]\w*\s*=\s*[A-Z][A-Z_]+\s*\(")
-"""How a line begins that is meant as a step, whether or not it is one."""
+# Code that is no step, where it stands among steps.
 _NO_STEP = re.compile(r"[A-Za-z_]\w*\s*=(?!=)|(?:if|elif|else|for|while|return|print)\b.*[:)]$")
-"""Code that is no step, where it stands among steps."""
 _ITEM = re.compile(r"^(?:Program:|Step\s+\d+[:.)]|\d+[.)]|[-*•])?\s*")
+# Statements that do not parse for whose end is looked far away.
 _MOST = 40
-"""Statements that do not parse for whose end is looked far away."""
 _NEXT = re.compile(r"^(?:Question|Query)\s*:")
 _DEFINES = re.compile(rf"^(?:async )?def {ENTRY}\b", re.MULTILINE)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# How a line at the margin begins that is code, whether or not it parses.
 _CODE = re.compile(
     r"(?:async )?def \w|class \w+\s*[:(]|import \w|from [\w.]+ import |@\w|(?:if|elif|while|for|with|assert|return) ?\S"
     r"|(?:else|try|except|finally)\b.*:|[A-Za-z_][\w.]*\("
     r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])?\s*(?::\s*[\w.\[\], |\"']+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)"
 )
-"""How a line at the margin begins that is code, whether or not it parses."""
 _SURELY = re.compile(r"(?:async )?def \w|class \w+\s*[:(]|@\w|return$")
 _SENTENCE = re.compile(r"[A-Z][\w'’]*(?:,? [\w'’`()-]+){2,}[.!:]")
 _LOOKS, _RETURNS = re.compile(r"\bImagePatch\(|\bimage_patch\."), re.compile(r"^\s*return\b", re.MULTILINE)

@@ -69,8 +69,8 @@ def _returned(function: Function, frame: Frame, machine: Machine, root: View) ->
 
 _RUNNERS = {"vipergpt": run_vipergpt, "visprog": visprog.run_visprog}
 DEFAULT = Budget()
+# The fault of a program that ran to its end without an answer.
 NOTHING = "the program returned nothing; end it with `return` and the answer"
-"""The fault of a program that ran to its end without an answer."""
 
 
 def run_program(

@@ -163,6 +163,7 @@ def _both(machine: Machine, match: Match, group: object = 0, /) -> tuple[int, in
     return _edge(0)(machine, match, group), _edge(1)(machine, match, group)
 
 
+# Of what a pattern found.
 MATCH_METHODS: dict[str, Callable[..., object]] = {
     "group": _group,
     "groups": _groups,
@@ -171,7 +172,7 @@ MATCH_METHODS: dict[str, Callable[..., object]] = {
     "end": _edge(1),
     "span": _both,
 }
-"""Of what a pattern found."""
+# Of a compiled pattern, and functions of the module.
 PATTERN_METHODS: dict[str, Callable[..., object]] = {
     "search": _once(anchored=False, whole=False),
     "match": _once(anchored=True, whole=False),
@@ -181,18 +182,17 @@ PATTERN_METHODS: dict[str, Callable[..., object]] = {
     "sub": _sub,
     "split": _split,
 }
-"""Of a compiled pattern, and functions of the module."""
+# The module.
 RE = Module(
     "re",
     {name: Native(name, run) for name, run in PATTERN_METHODS.items()}
     | {"compile": Native("compile", pattern_of), "escape": Native("escape", _escape)}
     | {"IGNORECASE": IGNORE_CASE, "I": IGNORE_CASE},
 )
-"""The module."""
 
 
+# The largest factorial that a float can hold.
 _LARGEST_FACTORIAL = 170
-"""The largest factorial that a float can hold."""
 _OF_NUMBERS: tuple[Callable[..., object], ...] = (
     math.acos,
     math.asin,

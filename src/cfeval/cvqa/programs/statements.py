@@ -25,8 +25,8 @@ from cfeval.cvqa.programs.text import text_of
 from cfeval.cvqa.programs.values import Error, Frame, Lazy, Machine, Native, iterate, key, kind, stored_names
 from cfeval.cvqa.programs.vision import VisionError
 
+# A block as it runs: it yields what the program yields, and returns what ended it.
 Block = Generator[object, None, object]
-"""A block as it runs: it yields what the program yields, and returns what ended it."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from cfeval.cvqa.programs.regex import Pattern
 from cfeval.cvqa.programs.values import Error, Function, Image, ImagePatch, Lazy, Match, Members, Module, Native, kind
 from cfeval.cvqa.programs.vision import Found, View
 
+# Format specifications that are allowed: a width and precision of at most two digits.
 _SPEC = re.compile(r"(?:[^{}]?[<>^=])?[+\- ]?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[dfeg%sbx]?")
-"""Format specifications that are allowed: a width and precision of at most two digits."""
 
 
 def text_of(value: object, meter: Meter) -> str:

@@ -28,6 +28,7 @@ def _tool(name: str, description: str, required: Sequence[str], /, **properties:
     return Tool(name, description, {"type": "object", "properties": properties, "required": list(required)})
 
 
+# The operations of `cfeval.cvqa.programs.vision.Vision` that look at the image.
 TOOLS = (
     _tool("find", "Where things of a name are: a box for each, the surest first.", ["name"], name=_TEXT, box=_BOX),
     _tool("ask", "A short answer to a simple question about the part.", ["question"], question=_TEXT, box=_BOX),
@@ -47,10 +48,9 @@ TOOLS = (
         outer=_BOX,
     ),
 )
-"""The operations of `cfeval.cvqa.programs.vision.Vision` that look at the image."""
 _WRITTEN = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+# Characters of a result that the model gets.
 _LONGEST = 2_000
-"""Characters of a result that the model gets."""
 
 
 def written_calls(text: str) -> tuple[ToolCall, ...]:

@@ -15,10 +15,10 @@ from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.regex import Pattern, Spans
 from cfeval.cvqa.programs.vision import Eyes, Found, View
 
+# From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock.
 _LARGEST_KEY = 2**61 - 1
-"""From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock."""
+# Booleans are integers, as in Python.
 NUMBERS = (int, float)
-"""Booleans are integers, as in Python."""
 
 
 class Members(MutableSet[Hashable]):

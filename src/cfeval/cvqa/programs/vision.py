@@ -14,11 +14,11 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.programs.limits import Broken, Exhausted, Meter, ProgramFault, clean
 
+# Left, top, right, bottom in pixels of the whole image; y points down, right and bottom are exclusive.
 Box = tuple[float, float, float, float]
-"""Left, top, right, bottom in pixels of the whole image; y points down, right and bottom are exclusive."""
 _T = TypeVar("_T")
+# Of Python's stack, what is kept for a vision operation.
 _HOSTS_FRAMES = 300
-"""Of Python's stack, what is kept for a vision operation."""
 
 
 class VisionError(Exception):

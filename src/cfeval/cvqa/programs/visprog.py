@@ -47,10 +47,10 @@ from cfeval.cvqa.programs.vision import Box, Eyes, Found, View, Vision, VisionEr
 # ruff: noqa: ARG001
 
 
+# The IoU over which the less sure of two boxes is dropped.
 OVERLAP = 0.5
-"""The IoU over which the less sure of two boxes is dropped."""
+# How much wider and higher than its box a crop is.
 GROWTH = 1.5
-"""How much wider and higher than its box a crop is."""
 _QUOTED = re.compile(r"""('[^'\\]*'|"[^"\\]*")""")
 _PLACE = re.compile(r"\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}")
 _XOR = re.compile(r"\bxor\b")
@@ -219,6 +219,7 @@ def _seen(state: Frame, found: Found) -> View:
 
 
 _PLACED = ("image", "box")
+# Every step by its name.
 STEPS: dict[str, Step] = {
     "LOC": Step(("image", "object"), _loc),
     "COUNT": Step(("box",), _count),
@@ -236,7 +237,6 @@ STEPS: dict[str, Step] = {
     "INSIDE": Step(("box", "region"), _within(True)),
     "OUTSIDE": Step(("box", "region"), _within(False)),
 }
-"""Every step by its name."""
 
 
 def evaluate_text(expression: str, state: Frame) -> object:

@@ -20,8 +20,8 @@ from cfeval.cvqa.records import Answer, QuestionPair, Side, form_of
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
+# Pairs whose images are held at a time.
 BATCH = 64
-"""Pairs whose images are held at a time."""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ Decisions = Annotated[
     Path | None, typer.Option("--decisions", help="People's decisions (CSV); see `cfeval cvqa decisions`.")
 ]
 People = Annotated[bool, typer.Option("--people", help="Whether a person must have accepted each.")]
+# Why a draft is left out, and the reason in words.
 _Exclusion = tuple[Fate, str]
-"""Why a draft is left out, and the reason in words."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,7 @@ def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -
     print(f"{out}: fill in accept (yes or no) for every row")
 
 
+# Columns to be read only; what is written in them counts for nothing, and new question and answer must stay.
 CONTEXT = (
     "image",
     "type",
@@ -210,9 +211,8 @@ CONTEXT = (
     "reasonable",
     "reason",
 )
-"""Columns to be read only; what is written in them counts for nothing, and new question and answer must stay."""
+# Columns to be filled in: yes or no; a corrected question and answer where they need it; anything.
 DECISION_COLUMNS = ("accept", "question", "answer", "comment")
-"""Columns to be filled in: yes or no; a corrected question and answer where they need it; anything."""
 _COLUMNS = ("id", *CONTEXT, *DECISION_COLUMNS)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _BOM = "\ufeff"

@@ -40,10 +40,10 @@ DRAFT_BATCH = 256
 DRAFTS = "drafts"
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ANSWERS: dict[Wanted, str] = {"direct": "0|[1-9][0-9]{0,8}", "boolean": "yes|no"}
+# Datasets in VQA's layout, whose image ids are COCO's.
 _OF_COCO = ("vqav2", "okvqa")
-"""Datasets in VQA's layout, whose image ids are COCO's."""
+# The name that a published set would give a sample's image, and its number in COCO.
 NameOf = Callable[[Sample], tuple[str, int | None]]
-"""The name that a published set would give a sample's image, and its number in COCO."""
 _Source = tuple[Sample, Question, Wanted]
 
 

@@ -77,6 +77,7 @@ def _csv_row(number: int, pair: QuestionPair) -> CvqaRow:
 
 
 SPLIT, ROWS = "test", "metadata.jsonl"
+# The fields of a row and what they mean.
 FIELDS: Mapping[str, str] = {
     "file_name": "The image's file, beside this one",
     "id": "The pair's id",
@@ -87,7 +88,6 @@ FIELDS: Mapping[str, str] = {
     "counterfactual_answer": "Its right answer",
     "img_path": "The image's name in the layout of C-VQA",
 }
-"""The fields of a row and what they mean."""
 
 
 def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:

@@ -26,8 +26,8 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
+# Seeds that `derive_seed` gives.
 _DRAWS = 2**31
-"""Seeds that `derive_seed` gives."""
 
 
 @dataclass(frozen=True)

@@ -37,16 +37,16 @@ from cfeval.cvqa.synthetic.records import (
 )
 
 SUFFIXES = {".png", ".jpg", ".jpeg"}
+# A pixel all of whose channels are above belongs to the white around an icon, if it is joined to its border.
 _WHITE = 235
-"""A pixel all of whose channels are above belongs to the white around an icon, if it is joined to its border."""
+# Pixels across that are kept of a larger icon: more than is ever drawn.
 _HELD = 256
-"""Pixels across that are kept of a larger icon: more than is ever drawn."""
+# Pixels of the large square for one of the icon, each way.
 _FINER = 8
-"""Pixels of the large square for one of the icon, each way."""
 _GREEN: Rgb = (58, 140, 60)
 _LEAF: Rgb = (94, 172, 84)
+# The upper part of a tulip.
 _CUP = ((-0.55, -0.15), (-0.52, -0.83), (-0.24, -0.55), (0.0, -0.97), (0.24, -0.55), (0.52, -0.83), (0.55, -0.15))
-"""The upper part of a tulip."""
 
 
 class Icons(Protocol):
@@ -255,6 +255,7 @@ def _poppy(canvas: Canvas) -> None:
     canvas.disc(0, 0, 0.12, (170, 190, 90))
 
 
+# What draws a flower, by its name.
 DESIGNS: dict[str, Callable[[Canvas], None]] = {
     "daisy": _daisy,
     "sunflower": _sunflower,
@@ -265,7 +266,6 @@ DESIGNS: dict[str, Callable[[Canvas], None]] = {
     "cornflower": _cornflower,
     "poppy": _poppy,
 }
-"""What draws a flower, by its name."""
 
 
 class DrawnIcons:

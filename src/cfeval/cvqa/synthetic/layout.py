@@ -36,31 +36,27 @@ from cfeval.cvqa.synthetic.records import (
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Places = dict[RegionName, list[tuple[int, int]]]
+# Flowers in a region at most.
 MOST = 12
-"""Flowers in a region at most."""
+# How many flowers there is room for in a region inside the second polygon, in percent. In the published questions,
+# regions outside of it hold U{1..12} flowers as far as a chi-square test can tell. In regions inside it, 10, 11 and
+# 12 are rarer (79, 55 and 39 of 1,000 regions, where 83 are expected), as if no more had fitted in. The smaller of
+# U{1..12} and such a bound gives both, and the means of all answers.
 ROOM = {6: 5, 7: 7, 8: 9, 9: 10, 10: 12, 11: 10, 12: 47}
-"""How many flowers there is room for in a region inside the second polygon, in percent.
-
-In the published questions, regions outside of it hold U{1..12} flowers as far as a chi-square test can tell. In regions
-inside it, 10, 11 and 12 are rarer (79, 55 and 39 of 1,000 regions, where 83 are expected), as if no more had fitted in.
-The smaller of U{1..12} and such a bound gives both, and the means of all answers.
-"""
 _STEP = 4
 _HALF_WIDTHS = (106.0, 142.0)
 _OFFSETS = (36.0, 68.0)
 _CORNERS = (4, 5, 6, 7)
 _TRIES = 3
 CIRCLES = 6
+# The least and the greatest number of dots in the circle that holds the most. In the published type 6 this maximum is
+# uniform, and every other circle holds a uniform number below it. That gives the observed ranges and means of all
+# three types, and differences between the two largest of 1 to 5 in 344, 113, 33, 8 and 2 of 500 questions, where 343,
+# 118, 27, 8 and 4 are observed.
 MAXIMA = (4, 8)
-"""The least and the greatest number of dots in the circle that holds the most.
-
-In the published type 6 this maximum is uniform, and every other circle holds a uniform number below it. That gives the
-observed ranges and means of all three types, and differences between the two largest of 1 to 5 in 344, 113, 33, 8 and 2
-of 500 questions, where 343, 118, 27, 8 and 4 are observed.
-"""
 _ROWS, _COLUMNS = 2, 3
+# How far a circle is off the middle of its place at most, across and down: less than would make the order unclear.
 _SWAY = 5, 28
-"""How far a circle is off the middle of its place at most, across and down: less than would make the order unclear."""
 
 
 def draw_flower_counts(rng: random.Random) -> dict[RegionName, int]:

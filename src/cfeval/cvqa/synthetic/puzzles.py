@@ -15,8 +15,8 @@ from cfeval.cvqa.synthetic.drawing import DESIGNS
 from cfeval.cvqa.synthetic.records import FLOWER_TYPES, SIZE, Puzzle, PuzzleType, RegionName
 
 Four = tuple[int, int, int, int]
+# A wrong option is at most so much below and above the right answer, and never negative.
 BELOW, ABOVE = 5, 6
-"""A wrong option is at most so much below and above the right answer, and never negative."""
 ORIGINAL: dict[PuzzleType, str] = {
     "abs_counting_1": "How many flowers are outside the {first} polygons?",
     "abs_counting_2": "How many flowers are inside the {first} polygons?",

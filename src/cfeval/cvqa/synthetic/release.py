@@ -26,8 +26,8 @@ from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, origin
 from cfeval.cvqa.synthetic.records import GREATEST_SIZE, LEAST_SIZE, PUZZLE_TYPES, SIZE, Puzzle, PuzzleTruth, PuzzleType
 
 QUESTIONS = "C-VQA-Synthetic_questions.csv"
+# Puzzles that a process is given at once, and how often each process is given some before all are waited for.
 _CHUNK, _AHEAD = 25, 20
-"""Puzzles that a process is given at once, and how often each process is given some before all are waited for."""
 _Chunk = Sequence[tuple[int, PuzzleType]]
 
 
