@@ -119,7 +119,12 @@ def _fields(text: str) -> list[str]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        name, value = _labelled(line, number)
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise StepsError(f"line {number} is no field: {line.strip()[:40]!r}")
+        said = re.sub(r"\s+", "", found[1]).lower()
+        known = {re.sub(r"\s+", "", name).lower(): name for name in FIELDS}
+        name, value = known.get(said, " ".join(found[1].split())), found[2]
         place = len(values)
         if name in FIELDS[:place]:
             raise StepsError(f"line {number}: '{name}' stands there a second time")
@@ -127,33 +132,19 @@ def _fields(text: str) -> list[str]:
             raise StepsError(f"line {number}: there is no field '{name}'; the fields are {', '.join(FIELDS)}")
         if name != FIELDS[place]:
             raise StepsError(f"line {number}: '{FIELDS[place]}' is due, but '{name}' stands there")
-        values.append(_field_value(name, value))
+        plain = _plain(value)
+        if not plain:
+            raise StepsError(f"'{name}' is empty")
+        if len(plain) > LONGEST_FIELD:
+            raise StepsError(f"'{name}' is longer than {LONGEST_FIELD} characters")
+        if not plain.isprintable():
+            raise StepsError(f"'{name}' holds a character that cannot be printed")
+        if re.search(r"<[^<>]*>", plain):
+            raise StepsError(f"'{name}' holds a placeholder that was not filled in")
+        values.append(plain)
     if len(values) < len(FIELDS):
         raise StepsError(f"'{FIELDS[len(values)]}' is missing")
     return values
-
-
-def _labelled(line: str, number: int) -> tuple[str, str]:
-    """The field's name as it is written in `FIELDS`, and its text."""
-    found = _LINE.fullmatch(line)
-    if found is None:
-        raise StepsError(f"line {number} is no field: {line.strip()[:40]!r}")
-    said = re.sub(r"\s+", "", found[1]).lower()
-    known = {re.sub(r"\s+", "", name).lower(): name for name in FIELDS}
-    return known.get(said, " ".join(found[1].split())), found[2]
-
-
-def _field_value(name: str, value: str) -> str:
-    plain = _plain(value)
-    if not plain:
-        raise StepsError(f"'{name}' is empty")
-    if len(plain) > LONGEST_FIELD:
-        raise StepsError(f"'{name}' is longer than {LONGEST_FIELD} characters")
-    if not plain.isprintable():
-        raise StepsError(f"'{name}' holds a character that cannot be printed")
-    if re.search(r"<[^<>]*>", plain):
-        raise StepsError(f"'{name}' holds a placeholder that was not filled in")
-    return plain
 
 
 def _plain(text: str) -> str:
@@ -162,12 +153,12 @@ def _plain(text: str) -> str:
 
 def _numbers(text: str) -> set[int]:
     words = re.findall(r"[0-9]{1,9}|[a-z]+", text.lower(), re.ASCII)
-    read = {int(word) if word.isdecimal() else _NUMBER_WORDS.index(word) + 2 for word in words if _is_number(word)}
+    read = {
+        int(word) if word.isdecimal() else _NUMBER_WORDS.index(word) + 2
+        for word in words
+        if word.isdecimal() or word in _NUMBER_WORDS
+    }
     return read - {1}
-
-
-def _is_number(word: str) -> bool:
-    return word.isdecimal() or word in _NUMBER_WORDS
 
 
 # What can be said of a sum; the first fault counts. `other start`: it does not begin with the original answer.

@@ -50,24 +50,19 @@ def read_choices(question: str) -> Choices | None:
     stem, mark, tail = question.rpartition(_ASKED)
     if not mark or not stem.strip():
         return None
-    starts = _marks(tail)
+    # Where `A:`, `B:` … begin and end, each the first behind the one before.
+    starts: list[tuple[int, int]] = []
+    for letter in ALPHABET:
+        match = re.compile(rf"(?:(?<=\s)|^){letter}:\s*").search(tail, starts[-1][1] if starts else 0)
+        if match is None:
+            break
+        starts.append(match.span())
     values = tuple(
         tail[end:after].strip() for (_, end), (after, _) in zip(starts, [*starts[1:], (len(tail), 0)], strict=True)
     )
     if len(values) < 2 or tail[: starts[0][0]].strip() or not all(values):
         return None
     return Choices(stem.rstrip(), values)
-
-
-def _marks(tail: str) -> list[tuple[int, int]]:
-    """Where `A:`, `B:` … begin and end, each the first behind the one before."""
-    found: list[tuple[int, int]] = []
-    for letter in ALPHABET:
-        match = re.compile(rf"(?:(?<=\s)|^){letter}:\s*").search(tail, found[-1][1] if found else 0)
-        if match is None:
-            break
-        found.append(match.span())
-    return found
 
 
 def with_options(stem: str, values: Sequence[str]) -> str:

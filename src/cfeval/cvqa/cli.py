@@ -35,7 +35,7 @@ from cfeval.cvqa.tables.accuracy import render_accuracy, rows_of
 from cfeval.cvqa.tables.headline import metrics
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, PublishedAnswer, cvqa_material
 from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
-from cfeval.report.tables import RenderedTable, markdown, write_table
+from cfeval.report.tables import markdown, write_table
 from cfeval.stats.intervals import Interval
 
 # The paper's published figures.
@@ -142,7 +142,11 @@ def run_rate(
     scored = (score for one in found for score in scores({id_of(one.row): _pair(one)}, _answers(one)))
     condition = CvqaCondition(set=results.stem, solver=solver)
     rows = rows_of(cvqa_material({condition: scored}, interval=how), "", [condition])
-    rendered = _render(results, rows)
+    letters = any(row.type.startswith("abs_counting") for row in rows)
+    title = f"{results.name}: original and counterfactual questions, by type"
+    rendered = render_accuracy(
+        "cvqa_rate", title, rows, "Empty: no row.", more=[accuracy.TABLE7_NOTE] if letters else []
+    )
     print(markdown(rendered), end="")
     if out:
         write_table(out, AccuracyRow, rows, rendered)
@@ -172,12 +176,6 @@ def _answers(one: CvqaResult) -> tuple[Answer, Answer]:
 def _answer(item: str, side: Side, asked: str, text: str) -> Answer:
     status = Status.OK if text.strip() else Status.UNPARSABLE
     return Answer(id=item, side=side, asked=asked, text=text.strip(), **failure(status, "answers", "empty response"))
-
-
-def _render(results: Path, rows: list[AccuracyRow]) -> RenderedTable:
-    letters = any(row.type.startswith("abs_counting") for row in rows)
-    title = f"{results.name}: original and counterfactual questions, by type"
-    return render_accuracy("cvqa_rate", title, rows, "Empty: no row.", more=[accuracy.TABLE7_NOTE] if letters else [])
 
 
 GENDER_COLUMNS = ("id", "bb_gender")

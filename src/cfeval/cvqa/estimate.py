@@ -46,7 +46,12 @@ def _answers(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
             )
             yield from _lines("answers", condition.solver, "vision_tools", spec["vision"], asked, QUESTION, ANSWER)
             if spec.get("repair"):
-                yield from _repairs(condition.solver, spec["program_generator"], asked)
+                # At most, every program is written once more; none is where all run.
+                program_generator = spec["program_generator"]
+                for line in _lines(
+                    "answers", condition.solver, "program_generators", program_generator, asked, 2 * PROGRAM, PROGRAM, 0
+                ):
+                    yield replace(line, typical=Amount())
         else:
             reply = REASONING if spec.get("cot") else ANSWER
             shown = pairs[condition.set].images
@@ -70,12 +75,6 @@ def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
             strict=True,
         )
         yield from (replace(share, most=whole.most) for share, whole in shares)
-
-
-def _repairs(solver: str, program_generator: Mapping[str, Any], times: int) -> Iterator[Line]:
-    """At most, every program is written once more; none is where all run."""
-    for line in _lines("answers", solver, "program_generators", program_generator, times, 2 * PROGRAM, PROGRAM, 0):
-        yield replace(line, typical=Amount())
 
 
 def _builds(study: Cvqa) -> Iterator[Line]:

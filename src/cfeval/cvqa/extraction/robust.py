@@ -151,7 +151,9 @@ def choice(said: Stated, choices: Choices | None) -> str | None:
     text = marks.contrast.sub("", said.text if said.final is None else without_reason(said.final))
     if choices and (whole := _whole_value(text, choices, marks)):
         return whole
-    marked = _letters(text, said.final is not None, marks)
+    marked = {letter.upper() for mark in marks.as_option for letter in mark.findall(text)}
+    if said.final is not None and (bare := marks.final.match(text)):
+        marked.add(bare.group(1).upper())
     loose = set(marks.alone.findall(text))
     if len(marked | loose) > 1 or _REJECTED.search(text):
         return None
@@ -160,14 +162,6 @@ def choice(said: Stated, choices: Choices | None) -> str | None:
         return by_value if by_value and loose <= {by_value} else None
     [letter] = marked
     return letter if by_value in (None, letter) else None
-
-
-def _letters(text: str, final: bool, marks: _Marks) -> set[str]:
-    """The letters that stand as options."""
-    found = {letter.upper() for mark in marks.as_option for letter in mark.findall(text)}
-    if final and (bare := marks.final.match(text)):
-        found.add(bare.group(1).upper())
-    return found
 
 
 def _by_value(text: str, choices: Choices | None, marks: _Marks) -> str | None:

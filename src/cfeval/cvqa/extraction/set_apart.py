@@ -56,18 +56,15 @@ def answers(text: str) -> tuple[str, ...]:
 
     Of several forms the most deliberate one counts: tags, then JSON and tool calls, then boxes.
     """
-    return _tagged(text) or _in_json(text) or _in_calls(text) or _boxed(text)
-
-
-def _tagged(text: str) -> tuple[str, ...]:
     tags = [
         next(part for part in found.group("in", "box", "solution") if part is not None) for found in _TAG.finditer(text)
     ]
-    return tuple(_untexed(tag).strip() for tag in tags)
-
-
-def _boxed(text: str) -> tuple[str, ...]:
-    return tuple(_untexed(found).strip() for found in _BOX.findall(text))
+    return (
+        tuple(_untexed(tag).strip() for tag in tags)
+        or tuple(_plain(value) for one in _objects(text) for value in _answers_of(one))
+        or _in_calls(text)
+        or tuple(_untexed(found).strip() for found in _BOX.findall(text))
+    )
 
 
 def _untexed(text: str) -> str:
@@ -85,10 +82,6 @@ def _in_calls(text: str) -> tuple[str, ...]:
         for value in _ARGUMENT.findall(call.group("arguments"))
     ]
     return tuple(tagged or _CALLED.findall(text))
-
-
-def _in_json(text: str) -> tuple[str, ...]:
-    return tuple(_plain(value) for one in _objects(text) for value in _answers_of(one))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -143,13 +136,14 @@ def lone_line(text: str, bare: re.Pattern[str]) -> str | None:
     if len(lines) < 2:
         return None
     plain = [bare.fullmatch(line) is not None for line in lines]
-    if plain[-1] and not plain[-2] and not _LIST.match(lines[-2]) and not _open_ended(lines[-2]):
+    if (
+        plain[-1]
+        and not plain[-2]
+        and not _LIST.match(lines[-2])
+        and re.search(r"\b(?:or|maybe|perhaps|possibly|and|not)\W*$", lines[-2], re.IGNORECASE)
+        is None  # the line is not over
+    ):
         return lines[-1] if sum(plain) == 1 or not plain[0] else None
     if plain[0] and not any(plain[1:]) and not _TAKEN_BACK.search(" ".join(lines[1:])):
         return lines[0]
     return None
-
-
-def _open_ended(line: str) -> bool:
-    """Whether a line is not over: `or maybe`."""
-    return re.search(r"\b(?:or|maybe|perhaps|possibly|and|not)\W*$", line, re.IGNORECASE) is not None

@@ -39,10 +39,9 @@ from cfeval.cvqa.interfaces import (
 from cfeval.cvqa.programs.reply import cut_program
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.cvqa.records import Form, Language
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.parsing import BINARY, TEXT, StrictBinary, object_schema
 from cfeval.inference.prompts import (
-    ParsedReply,
     Prompt,
     PromptTemplate,
     estimate_parsed,
@@ -99,7 +98,14 @@ class ChatQuestionGenerator:
         asked = self.asked[request.type]
         bound = replace(asked, form=replace(asked.form, read=partial(_read_steps, request)))
         values = {"question": request.question, "answer": request.answer}
-        return _build_reply(request, await generate_parsed(self.model, bound, request.item, values, request.seed))
+        heard = await generate_parsed(self.model, bound, request.item, values, request.seed)
+        said = heard.value
+        if said is not None:
+            return BuildReply(said.step1, said.step2, said.question, said.answer, heard.completion, calls=heard.calls)
+        reason = heard.reason
+        if heard.status == Status.UNPARSABLE:
+            reason = f"{reason}: {_steps_fault(request, heard.completion)}"
+        return BuildReply(completion=heard.completion, status=heard.status, reason=reason, calls=heard.calls)
 
 
 def _read_steps(request: BuildRequest, text: str) -> Steps | None:
@@ -107,16 +113,6 @@ def _read_steps(request: BuildRequest, text: str) -> Steps | None:
         return read_steps(text, request.question, request.answer, request.type)
     except StepsError:
         return None
-
-
-def _build_reply(request: BuildRequest, heard: ParsedReply[Steps]) -> BuildReply:
-    said = heard.value
-    if said is not None:
-        return BuildReply(said.step1, said.step2, said.question, said.answer, heard.completion, calls=heard.calls)
-    reason = heard.reason
-    if heard.status == Status.UNPARSABLE:
-        reason = f"{reason}: {_steps_fault(request, heard.completion)}"
-    return BuildReply(completion=heard.completion, status=heard.status, reason=reason, calls=heard.calls)
 
 
 def _steps_fault(request: BuildRequest, raw: str) -> str:
@@ -187,15 +183,11 @@ class ChatQuestionValidator:
             "new_answer": request.counterfactual.answer,
         }
         heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, request.image)
-        return _check_reply(heard)
-
-
-def _check_reply(heard: ParsedReply[DraftVerdict]) -> CheckReply:
-    said = heard.value
-    if said is None:
-        return CheckReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
-    reason = " ".join(heard.completion.split())[:_REASON]
-    return CheckReply(said.related, said.reasonable, reason, heard.completion, calls=heard.calls)
+        said = heard.value
+        if said is None:
+            return CheckReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
+        reason = " ".join(heard.completion.split())[:_REASON]
+        return CheckReply(said.related, said.reasonable, reason, heard.completion, calls=heard.calls)
 
 
 # What a reader says of a reply that gives no answer.
@@ -420,23 +412,19 @@ class ChatProgramGenerator:
 
     async def write(self, request: ProgramRequest) -> ProgramReply:
         """Have a program written for a request."""
-        return _program_reply(request, await self._model.generate(self._asked(request)))
-
-    def _asked(self, request: ProgramRequest) -> ChatRequest:
         prompt = fill(self._prompt(request.language), question=request.question)
         turns = [ChatMessage("user", INSTRUCTION_TEMPLATES[self._options.template].replace("{prompt}", prompt))]
         if request.failed:
             told = fill(self._prompt(REPAIR), fault=request.failed.fault)
             turns += [ChatMessage("assistant", request.failed.completion), ChatMessage("user", told)]
         seed = derive_seed(request.seed, "program", request.language)
-        return ChatRequest(request.item, tuple(turns), seed, max_tokens=self._options.max_tokens)
-
-
-def _program_reply(request: ProgramRequest, reply: ChatReply) -> ProgramReply:
-    raw = ProgramReply("", reply.text, reply.model, reply.status, reply.reason, reply.calls)
-    if reply.status != Status.OK:
-        return raw
-    code = cut_program(reply.text, request.language)
-    if not code:
-        return replace(raw, status=Status.UNPARSABLE, reason=_NO_PROGRAM[request.language])
-    return replace(raw, code=code)
+        reply = await self._model.generate(
+            ChatRequest(request.item, tuple(turns), seed, max_tokens=self._options.max_tokens)
+        )
+        raw = ProgramReply("", reply.text, reply.model, reply.status, reply.reason, reply.calls)
+        if reply.status != Status.OK:
+            return raw
+        code = cut_program(reply.text, request.language)
+        if not code:
+            return replace(raw, status=Status.UNPARSABLE, reason=_NO_PROGRAM[request.language])
+        return replace(raw, code=code)

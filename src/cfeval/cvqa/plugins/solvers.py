@@ -23,7 +23,7 @@ from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.plugins.question_sets import id_of
 from cfeval.cvqa.prompt_templates import FAMILIES, put
 from cfeval.cvqa.records import Form
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt
 
 # The name of an own template: answer.md in the folder `prompts`.
@@ -90,18 +90,11 @@ class ChatSolver:
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Put a question to the model."""
         text = self.options.asked(request.question)
-        return _chat_reply(text, await self.model.generate(_chat_request(request, text)))
-
-
-def _chat_request(request: AnswerRequest, text: str) -> ChatRequest:
-    asked = ChatMessage("user", text, request.image, more_images=request.more_images)
-    return ChatRequest(request.item, (asked,), derive_seed(request.seed, "answer"))
-
-
-def _chat_reply(text: str, reply: ChatReply) -> AnswerReply:
-    if reply.status == Status.OK and not reply.text.strip():
-        return AnswerReply(text, "", reply.model, Status.UNPARSABLE, "empty reply", reply.calls)
-    return AnswerReply(text, reply.text.strip(), reply.model, reply.status, reply.reason, reply.calls)
+        asked = ChatMessage("user", text, request.image, more_images=request.more_images)
+        reply = await self.model.generate(ChatRequest(request.item, (asked,), derive_seed(request.seed, "answer")))
+        if reply.status == Status.OK and not reply.text.strip():
+            return AnswerReply(text, "", reply.model, Status.UNPARSABLE, "empty reply", reply.calls)
+        return AnswerReply(text, reply.text.strip(), reply.model, reply.status, reply.reason, reply.calls)
 
 
 class ResponsesPlugin(plugin.Plugin):

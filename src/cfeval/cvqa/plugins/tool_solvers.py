@@ -252,7 +252,12 @@ class Agent:
         """Answer a question within the turns; an agent that still calls tools afterwards is `unparsable`."""
         if refusal := several_images(request):
             return refusal
-        course = self._begun(request)
+        height, width = request.image.pixels.shape[:2]
+        view = View(request.image, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
+        values = {"width": str(width), "height": str(height), "turns": str(self.options.turns)}
+        text = fill(self._template, question=request.question, **values)
+        first = ChatMessage("user", text, request.image if self.options.sees else None)
+        course = _Conversation(text, Toolbox(self.vision, view, self.options.calls), [first])
         while True:
             course.turn += 1
             seed = derive_seed(request.seed, "agent", course.turn)
@@ -274,14 +279,6 @@ class Agent:
             except Exhausted as fault:
                 return course.ended(reply, "", fault.reason, Status.UNPARSABLE)
             course.turns += self._told(course, reply, wanted, done)
-
-    def _begun(self, request: AnswerRequest) -> _Conversation:
-        height, width = request.image.pixels.shape[:2]
-        view = View(request.image, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
-        values = {"width": str(width), "height": str(height), "turns": str(self.options.turns)}
-        text = fill(self._template, question=request.question, **values)
-        first = ChatMessage("user", text, request.image if self.options.sees else None)
-        return _Conversation(text, Toolbox(self.vision, view, self.options.calls), [first])
 
     def _done(self, course: _Conversation, reply: ChatReply, wanted: tuple[ToolCall, ...]) -> list[str]:
         """What the tools give; the first step of a turn also names the call by which the model decided on it."""

@@ -143,7 +143,11 @@ class Models:
         self._kinds: dict[Role, str] = {}
         self._loaded: dict[Role, pretrained.Loaded] = {}
         for role, checkpoint in options.checkpoints().items():
-            self._load(role, checkpoint)
+            device = devices.chosen(self.options.device)
+            with memory_errors(f"loading model '{checkpoint.model}'", pretrained.SMALLER):
+                self._kinds[role] = pretrained.check_kind(checkpoint, KINDS[role])
+                loader, reader = LOADERS[role]
+                self._loaded[role] = pretrained.load(checkpoint, loader, device, reader)
         self._found: Batcher[_Sought, list[tuple[float, Box]]] = Batcher(self._find, exact=False)
         self._matched: Batcher[_Texts, list[float]] = Batcher(self._match, exact=False)
         self._maps: dict[str, npt.NDArray[np.float32]] = {}
@@ -199,13 +203,6 @@ class Models:
         """See `Vision.tell`."""
         return self._talk.tell(question, long)
 
-    def _load(self, role: Role, checkpoint: Checkpoint) -> None:
-        device = devices.chosen(self.options.device)
-        with memory_errors(f"loading model '{checkpoint.model}'", pretrained.SMALLER):
-            self._kinds[role] = pretrained.check_kind(checkpoint, KINDS[role])
-            loader, reader = LOADERS[role]
-            self._loaded[role] = pretrained.load(checkpoint, loader, device, reader)
-
     def _model(self, role: Role, what: str) -> pretrained.Loaded:
         if role not in self._loaded:
             allowed = " or ".join(KINDS[role])
@@ -256,24 +253,25 @@ class Models:
         loaded = self._model("depth", "depth")
         found = self._maps.pop(view.image.sha256, None)
         if found is None:
-            found = self._estimated(loaded, view.image.pixels)
+            import torch
+
+            with torch.inference_mode(), quiet("transformers"):
+                inputs = loaded.processor(images=PIL.Image.fromarray(view.image.pixels), return_tensors="pt").to(
+                    loaded.device
+                )
+                outputs = loaded.model(**inputs)
+                [estimate] = loaded.processor.post_process_depth_estimation(
+                    outputs, target_sizes=[view.image.pixels.shape[:2]]
+                )
+            depth = np.asarray(estimate["predicted_depth"].float().cpu(), dtype=np.float32)
+            metric = (
+                self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
+            )
+            found = depth if metric else -depth
         self._maps[view.image.sha256] = found
         if len(self._maps) > MAPS:
             del self._maps[next(iter(self._maps))]
         return found
-
-    def _estimated(self, loaded: pretrained.Loaded, pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        import torch
-
-        with torch.inference_mode(), quiet("transformers"):
-            inputs = loaded.processor(images=PIL.Image.fromarray(pixels), return_tensors="pt").to(loaded.device)
-            outputs = loaded.model(**inputs)
-            [found] = loaded.processor.post_process_depth_estimation(outputs, target_sizes=[pixels.shape[:2]])
-        depth = np.asarray(found["predicted_depth"].float().cpu(), dtype=np.float32)
-        metric = (
-            self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
-        )
-        return depth if metric else -depth
 
 
 def batched(asked: Sequence[T], size: int) -> Iterator[list[T]]:

@@ -130,7 +130,11 @@ def _dict(node: ast.Dict, frame: Frame) -> dict[object, object]:
 def _subscript(node: ast.Subscript, frame: Frame) -> object:
     value = evaluate(node.value, frame)
     if isinstance(node.slice, ast.Slice):
-        return _sliced(value, node.slice, frame)
+        if not isinstance(value, list | tuple | str | range):
+            raise ProgramFault(f"a value of type {kind(value)} has no slices", kind="TypeError")
+        bounds = slice_of(node.slice, frame)
+        frame.machine.meter.step(1 + len(value) // 64)
+        return frame.machine.meter.keep(value[bounds])
     return item_of(value, evaluate(node.slice, frame), frame)
 
 
@@ -169,14 +173,6 @@ def _mapping(value: object, frame: Frame) -> dict[Any, Any]:
         raise ProgramFault(f"`**` takes a dictionary, not {kind(value)}", kind="TypeError")
     frame.machine.meter.step(1 + len(value))
     return value
-
-
-def _sliced(value: Any, node: ast.Slice, frame: Frame) -> object:
-    if not isinstance(value, list | tuple | str | range):
-        raise ProgramFault(f"a value of type {kind(value)} has no slices", kind="TypeError")
-    bounds = slice_of(node, frame)
-    frame.machine.meter.step(1 + len(value) // 64)
-    return frame.machine.meter.keep(value[bounds])
 
 
 def slice_of(node: ast.Slice, frame: Frame) -> slice:

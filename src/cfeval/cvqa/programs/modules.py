@@ -77,14 +77,12 @@ def _lazily(function: Callable[..., Iterator[Any]], whole: bool = True) -> Calla
         read: list[Any] = []
         for value in values:
             listed = not isinstance(value, (*NUMBERS, type(None)))
-            read.append(value if not listed else collect(value, machine.meter) if whole else _items(value, machine))
+            read.append(
+                value if not listed else collect(value, machine.meter) if whole else iterate(value, machine.meter)
+            )
         return Lazy(function(*read, **named))
 
     return run
-
-
-def _items(value: object, machine: Machine) -> Iterator[Any]:
-    return iterate(value, machine.meter)
 
 
 def _small(number: object) -> int:

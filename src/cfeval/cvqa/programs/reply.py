@@ -271,16 +271,15 @@ def _code_lines(lines: list[str]) -> Iterator[str]:
         if end:
             tree = _tree("\n".join(lines[at:end]))
             broken += tree is None
-            goes_on = tree is not None and isinstance(tree.body[-1], ast.FunctionDef) and not _ends(tree.body[-1])
+            goes_on = (
+                tree is not None
+                and isinstance(tree.body[-1], ast.FunctionDef)
+                and not isinstance(tree.body[-1].body[-1], ast.Return | ast.Raise)
+            )
         elif goes_on and lines[at][:1] in (" ", "\t") and _CODE.match(lines[at].strip()):
             yield lines[at]
         yield from lines[at:end]
         at = max(at + 1, end)
-
-
-def _ends(node: ast.FunctionDef) -> bool:
-    """Whether a function's last statement leaves it."""
-    return isinstance(node.body[-1], ast.Return | ast.Raise)
 
 
 def _end(lines: list[str], start: int, far: bool) -> int:
@@ -357,7 +356,9 @@ def _steps(said: str) -> str:
 
 def _steps_of(text: str) -> list[str]:
     kept: list[str] = []
-    for line in _joined(text).split("\n"):
+    for line in re.sub(
+        r"(?<=[(,])[ \t]*\n[ \t]*(?=\w+\s*=|\))|(?<=['\"\w])[ \t]*\n[ \t]*(?=\)\s*$)", "", text, flags=re.MULTILINE
+    ).split("\n"):
         bare = _ITEM.sub("", line.strip().strip("`*")).strip().strip("`*")
         bare = re.sub(r"\)\s*(?:;|#[^'\"]*)$", ")", bare)
         ended = bool(kept) and re.match(r"\w+\s*=\s*RESULT\b", kept[-1]) is not None
@@ -367,10 +368,3 @@ def _steps_of(text: str) -> list[str]:
         elif ended or (kept and _NEXT.match(bare)):
             break
     return kept
-
-
-def _joined(text: str) -> str:
-    """A text with the lines of a step that is spread over several put together."""
-    return re.sub(
-        r"(?<=[(,])[ \t]*\n[ \t]*(?=\w+\s*=|\))|(?<=['\"\w])[ \t]*\n[ \t]*(?=\)\s*$)", "", text, flags=re.MULTILINE
-    )

@@ -1,6 +1,5 @@
 """Running a program in either language, with the paper's fall-back: the question put to the whole image."""
 
-import ast
 from dataclasses import replace
 
 from cfeval.cvqa.programs import visprog
@@ -40,7 +39,17 @@ def run_vipergpt(code: str, root: View, vision: Vision, budget: Budget) -> Outco
     meter, trace = Meter(budget), Trace()
     machine = Machine(meter, trace, Eyes(vision, meter, root), surface=SURFACE)
     try:
-        value = _value(parse(code, budget), machine, root)
+        tree = parse(code, budget)
+        machine.read = frozenset(names_read(tree))
+        frame = Frame(machine, Frame(machine, names=OFFERED | SURFACE))
+        run_statements(tree.body, frame)
+        function = frame.names.get(ENTRY)
+        if not isinstance(function, Function):
+            raise ProgramFault(f"there is no function {ENTRY}(image)")
+        # What the function returns; parameters beyond the first are what the surface calls by that name, as upstream.
+        extra = function.names[1 : len(function.names) - len(function.defaults)]
+        named = {name: frame.find(name) for name in extra}
+        value = call(function, [Image(root)], named, machine)
         return returned(normalise(value), meter, trace, nothing=value is None)
     except ProgramFault as fault:
         return failed(fault, meter, trace)
@@ -48,23 +57,6 @@ def run_vipergpt(code: str, root: View, vision: Vision, budget: Budget) -> Outco
         return failed(from_python(error, 0), meter, trace)
     except Broken as broken:
         raise broken.error from None
-
-
-def _value(tree: ast.Module, machine: Machine, root: View) -> object:
-    machine.read = frozenset(names_read(tree))
-    frame = Frame(machine, Frame(machine, names=OFFERED | SURFACE))
-    run_statements(tree.body, frame)
-    function = frame.names.get(ENTRY)
-    if not isinstance(function, Function):
-        raise ProgramFault(f"there is no function {ENTRY}(image)")
-    return _returned(function, frame, machine, root)
-
-
-def _returned(function: Function, frame: Frame, machine: Machine, root: View) -> object:
-    """What the function returns; parameters beyond the first are what the surface calls by that name, as upstream."""
-    extra = function.names[1 : len(function.names) - len(function.defaults)]
-    named = {name: frame.find(name) for name in extra}
-    return call(function, [Image(root)], named, machine)
 
 
 _RUNNERS = {"vipergpt": run_vipergpt, "visprog": visprog.run_visprog}

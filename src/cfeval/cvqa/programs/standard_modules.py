@@ -118,15 +118,10 @@ def _escape(machine: Machine, pattern: object, /) -> str:
     return machine.meter.keep(re.escape(_checked_text(pattern)))
 
 
-def _number_of(match: Match, group: object) -> int:
+def _span(match: Match, group: object) -> tuple[int | None, int | None]:
     number = match.pattern.names.get(group, -1) if isinstance(group, str) else group
     if not isinstance(number, int) or not 0 <= number <= match.pattern.groups:
         raise ProgramFault(f"the pattern has no group {str(group)[:40]}", kind="IndexError")
-    return number
-
-
-def _span(match: Match, group: object) -> tuple[int | None, int | None]:
-    number = _number_of(match, group)
     found: Spans = match.spans[2 * number : 2 * number + 2]
     return found[0], found[1]
 

@@ -41,12 +41,8 @@ _BREAK, _CONTINUE = object(), object()
 
 def run(body: Sequence[ast.stmt], frame: Frame) -> object:
     """Run statements to their end, or to what ends them early."""
-    return _finished(_block(body, frame))
-
-
-def _finished(block: Block) -> object:
     try:
-        next(block)
+        next(_block(body, frame))
     except StopIteration as end:
         return end.value
     raise AssertionError("a block without `yield` yields nothing")
@@ -209,22 +205,18 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
             container = evaluate(target.value, frame)
             index = target.slice
             of = slice_of(index, frame) if isinstance(index, ast.Slice) else evaluate(index, frame)
-            _delete_item(container, of, frame)
+            if isinstance(container, list) and isinstance(of, slice):
+                frame.machine.meter.step(1 + len(container) // 64)
+                del container[of]
+            elif isinstance(container, dict):
+                del container[key(of, frame.machine.meter)]
+            elif isinstance(container, list) and isinstance(of, int):
+                frame.machine.meter.step(1 + len(container) // 64)
+                del container[of]
+            else:
+                raise ProgramFault(f"an item of {kind(container)} cannot be deleted", kind="TypeError")
         else:
             raise ProgramFault("only names, items and attributes can be deleted")
-
-
-def _delete_item(container: Any, index: Any, frame: Frame) -> None:
-    if isinstance(container, list) and isinstance(index, slice):
-        frame.machine.meter.step(1 + len(container) // 64)
-        del container[index]
-    elif isinstance(container, dict):
-        del container[key(index, frame.machine.meter)]
-    elif isinstance(container, list) and isinstance(index, int):
-        frame.machine.meter.step(1 + len(container) // 64)
-        del container[index]
-    else:
-        raise ProgramFault(f"an item of {kind(container)} cannot be deleted", kind="TypeError")
 
 
 def _for(node: ast.For, frame: Frame) -> Block:

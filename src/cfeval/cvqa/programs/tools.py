@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from cfeval.cvqa.programs.limits import Broken, Budget, Exhausted, Meter, ProgramFault, Trace, clean, cut
-from cfeval.cvqa.programs.vision import Box, Eyes, Found, View, Vision, VisionError
+from cfeval.cvqa.programs.vision import Eyes, Found, View, Vision, VisionError
 from cfeval.inference.chat import Tool, ToolCall
 
 _BOX = {
@@ -147,14 +147,11 @@ class Toolbox:
             raise ProgramFault(f"{name} must be [left, top, right, bottom] in pixels")
         if found := self._found.get(tuple(map(round, box))):
             return replace(self._root, box=found.box, found=found)
-        return replace(self._root, box=self._within(box, name))
-
-    def _within(self, box: Sequence[float], name: str) -> Box:
         left, top, right, bottom = self._root.box
         cut_at = (max(left, box[0]), max(top, box[1]), min(right, box[2]), min(bottom, box[3]))
         if cut_at[0] >= cut_at[2] or cut_at[1] >= cut_at[3]:
             raise ProgramFault(f"{name} {box} holds no pixel of the image, which has {right:.0f} × {bottom:.0f}")
-        return cut_at
+        return replace(self._root, box=cut_at)
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

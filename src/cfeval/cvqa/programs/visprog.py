@@ -309,7 +309,11 @@ def run_visprog(code: str, root: View, vision: Vision, budget: Budget) -> Outcom
     meter, trace = Meter(budget), Trace()
     machine = Machine(meter, trace, Eyes(vision, meter, root))
     try:
-        return returned(_answer(read(code, budget), Frame(machine, names={"IMAGE": root})), meter, trace)
+        lines = read(code, budget)
+        state = Frame(machine, names={"IMAGE": root})
+        for line in lines:
+            _run(line, state)
+        return returned(normalise(state.names[lines[-1].output]), meter, trace)
     except ProgramFault as fault:
         return failed(fault, meter, trace)
     except Broken as broken:
@@ -346,7 +350,11 @@ def _line(node: ast.stmt) -> Line:
     if call.args:
         raise ProgramFault(f"an argument without a name; {form}", node.lineno)
     arguments = {keyword.arg or "**": _value(keyword.value, node.lineno) for keyword in call.keywords}
-    _check_arguments(call.func.id, STEPS[call.func.id], set(arguments), node.lineno)
+    step = STEPS[call.func.id]
+    given = set(arguments)
+    if given != set(step.arguments):
+        wanted, got = ", ".join(step.arguments), ", ".join(sorted(given)) or "nothing"
+        raise ProgramFault(f"{call.func.id} takes {wanted}; it was given {got}", node.lineno)
     return Line(node.lineno, target.id, call.func.id, arguments)
 
 
@@ -358,18 +366,6 @@ def _value(node: ast.expr, line: int) -> ast.Name | ast.Constant:
             raise ProgramFault("a text with half a surrogate pair is not allowed", line)
         return node
     raise ProgramFault("the value of an argument is a variable or a text in quotes", line)
-
-
-def _check_arguments(name: str, step: Step, given: set[str], line: int) -> None:
-    if given != set(step.arguments):
-        wanted, got = ", ".join(step.arguments), ", ".join(sorted(given)) or "nothing"
-        raise ProgramFault(f"{name} takes {wanted}; it was given {got}", line)
-
-
-def _answer(lines: list[Line], state: Frame) -> str:
-    for line in lines:
-        _run(line, state)
-    return normalise(state.names[lines[-1].output])
 
 
 def _run(line: Line, state: Frame) -> None:

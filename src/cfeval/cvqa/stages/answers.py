@@ -58,7 +58,20 @@ def answers(
         return await asyncio.gather(*(solver.answer(request) for request in its))
 
     for pair, replies in map_requests(pairs, requests, answer, BATCH):
-        yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
+        yield from (
+            Answer(
+                id=put.pair.id,
+                side=put.side,
+                option_order=put.option_order,
+                asked=reply.asked,
+                text=reply.text,
+                model=reply.model,
+                calls=reply.calls,
+                program=reply.program,
+                **failure(reply.status, "answers", reply.reason),
+            )
+            for put, reply in zip(_puts(pair, orders), replies, strict=True)
+        )
 
 
 def asked_in_all(pairs: Iterable[QuestionPair], orders: int) -> int:
@@ -82,20 +95,6 @@ def _request(put: _Put, images: Mapping[str, Image], seed: int) -> AnswerRequest
     own = derive_seed(seed, pair.id, side, put.option_order)
     first, *more = (images[ref.path] for ref in pair.images(side))
     return AnswerRequest(pair.id, side, pair.type, first, put.question, own, form_of(pair.questions[side]), tuple(more))
-
-
-def _said(put: _Put, reply: AnswerReply) -> Answer:
-    return Answer(
-        id=put.pair.id,
-        side=put.side,
-        option_order=put.option_order,
-        asked=reply.asked,
-        text=reply.text,
-        model=reply.model,
-        calls=reply.calls,
-        program=reply.program,
-        **failure(reply.status, "answers", reply.reason),
-    )
 
 
 def run(

@@ -75,7 +75,21 @@ def _assembled(draft: Draft, review: Review | None, decision: Decision, people: 
         by="person" if decision.accept else "model",
         corrected=1 if corrected else 0,
     )
-    return Assembly(build, _pair_of(draft, decision))
+    return Assembly(
+        build,
+        QuestionPair(
+            id=draft.id,
+            image=draft.image,
+            original=draft.original,
+            counterfactual=Question(
+                question=decision.question or draft.question, answer=decision.answer or draft.answer
+            ),
+            type=draft.type,
+            img_path=draft.img_path,
+            coco=draft.coco,
+            metadata=draft.metadata,
+        ),
+    )
 
 
 def _exclusion(draft: Draft, review: Review | None, decision: Decision, people: bool) -> _Exclusion | None:
@@ -114,19 +128,6 @@ def _unreviewed(review: Review | None) -> _Exclusion | None:
     return None
 
 
-def _pair_of(draft: Draft, decision: Decision) -> QuestionPair:
-    return QuestionPair(
-        id=draft.id,
-        image=draft.image,
-        original=draft.original,
-        counterfactual=Question(question=decision.question or draft.question, answer=decision.answer or draft.answer),
-        type=draft.type,
-        img_path=draft.img_path,
-        coco=draft.coco,
-        metadata=draft.metadata,
-    )
-
-
 def run_builds(
     drafts: DraftsFiles,
     out: Out,
@@ -160,7 +161,9 @@ def run_fates(
     """Write what became of every draft, with why it stays out of the set where it does (JSONL), and count it."""
     builds = [one.build for _, one in _decided(out, drafts, reviews or (), decisions, people, cut)]
     write_jsonl(out, builds)
-    print(_counted(Counter(build.fate for build in builds)))
+    fates = Counter(build.fate for build in builds)
+    left = ", ".join(f"{fate} {count}" for fate, count in sorted(fates.items()) if fate != "accepted")
+    print(f"{fates.total()} drafts: {fates['accepted']} accepted" + (f"; {left}" if left else ""))
 
 
 def _decided(
@@ -174,11 +177,6 @@ def _decided(
     known, said = RecordIndex(files, Draft), RecordIndex(reviewed, Review)
     decided = read_decisions(decisions, known) if decisions else {}
     return ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
-
-
-def _counted(fates: Counter[Fate]) -> str:
-    left = ", ".join(f"{fate} {count}" for fate, count in sorted(fates.items()) if fate != "accepted")
-    return f"{fates.total()} drafts: {fates['accepted']} accepted" + (f"; {left}" if left else "")
 
 
 def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -> None:
@@ -233,7 +231,8 @@ def write_decisions(path: Path, drafts: Iterable[Draft], reviews: Mapping[str, R
         add(_BOM + csv_line(_COLUMNS))
         for draft in drafts:
             if draft.status == Status.OK:
-                add(csv_line([_cell(value) for value in _decision_row(draft, reviews.get(draft.id))]))
+                cells = _decision_row(draft, reviews.get(draft.id))
+                add(csv_line([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]))
 
 
 def read_decisions(path: Path, drafts: Mapping[str, Draft]) -> dict[str, Decision]:
@@ -280,12 +279,8 @@ def _decision_row(draft: Draft, review: Review | None) -> tuple[str, ...]:
     return (draft.id, *context, *[""] * len(DECISION_COLUMNS))
 
 
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
 def _bare(cell: str) -> str:
-    """A cell as it was before `_cell`."""
+    """A cell as it was before `write_decisions` put an apostrophe in front."""
     plain = cell.strip()
     return plain[1:] if plain.startswith("'") and plain[1:].startswith(_FORMULA) else plain
 

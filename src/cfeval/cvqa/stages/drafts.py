@@ -187,7 +187,10 @@ def run_drafts(
     raws = build("datasets", source, "--source").samples(items, seed)
     kept = _Kept(raws)
     skipped = Skipped()
-    made = drafts(kept, writer, seed, skipped, _name_of_source(source))
+    # How images are named: as COCO names them where the originals are in VQA's layout.
+    spec = json.loads(source)
+    name_of = in_coco(read_questions(Path(spec["questions"])).split) if spec["plugin"] in _OF_COCO else None
+    made = drafts(kept, writer, seed, skipped, name_of)
     try:
         file_with_images(out, track(_with_images(made, kept), items, "drafts"), shards, archive)
     finally:
@@ -221,12 +224,6 @@ def _with_images(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draf
         yield draft.id, draft, {draft.image.path: kept.take(draft.id)}
 
 
-def _name_of_source(source: str) -> NameOf | None:
-    """How images are named: as COCO names them where the originals are in VQA's layout."""
-    spec = json.loads(source)
-    return in_coco(read_questions(Path(spec["questions"])).split) if spec["plugin"] in _OF_COCO else None
-
-
 REVIEW_BATCH = 64
 REVIEWS = "reviews"
 ImageOf = Callable[[Draft], Image]
@@ -238,24 +235,20 @@ def reviews(
     """Have every draft reviewed, in order; one that failed before carries its failure on."""
 
     def request(draft: Draft) -> CheckRequest:
-        return _check_request(draft, image_of(draft), seed)
+        return CheckRequest(
+            item=draft.id,
+            image=image_of(draft),
+            original=draft.original,
+            counterfactual=Question(question=draft.question, answer=draft.answer),
+            type=draft.type,
+            seed=derive_seed(seed, draft.id, "review"),
+            metadata=draft.metadata,
+        )
 
     for draft, reply in map_ok(
         drafts, lambda sound: map_requests(sound, request, question_validator.check, REVIEW_BATCH)
     ):
         yield _review(draft.id, reply) if reply else Review(id=draft.id, **propagated(draft))
-
-
-def _check_request(draft: Draft, image: Image, seed: int) -> CheckRequest:
-    return CheckRequest(
-        item=draft.id,
-        image=image,
-        original=draft.original,
-        counterfactual=Question(question=draft.question, answer=draft.answer),
-        type=draft.type,
-        seed=derive_seed(seed, draft.id, "review"),
-        metadata=draft.metadata,
-    )
 
 
 def _review(item: str, reply: CheckReply) -> Review:

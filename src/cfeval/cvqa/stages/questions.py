@@ -115,7 +115,9 @@ def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
             raise InputError(f"two pairs have the id '{pair.id}'; give each file once, and sets of one seed apart")
         name = f"{pair.id}.png"
         write_bytes(out / SPLIT / name, image)
-        lines[pair.id] = json.dumps(_row(pair, name), ensure_ascii=False)
+        first, then = original_in_layout(pair, "a folder of pairs"), pair.counterfactual
+        values = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
+        lines[pair.id] = json.dumps(dict(zip(FIELDS, values, strict=True)), ensure_ascii=False)
         kinds[pair.type] += 1
     rows = "".join(f"{line}\n" for line in lines.values())
     write_text(out / SPLIT / ROWS, rows)
@@ -129,12 +131,6 @@ def _with_images(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
     for file in files:
         for pair in read_jsonl(file, QuestionPair):
             yield pair, load(folder_of(file), pair.image).png
-
-
-def _row(pair: QuestionPair, name: str) -> dict[str, str]:
-    first, then = original_in_layout(pair, "a folder of pairs"), pair.counterfactual
-    values = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
-    return dict(zip(FIELDS, values, strict=True))
 
 
 def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:

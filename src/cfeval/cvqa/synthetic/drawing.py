@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import PIL.Image
 from PIL import ImageDraw
 
@@ -26,7 +25,6 @@ from cfeval.cvqa.synthetic.records import (
     DOT_RGB,
     LINE,
     POLYGON_RGB,
-    DotScene,
     FlowerScene,
     Point,
     Polygon,
@@ -75,7 +73,13 @@ class FolderIcons:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._files = _files_in(folder)
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder; it should hold the flowers' image files (PNG or JPEG)")
+        found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+        files = {path.relative_to(folder).as_posix(): path for path in found if not path.name.startswith(".")}
+        if not files:
+            raise InputError(f"{folder}: holds no image file (PNG or JPEG), nor does any folder in it")
+        self._files = dict(sorted(files.items()))
         self._cut = {name: _cut_out(path) for name, path in self._files.items()}
         self._sprites: dict[tuple[str, int], PIL.Image.Image] = {}
 
@@ -91,16 +95,6 @@ class FolderIcons:
         return self._sprites[name, radius]
 
 
-def _files_in(folder: Path) -> dict[str, Path]:
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; it should hold the flowers' image files (PNG or JPEG)")
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    files = {path.relative_to(folder).as_posix(): path for path in found if not path.name.startswith(".")}
-    if not files:
-        raise InputError(f"{folder}: holds no image file (PNG or JPEG), nor does any folder in it")
-    return dict(sorted(files.items()))
-
-
 def _cut_out(path: Path) -> PIL.Image.Image:
     """An icon without what is transparent or white around it, a square whose inscribed circle holds all of it."""
     try:
@@ -110,7 +104,12 @@ def _cut_out(path: Path) -> PIL.Image.Image:
             pixels = np.array(image.convert("RGBA"))
     except (OSError, SyntaxError, ValueError, PIL.Image.DecompressionBombError) as error:
         raise InputError(f"{path}: not an image that can be read ({error}); take it out of the folder") from None
-    pixels[_around(pixels), 3] = 0
+    # The white pixels that are joined to the border by white or transparent ones.
+    from scipy import ndimage
+
+    blank = (pixels[..., :3] > _WHITE).all(axis=2) | (pixels[..., 3] == 0)
+    labels, _ = ndimage.label(np.pad(blank, 1, constant_values=True))
+    pixels[np.asarray(labels[1:-1, 1:-1] == labels[0, 0]), 3] = 0
     rows, columns = np.nonzero(pixels[..., 3] > 0)
     if not len(rows):
         raise InputError(f"{path}: shows nothing but white or transparent pixels; take it out of the folder")
@@ -120,15 +119,6 @@ def _cut_out(path: Path) -> PIL.Image.Image:
     box = tuple(round(value) for value in (x - reach, y - reach, x + reach, y + reach))
     icon = PIL.Image.fromarray(pixels).crop(box)  # type: ignore[arg-type]
     return icon if icon.width <= _HELD else icon.resize((_HELD, _HELD), PIL.Image.Resampling.BOX)
-
-
-def _around(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    """The white pixels that are joined to the border by white or transparent ones."""
-    from scipy import ndimage
-
-    blank = (pixels[..., :3] > _WHITE).all(axis=2) | (pixels[..., 3] == 0)
-    labels, _ = ndimage.label(np.pad(blank, 1, constant_values=True))
-    return np.asarray(labels[1:-1, 1:-1] == labels[0, 0])
 
 
 def _fitted(icon: PIL.Image.Image, radius: int) -> PIL.Image.Image:
@@ -294,7 +284,11 @@ def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> PIL.Image.Image:
     if isinstance(puzzle.scene, FlowerScene):
         _draw_flowers(image, puzzle.scene, icons or DrawnIcons())
     else:
-        _draw_dots(image, puzzle.scene)
+        line = scaled(CIRCLE_LINE, image.width)
+        for circle in puzzle.scene.circles:
+            _stamp(image, _ring(circle.radius, line), circle.x, circle.y)
+            for dot in circle.dots:
+                _stamp(image, _disc(dot.radius, DOT_RGB), dot.x, dot.y)
     return image
 
 
@@ -347,14 +341,6 @@ def _stroke(start: Point, end: Point, half: float) -> list[tuple[int, int]]:
     length = math.sqrt(dx * dx + dy * dy)
     u, v = -dy / length * half, dx / length * half
     return [(round(x), round(y)) for x, y in ((x1 + u, y1 + v), (x2 + u, y2 + v), (x2 - u, y2 - v), (x1 - u, y1 - v))]
-
-
-def _draw_dots(image: PIL.Image.Image, scene: DotScene) -> None:
-    line = scaled(CIRCLE_LINE, image.width)
-    for circle in scene.circles:
-        _stamp(image, _ring(circle.radius, line), circle.x, circle.y)
-        for dot in circle.dots:
-            _stamp(image, _disc(dot.radius, DOT_RGB), dot.x, dot.y)
 
 
 def _stamp(image: PIL.Image.Image, sprite: PIL.Image.Image, x: int, y: int) -> None:
