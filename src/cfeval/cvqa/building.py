@@ -81,7 +81,7 @@ def read_steps(text: str, question: str, answer: str, kind: Wanted) -> Steps:
 
 def write_steps(steps: Steps) -> str:
     """The format, one field a line; `read_steps` reads it back."""
-    said = (
+    values = (
         steps.original_question,
         steps.original_answer,
         steps.step1,
@@ -89,7 +89,7 @@ def write_steps(steps: Steps) -> str:
         steps.question,
         steps.answer,
     )
-    return "\n".join(f"{name}: {value}" for name, value in zip(FIELDS, said, strict=True))
+    return "\n".join(f"{name}: {value}" for name, value in zip(FIELDS, values, strict=True))
 
 
 def numbers_fault(step1: str, original: str, question: str) -> str:
@@ -99,10 +99,10 @@ def numbers_fault(step1: str, original: str, question: str) -> str:
     there is no telling.
     """
     before = _numbers(original)
-    said, asked = _numbers(step1) - before, _numbers(question) - before
-    if not said or not asked or said == asked:
+    step_numbers, question_numbers = _numbers(step1) - before, _numbers(question) - before
+    if not step_numbers or not question_numbers or step_numbers == question_numbers:
         return ""
-    listed = [", ".join(map(str, sorted(numbers))) for numbers in (said, asked)]
+    listed = [", ".join(map(str, sorted(numbers))) for numbers in (step_numbers, question_numbers)]
     return f"step 1 names {listed[0]}, the new question {listed[1]}"
 
 
@@ -119,12 +119,12 @@ def _fields(text: str) -> list[str]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             raise StepsError(f"line {number} is no field: {line.strip()[:40]!r}")
-        said = re.sub(r"\s+", "", found[1]).lower()
-        known = {re.sub(r"\s+", "", name).lower(): name for name in FIELDS}
-        name, value = known.get(said, " ".join(found[1].split())), found[2]
+        label = re.sub(r"\s+", "", match[1]).lower()
+        labels = {re.sub(r"\s+", "", name).lower(): name for name in FIELDS}
+        name, value = labels.get(label, " ".join(match[1].split())), match[2]
         place = len(values)
         if name in FIELDS[:place]:
             raise StepsError(f"line {number}: '{name}' stands there a second time")
@@ -152,10 +152,10 @@ def _plain(text: str) -> str:
 
 
 def _numbers(text: str) -> set[int]:
-    words = re.findall(r"[0-9]{1,9}|[a-z]+", text.lower(), re.ASCII)
+    tokens = re.findall(r"[0-9]{1,9}|[a-z]+", text.lower(), re.ASCII)
     read = {
         int(word) if word.isdecimal() else _NUMBER_WORDS.index(word) + 2
-        for word in words
+        for word in tokens
         if word.isdecimal() or word in _NUMBER_WORDS
     }
     return read - {1}
@@ -206,7 +206,7 @@ def check_sum(step2: str, original: str, answer: str) -> Arithmetic:
     if not sums:
         return Arithmetic("no sum")
     try:
-        values = [_value(one) for one in sums]
+        values = [_value(run) for run in sums]
     except SumError as error:
         return Arithmetic("wrong sum", _recomputed(sums[-1]), str(error))
     result = _whole_number(values[-1])
@@ -250,31 +250,35 @@ def _trimmed(run: list[str]) -> list[str]:
 def _runs(text: str) -> Iterator[list[str]]:
     """The longest runs of numbers and signs; what else stands there ends one."""
     run: list[str] = []
-    words = 0
+    word_count = 0
     for kind, token in _tokens(text):
         follows = bool(run) and (run[-1][0].isdigit() or run[-1] == ")")
-        if kind == "word" and follows and words < _WORDS_BETWEEN:
-            words += 1
+        if kind == "word" and follows and word_count < _WORDS_BETWEEN:
+            word_count += 1
             continue
         new = token == "(" and follows
-        if kind in ("word", "other") or (words and kind == "number") or new:
+        if kind in ("word", "other") or (word_count and kind == "number") or new:
             yield run
             run = []
         if kind in ("number", "sign"):
             run.append(token)
-        words = 0
+        word_count = 0
     yield run
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Kind and text of each token; a few words are signs where a number stands before and behind them."""
-    found = list(_TOKEN.finditer(text.translate(_SAME_SIGNS)))
-    for place, match in enumerate(found):
+    matches = list(_TOKEN.finditer(text.translate(_SAME_SIGNS)))
+    for place, match in enumerate(matches):
         kind, token = match.lastgroup or "other", match[0]
         token = token.replace(",", "") if kind == "number" else token
         sign = _SIGN_OF_WORD.get(token.lower())
-        beside = found[max(place - 1, 0) : place] + found[place + 1 : place + 2]
-        if sign and len(beside) == 2 and all(one.lastgroup == "number" or one[0] in "()" for one in beside):
+        beside = matches[max(place - 1, 0) : place] + matches[place + 1 : place + 2]
+        if (
+            sign
+            and len(beside) == 2
+            and all(neighbour.lastgroup == "number" or neighbour[0] in "()" for neighbour in beside)
+        ):
             kind, token = "sign", sign
         yield kind, token
 
@@ -294,7 +298,6 @@ def _value(run: Sequence[str]) -> Fraction:
 
 
 def _recomputed(run: Sequence[str]) -> int | None:
-    """What the first side of a sum gives; None where it cannot be read."""
     try:
         return _whole_number(evaluate(_split(run)[0]))
     except SumError:

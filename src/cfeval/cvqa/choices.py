@@ -12,8 +12,8 @@ from dataclasses import dataclass
 # The letters of the published questions, which have four options.
 LETTERS = "ABCD"
 ALPHABET = string.ascii_uppercase
-_ASKED = "Select the correct answer:"
-MARK = f" {_ASKED}"
+_SELECT = "Select the correct answer:"
+MARK = f" {_SELECT}"
 _LISTED = re.compile(r"(?:(?<=\s)|(?<=[;,:?.])|^)(?:\(([A-Z])\)|([A-Z])[).:](?!\w*[.:]\w))\s*")
 
 
@@ -47,7 +47,7 @@ class Choices:
 
 def read_choices(question: str) -> Choices | None:
     """The options in a question; None where there are none in this format."""
-    stem, mark, tail = question.rpartition(_ASKED)
+    stem, mark, tail = question.rpartition(_SELECT)
     if not mark or not stem.strip():
         return None
     # Where `A:`, `B:` … begin and end, each the first behind the one before.
@@ -89,10 +89,10 @@ def listed_options(question: str) -> Choices | None:
     marks = list(_LISTED.finditer(question))
     for first, mark in enumerate(marks):
         run = marks[first:]
-        letters = "".join(one[1] or one[2] for one in run)
+        letters = "".join(match[1] or match[2] for match in run)
         if mark.start() and len(run) > 1 and letters == ALPHABET[: len(run)]:
-            ends = [one.start() for one in run[1:]] + [len(question)]
-            values = tuple(question[one.end() : end].strip(" \t\n;,") for one, end in zip(run, ends, strict=True))
+            ends = [match.start() for match in run[1:]] + [len(question)]
+            values = tuple(question[match.end() : end].strip(" \t\n;,") for match, end in zip(run, ends, strict=True))
             stem = re.sub(
                 r"\s*\b(?:options?|choices?)\s*:?\s*$", "", question[: mark.start()].strip(), flags=re.IGNORECASE
             )

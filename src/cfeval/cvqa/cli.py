@@ -57,10 +57,10 @@ def run_statistics(
     change in full, its key is worked out from the original answer; one that does not follow is named in one line, and
     nothing is changed.
     """
-    found = list(usable(read_questions(file)))
-    for line in key_lines(found, str(file)):
+    questions = list(usable(read_questions(file)))
+    for line in key_lines(questions, str(file)):
         print(line, file=sys.stderr)
-    pairs = (PairStatistics(row.original, row.counterfactual, row.type, row.img_path) for row in found)
+    pairs = (PairStatistics(row.original, row.counterfactual, row.type, row.img_path) for row in questions)
     rows = question_statistics.statistics_rows(CvqaTableData({}, pairs={file.stem: pairs}))
     rendered = question_statistics.render_statistics(rows)
     print(markdown(rendered), end="")
@@ -74,47 +74,49 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
     They are made of scores; `statistics` and `answers` of questions, `programs` also of answers, `reply_readers` and
     `open_answers` of readings, `builds` of what became of drafts. A table that has nothing to show is empty.
     """
-    asked = read_study_params(study, TablesParams)
-    material = _material(asked, results)
+    params = read_study_params(study, TablesParams)
+    material = _material(params, results)
     for name, listed in TABLES.items():
         table = listed.load()
-        rows = table.rows(replace(material, pairs=_pairs(asked, results), readings=_readings(asked, results)))
+        rows = table.rows(replace(material, pairs=_pairs(params, results), readings=_readings(params, results)))
         write_table(out / f"cvqa_{name}", table.row, rows, table.render(rows))
     write_metrics("cvqa", TABLES, IN_METRICS, metrics, out, "cvqa_metrics.json")
 
 
-def _material(asked: TablesParams, results: Path) -> CvqaTableData:
+def _material(params: TablesParams, results: Path) -> CvqaTableData:
     """What all tables are made from, but for questions and readings, which two of them read each."""
 
-    def records(stage: str, kind: type[R], *names: str, shards: int = asked.shards) -> Iterator[R]:
+    def records(stage: str, kind: type[R], *names: str, shards: int = params.shards) -> Iterator[R]:
         return records_of(results / stage, names, kind, shards)
 
     return cvqa_material(
-        {one: records("scores", CvqaScore, one.set, one.solver) for one in asked.conditions},
-        solvers=asked.solvers,
-        sets=asked.sets,
-        interval=asked.interval,
+        {condition: records("scores", CvqaScore, condition.set, condition.solver) for condition in params.conditions},
+        solvers=params.solvers,
+        sets=params.sets,
+        interval=params.interval,
         published=read_csv(carried(REFERENCE), PublishedAnswer),
-        genders=read_genders(Path(asked.genders)) if asked.genders else {},
-        said={one: records("answers", Answer, one.set, one.solver) for one in asked.of_programs()},
-        built={name: records("fates", CvqaBuild, name, shards=1) for name in asked.builds},
+        genders=read_genders(Path(params.genders)) if params.genders else {},
+        said={
+            condition: records("answers", Answer, condition.set, condition.solver) for condition in params.of_programs()
+        },
+        built={name: records("fates", CvqaBuild, name, shards=1) for name in params.builds},
     )
 
 
-def _readings(asked: TablesParams, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:
-    """What each reply reader made of each condition."""
+def _readings(params: TablesParams, results: Path) -> dict[tuple[str, CvqaCondition], Iterator[Reading]]:
     return {
-        (reader, one): records_of(results / "readings", (reader, one.set, one.solver), Reading, asked.shards)
-        for reader in asked.readers
-        for one in asked.conditions
+        (reader, condition): records_of(
+            results / "readings", (reader, condition.set, condition.solver), Reading, params.shards
+        )
+        for reader in params.readers
+        for condition in params.conditions
     }
 
 
-def _pairs(asked: TablesParams, results: Path) -> dict[str, Iterator[PairStatistics]]:
-    """The questions of each set, those of built ones last."""
-    names = (*asked.sets, *asked.builds)
+def _pairs(params: TablesParams, results: Path) -> dict[str, Iterator[PairStatistics]]:
+    names = (*params.sets, *params.builds)
     return {
-        name: question_pairs(records_of(results / "questions", [name], QuestionPair, asked.shards)) for name in names
+        name: question_pairs(records_of(results / "questions", [name], QuestionPair, params.shards)) for name in names
     }
 
 
@@ -137,11 +139,13 @@ def run_rate(
     same one share it. A row that cannot be used is named in one line and left out; an empty response is no answer, so
     that its pair has no score.
     """
-    how = from_json(interval, Interval, "--interval")
-    found = usable(read_results(results))
-    scored = (score for one in found for score in scores({id_of(one.row): _pair(one)}, _answers(one)))
+    settings = from_json(interval, Interval, "--interval")
+    usable_results = usable(read_results(results))
+    scored = (
+        score for result in usable_results for score in scores({id_of(result.row): _pair(result)}, _answers(result))
+    )
     condition = CvqaCondition(set=results.stem, solver=solver)
-    rows = rows_of(cvqa_material({condition: scored}, interval=how), "", [condition])
+    rows = rows_of(cvqa_material({condition: scored}, interval=settings), "", [condition])
     letters = any(row.type.startswith("abs_counting") for row in rows)
     title = f"{results.name}: original and counterfactual questions, by type"
     rendered = render_accuracy(
@@ -152,9 +156,9 @@ def run_rate(
         write_table(out, AccuracyRow, rows, rendered)
 
 
-def _pair(one: CvqaResult) -> QuestionPair:
+def _pair(result: CvqaResult) -> QuestionPair:
     """The row as the study files it; the image's name stands for its hash."""
-    row = one.row
+    row = result.row
     return QuestionPair(
         id=id_of(row),
         image=ImageRef(path=row.img_path, sha256=sha256(row.img_path.encode()).hexdigest()),
@@ -165,17 +169,17 @@ def _pair(one: CvqaResult) -> QuestionPair:
     )
 
 
-def _answers(one: CvqaResult) -> tuple[Answer, Answer]:
-    row = one.row
+def _answers(result: CvqaResult) -> tuple[Answer, Answer]:
+    row = result.row
     return (
-        _answer(id_of(row), "original", row.original.question, one.response),
-        _answer(id_of(row), "counterfactual", row.counterfactual.question, one.new_response),
+        _answer(id_of(row), "original", row.original.question, result.response),
+        _answer(id_of(row), "counterfactual", row.counterfactual.question, result.new_response),
     )
 
 
-def _answer(item: str, side: Side, asked: str, text: str) -> Answer:
+def _answer(item: str, side: Side, question: str, text: str) -> Answer:
     status = Status.OK if text.strip() else Status.UNPARSABLE
-    return Answer(id=item, side=side, asked=asked, text=text.strip(), **failure(status, "answers", "empty response"))
+    return Answer(id=item, side=side, asked=question, text=text.strip(), **failure(status, "answers", "empty response"))
 
 
 GENDER_COLUMNS = ("id", "bb_gender")
@@ -215,7 +219,7 @@ def read_gender_labels(path: Path) -> GenderLabels:
     Raises:
         InputError: the file cannot be read, lacks a column, or has no row that can be used.
     """
-    found: dict[int, set[str]] = {}
+    genders: dict[int, set[str]] = {}
     labels = GenderLabels()
     for row in csv_rows(path, GENDER_COLUMNS):
         image, label = row.cells["id"].strip(), row.cells["bb_gender"].strip()
@@ -224,9 +228,9 @@ def read_gender_labels(path: Path) -> GenderLabels:
             continue
         if label.lower() not in _GENDERS:
             labels.bad.append(f"{path}, line {row.line}: bb_gender '{label}' is none of {_GENDERS_ALLOWED}")
-        found.setdefault(int(image), set()).add(_GENDERS.get(label.lower(), ""))
-    if not found:
+        genders.setdefault(int(image), set()).add(_GENDERS.get(label.lower(), ""))
+    if not genders:
         raise InputError(f"{path}: no label in it; a row is a person with {' and '.join(GENDER_COLUMNS)}")
-    labels.of = {image: next(iter(kinds)) for image, kinds in found.items() if len(kinds) == 1 and "" not in kinds}
-    labels.mixed = len(found) - len(labels.of)
+    labels.of = {image: next(iter(kinds)) for image, kinds in genders.items() if len(kinds) == 1 and "" not in kinds}
+    labels.mixed = len(genders) - len(labels.of)
     return labels

@@ -65,7 +65,7 @@ class CvqaBlock(Section):
 
     def conditions(self) -> list[CvqaCondition]:
         """The conditions of this block, in the order of the lists."""
-        return [CvqaCondition(set=of, solver=by) for of, by in product(self.set, self.solver)]
+        return [CvqaCondition(set=set_, solver=by) for set_, by in product(self.set, self.solver)]
 
 
 class Cvqa(Section):

@@ -109,7 +109,7 @@ def write_questions(path: Path, rows: Iterable[CvqaRow]) -> None:
 
 def write_results(path: Path, results: Iterable[CvqaResult]) -> None:
     """Write a file of questions and responses; see `write_questions`."""
-    lines = (((*_cells(one.row), one.response, one.new_response), one.row.quoted) for one in results)
+    lines = (((*_cells(result.row), result.response, result.new_response), result.row.quoted) for result in results)
     _write(path, COLUMNS + RESPONSES, lines)
 
 
@@ -151,19 +151,19 @@ def _question_row(row: Row) -> CvqaRow:
 
 
 def _question(kind: str, cells: Mapping[str, str], query: str, answer: str) -> Question:
-    question, said = cells[query], cells[answer]
+    question, given = cells[query], cells[answer]
     if not question.strip():
         raise RowError(f"'{query}' is empty")
     form = "boolean" if kind == "boolean" else "number" if kind in REAL else "choice"
     pattern, allowed = ANSWER_FORMS[form]
-    if not re.fullmatch(pattern, said):
-        raise RowError(f"'{answer}' of type {kind} must be {allowed}, but got {said!r:.60}")
+    if not re.fullmatch(pattern, given):
+        raise RowError(f"'{answer}' of type {kind} must be {allowed}, but got {given!r:.60}")
     choices = read_choices(question) if form == "choice" else None
     if form == "choice" and (choices is None or choices.letters != LETTERS):
         raise RowError(
             f"'{query}' of type {kind} must end in options, as in '… Select the correct answer:A:1  B:2  C:3  D:4'"
         )
-    return Question(question=question, answer=said)
+    return Question(question=question, answer=given)
 
 
 def _result_row(row: Row) -> CvqaResult:
@@ -215,18 +215,18 @@ class DoubtfulKey(NamedTuple):
 def doubtful_keys(rows: Iterable[CvqaRow]) -> Iterator[DoubtfulKey]:
     """The rows whose key does not follow from the original answer and the change that the question states."""
     for row in rows:
-        found = derived_key(row)
-        if found is not None and str(found[0]) != row.counterfactual.answer:
-            yield DoubtfulKey(row, *found)
+        derived = derived_key(row)
+        if derived is not None and str(derived[0]) != row.counterfactual.answer:
+            yield DoubtfulKey(row, *derived)
 
 
 def key_lines(rows: Sequence[CvqaRow], file: str) -> Iterator[str]:
     """What a reader is told of the keys of a file: those that do not follow, and how many could be worked out."""
     count = judged(rows)
-    found = [one.line(file) for one in doubtful_keys(rows)]
-    yield from found
+    lines = [doubtful.line(file) for doubtful in doubtful_keys(rows)]
+    yield from lines
     if count:
-        yield f"{file}: {count} keys worked out from the original answer, {len(found)} of them doubtful"
+        yield f"{file}: {count} keys worked out from the original answer, {len(lines)} of them doubtful"
 
 
 def judged(rows: Iterable[CvqaRow]) -> int:
@@ -239,19 +239,19 @@ def derived_key(row: CvqaRow) -> tuple[int, str] | None:
     if row.type != "direct":
         return None
     counted = _COUNTED.match(row.original.question.lower())
-    asked = row.counterfactual.question.lower()
-    if counted is None or "how many" not in asked:
+    question = row.counterfactual.question.lower()
+    if counted is None or "how many" not in question:
         return None
-    clause = asked[asked.find("if ") :] if "if " in asked else ""
+    clause = question[question.find("if ") :] if "if " in question else ""
     start, things = int(row.original.answer), _singular(counted["what"].split()[-1])
     if _SAYS_MORE.search(clause):
         return None
     for pattern, sign in _CHANGES:
-        found = pattern.search(asked)
-        if found and _singular(found["what"]) == things:
-            after = start + sign * _amount(found["n"])
-            return (after, f"{start} {'+' if sign > 0 else '-'} {_amount(found['n'])}") if after >= 0 else None
-    times = _TIMES.search(asked)
+        match = pattern.search(question)
+        if match and _singular(match["what"]) == things:
+            after = start + sign * _amount(match["n"])
+            return (after, f"{start} {'+' if sign > 0 else '-'} {_amount(match['n'])}") if after >= 0 else None
+    times = _TIMES.search(question)
     if times and _singular(times["what"]) == things:
         if times["how"] in _FACTORS:
             return start * _FACTORS[times["how"]], f"{start} × {_FACTORS[times['how']]}"
@@ -261,8 +261,8 @@ def derived_key(row: CvqaRow) -> tuple[int, str] | None:
 
 def _amount(text: str) -> int:
     """A number in digits or words; `a` is 1."""
-    [one] = numbers(tokens("1" if text in ("a", "an", "another") else text))
-    return one.value or 0
+    [number] = numbers(tokens("1" if text in ("a", "an", "another") else text))
+    return number.value or 0
 
 
 def _singular(word: str) -> str:

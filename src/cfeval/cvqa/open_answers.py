@@ -42,26 +42,26 @@ _JOINING = frozenset(
 )
 
 
-def read_words(said: Stated, final: bool = False) -> str | None:
+def read_words(statement: Stated, final: bool = False) -> str | None:
     """The words that a reply comes down to; None where it does not come down to few.
 
     Args:
-        said: the reply, taken apart.
+        statement: the reply, taken apart.
         final: whether the reply is set apart as an answer.
     """
-    if said.final is not None:
-        text = without_reason(said.final)
+    if statement.final is not None:
+        text = without_reason(statement.final)
     elif final:
-        text = said.text
+        text = statement.text
     else:
-        kept = [sentence for sentence in sentences(said.text) if not _REASON_FIRST.match(sentence)]
+        kept = [sentence for sentence in sentences(statement.text) if not _REASON_FIRST.match(sentence)]
         if len(kept) != 1:
             return None
         text = without_reason(asserted(kept[0]))
-    words = text.split()
-    if not level(one_line(text)) or len(words) > _MOST_WORDS or _HEDGED.search(text):
+    tokens = text.split()
+    if not level(one_line(text)) or len(tokens) > _MOST_WORDS or _HEDGED.search(text):
         return None
-    return " ".join(words).strip(" \"'.,;:!")
+    return " ".join(tokens).strip(" \"'.,;:!")
 
 
 def compare(answer: str, accepted: Sequence[str], question: str) -> int | None:
@@ -72,23 +72,25 @@ def compare(answer: str, accepted: Sequence[str], question: str) -> int | None:
         accepted: right answers.
         question: what was asked; its words in an answer say nothing new.
     """
-    said, known = _tokens(answer), _JOINING | set(_tokens(question))
+    tokens, repeated = _tokens(answer), _JOINING | set(_tokens(question))
     for right in accepted:
         wanted = _tokens(right)
-        if said == wanted:
+        if tokens == wanted:
             return 1
-        places = [at for at in range(len(said) - len(wanted) + 1) if wanted and said[at : at + len(wanted)] == wanted]
+        places = [
+            at for at in range(len(tokens) - len(wanted) + 1) if wanted and tokens[at : at + len(wanted)] == wanted
+        ]
         if places:
-            rest = said[: places[0]] + said[places[0] + len(wanted) :]
-            return None if any(word in _NEGATIONS or word not in known for word in rest) else 1
+            rest = tokens[: places[0]] + tokens[places[0] + len(wanted) :]
+            return None if any(word in _NEGATIONS or word not in repeated for word in rest) else 1
     return 0
 
 
 def _tokens(text: str) -> list[str]:
     """Words as they are compared: levelled, and without the s of a plural."""
     plain = one_line(text.replace("’", "'"))
-    words = (level(plain) or plain.lower()).replace(".", " ").split()
-    return [re.sub(r"(?<=\w\w[^s\W])s$", "", word) for word in words]
+    tokens = (level(plain) or plain.lower()).replace(".", " ").split()
+    return [re.sub(r"(?<=\w\w[^s\W])s$", "", word) for word in tokens]
 
 
 Truth = Literal["right", "wrong"]

@@ -57,8 +57,8 @@ _COCO = re.compile(r"COCO_\w+_(\d{12})\.jpg")
 
 def coco_number(name: str) -> int | None:
     """The number of an image in COCO, by the name of its file; None for others."""
-    found = _COCO.fullmatch(name)
-    return int(found[1]) if found else None
+    match = _COCO.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def has_if_clause(question: str) -> bool:

@@ -122,31 +122,33 @@ def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
 
 
 def _solver_facts(name: str, solvers: Mapping[str, Solver]) -> dict[str, Any]:
-    told = solvers[name]
-    spec = told.plugin_options()
+    solver = solvers[name]
+    spec = solver.plugin_options()
     cot = bool(spec.get("cot"))
     return {
-        "kind": _kind(told),
+        "kind": _kind(solver),
         "cot": cot,
         "no_cot_baseline": _no_cot_baseline(name, solvers) if cot else "",
-        "llm": told.llm or _llm_of(spec),
-        "paper": told.paper,
-        "test_world": any((family, its["plugin"]) in _BUILT_IN for family, its in registry.components("solvers", spec)),
+        "llm": solver.llm or _llm_of(spec),
+        "paper": solver.paper,
+        "test_world": any(
+            (family, component["plugin"]) in _BUILT_IN for family, component in registry.components("solvers", spec)
+        ),
     }
 
 
-def _kind(told: Solver) -> str:
+def _kind(solver: Solver) -> str:
     """What answers; recorded responses are programs' where params.yaml names the language model behind them."""
-    if told.plugin == "responses" and told.llm:
+    if solver.plugin == "responses" and solver.llm:
         return "program"
-    return told.plugin if told.plugin in ("program", "agent", "random") else "chat"
+    return solver.plugin if solver.plugin in ("program", "agent", "random") else "chat"
 
 
 def _no_cot_baseline(name: str, solvers: Mapping[str, Solver]) -> str:
     """The same solver without chain of thought; empty where there is none."""
     plain = {
-        other: told.plugin_options() | {"cot": told.plugin_options().get("cot", False)}
-        for other, told in solvers.items()
+        other: solver.plugin_options() | {"cot": solver.plugin_options().get("cot", False)}
+        for other, solver in solvers.items()
     }
     wanted = plain[name] | {"cot": False}
     return next((other for other, spec in plain.items() if spec == wanted), "")

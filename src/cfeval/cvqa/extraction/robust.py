@@ -98,8 +98,8 @@ def read(reply: str, form: Form, choices: Choices | None = None, question: str =
         return None
     apart = answers(text)
     if apart:
-        found = {_read_text(one, form, choices, question, final=True) for one in apart}
-        return found.pop() if len(found) == 1 else None
+        readings = {_read_text(part, form, choices, question, final=True) for part in apart}
+        return readings.pop() if len(readings) == 1 else None
     return _read_text(without_calls(text), form, choices, question)
 
 
@@ -123,36 +123,38 @@ def _read_text(text: str, form: Form, choices: Choices | None, question: str, fi
         return whole
     if HAN.search(text):
         return read_chinese(text, form, choices)
-    said = stated(text)
-    if said is None:
+    statement = stated(text)
+    if statement is None:
         return None
-    if not final and said.final is None:
-        line = lone_line(said.text, _BARE[form]) if form in _BARE else None
+    if not final and statement.final is None:
+        line = lone_line(statement.text, _BARE[form]) if form in _BARE else None
         if line is not None:
-            said, final = Stated(line, None), True
+            statement, final = Stated(line, None), True
     if final:
-        return _read_stated(Stated(said.text, said.final or said.text), form, choices, question) or _read_stated(
-            said, form, choices, question, final
-        )
-    return _read_stated(said, form, choices, question)
+        return _read_stated(
+            Stated(statement.text, statement.final or statement.text), form, choices, question
+        ) or _read_stated(statement, form, choices, question, final)
+    return _read_stated(statement, form, choices, question)
 
 
-def _read_stated(said: Stated, form: Form, choices: Choices | None, question: str, final: bool = False) -> str | None:
+def _read_stated(
+    statement: Stated, form: Form, choices: Choices | None, question: str, final: bool = False
+) -> str | None:
     if form == "text":
-        return open_answers.read_words(said, final)
+        return open_answers.read_words(statement, final)
     if form == "number":
-        return number(said)
-    return boolean(said, question) if form == "boolean" else choice(said, choices)
+        return number(statement)
+    return boolean(statement, question) if form == "boolean" else choice(statement, choices)
 
 
-def choice(said: Stated, choices: Choices | None) -> str | None:
+def choice(statement: Stated, choices: Choices | None) -> str | None:
     """The letter, as shown, that a reply comes down to."""
     marks = _letter_marks(max(LETTERS[-1], choices.letters[-1]) if choices else LETTERS[-1])
-    text = marks.contrast.sub("", said.text if said.final is None else without_reason(said.final))
+    text = marks.contrast.sub("", statement.text if statement.final is None else without_reason(statement.final))
     if choices and (whole := _whole_value(text, choices, marks)):
         return whole
     marked = {letter.upper() for mark in marks.as_option for letter in mark.findall(text)}
-    if said.final is not None and (bare := marks.final.match(text)):
+    if statement.final is not None and (bare := marks.final.match(text)):
         marked.add(bare.group(1).upper())
     loose = set(marks.alone.findall(text))
     if len(marked | loose) > 1 or _REJECTED.search(text):
@@ -175,16 +177,16 @@ def _by_value(text: str, choices: Choices | None, marks: _Marks) -> str | None:
         value = number(Stated(without, None))
     else:
         return _named_value(without, choices)
-    named = [letter for letter, one in zip(choices.letters, choices.values, strict=True) if one == value]
+    named = [letter for letter, option in zip(choices.letters, choices.values, strict=True) if option == value]
     return named[0] if len(named) == 1 else None
 
 
 def _whole_value(text: str, choices: Choices, marks: _Marks) -> str | None:
     """The letter of the option in words that a text is, with the letter before it or without."""
     given = marks.opening.match(text)
-    said = _levelled(marks.opening.sub(" ", text))
+    plain = _levelled(marks.opening.sub(" ", text))
     for letter, value in zip(choices.letters, choices.values, strict=True):
-        if said and not value.isdigit() and said == _levelled(value):
+        if plain and not value.isdigit() and plain == _levelled(value):
             return letter if given is None or given[1].upper() == letter else None
     return None
 
@@ -203,7 +205,6 @@ def _named_value(text: str, choices: Choices) -> str | None:
 
 
 def _levelled(text: str) -> str:
-    """Levelled words, for options that are words."""
     return level(one_line(text)).replace(".", " ").strip()
 
 
@@ -262,13 +263,13 @@ def _chinese_number(text: str) -> str | None:
     without = _SUPPOSED.sub(" ", text)
     for part in (_PRESENT.sub(" ", without), without):
         marks = list(_RESULT.finditer(part))
-        for told in (part[marks[-1].end() :] if marks else part, part):
-            found = {value for run in _NUMERAL.findall(told) if (value := _numeral(run)) is not None}
-            if len(found) == 1 and not _NOT_ANY.search(told):
-                return str(found.pop())
-            if found:
+        for clause in (part[marks[-1].end() :] if marks else part, part):
+            values = {value for run in _NUMERAL.findall(clause) if (value := _numeral(run)) is not None}
+            if len(values) == 1 and not _NOT_ANY.search(clause):
+                return str(values.pop())
+            if values:
                 break
-        if not found and _NOT_ANY.search(part):
+        if not values and _NOT_ANY.search(part):
             return "0"
     return None
 
@@ -294,5 +295,7 @@ def _chinese_choice(text: str, choices: Choices | None) -> str | None:
     if letters:
         return letters.pop() if len(letters) == 1 and "不" not in text else None
     value = _chinese_number(text)
-    named = [letter for letter, one in zip(ALPHABET, choices.values if choices else (), strict=False) if one == value]
+    named = [
+        letter for letter, option in zip(ALPHABET, choices.values if choices else (), strict=False) if option == value
+    ]
     return named[0] if len(named) == 1 else None

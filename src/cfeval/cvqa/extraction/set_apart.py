@@ -57,20 +57,20 @@ def answers(text: str) -> tuple[str, ...]:
     Of several forms the most deliberate one counts: tags, then JSON and tool calls, then boxes.
     """
     tags = [
-        next(part for part in found.group("in", "box", "solution") if part is not None) for found in _TAG.finditer(text)
+        next(part for part in match.group("in", "box", "solution") if part is not None) for match in _TAG.finditer(text)
     ]
     return (
         tuple(_untexed(tag).strip() for tag in tags)
-        or tuple(_plain(value) for one in _objects(text) for value in _answers_of(one))
+        or tuple(_plain(value) for content in _objects(text) for value in _answers_of(content))
         or _in_calls(text)
-        or tuple(_untexed(found).strip() for found in _BOX.findall(text))
+        or tuple(_untexed(match).strip() for match in _BOX.findall(text))
     )
 
 
 def _untexed(text: str) -> str:
     """Without the markup of TeX: `\\boxed{\\text{B}}` is `B`."""
     inner = _BOX.sub(r"\1", text)
-    return _TEX.sub(lambda found: found.group(1) or " ", inner).replace("$", "")
+    return _TEX.sub(lambda match: match.group(1) or " ", inner).replace("$", "")
 
 
 def _in_calls(text: str) -> tuple[str, ...]:
@@ -92,21 +92,23 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         if place < 0:
             return
         try:
-            found, place = decoder.raw_decode(text, place)
+            content, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             place += 1
             continue
-        if isinstance(found, dict):
-            yield found
+        if isinstance(content, dict):
+            yield content
 
 
-def _answers_of(one: dict[str, Any]) -> list[Any]:
+def _answers_of(content: dict[str, Any]) -> list[Any]:
     """The answer that an object holds: under its key, or as an argument of a tool that takes it."""
-    arguments = one.get("arguments", one.get("parameters"))
+    arguments = content.get("arguments", content.get("parameters"))
     if isinstance(arguments, dict):
-        its = list(arguments.values())
-        return its if _TOOL.fullmatch(str(one.get("name", ""))) and len(its) == 1 else _answers_of(arguments)
-    return [value for key, value in one.items() if _KEYS.fullmatch(key.strip()) and not isinstance(value, dict | list)]
+        values = list(arguments.values())
+        return values if _TOOL.fullmatch(str(content.get("name", ""))) and len(values) == 1 else _answers_of(arguments)
+    return [
+        value for key, value in content.items() if _KEYS.fullmatch(key.strip()) and not isinstance(value, dict | list)
+    ]
 
 
 def _plain(value: Any) -> str:

@@ -95,17 +95,19 @@ class ChatQuestionGenerator:
 
     async def build(self, request: BuildRequest) -> BuildReply:
         """Have a question built for a request."""
-        asked = self.asked[request.type]
-        bound = replace(asked, form=replace(asked.form, read=partial(_read_steps, request)))
+        prompt = self.asked[request.type]
+        bound = replace(prompt, form=replace(prompt.form, read=partial(_read_steps, request)))
         values = {"question": request.question, "answer": request.answer}
-        heard = await generate_parsed(self.model, bound, request.item, values, request.seed)
-        said = heard.value
-        if said is not None:
-            return BuildReply(said.step1, said.step2, said.question, said.answer, heard.completion, calls=heard.calls)
-        reason = heard.reason
-        if heard.status == Status.UNPARSABLE:
-            reason = f"{reason}: {_steps_fault(request, heard.completion)}"
-        return BuildReply(completion=heard.completion, status=heard.status, reason=reason, calls=heard.calls)
+        reply = await generate_parsed(self.model, bound, request.item, values, request.seed)
+        steps = reply.value
+        if steps is not None:
+            return BuildReply(
+                steps.step1, steps.step2, steps.question, steps.answer, reply.completion, calls=reply.calls
+            )
+        reason = reply.reason
+        if reply.status == Status.UNPARSABLE:
+            reason = f"{reason}: {_steps_fault(request, reply.completion)}"
+        return BuildReply(completion=reply.completion, status=reply.status, reason=reason, calls=reply.calls)
 
 
 def _read_steps(request: BuildRequest, text: str) -> Steps | None:
@@ -116,7 +118,6 @@ def _read_steps(request: BuildRequest, text: str) -> Steps | None:
 
 
 def _steps_fault(request: BuildRequest, raw: str) -> str:
-    """Why the last reply was refused."""
     last = raw.rpartition("=== reply to the repair turn ===\n")[2]
     try:
         read_steps(last, request.question, request.answer, request.type)
@@ -171,8 +172,8 @@ class QuestionValidatorPlugin(CvqaChatPlugin):
 class ChatQuestionValidator:
     """Asks a chat model about every draft; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, asked: Prompt[DraftVerdict]) -> None:
-        self.model, self.asked = model, asked
+    def __init__(self, model: ChatModel, prompt: Prompt[DraftVerdict]) -> None:
+        self.model, self.asked = model, prompt
 
     async def check(self, request: CheckRequest) -> CheckReply:
         """Have a draft looked at; a reply without a verdict is no review."""
@@ -182,12 +183,12 @@ class ChatQuestionValidator:
             "new_question": request.counterfactual.question,
             "new_answer": request.counterfactual.answer,
         }
-        heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, request.image)
-        said = heard.value
-        if said is None:
-            return CheckReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
-        reason = " ".join(heard.completion.split())[:_REASON]
-        return CheckReply(said.related, said.reasonable, reason, heard.completion, calls=heard.calls)
+        reply = await generate_parsed(self.model, self.asked, request.item, values, request.seed, request.image)
+        verdict = reply.value
+        if verdict is None:
+            return CheckReply(completion=reply.completion, status=reply.status, reason=reply.reason, calls=reply.calls)
+        reason = " ".join(reply.completion.split())[:_REASON]
+        return CheckReply(verdict.related, verdict.reasonable, reason, reply.completion, calls=reply.calls)
 
 
 # What a reader says of a reply that gives no answer.
@@ -212,11 +213,11 @@ def read_answer(text: str, form: Form) -> str | None:
         text: the reader's reply.
         form: what an answer to the question is.
     """
-    said = (without_thoughts(text) or "").strip()
-    named = _in_json(said)
+    reply = (without_thoughts(text) or "").strip()
+    named = _in_json(reply)
     if named is None:
-        found = _LINE.fullmatch(said.splitlines()[-1]) if said else None
-        named = found.group(1) if found else ""
+        match = _LINE.fullmatch(reply.splitlines()[-1]) if reply else None
+        named = match.group(1) if match else ""
     plain = named.strip().upper() if form == "choice" else named.strip().lower()
     if plain.lower() == NONE:
         return NONE
@@ -301,16 +302,16 @@ class ReplyReaderPlugin(CvqaChatPlugin):
 class ChatReplyReader:
     """Asks a chat model about every reply; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, asked: Mapping[Form, Prompt[str]], judging: Prompt[AnswerVerdict]) -> None:
-        self.model, self.asked, self.judging = model, asked, judging
+    def __init__(self, model: ChatModel, prompts: Mapping[Form, Prompt[str]], judging: Prompt[AnswerVerdict]) -> None:
+        self.model, self.asked, self.judging = model, prompts, judging
 
     async def read(self, request: ReadRequest) -> ReadReply:
         """Have a reply read; one of whose reading nothing can be made out is `unparsable`."""
         values = {"question": request.question, "reply": request.reply, "form": ANSWER_FORMS[request.form]}
-        heard = await generate_parsed(self.model, self.asked[request.form], request.item, values, request.seed)
-        if heard.value is None:
-            return ReadReply(None, heard.completion, heard.status, heard.reason, heard.calls)
-        return ReadReply(None if heard.value == NONE else heard.value, heard.completion, Status.OK, "", heard.calls)
+        reply = await generate_parsed(self.model, self.asked[request.form], request.item, values, request.seed)
+        if reply.value is None:
+            return ReadReply(None, reply.completion, reply.status, reply.reason, reply.calls)
+        return ReadReply(None if reply.value == NONE else reply.value, reply.completion, Status.OK, "", reply.calls)
 
     async def judge(self, request: OpenAnswer) -> OpenVerdict:
         """Have an open answer judged; one on which no verdict can be made out is `unparsable`."""
@@ -415,8 +416,8 @@ class ChatProgramGenerator:
         prompt = fill(self._prompt(request.language), question=request.question)
         turns = [ChatMessage("user", INSTRUCTION_TEMPLATES[self._options.template].replace("{prompt}", prompt))]
         if request.failed:
-            told = fill(self._prompt(REPAIR), fault=request.failed.fault)
-            turns += [ChatMessage("assistant", request.failed.completion), ChatMessage("user", told)]
+            repair = fill(self._prompt(REPAIR), fault=request.failed.fault)
+            turns += [ChatMessage("assistant", request.failed.completion), ChatMessage("user", repair)]
         seed = derive_seed(request.seed, "program", request.language)
         reply = await self._model.generate(
             ChatRequest(request.item, tuple(turns), seed, max_tokens=self._options.max_tokens)

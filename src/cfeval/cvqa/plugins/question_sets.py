@@ -50,14 +50,14 @@ class CsvPlugin(OwnImages):
         if not Path(self.questions).is_file():  # a missing file is told as such
             return
         try:
-            found = CsvQuestions(self)
-            rows = found.places()
+            questions = CsvQuestions(self)
+            rows = questions.places()
         except CfevalError as error:
             yield Diagnostic(False, str(error))
             return
-        there = sum(found.image_of(row) is not None for row in rows.values())
+        there = sum(questions.image_of(row) is not None for row in rows.values())
         yield Diagnostic(
-            not found.faults, f"{self.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used"
+            not questions.faults, f"{self.questions}: {len(rows)} rows, and {len(questions.faults)} cannot be used"
         )
         yield Diagnostic(there == len(rows), f"{self.images}: images for {there} of {len(rows)} rows")
         for line in key_lines(list(read_questions(Path(self.questions))), self.questions):
@@ -166,8 +166,8 @@ class CsvQuestions:
         folder = Path(self.options.images)
         coco = _COCO_FILE.fullmatch(row.img_path)
         places = (folder, folder / coco["split"]) if coco else (folder,)
-        found = next((place / row.img_path for place in places if (place / row.img_path).is_file()), None)
-        return found and self.options.checked(found, [folder], f"{self.options.questions}, line {row.line}")
+        path = next((place / row.img_path for place in places if (place / row.img_path).is_file()), None)
+        return path and self.options.checked(path, [folder], f"{self.options.questions}, line {row.line}")
 
     def _taken(self, items: int | None, seed: int) -> dict[int, Path]:
         """The images of at most `items` drawn rows, by the rows' numbers; missing images are noted."""

@@ -115,17 +115,17 @@ class QuestionTable:
         self.options = options
         self.faults: list[str] = []
         self._missing: list[str] = []
-        found: dict[str, tuple[Place, Item]] = {}
+        items: dict[str, tuple[Place, Item]] = {}
         for place, row in rows_of(Path(options.path), options.folders(), options.allow_outside):
             try:
                 for item in read(place, row):
-                    if item.name in found:
+                    if item.name in items:
                         raise UnusableError(f"'{item.name:.60}' stands there twice; ids must differ")
-                    found[item.name] = place, item
+                    items[item.name] = place, item
             except (UnusableError, InputError) as fault:
                 self.faults.append(f"{place.text}: {str(fault).removeprefix(f'{place.text}: ')}")
-        names = pair_ids(found)
-        self._items = {names[name]: entry for name, entry in _parted(found).items()}
+        names = pair_ids(items)
+        self._items = {names[name]: entry for name, entry in _parted(items).items()}
 
     @property
     def skipped(self) -> tuple[str, ...]:
@@ -154,14 +154,14 @@ class QuestionTable:
         Raises:
             InputError: no row can be used, or no image of any; with `strict` or a list of ids, any one image.
         """
-        self._missing, known, given = [], self.items(), 0
+        self._missing, entries, given = [], self.items(), 0
         ids = Path(self.options.ids) if self.options.ids else None
         drawn = ids is not None or items is not None
-        for name in chosen(known, len(known), seed, ids, self.options.path) if drawn else list(known):
+        for name in chosen(entries, len(entries), seed, ids, self.options.path) if drawn else list(entries):
             if given == items:
                 return
             try:
-                pair = _pair(name, *known[name])
+                pair = _pair(name, *entries[name])
             except UnreadableImageError as error:
                 if ids or self.options.strict:
                     raise
@@ -181,8 +181,10 @@ class QuestionTable:
         options = sum(form_of(item.counterfactual) == "choice" for item in every)
         alone = sum(item.original is None for item in every)
         shown = max(len(item.images) for item in every)
-        questions = [asked for item in every for asked in (item.original, item.counterfactual) if asked is not None]
-        open_ = sum(form_of(asked) == "text" for asked in questions)
+        questions = [
+            question for item in every for question in (item.original, item.counterfactual) if question is not None
+        ]
+        open_ = sum(form_of(question) == "text" for question in questions)
         return Sizes(count, round(options * share), round(alone * share), shown, round(open_ * share))
 
     def missing_images(self) -> list[str]:
@@ -231,15 +233,15 @@ class QuestionTablePlugin(TablePlugin):
         raise NotImplementedError
 
 
-def _parted(found: dict[str, tuple[Place, Item]]) -> dict[str, tuple[Place, Item]]:
+def _parted(items: dict[str, tuple[Place, Item]]) -> dict[str, tuple[Place, Item]]:
     kinds = defaultdict(set)
-    for _, item in found.values():
+    for _, item in items.values():
         kinds[item.type].add(item.original is None)
     return {
         name: (place, replace(item, type=f"{item.type} (asked alone)"))
         if item.original is None and len(kinds[item.type]) > 1
         else (place, item)
-        for name, (place, item) in found.items()
+        for name, (place, item) in items.items()
     }
 
 
@@ -287,9 +289,9 @@ class CounterBench(QuestionTablePlugin):
         """The question about both images."""
         names = [text(place, row, column) for column in ("original_image", "intervened_image")]
         files = [next((f"images/{n}" for f in place.folders if (f / "images" / n).is_file()), n) for n in names]
-        asked = text(place, row, "question")
+        question = text(place, row, "question")
         answers = [text(place, row, column) for column in ("answer_original", "answer_intervened")]
-        first, then = (question_of(asked, [answer]) for answer in answers)
+        first, then = (question_of(question, [answer]) for answer in answers)
         name = f"{PurePosixPath(names[0]).stem}-{PurePosixPath(names[1]).stem}"
         yield Item(name, (files[0],), then, first, text(place, row, "category"), files[1])
 
@@ -338,10 +340,10 @@ class WhatsUp(QuestionTablePlugin):
         path, captions = text(place, row, "image_path"), row.get("caption_options")
         if not isinstance(captions, list) or not captions:
             raise UnusableError("caption_options must be a list of captions")
-        order = sorted(captions, key=lambda one: hashlib.sha256(f"{path}\x1f{one}".encode()).digest())
+        order = sorted(captions, key=lambda caption: hashlib.sha256(f"{path}\x1f{caption}".encode()).digest())
         relation = next((name for name in WHATSUP_RELATIONS if f" {name} " in f" {captions[0].lower()} "), "other")
-        asked = question_of(WHATSUP_QUESTION, [captions[0]], order)
-        yield Item(Path(path).stem, (path.removeprefix("data/"),), asked, type=relation)
+        question = question_of(WHATSUP_QUESTION, [captions[0]], order)
+        yield Item(Path(path).stem, (path.removeprefix("data/"),), question, type=relation)
 
 
 # The columns that are read, each with its other names.
@@ -383,8 +385,8 @@ class PlainTable(QuestionTablePlugin):
 
     def read(self, place: Place, row: Row) -> Iterator[Item]:
         """The questions of a row; a row with one question has the counterfactual one alone."""
-        asked = [_side_question(row, ""), _side_question(row, "counterfactual_")]
-        given = [one for one in asked if one is not None]
+        sides = [_side_question(row, ""), _side_question(row, "counterfactual_")]
+        given = [question for question in sides if question is not None]
         if not given:
             raise UnusableError("no question; name the columns image, question and answer")
         images = _images(row)
@@ -415,7 +417,6 @@ def is_published(path: Path) -> bool:
 
 
 def _side_question(row: Row, side: str) -> Any:
-    """The question of a side; None where the row has none."""
     text = _text(row, f"{side}question")
     if not text:
         return None
@@ -424,23 +425,21 @@ def _side_question(row: Row, side: str) -> Any:
 
 
 def _lettered(row: Row) -> list[str]:
-    """Options in the columns A, B, …"""
-    found = []
+    options = []
     for letter in ALPHABET:
         value = row.get(letter)
         if value is None or not str(value).strip():
             break
-        found.append(str(value))
-    return found
+        options.append(str(value))
+    return options
 
 
 def _images(row: Row) -> list[Any]:
-    """The cells of a row's images."""
     value = _value(row, "image")
     if isinstance(value, dict):
         return [value]
-    if found := _texts_of(value):
-        return found
+    if cells := _texts_of(value):
+        return cells
     numbered = sorted((name for name in row if _NUMBERED.fullmatch(name)), key=lambda name: (len(name), name))
     return [content for name in numbered if (content := cell(row, name))]
 
@@ -452,8 +451,8 @@ def _value(row: Row, name: str) -> Any:
 
 
 def _text(row: Row, name: str) -> str:
-    found = _texts_of(_value(row, name), split=False)
-    return found[0].strip() if found else ""
+    texts = _texts_of(_value(row, name), split=False)
+    return texts[0].strip() if texts else ""
 
 
 def _texts_of(value: Any, split: bool = True) -> list[Any]:
@@ -464,11 +463,11 @@ def _texts_of(value: Any, split: bool = True) -> list[Any]:
         lettered = all(isinstance(key, str) and len(key) == 1 for key in value)
         return [_written(value[key]) for key in sorted(value)] if lettered else [value]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [one if isinstance(one, dict) else _written(one) for one in value]
+        return [item if isinstance(item, dict) else _written(item) for item in value]
     text = _written(value)
     if split and text.lstrip().startswith("["):
         try:
-            return [_written(one) for one in json.loads(text)]
+            return [_written(item) for item in json.loads(text)]
         except ValueError:
             return [text]
     return [part.strip() for part in text.split("|") if part.strip()] if split else [text]

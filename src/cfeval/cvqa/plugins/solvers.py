@@ -60,7 +60,7 @@ class ChatPlugin(plugin.Plugin):
     def diagnose(self) -> Iterator[Diagnostic]:
         """A template of one's own that cannot be filled."""
         try:
-            self.asked("?")
+            self.prompt_for("?")
         except InputError as error:
             yield Diagnostic(False, str(error))
 
@@ -68,7 +68,7 @@ class ChatPlugin(plugin.Plugin):
         """The solver."""
         return ChatSolver(registry.build("chat", self.model), self)
 
-    def asked(self, question: str) -> str:
+    def prompt_for(self, question: str) -> str:
         """The question as it is put.
 
         Raises:
@@ -89,9 +89,9 @@ class ChatSolver:
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Put a question to the model."""
-        text = self.options.asked(request.question)
-        asked = ChatMessage("user", text, request.image, more_images=request.more_images)
-        reply = await self.model.generate(ChatRequest(request.item, (asked,), derive_seed(request.seed, "answer")))
+        text = self.options.prompt_for(request.question)
+        message = ChatMessage("user", text, request.image, more_images=request.more_images)
+        reply = await self.model.generate(ChatRequest(request.item, (message,), derive_seed(request.seed, "answer")))
         if reply.status == Status.OK and not reply.text.strip():
             return AnswerReply(text, "", reply.model, Status.UNPARSABLE, "empty reply", reply.calls)
         return AnswerReply(text, reply.text.strip(), reply.model, reply.status, reply.reason, reply.calls)
@@ -115,13 +115,13 @@ class ResponsesPlugin(plugin.Plugin):
         if not Path(self.path).is_file():  # a missing file is told as such
             return
         try:
-            found = read_results(Path(self.path))
-            count = sum(1 for _ in found)
+            results = read_results(Path(self.path))
+            count = sum(1 for _ in results)
         except CfevalError as error:
             yield Diagnostic(False, str(error))
             return
         yield Diagnostic(
-            not found.faults, f"{self.path}: {count} responses, and {len(found.faults)} rows cannot be used"
+            not results.faults, f"{self.path}: {count} responses, and {len(results.faults)} rows cannot be used"
         )
 
     def build(self) -> Solver:
@@ -148,8 +148,8 @@ class Responses:
         if reply is None:
             return self._none(request, f"no such question: {self.options.path} has no row for '{request.item}'")
         first = request.side == "original"
-        asked = reply.row.original if first else reply.row.counterfactual
-        if asked.question != request.question:
+        question = reply.row.original if first else reply.row.counterfactual
+        if question.question != request.question:
             return self._none(
                 request, f"no such question: row {reply.row.number} of {self.options.path} asks another one"
             )
@@ -192,5 +192,5 @@ class Random:
         answers = tuple(choices.letters) if choices else _ANSWERS.get(request.form, ())
         if not answers:
             return AnswerReply(request.question, "", "random", Status.REJECTED, "chance has no words of its own")
-        said = random.Random(request.seed).choice(answers)
-        return AnswerReply(request.question, said, "random")
+        answer = random.Random(request.seed).choice(answers)
+        return AnswerReply(request.question, answer, "random")

@@ -88,18 +88,18 @@ class Program:
         """Answer a question by a program of its own; programs run in threads beside the event loop."""
         if refusal := several_images(request):
             return refusal
-        how = self.options
+        options = self.options
         wanted = ProgramRequest(
-            request.item, request.question, request.type, how.language, derive_seed(request.seed, "program")
+            request.item, request.question, request.type, options.language, derive_seed(request.seed, "program")
         )
         written = await self.program_generator.write(wanted)
-        reply = await self._run(request, written, how.fallback and not how.repair)
-        fault = _program_fault(reply) if how.repair else ""
+        reply = await self._run(request, written, options.fallback and not options.repair)
+        fault = _program_fault(reply) if options.repair else ""
         if not fault:
             return reply
         again = await self.program_generator.write(replace(wanted, failed=FailedProgram(written.completion, fault)))
         used = again if again.status != Status.UNPARSABLE else written
-        second = await self._run(request, used, how.fallback)
+        second = await self._run(request, used, options.fallback)
         run = second.program and second.program.model_copy(update={"first_fault": fault})
         calls = tuple(dict.fromkeys((*reply.calls, *again.calls, *second.calls)))
         return replace(second, program=run, calls=calls)
@@ -115,18 +115,18 @@ class Program:
             return replace(reply, status=written.status, reason=written.reason)
         height, width = request.image.pixels.shape[:2]
         view = View(request.image, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
-        how = self.options
+        options = self.options
         with calls_of_program() as called:
             try:
                 run = run_program(
-                    how.language,
+                    options.language,
                     written.code,
                     view,
                     self.vision,
                     self.budget,
                     request.question,
                     fallback,
-                    how.none_is_fault,
+                    options.none_is_fault,
                 )
             except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
                 return replace(reply, status=error.status, reason=str(error), calls=(*written.calls, *called.keys))
@@ -267,8 +267,8 @@ class Agent:
                 return course.ended(reply, "", reply.reason, reply.status)
             wanted = reply.tool_calls or written_calls(reply.text)
             if not wanted:
-                said = reply.text.strip()
-                return course.ended(reply, said, *(() if said else ("empty reply", Status.UNPARSABLE)))
+                answer = reply.text.strip()
+                return course.ended(reply, answer, *(() if answer else ("empty reply", Status.UNPARSABLE)))
             if course.turn > self.options.turns:
                 fault = f"no answer within {self.options.turns} turns of tools"
                 return course.ended(reply, "", fault, Status.UNPARSABLE)
@@ -278,7 +278,7 @@ class Agent:
                 return replace(course.ended(reply, "", str(error), error.status), program=None)
             except Exhausted as fault:
                 return course.ended(reply, "", fault.reason, Status.UNPARSABLE)
-            course.turns += self._told(course, reply, wanted, done)
+            course.turns += self._turns(course, reply, wanted, done)
 
     def _done(self, course: _Conversation, reply: ChatReply, wanted: tuple[ToolCall, ...]) -> list[str]:
         """What the tools give; the first step of a turn also names the call by which the model decided on it."""
@@ -289,14 +289,14 @@ class Agent:
             finally:
                 course.calls |= dict.fromkeys(called.keys)
 
-    def _told(
+    def _turns(
         self, course: _Conversation, reply: ChatReply, wanted: tuple[ToolCall, ...], done: list[str]
     ) -> list[ChatMessage]:
         """The model's turn and what its calls gave, in the form in which it called."""
         last = _LAST_TURN if course.turn == self.options.turns else ""
         if not reply.tool_calls:
-            results = "\n".join(f"<tool_response>{one}</tool_response>" for one in done)
+            results = "\n".join(f"<tool_response>{result}</tool_response>" for result in done)
             return [ChatMessage("assistant", reply.text), ChatMessage("user", results + last)]
-        told = [ChatMessage("tool", one, answers=call.id) for call, one in zip(wanted, done, strict=True)]
-        told[-1] = replace(told[-1], text=told[-1].text + last)
-        return [ChatMessage("assistant", reply.text, tool_calls=wanted, parts=reply.parts), *told]
+        messages = [ChatMessage("tool", result, answers=call.id) for call, result in zip(wanted, done, strict=True)]
+        messages[-1] = replace(messages[-1], text=messages[-1].text + last)
+        return [ChatMessage("assistant", reply.text, tool_calls=wanted, parts=reply.parts), *messages]

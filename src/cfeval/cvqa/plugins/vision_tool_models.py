@@ -109,10 +109,10 @@ def whole(view: View) -> tuple[int, int, int, int]:
     """
     height, width = view.image.pixels.shape[:2]
     left, top, right, bottom = view.box
-    found = max(0, floor(left)), max(0, floor(top)), min(width, ceil(right)), min(height, ceil(bottom))
-    if found[0] >= found[2] or found[1] >= found[3]:
+    edges = max(0, floor(left)), max(0, floor(top)), min(width, ceil(right)), min(height, ceil(bottom))
+    if edges[0] >= edges[2] or edges[1] >= edges[3]:
         raise VisionError(f"the part {tuple(map(round, view.box))} holds no pixel of a {width} × {height} image")
-    return found
+    return edges
 
 
 def part(view: View) -> Image:

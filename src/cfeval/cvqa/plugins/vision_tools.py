@@ -159,8 +159,8 @@ class Models:
         pixels = np.ascontiguousarray(view.image.pixels[top:bottom, left:right])
         phrase = self.options.phrase.replace("{name}", name)
         with waiting():
-            found = answered(self._found.answer, (pixels, phrase))
-        moved = [(score, (x + left, y + top, u + left, v + top)) for score, (x, y, u, v) in found]
+            places = answered(self._found.answer, (pixels, phrase))
+        moved = [(score, (x + left, y + top, u + left, v + top)) for score, (x, y, u, v) in places]
         cut = [(score, _cut(box, (left, top, right, bottom))) for score, box in moved]
         kept = distinct(
             [(score, box) for score, box in cut if box[0] < box[2] and box[1] < box[3]], self.options.overlap
@@ -211,23 +211,21 @@ class Models:
             )
         return self._loaded[role]
 
-    def _find(self, asked: Sequence[_Sought]) -> list[list[tuple[float, Box]]]:
-        """What a detector finds in some parts, each of its own name."""
+    def _find(self, searches: Sequence[_Sought]) -> list[list[tuple[float, Box]]]:
         threshold = self.options.threshold or DETECTORS[self._kinds["detector"]]
         detector = Detector(self._loaded["detector"], threshold, self.options.boxes)
-        return [found for some in batched(asked, self.options.batch) for found in detector.many(some)]
+        return [places for some in batched(searches, self.options.batch) for places in detector.many(some)]
 
-    def _match(self, asked: Sequence[_Texts]) -> list[list[float]]:
-        """The shares of each part's own texts."""
-        return [shares for some in batched(asked, self.options.batch) for shares in self._shares(some)]
+    def _match(self, matchings: Sequence[_Texts]) -> list[list[float]]:
+        return [shares for some in batched(matchings, self.options.batch) for shares in self._shares(some)]
 
-    def _shares(self, asked: Sequence[_Texts]) -> list[list[float]]:
+    def _shares(self, matchings: Sequence[_Texts]) -> list[list[float]]:
         import torch
 
         loaded = self._loaded["matcher"]
         # SigLIP was trained on texts of one length.
         padding: Any = "max_length" if self._kinds["matcher"] == "siglip" else True
-        shares: list[list[float]] = [[] for _ in asked]
+        shares: list[list[float]] = [[] for _ in matchings]
         with torch.inference_mode(), quiet("transformers"):
             inputs = [
                 loaded.processor(
@@ -237,13 +235,13 @@ class Models:
                     padding=padding,
                     truncation=True,
                 )
-                for pixels, texts in asked
+                for pixels, texts in matchings
             ]
             for places, together in stacked(inputs):
-                moved = {name: of.to(loaded.device) for name, of in together.items()}
+                moved = {name: tensor.to(loaded.device) for name, tensor in together.items()}
                 logits = loaded.model(**moved).logits_per_image  # (parts, texts of all parts)
                 for row, place in enumerate(places):
-                    count = len(asked[place][1])
+                    count = len(matchings[place][1])
                     own = logits[row, row * count : (row + 1) * count]
                     shares[place] = [float(share) for share in own.double().softmax(dim=-1).cpu()]
         return shares
@@ -251,8 +249,8 @@ class Models:
     def _depths(self, view: View) -> npt.NDArray[np.float32]:
         """The map of the whole image, (H, W), larger is farther; that of the last images is kept."""
         loaded = self._model("depth", "depth")
-        found = self._maps.pop(view.image.sha256, None)
-        if found is None:
+        depths = self._maps.pop(view.image.sha256, None)
+        if depths is None:
             import torch
 
             with torch.inference_mode(), quiet("transformers"):
@@ -267,35 +265,35 @@ class Models:
             metric = (
                 self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
             )
-            found = depth if metric else -depth
-        self._maps[view.image.sha256] = found
+            depths = depth if metric else -depth
+        self._maps[view.image.sha256] = depths
         if len(self._maps) > MAPS:
             del self._maps[next(iter(self._maps))]
-        return found
+        return depths
 
 
-def batched(asked: Sequence[T], size: int) -> Iterator[list[T]]:
+def batched(items: Sequence[T], size: int) -> Iterator[list[T]]:
     """Some after each other, so many at a time."""
-    left = iter(asked)
+    left = iter(items)
     while some := list(islice(left, size)):
         yield some
 
 
-def distinct(found: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[float, Box]]:
+def distinct(places: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[float, Box]]:
     """Boxes with their scores, the surest first, without those that overlap a surer one by more than `overlap`."""
     kept: list[tuple[float, Box]] = []
-    for score, box in sorted(found, key=lambda one: -one[0]):
+    for score, box in sorted(places, key=lambda place: -place[0]):
         if all(box_overlap(box, other) <= overlap for _, other in kept):
             kept.append((score, box))
     return kept
 
 
-def box_overlap(one: Box, other: Box) -> float:
+def box_overlap(first: Box, second: Box) -> float:
     """Intersection over union of two boxes that are not empty."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(0.0, width) * max(0.0, height)
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
     return both / (sum(areas) - both)
 
 

@@ -42,12 +42,12 @@ def coerce(text: str) -> int | float | str:
     """The number in a text, or the text itself."""
     if _MONTHS.search(text[:_READ]) and (year := _YEAR.search(text[:_READ])):
         return int(year[1])
-    found = _NUMBER.search(text[:_READ])
-    if found is None:
+    match = _NUMBER.search(text[:_READ])
+    if match is None:
         return text
-    if found["words"]:
-        return words_to_number(found["words"])
-    digits = found["digits"].replace(",", "")
+    if match["words"]:
+        return words_to_number(match["words"])
+    digits = match["digits"].replace(",", "")
     if len(digits) > _DIGITS:
         return text
     return float(digits) if "." in digits else int(digits)

@@ -192,7 +192,6 @@ def _joined(node: ast.JoinedStr, frame: Frame) -> str:
 
 
 def _formatted(node: ast.FormattedValue, frame: Frame) -> str:
-    """One `{…}` of an f-string."""
     meter = frame.machine.meter
     value = evaluate(node.value, frame)
     if node.conversion in (ord("r"), ord("a")):
@@ -221,7 +220,7 @@ def defined(
     defaults = tuple([evaluate(default, frame) for default in parameters.defaults])
     only = tuple(parameter.arg for parameter in parameters.kwonlyargs)
     pairs = zip(only, parameters.kw_defaults, strict=True)
-    by_name = tuple([(one, evaluate(default, frame)) for one, default in pairs if default is not None])
+    by_name = tuple([(pair, evaluate(default, frame)) for pair, default in pairs if default is not None])
     rest = parameters.vararg.arg if parameters.vararg else ""
     named = parameters.kwarg.arg if parameters.kwarg else ""
     return Function(name, names, defaults, body, frame.methods or frame, local, rest, named, only, by_name)

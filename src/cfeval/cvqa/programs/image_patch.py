@@ -57,7 +57,7 @@ def patch_of(image: Image) -> ImagePatch:
     return ImagePatch(0, 0, int(right - left), int(bottom - top), left, bottom, image.view, image.view.found)
 
 
-def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, found: Found | None = None) -> ImagePatch:
+def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, place: Found | None = None) -> ImagePatch:
     """A part of a patch by left, lower, right, upper relative to it, grown by a margin and kept within it.
 
     Raises:
@@ -74,7 +74,7 @@ def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, found: Foun
             kind="ValueError",
         )
     x, y = patch.left, patch.lower
-    return ImagePatch(x + left, y + lower, x + right, y + upper, patch.x, patch.y, patch.source, found)
+    return ImagePatch(x + left, y + lower, x + right, y + upper, patch.x, patch.y, patch.source, place)
 
 
 def pixel(edge: object) -> int:
@@ -119,10 +119,10 @@ IMAGE_ATTRIBUTES: dict[str, Callable[..., object]] = {
 
 def _find(machine: Machine, self: ImagePatch, /, object_name: object) -> list[ImagePatch]:
     patches = []
-    for found in machine.eyes.find(self.view(), object_name):
-        left, top, right, bottom = found.box
+    for place in machine.eyes.find(self.view(), object_name):
+        left, top, right, bottom = place.box
         x, y = self.x + self.left, self.y - self.lower
-        patches.append(part_of(self, (left - x, y - bottom, right - x, y - top), MARGIN, found))
+        patches.append(part_of(self, (left - x, y - bottom, right - x, y - top), MARGIN, place))
     return patches
 
 
@@ -262,16 +262,16 @@ def _simple_query(machine: Machine, /, question: object = None) -> str:
     return machine.eyes.ask(machine.eyes.root, DEFAULT_QUESTION if question is None else question)
 
 
-def _gap(one: ImagePatch, other: ImagePatch) -> float:
+def _gap(patch: ImagePatch, other: ImagePatch) -> float:
     """Between the nearest edges, in pixels; minus the IoU where the boxes overlap."""
-    across = max(0, one.left - other.right, other.left - one.right)
-    along = max(0, one.lower - other.upper, other.lower - one.upper)
+    across = max(0, patch.left - other.right, other.left - patch.right)
+    along = max(0, patch.lower - other.upper, other.lower - patch.upper)
     if across or along:
         return math.hypot(across, along)
-    width = min(one.right, other.right) - max(one.left, other.left)
-    height = min(one.upper, other.upper) - max(one.lower, other.lower)
+    width = min(patch.right, other.right) - max(patch.left, other.left)
+    height = min(patch.upper, other.upper) - max(patch.lower, other.lower)
     shared = width * height
-    return -shared / (_area(one) + _area(other) - shared)
+    return -shared / (_area(patch) + _area(other) - shared)
 
 
 def _area(patch: ImagePatch) -> int:

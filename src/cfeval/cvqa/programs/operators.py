@@ -95,7 +95,7 @@ def _tallied(op: ast.operator, left: Tally, right: Tally, meter: Meter) -> Tally
 
 def sign_of(text: str) -> ast.operator:
     """The operator of a sign."""
-    return next(of() for of, (sign, _) in _NUMERIC.items() if sign == text)
+    return next(operation() for operation, (sign, _) in _NUMERIC.items() if sign == text)
 
 
 def _number(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
@@ -119,7 +119,6 @@ def _check_numbers(op: ast.operator, left: Any, right: Any, meter: Meter) -> Non
 
 
 def _new(like: object, count: int, meter: Meter) -> None:
-    """Count a sequence that is about to be made."""
     if isinstance(like, str):
         meter.text(count)
     else:

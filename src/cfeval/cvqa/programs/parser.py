@@ -85,7 +85,7 @@ _PARTS = (
     ast.pattern,
 )
 _ALLOWED = _STATEMENTS + EXPRESSIONS + _PARTS
-_WORDS: dict[type[ast.AST], str] = {
+_NAMES_OF_NODES: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "an async function",
     ast.AsyncWith: "`async with`",
     ast.AsyncFor: "`async for`",
@@ -207,16 +207,14 @@ def names_read(tree: ast.AST) -> set[str]:
 
 
 def _is_annotation(node: ast.AST, child: ast.AST) -> bool:
-    """Annotations are neither checked nor evaluated: they do nothing."""
     if isinstance(node, ast.FunctionDef):
         return child is node.returns
     return isinstance(node, ast.AnnAssign | ast.arg) and child is node.annotation
 
 
 def _refusal(node: ast.AST, budget: Budget) -> str:
-    """Why a node is refused; empty where it is not."""
-    if type(node) in _WORDS or not isinstance(node, _ALLOWED):
-        return f"{_WORDS.get(type(node), type(node).__name__)} is not supported"
+    if type(node) in _NAMES_OF_NODES or not isinstance(node, _ALLOWED):
+        return f"{_NAMES_OF_NODES.get(type(node), type(node).__name__)} is not supported"
     if isinstance(node, ast.Constant):
         return _refused_constant(node.value, budget)
     if isinstance(node, ast.Attribute):
@@ -231,7 +229,6 @@ def _refusal(node: ast.AST, budget: Budget) -> str:
 
 
 def _names_given(node: ast.AST) -> list[str]:
-    """The names that a node uses or gives."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.FunctionDef):

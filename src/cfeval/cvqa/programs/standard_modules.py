@@ -41,25 +41,25 @@ def _checked_text(value: object) -> str:
 def _once(anchored: bool, whole: bool) -> Callable[..., Match | None]:
     def run(machine: Machine, pattern: object, string: object, flags: object = 0) -> Match | None:
         own, text = pattern_of(machine, pattern, flags), _checked_text(string)
-        found = matched(own, text, 0, anchored, whole, machine.meter)
-        return None if found is None else Match(text, own, found)
+        span = matched(own, text, 0, anchored, whole, machine.meter)
+        return None if span is None else Match(text, own, span)
 
     return run
 
 
 def _matches(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[Match]:
     own, text = pattern_of(machine, pattern, flags), _checked_text(string)
-    found = []
-    for one in spans(own, text, machine.meter):
-        found.append(Match(text, own, one))
-        machine.meter.grow(len(found))
-    return found
+    matches = []
+    for span in spans(own, text, machine.meter):
+        matches.append(Match(text, own, span))
+        machine.meter.grow(len(matches))
+    return matches
 
 
 def _findall(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[object]:
     """Texts; of a pattern with a group that group, with several tuples."""
-    found = _matches(machine, pattern, string, flags)
-    return [one if len(one) > 1 else one[0] for one in (_findings(match) for match in found)]
+    matches = _matches(machine, pattern, string, flags)
+    return [texts if len(texts) > 1 else texts[0] for texts in (_findings(match) for match in matches)]
 
 
 def _findings(match: Match) -> tuple[str, ...]:
@@ -88,15 +88,14 @@ def _sub(machine: Machine, pattern: object, repl: object, string: object, count:
 
 
 def _expanded(template: str, match: Match) -> str:
-    """A replacement with the groups that it refers to."""
 
-    def one(found: re.Match[str]) -> str:
-        if found[3]:
-            return {"n": "\n", "t": "\t"}.get(found[3], found[3])
-        name = found[1] or found[2]
+    def replaced(reference: re.Match[str]) -> str:
+        if reference[3]:
+            return {"n": "\n", "t": "\t"}.get(reference[3], reference[3])
+        name = reference[1] or reference[2]
         return part_of(match, int(name) if name.isdecimal() else name) or ""
 
-    return _REFERENCE.sub(one, template)
+    return _REFERENCE.sub(replaced, template)
 
 
 def _split(machine: Machine, pattern: object, string: object, maxsplit: int = 0, flags: object = 0) -> list[object]:
@@ -122,8 +121,8 @@ def _span(match: Match, group: object) -> tuple[int | None, int | None]:
     number = match.pattern.names.get(group, -1) if isinstance(group, str) else group
     if not isinstance(number, int) or not 0 <= number <= match.pattern.groups:
         raise ProgramFault(f"the pattern has no group {str(group)[:40]}", kind="IndexError")
-    found: Spans = match.spans[2 * number : 2 * number + 2]
-    return found[0], found[1]
+    span: Spans = match.spans[2 * number : 2 * number + 2]
+    return span[0], span[1]
 
 
 def part_of(match: Match, group: object) -> str | None:
@@ -133,8 +132,8 @@ def part_of(match: Match, group: object) -> str | None:
 
 
 def _group(machine: Machine, match: Match, /, *groups: object) -> object:
-    found = [part_of(match, group) for group in groups or (0,)]
-    return found[0] if len(found) == 1 else tuple(found)
+    parts = [part_of(match, group) for group in groups or (0,)]
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _groups(machine: Machine, match: Match, /, default: object = None) -> tuple[object, ...]:

@@ -78,11 +78,10 @@ _BRACKETS: tuple[tuple[type[Any], str, str], ...] = ((list, "[", "]"), (tuple, "
 
 
 def _own_text(value: Instance, name: str, meter: Meter) -> str:
-    """What a special method of a program's class writes."""
-    said = value.invoke(name)
-    if not isinstance(said, str):
+    text = value.invoke(name)
+    if not isinstance(text, str):
         raise ProgramFault(f"{name} returns a text", kind="TypeError")
-    return meter.keep(said)
+    return meter.keep(text)
 
 
 def _pieces(value: Any, level: int, meter: Meter | None = None) -> Any:
@@ -103,9 +102,11 @@ def _pieces(value: Any, level: int, meter: Meter | None = None) -> Any:
     if isinstance(value, Instance) and meter is not None and value.has("__repr__"):
         yield _own_text(value, "__repr__", meter)
         return
-    for of, start, end in _BRACKETS:
-        if isinstance(value, of):
-            yield from _listed(list(value), start, end if of is not tuple or len(value) != 1 else ",)", level, meter)
+    for brackets, start, end in _BRACKETS:
+        if isinstance(value, brackets):
+            yield from _listed(
+                list(value), start, end if brackets is not tuple or len(value) != 1 else ",)", level, meter
+            )
             return
     if isinstance(value, dict):
         yield "{"
@@ -197,11 +198,11 @@ def percent(template: str, value: object, meter: Meter) -> str:
     """
     meter.step(1 + len(template) // 16)
     values = list(value) if isinstance(value, tuple) else [value]
-    if template.count("%") != sum(found[0].count("%") for found in _PERCENT.finditer(template)):
+    if template.count("%") != sum(match[0].count("%") for match in _PERCENT.finditer(template)):
         raise Unsupported("a place of a % format: only a width and precision of at most two digits")
 
-    def one(found: re.Match[str]) -> str:
-        name, shape, sign = found.groups()
+    def filled_in(match: re.Match[str]) -> str:
+        name, shape, sign = match.groups()
         if sign == "%":
             return "%"
         if not name and not values:
@@ -212,7 +213,7 @@ def percent(template: str, value: object, meter: Meter) -> str:
         shown = text_of(own, meter) if sign == "s" else quoted(own, meter) if sign == "r" else own
         return meter.keep(f"%{shape}{'s' if sign == 'r' else sign}" % shown)
 
-    made = _PERCENT.sub(one, template)
+    made = _PERCENT.sub(filled_in, template)
     if values and not isinstance(value, dict):
         raise ProgramFault("more values than places in a % format", kind="TypeError")
     return meter.keep(made)

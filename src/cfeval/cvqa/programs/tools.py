@@ -59,12 +59,12 @@ def written_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _written(text: str) -> Iterator[ToolCall]:
-    for number, found in enumerate(_WRITTEN.findall(text)):
+    for number, call in enumerate(_WRITTEN.findall(text)):
         try:
-            said = json.loads(found)
+            content = json.loads(call)
         except (ValueError, RecursionError):
-            said = {}
-        name, arguments = said.get("name"), said.get("arguments", said.get("parameters", {}))
+            content = {}
+        name, arguments = content.get("name"), content.get("arguments", content.get("parameters", {}))
         if isinstance(name, str):
             yield ToolCall(
                 f"written-{number}", name, arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -121,14 +121,14 @@ class Toolbox:
         if name not in self._does:
             raise ProgramFault(f"there is no tool {name[:60]!r}; there are {', '.join(self._does)}")
         wanted = next(tool for tool in TOOLS if tool.name == name).parameters["required"]
-        if missing := [one for one in wanted if one not in given]:
+        if missing := [key for key in wanted if key not in given]:
             raise ProgramFault(f"{name} needs {', '.join(missing)}")
         return self._does[name](given)
 
-    def _boxes(self, found: Sequence[Found]) -> list[list[int]]:
+    def _boxes(self, places: Sequence[Found]) -> list[list[int]]:
         """The boxes of findings in whole pixels, by which they are known later."""
-        whole = [tuple(map(round, one.box)) for one in found]
-        self._found.update(zip(whole, found, strict=True))
+        whole = [tuple(map(round, place.box)) for place in places]
+        self._found.update(zip(whole, places, strict=True))
         return [list(box) for box in whole]
 
     def _match(self, given: dict[str, Any]) -> dict[str, float]:
@@ -145,8 +145,8 @@ class Toolbox:
             return self._root
         if not (isinstance(box, list) and len(box) == 4 and all(_is_number(edge) for edge in box)):
             raise ProgramFault(f"{name} must be [left, top, right, bottom] in pixels")
-        if found := self._found.get(tuple(map(round, box))):
-            return replace(self._root, box=found.box, found=found)
+        if place := self._found.get(tuple(map(round, box))):
+            return replace(self._root, box=place.box, found=place)
         left, top, right, bottom = self._root.box
         cut_at = (max(left, box[0]), max(top, box[1]), min(right, box[2]), min(bottom, box[3]))
         if cut_at[0] >= cut_at[2] or cut_at[1] >= cut_at[3]:

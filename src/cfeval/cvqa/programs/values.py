@@ -253,7 +253,7 @@ KINDS: tuple[tuple[Any, str], ...] = (
 
 def kind(value: object) -> str:
     """What a value is called in a fault."""
-    return next((name for of, name in KINDS if isinstance(value, of)), "value")
+    return next((name for types, name in KINDS if isinstance(value, types)), "value")
 
 
 def iterate(value: object, meter: Meter) -> Iterator[Any]:
@@ -264,7 +264,7 @@ def iterate(value: object, meter: Meter) -> Iterator[Any]:
         made = value.invoke("__iter__")
         return _counted(made.items(), meter) if isinstance(made, Instance) else iterate(made, meter)
     elif isinstance(value, Class) and value.enumeration:
-        items = iter([one for one in value.members.values() if isinstance(one, Instance)])
+        items = iter([member for member in value.members.values() if isinstance(member, Instance)])
     elif isinstance(value, str | list | tuple | dict | Members | range):
         items = iter(value)
     else:

@@ -100,7 +100,7 @@ def _view(value: object) -> View:
 
 
 def _boxes(value: object) -> list[Found]:
-    if not isinstance(value, list) or not all(isinstance(one, Found) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, Found) for item in value):
         raise ProgramFault(f"boxes from LOC are needed, not {kind(value)}")
     return value
 
@@ -123,23 +123,22 @@ def _loc(state: Frame, image: object, object: object) -> list[Found]:
     half = _half(view, str(object))
     if half is not None:
         return [Found(half)]
-    found = sorted(state.machine.eyes.find(view, object), key=lambda one: -one.score)
+    places = sorted(state.machine.eyes.find(view, object), key=lambda place: -place.score)
     kept: list[Found] = []
-    for one in found:
+    for place in places:
         state.machine.meter.step(1 + len(kept))
-        if not any(_same(one, other) for other in kept):
-            kept.append(one)
+        if not any(_same(place, other) for other in kept):
+            kept.append(place)
     return kept
 
 
-def _same(one: Found, other: Found) -> bool:
-    """Whether two findings are taken for one thing."""
-    if one.key and other.key and one.key != other.key:
+def _same(place: Found, other: Found) -> bool:
+    if place.key and other.key and place.key != other.key:
         return False
-    width = min(one.box[2], other.box[2]) - max(one.box[0], other.box[0]) + 1
-    height = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1]) + 1
+    width = min(place.box[2], other.box[2]) - max(place.box[0], other.box[0]) + 1
+    height = min(place.box[3], other.box[3]) - max(place.box[1], other.box[1]) + 1
     shared = max(width, 0) * max(height, 0)
-    return shared > OVERLAP * (_area(one.box) + _area(other.box) - shared)
+    return shared > OVERLAP * (_area(place.box) + _area(other.box) - shared)
 
 
 def _area(box: Box) -> float:
@@ -150,13 +149,13 @@ def _count(state: Frame, box: object) -> int:
     return len(_boxes(box))
 
 
-def _part(view: View, box: Box, found: Found | None = None) -> View:
+def _part(view: View, box: Box, place: Found | None = None) -> View:
     """A part of an image, within it; never empty."""
     left, top = max(view.box[0], box[0]), max(view.box[1], box[1])
     right, bottom = min(view.box[2], box[2]), min(view.box[3], box[3])
     if left >= right or top >= bottom:
         raise ProgramFault("a crop without an area: the box lies at or beyond the edge of the image")
-    return replace(view, box=(left, top, right, bottom), found=found)
+    return replace(view, box=(left, top, right, bottom), found=place)
 
 
 def _crop(state: Frame, image: object, box: object) -> View:
@@ -207,15 +206,18 @@ def _within(wanted: bool) -> Callable[..., list[Found]]:
     """Boxes by whether they lie within the outline of something in a region."""
 
     def run(state: Frame, box: object, region: object) -> list[Found]:
-        eyes, regions = state.machine.eyes, [_seen(state, one) for one in _boxes(region)]
-        return [one for one in _boxes(box) if any(eyes.inside(_seen(state, one), outer) for outer in regions) == wanted]
+        eyes, regions = state.machine.eyes, [_seen(state, place) for place in _boxes(region)]
+        return [
+            place
+            for place in _boxes(box)
+            if any(eyes.inside(_seen(state, place), outer) for outer in regions) == wanted
+        ]
 
     return run
 
 
-def _seen(state: Frame, found: Found) -> View:
-    """The view of a finding."""
-    return replace(state.machine.eyes.root, box=found.box, found=found)
+def _seen(state: Frame, place: Found) -> View:
+    return replace(state.machine.eyes.root, box=place.box, found=place)
 
 
 _PLACED = ("image", "box")

@@ -54,8 +54,8 @@ def answers(
         images = {ref.path: open_image(ref) for ref in pair.all_images}
         return [_request(put, images, seed) for put in _puts(pair, orders)]
 
-    async def answer(its: list[AnswerRequest]) -> list[AnswerReply]:
-        return await asyncio.gather(*(solver.answer(request) for request in its))
+    async def answer(batch: list[AnswerRequest]) -> list[AnswerReply]:
+        return await asyncio.gather(*(solver.answer(request) for request in batch))
 
     for pair, replies in map_requests(pairs, requests, answer, BATCH):
         yield from (
@@ -112,5 +112,5 @@ def run(
     total = asked_in_all(read_jsonl(questions, QuestionPair), orders)
     pairs = read_jsonl(questions, QuestionPair)
     who = build("solvers", solver, "--solver")
-    said = answers(pairs, opener(questions), who, orders, seed)
-    write_jsonl(out, track(said, total, "answers"))
+    replies = answers(pairs, opener(questions), who, orders, seed)
+    write_jsonl(out, track(replies, total, "answers"))

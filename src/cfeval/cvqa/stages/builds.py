@@ -144,8 +144,8 @@ def run_builds(
     """
     made = _decided(out, drafts, reviews or (), decisions, people, cut)
     with sharded_gallery(out, shards, archive) as add:
-        for file, one in made:
-            if pair := one.pair:
+        for file, assembly in made:
+            if pair := assembly.pair:
                 image = images.load(images.folder_of(file), pair.image)
                 add(pair.id, pair, {pair.image.path: image})
 
@@ -159,7 +159,7 @@ def run_fates(
     cut: Cut = None,
 ) -> None:
     """Write what became of every draft, with why it stays out of the set where it does (JSONL), and count it."""
-    builds = [one.build for _, one in _decided(out, drafts, reviews or (), decisions, people, cut)]
+    builds = [assembly.build for _, assembly in _decided(out, drafts, reviews or (), decisions, people, cut)]
     write_jsonl(out, builds)
     fates = Counter(build.fate for build in builds)
     left = ", ".join(f"{fate} {count}" for fate, count in sorted(fates.items()) if fate != "accepted")
@@ -174,9 +174,13 @@ def _decided(
     read = [*files, *reviewed, *([decisions] if decisions else ())]
     if out.absolute() in [file.absolute() for file in read]:
         raise InputError(f"--out: {out} is named twice; choose another name")
-    known, said = RecordIndex(files, Draft), RecordIndex(reviewed, Review)
-    decided = read_decisions(decisions, known) if decisions else {}
-    return ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
+    draft_index, review_index = RecordIndex(files, Draft), RecordIndex(reviewed, Review)
+    decided = read_decisions(decisions, draft_index) if decisions else {}
+    return (
+        (file, assembly)
+        for file in files
+        for assembly in assembled(read_jsonl(file, Draft), review_index, decided, people)
+    )
 
 
 def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -> None:
@@ -188,9 +192,9 @@ def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -
     """
     if out.exists():
         raise InputError(f"{out}: exists already, and may hold decisions; choose another name")
-    known = RecordIndex(whole_or_shards_of_all(reviews or ()), Review)
+    review_index = RecordIndex(whole_or_shards_of_all(reviews or ()), Review)
     files = whole_or_shards_of_all(drafts)
-    write_decisions(out, chain.from_iterable(read_jsonl(file, Draft) for file in files), known)
+    write_decisions(out, chain.from_iterable(read_jsonl(file, Draft) for file in files), review_index)
     print(f"{out}: fill in accept (yes or no) for every row")
 
 
@@ -245,7 +249,7 @@ def read_decisions(path: Path, drafts: Mapping[str, Draft]) -> dict[str, Decisio
     Raises:
         InputError: one line that names the line and what is wrong with it.
     """
-    found: dict[str, Decision] = {}
+    decided: dict[str, Decision] = {}
     seen: set[str] = set()
     for place, row in _decision_rows(path):
         item = row["id"]
@@ -257,13 +261,13 @@ def read_decisions(path: Path, drafts: Mapping[str, Draft]) -> dict[str, Decisio
         seen.add(item)
         decision = _decision(place, row, draft)
         if decision != Decision(id=item):
-            found[item] = decision
-    return found
+            decided[item] = decision
+    return decided
 
 
 def _decision_row(draft: Draft, review: Review | None) -> tuple[str, ...]:
     related, reasonable = (review.related, review.reasonable) if review else (None, None)
-    said = (review.reason_given or review.reason) if review else ""
+    reason = (review.reason_given or review.reason) if review else ""
     context = (
         draft.image.path,
         draft.type,
@@ -274,7 +278,7 @@ def _decision_row(draft: Draft, review: Review | None) -> tuple[str, ...]:
         draft.step1,
         draft.step2,
         *("" if value is None else str(value) for value in (draft.arithmetic, related, reasonable)),
-        said,
+        reason,
     )
     return (draft.id, *context, *[""] * len(DECISION_COLUMNS))
 
@@ -303,8 +307,8 @@ def _decision(place: str, row: Mapping[str, str], draft: Draft) -> Decision:
         raise InputError(f"{place}: accept must be yes, no, or empty, but got {row['accept'][:40]!r}")
     for name, was in (("new_question", draft.question), ("new_answer", draft.answer)):
         if name in row and row[name] != _bare(was):
-            asked = name.removeprefix("new_")
-            raise InputError(f"{place}: {name} is there to be read; write the correction in the column '{asked}'")
+            column = name.removeprefix("new_")
+            raise InputError(f"{place}: {name} is there to be read; write the correction in the column '{column}'")
     if (question or answer) and accept != "yes":
         raise InputError(f"{place}: a correction counts only where accept is yes; write yes, or leave it empty")
     if question and not has_if_clause(question):

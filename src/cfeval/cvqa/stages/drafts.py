@@ -80,8 +80,8 @@ def drafts(
         name_of: see `NameOf`; without it the sample's id and no number.
     """
     sources = _sources(samples, skipped)
-    asked = map_requests(sources, lambda one: _build_request(*one, seed), question_generator.build, DRAFT_BATCH)
-    for (sample, original, kind), reply in asked:
+    replies = map_requests(sources, lambda source: _build_request(*source, seed), question_generator.build, DRAFT_BATCH)
+    for (sample, original, kind), reply in replies:
         yield _draft(sample, original, kind, _consistent(reply, kind), (name_of or _by_id)(sample))
 
 
@@ -113,9 +113,9 @@ def source(sample: Sample) -> tuple[Question, Wanted] | None:
 
 def _sources(samples: Iterable[Sample], skipped: Skipped) -> Iterator[_Source]:
     for sample in samples:
-        found = source(sample)
-        if found is not None and (found[1] == "boolean" or _asks_for_count(sample.question)):
-            yield sample, *found
+        original = source(sample)
+        if original is not None and (original[1] == "boolean" or _asks_for_count(sample.question)):
+            yield sample, *original
         elif sample.reference.strip():
             skipped.other_answer += 1
         else:
@@ -124,8 +124,8 @@ def _sources(samples: Iterable[Sample], skipped: Skipped) -> Iterator[_Source]:
 
 def _asks_for_count(question: str) -> bool:
     """Whether a question with a number for an answer asks for a count, not for a year or a time."""
-    words = " ".join(question.lower().split())
-    return words.startswith("how many ") or "number of" in words
+    text = " ".join(question.lower().split())
+    return text.startswith("how many ") or "number of" in text
 
 
 def _build_request(sample: Sample, original: Question, kind: Wanted, seed: int) -> BuildRequest:

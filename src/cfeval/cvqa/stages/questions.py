@@ -68,7 +68,7 @@ def run_export(
     """
     files = whole_or_shards_of_all(questions)
     pairs = enumerate(chain.from_iterable(read_jsonl(file, QuestionPair) for file in files), start=1)
-    write_questions(out, (_csv_row(number, one) for number, one in pairs))
+    write_questions(out, (_csv_row(number, pair) for number, pair in pairs))
 
 
 def _csv_row(number: int, pair: QuestionPair) -> CvqaRow:

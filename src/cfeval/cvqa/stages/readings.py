@@ -112,9 +112,9 @@ def _to_read(question: Question, reply: Answer, seed: int) -> _Given:
     if choices and reply.option_order:
         choices = choices.reordered(reply.option_order)
     rule = read_both(reply.text, form, choices, choices.stem if choices else question.question)["robust"]
-    asked = choices.text() if choices else question.question
+    shown_question = choices.text() if choices else question.question
     own = derive_seed(seed, reply.id, reply.side, reply.option_order, "reading")
-    request = ReadRequest(reply.id, asked, form, reply.text, own)
+    request = ReadRequest(reply.id, shown_question, form, reply.text, own)
     return _Given(reply.id, reply.side, reply.option_order, standing(rule, reply.option_order), request)
 
 

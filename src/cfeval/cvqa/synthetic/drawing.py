@@ -75,8 +75,8 @@ class FolderIcons:
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; it should hold the flowers' image files (PNG or JPEG)")
-        found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-        files = {path.relative_to(folder).as_posix(): path for path in found if not path.name.startswith(".")}
+        paths = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+        files = {path.relative_to(folder).as_posix(): path for path in paths if not path.name.startswith(".")}
         if not files:
             raise InputError(f"{folder}: holds no image file (PNG or JPEG), nor does any folder in it")
         self._files = dict(sorted(files.items()))
@@ -183,7 +183,6 @@ def _direction(turn: float) -> tuple[float, float]:
 
 
 def _petals(canvas: Canvas, petals: int, far: float, width: float, color: Rgb, rim: Rgb, near: float = 0.1) -> None:
-    """Petals all around, every one with a rim."""
     for place in range(petals):
         canvas.petal(place / petals, near, far, width, rim)
         canvas.petal(place / petals, near + 0.07, far - 0.07, width - 0.07, color)
@@ -335,7 +334,6 @@ def _outline(image: PIL.Image.Image, polygon: Polygon) -> None:
 
 
 def _stroke(start: Point, end: Point, half: float) -> list[tuple[int, int]]:
-    """The corners of a straight line of some width."""
     (x1, y1), (x2, y2) = start, end
     dx, dy = x2 - x1, y2 - y1
     length = math.sqrt(dx * dx + dy * dy)

@@ -108,14 +108,14 @@ def _outlines(rng: random.Random) -> tuple[tuple[Point, ...], tuple[Point, ...]]
     if rng.random() < 0.5:
         x, y = y, x
     middle, border = SIZE / 2, GAP + LINE / 2
-    found = []
+    outlines = []
     for side in (1, -1):
         radii = rng.uniform(*_HALF_WIDTHS), rng.uniform(*_HALF_WIDTHS)
         outline = star(rng, (middle + side * x, middle + side * y), radii, rng.choice(_CORNERS))
         if not all(border <= value <= SIZE - border for vertex in outline for value in vertex):
             return None
-        found.append(outline)
-    first, second = found
+        outlines.append(outline)
+    first, second = outlines
     return first, second
 
 
@@ -137,10 +137,10 @@ def _places(rng: random.Random, outlines: tuple[tuple[Point, ...], tuple[Point, 
     for region, mask in regions.items():
         inside = mask & free
         tries = (packed(rng, x[inside], y[inside], MOST, 2 * ICON_RADIUS + GAP) for _ in range(_TRIES))
-        found = next((taken for taken in tries if taken is not None), None)
-        if found is None:
+        place = next((taken for taken in tries if taken is not None), None)
+        if place is None:
             return None
-        places[region] = found
+        places[region] = place
     return places
 
 
@@ -184,9 +184,9 @@ def _offsets(rng: random.Random, radius: int, dots: int) -> list[tuple[int, int]
     line = np.arange(-reach, reach + 1, dtype=np.float64)
     x, y = (axis.ravel() for axis in np.meshgrid(line, line))
     near = x * x + y * y <= reach * reach
-    while (found := packed(rng, x[near], y[near], dots, 2 * DOT_RADIUS + GAP)) is None:
+    while (offsets := packed(rng, x[near], y[near], dots, 2 * DOT_RADIUS + GAP)) is None:
         pass
-    return found
+    return offsets
 
 
 def star(rng: random.Random, centre: Point, radii: Point, corners: int) -> tuple[Point, ...]:

@@ -138,15 +138,15 @@ def letter_of(options: Sequence[int], right: int) -> str:
 
 def original_of(puzzle: Puzzle) -> Question:
     """The question about the image as it is, with its options; the answer is a letter."""
-    return _asked(puzzle, ORIGINAL, puzzle.original_options, puzzle.original)
+    return _question(puzzle, ORIGINAL, puzzle.original_options, puzzle.original)
 
 
 def counterfactual_of(puzzle: Puzzle) -> Question:
     """The question under a counterfactual presupposition, likewise."""
-    return _asked(puzzle, COUNTERFACTUAL, puzzle.counterfactual_options, puzzle.counterfactual)
+    return _question(puzzle, COUNTERFACTUAL, puzzle.counterfactual_options, puzzle.counterfactual)
 
 
-def _asked(puzzle: Puzzle, templates: dict[PuzzleType, str], options: Four, right: int) -> Question:
+def _question(puzzle: Puzzle, templates: dict[PuzzleType, str], options: Four, right: int) -> Question:
     first, second = (*puzzle.colors, "", "")[:2]
     stem = templates[puzzle.type].format(first=first, second=second, removed=puzzle.removed)
     a, b, c, d = map(str, options)
