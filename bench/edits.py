@@ -85,7 +85,7 @@ EDITS = (
         "Table 1: faithfulness",
         "Table 1: the faithfulness",
     ),
-    Edit("a color of the forest plot", f"{_CODE}/edct/figures/axes.py", "0.34, 1.55", "0.35, 1.55"),
+    Edit("a color of the forest plot", f"{_CODE}/edct/figures.py", "9.4, 1.55", "9.4, 1.56"),
     Edit("a judge", f"{_CODE}/edct/plugins/judges.py", "text.lower()", "text.upper()"),
     Edit("the prompt that asks for a reason", f"{_CODE}/edct/prompts/conversation/explain.md", "", "Be brief.\n"),
     Edit("the weights of the test models", "data/models/vlm.safetensors", "", "0"),

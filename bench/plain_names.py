@@ -1,9 +1,9 @@
 """Refuse names that say nothing: `python -m bench.plain_names`, a part of `make lint`.
 
-`plain_names.json` stores how many such names each folder still has. Where there are more, the check lists the folder's
-names and fails; where there are fewer, `python -m bench.plain_names --lower` stores the lower numbers. It also follows
-moved files, as long as the sum does not rise. With folders (`python -m bench.plain_names src/cfeval/core`) it lists
-every such name in them.
+`plain_names.json` stores how many such names each folder still has. Where there are more, the check fails and lists
+those of the files that changed last; where there are fewer, `python -m bench.plain_names --lower` stores the lower
+numbers. It also follows moved files, as long as the sum does not rise. With folders (`python -m bench.plain_names
+src/cfeval/core`) it lists every such name in them.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 LIMITS = Path(__file__).with_suffix(".json")
+# Names of a folder that the check lists where it has too many.
+SHOWN = 20
 TOPS = ("bench", "examples", "packages", "src/cfeval", "tests", "workflow")
 # Each word with what to write instead, as in "write …".
 REFUSED = {
@@ -116,11 +118,13 @@ def main(args: Sequence[str] | None = None) -> int:
         LIMITS.write_text(json.dumps(dict(sorted(counts.items())), indent=1) + "\n", encoding="utf-8")
         return 0
     more = {folder for folder, count in counts.items() if count > limits.get(folder, 0)}
-    for offence in everything:
-        if room(offence.path) in more:
-            print(offence)
     for folder in sorted(more):
+        new = [offence for offence in everything if room(offence.path) == folder]
+        print(*sorted(new, key=lambda offence: -offence.path.stat().st_mtime)[:SHOWN], sep="\n")
         print(f"plain_names: {folder} has {counts[folder]}, at most {limits.get(folder, 0)} are allowed: rename yours")
+        print(
+            f"plain_names: above are those of files that changed last; `python -m bench.plain_names {folder}` lists all"
+        )
     if fewer > 0:
         print(f"plain_names: {fewer} fewer than stored: run `python -m bench.plain_names --lower`")
     return bool(more)

@@ -31,7 +31,7 @@ from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
 from cfeval.core.sampling import derive_seed
-from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.bars import COLORS, GRID, INK, MUTED
 from cfeval.report.figures import plain, share_ticks, strip_spines, use_style
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.metrics.proximity import lp_distance

@@ -21,16 +21,15 @@ from cfeval.core.jsonl import read_csv
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.edct.config import FAMILIES
 from cfeval.edct.records import Condition
-from cfeval.edct.tables import conditions as edct_table1
-from cfeval.edct.tables import conditions as edct_table2
+from cfeval.edct.tables.conditions import TABLE1, TABLE2
 from cfeval.edct.tables.scores import Published, TableData
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
 from cfeval.vce.method import Method, Preset
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.plugins.image_sets import photographs
-from cfeval.vce.tables.field import classes_of
 from cfeval.vce.tables.group_scores import PublishedFigure
+from cfeval.vce.tables.methods import classes_of
 from tests.edct.tables.study import made_of, score
 
 ROOT = Path(__file__).parents[1]
@@ -142,6 +141,7 @@ OVERLAYS = sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.y
 UNDER = {
     "vce-imagenet-reference": ("vce-imagenet",),
     "vce-imagenet-pairs-rcsb": ("vce-imagenet-pairs",),
+    "vce-imagenet-pairs-dig-in": ("vce-imagenet-pairs",),
     "vce-celebahq-age": ("vce-celebahq",),
     "vce-celebahq-time": ("vce-celebahq",),
     "vce-bddoia": ("vce-bdd100k",),
@@ -181,7 +181,7 @@ def with_paper(conditions: Sequence[Condition]) -> TableData:
 
 def test_the_overlay_of_table_1_has_the_papers_conditions_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table1").edct
-    rows = edct_table1.TABLE1.rows(edct.conditions(), with_paper(edct.conditions()))
+    rows = TABLE1.rows(edct.conditions(), with_paper(edct.conditions()))
     assert {row.vlm: (row.paper_pcs, row.paper_ncc, row.paper_ccs) for row in rows} == {
         "llama-3.2-vision-11b": (0.599, 0.503, 0.435),
         "pixtral-12b": (0.605, 0.622, 0.504),
@@ -195,7 +195,7 @@ def test_the_overlay_of_table_1_has_the_papers_conditions_and_its_figures_stand_
 def test_the_overlay_of_table_2_has_the_papers_conditions_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table2").edct
     conditions = [condition for block in edct.tables.table2 for condition in block.conditions()]
-    rows = edct_table2.TABLE2.rows(conditions, with_paper(conditions))
+    rows = TABLE2.rows(conditions, with_paper(conditions))
     assert {(row.writer, row.judge, row.editor): row.paper_ccs for row in rows} == {
         ("gemini-2.5-pro", "gemini-2.5-pro", "flux.1-kontext-max"): 0.674,
         ("gemini-2.5-pro", "gemini-2.5-pro", "gemini-2.5-flash-image"): 0.657,
@@ -273,21 +273,25 @@ def test_the_overlays_of_the_fields_tables_run_both_directions_of_classes_with_p
 
 @pytest.mark.parametrize(
     ("name", "preset", "plugin"),
-    [("vce-celebahq-time", "time", "diffusers"), ("vce-imagenet-pairs-rcsb", "rcsb", "i2sb")],
+    [
+        ("vce-celebahq-time", "time", "diffusers"),
+        ("vce-imagenet-pairs-rcsb", "rcsb", "i2sb"),
+        ("vce-imagenet-pairs-dig-in", "dig-in", "diffusers"),
+    ],
 )
 def test_a_method_with_a_denoiser_of_its_own_runs_on_it_with_its_presets_settings(
     name: str, preset: Preset, plugin: str
 ) -> None:
     vce = vce_of(name)
-    used = [one for one in vce.all_conditions() if vce.denoisers[one.denoiser].plugin == plugin]
-    assert {one.method for one in used} == {preset}
+    used = [condition for condition in vce.all_conditions() if vce.denoisers[condition.denoiser].plugin == plugin]
+    assert {condition.method for condition in used} == {preset}
     assert vce.methods[preset] == Method(preset=preset, reject=True)
 
 
 @pytest.mark.parametrize("name", ["vce-bdd100k", "vce-bddoia"])
 def test_the_overlays_of_driving_scenes_explain_the_action_in_both_directions_as_ace_does(name: str) -> None:
     vce = vce_of(name)
-    assert {(one.source, one.ideal) for one in vce.groups} == {
+    assert {(targets.source, targets.ideal) for targets in vce.groups} == {
         ("Forward", "not Forward"),
         ("not Forward", "Forward"),
     }

@@ -25,7 +25,7 @@ from cfeval.cvqa.prompt_templates import FAMILIES as PHRASES
 from cfeval.cvqa.stages.scores import read_both
 from cfeval.cvqa.synthetic.drawing import icons_of, png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
-from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.cvqa.tables.accuracy import AccuracyRow
 from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
 
 GUIDE, PROGRAMS = "docs/guides/cvqa.md", "docs/reference/cvqa-programs.md"

@@ -31,6 +31,6 @@ from tests.listed import TABLES
 told = {name.partition(":")[0] for of in TABLES.values() for listed in of.values() for name in listed}
 assert not told & sys.modules.keys()
 TABLES["edct"]["controls"].load()
-assert "cfeval.edct.tables.agreement" not in sys.modules
+assert "cfeval.edct.tables.reliability" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,7 +12,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.cvqa.records import Answer, CvqaScore
 from cfeval.edct.records import Baseline, Instruction, Requery, Score
-from cfeval.report.columns import meanings
+from cfeval.report.tables import meanings
 from cfeval.results import Call, CvqaItem, Item, VceItem
 from tests.images import image
 

@@ -6,8 +6,7 @@ from inspect import getdoc
 from cfeval.core.records import Record
 from cfeval.cvqa.tables import TABLES as CVQA
 from cfeval.edct.tables import TABLES as EDCT
-from cfeval.report.columns import columns_of, headings_of, meanings
-from cfeval.report.tables import Listed
+from cfeval.report.tables import Listed, columns_of, headings_of, meanings
 from cfeval.vce.tables import TABLES as VCE
 
 PAGES: Mapping[str, Mapping[str, Listed]] = {

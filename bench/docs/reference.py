@@ -21,7 +21,7 @@ from cfeval.config import Params
 from cfeval.core import registry
 from cfeval.core.extras import load
 from cfeval.core.plugin import Plugin
-from cfeval.report.columns import meanings
+from cfeval.report.tables import meanings
 from cfeval.results import FRAMES, dtype_of
 from cfeval.vce.method import PRESETS, Method, Parts, Preset
 

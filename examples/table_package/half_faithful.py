@@ -6,8 +6,17 @@ from typing import Annotated
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns
 from cfeval.edct.tables.scores import NAMES, Row, TableData, counts, values
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
-from cfeval.report.tables import RenderedTable, Table, figures_of, intervals, scored_cell
+from cfeval.report.tables import (
+    Estimated,
+    Heading,
+    RenderedTable,
+    Table,
+    TableRow,
+    figures_of,
+    intervals,
+    laid_out,
+    scored_cell,
+)
 from cfeval.stats.intervals import estimate
 
 

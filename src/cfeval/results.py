@@ -25,7 +25,7 @@ from cfeval.edct.tables import TABLES as EDCT_TABLES
 from cfeval.inference.remote import archive
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
-from cfeval.report.columns import meanings
+from cfeval.report.tables import meanings
 from cfeval.vce.records import VceScore
 from cfeval.vce.tables import TABLES as VCE_TABLES
 

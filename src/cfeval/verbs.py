@@ -107,7 +107,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "vce": {
         "try": "cfeval.vce.stages.try_one:run",
         "targets": "cfeval.vce.stages.targets:run",
-        "words": "cfeval.vce.stages.words:run",
+        "tokens": "cfeval.vce.stages.tokens:run",
     },
     "cvqa": {
         "dataset": "cfeval.cvqa.stages.questions:run_dataset",

@@ -14,7 +14,7 @@ import pytest
 
 from cfeval import cli
 from cfeval.report.gallery import gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.pack import pack
 from cfeval.report.page import page_of, sections_of
 from tests.browser.axe import violations

@@ -9,8 +9,8 @@ import pytest
 
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.cvqa.records import CvqaScore
-from cfeval.cvqa.tables.question_statistics import StatisticsRow
-from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.cvqa.tables.accuracy import AccuracyRow
+from cfeval.cvqa.tables.sets import StatisticsRow
 from tests.conftest import Run
 from tests.cvqa.files import image_name, write_images
 from tests.cvqa.real import OWN, PUBLISHED

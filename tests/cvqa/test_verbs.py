@@ -12,8 +12,8 @@ import pytest
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaScore, QuestionPair
 from cfeval.cvqa.tables import TABLES
+from cfeval.cvqa.tables.accuracy import AccuracyRow
 from cfeval.cvqa.tables.programs import ProgramsRow
-from cfeval.cvqa.tables.replies import AccuracyRow
 from cfeval.study import outcome
 from tests.conftest import Run
 from tests.cvqa.study import PROGRAMS, QUESTIONS, RANDOM, Study, drafted, each, everything, given, lines, told

@@ -6,19 +6,20 @@ from typing import Annotated
 import pytest
 
 from cfeval.core.records import Record
-from cfeval.report.columns import (
+from cfeval.report.tables import (
     Bounded,
     Estimated,
+    Figure,
     Heading,
     TableRow,
     columns_of,
+    csv_text,
     headings_of,
     laid_out,
     limits,
     meanings,
     readers_order,
 )
-from cfeval.report.tables import Figure, csv_text
 from tests.listed import TABLES
 
 ROWS = {f"{study} {name}": listed.row() for study, tables in TABLES.items() for name, listed in tables.items()}

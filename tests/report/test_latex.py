@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from cfeval.report.tables import RenderedTable, latex
+from cfeval.report.files import latex
+from cfeval.report.tables import RenderedTable
 from tests.edct.tables.whole import OF_SCORES, rows, table
 
 COLUMN = re.compile(r"S\[table-format=(-?)(\d)\.(\d)\]|@\{\\ \}|>\{\\raggedright\\arraybackslash\}p\{14em\}|l")

@@ -10,10 +10,9 @@ import pytest
 
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.records import Score
-from cfeval.edct.tables import conditions as edct_table1
-from cfeval.edct.tables import conditions as edct_table2
-from cfeval.edct.tables.conditions import ConditionRow
-from cfeval.report.tables import RenderedTable, csv_text, latex, markdown
+from cfeval.edct.tables.conditions import TABLE1, TABLE2, ConditionRow
+from cfeval.report.files import latex
+from cfeval.report.tables import RenderedTable, csv_text, markdown
 from tests.edct.tables.study import GROUNDED, condition, made_of, scores
 from tests.edct.tables.whole import CONDITIONS_OF, OF_SCORES, SCORES, rows, table
 from tests.slow import fast_only
@@ -24,7 +23,7 @@ ODD = RenderedTable("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), (
 
 def two_conditions() -> list[ConditionRow]:
     conditions = [GROUNDED, condition(vlm="prior")]
-    return edct_table1.TABLE1.rows(conditions, made_of([*scores(conditions[0], 9, 1), *scores(conditions[1], 0, 10)]))
+    return TABLE1.rows(conditions, made_of([*scores(conditions[0], 9, 1), *scores(conditions[1], 0, 10)]))
 
 
 def test_the_csv_has_four_decimals_empty_cells_and_lf() -> None:
@@ -81,7 +80,7 @@ def test_scores_of_conditions_that_a_table_does_not_show_change_nothing(name: st
 
 
 def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
-    sheet = edct_table1.TABLE1.render(two_conditions())
+    sheet = TABLE1.render(two_conditions())
     assert sheet.headings[:3] == ("Target", "Scored", "PCS")
     assert sheet.notes[0] == "Dataset: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
 
@@ -90,9 +89,7 @@ def test_in_table_2_the_judge_stands_before_the_editor() -> None:
     conditions = [
         condition(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")
     ]
-    sheet = edct_table2.TABLE2.render(
-        edct_table2.TABLE2.rows(conditions, made_of([row for one in conditions for row in scores(one, 1, 1)]))
-    )
+    sheet = TABLE2.render(TABLE2.rows(conditions, made_of([row for one in conditions for row in scores(one, 1, 1)])))
     assert sheet.headings[:2] == ("Judge", "Editor")
     assert sheet.notes[0] == "Dataset: world · Target: grounded · Writer: grammar · Protocol: edct-2025."
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from cfeval.config import load
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.study.components import used
+from cfeval.study.doctor import of_plugin
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
 from tests.study.service import photographs
@@ -136,6 +139,46 @@ def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
     assert by_model["maker/talker"]["most"]["calls"] == alone[1][0] * 2 // 3, "two tries of six edits"
 
 
+def test_concept_edits_of_vce_take_a_call_of_the_writer_and_as_many_of_the_editor_as_it_may_list(
+    estimated: Any, study: dict[str, Any]
+) -> None:
+    writer, editor = study["edct"]["instruction_writers"]["w"], study["edct"]["editors"]["e"]
+    names = {"image_set": ["s"], "denoiser": ["d"], "classifier": ["c", "r"]}
+    content = {
+        "calls": study["calls"],
+        "vce": {
+            "images": 4,
+            "size": 32,
+            "seed": 5,
+            "image_sets": {"s": {"plugin": "world"}},
+            "denoisers": {"d": {"plugin": "world"}},
+            "classifiers": {"c": {"plugin": "world"}, "r": {"plugin": "world", "kind": "robust"}},
+            "robust": "r",
+            "oracles": ["r"],
+            "methods": {"unguided": {"preset": "unguided"}},
+            "concept_editors": {
+                "words": {"plugin": "instructed", "writer": writer, "editor": editor, "edits": 3},
+                "nothing": {"plugin": "instructed", "editor": editor},
+            },
+            "groups": [{"source": "red circle", "ideal": "red square", "others": ["blue star"]}],
+            "conditions": [names | {"method": ["words", "nothing"], "pairs": ["ideal", "other"]}],
+        },
+    }
+    found = estimated(content)
+    images = 4 * 2 * 2  # of two classifiers, towards two targets
+    by_model = {(line["plugin"], line["model"]): line for line in found["stages"]}
+    assert {key: (line["typical"]["calls"], line["most"]["calls"]) for key, line in by_model.items()} == {
+        ("words", "maker/talker"): (images, 2 * images),
+        ("words", "painter"): (3 * images, 3 * images),
+        ("nothing", "painter"): (images, images),
+    }
+    talker, painter = by_model["words", "maker/talker"], by_model["words", "painter"]
+    assert talker["typical"]["input_tokens"] == images * (400 // 4 + 60)
+    assert painter["typical"]["images"] == 3 * images
+    assert painter["typical"]["input_tokens"] == 3 * images * (100 + 2000)
+    assert found["items"] == {"images of vce, once a target": 2 * images}
+
+
 def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
@@ -242,6 +285,25 @@ def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: 
     found = estimated(study)
     assert found["items"] == {"d": 3}
     assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in found["notes"][0]
+
+
+def test_a_chat_model_in_this_process_advises_vllm_and_a_fast_editor_the_gate(
+    study: dict[str, Any], estimated: Any, tmp_path: Path
+) -> None:
+    chat = {"plugin": "transformers", "model": "maker/sees"}
+    study["edct"]["vlms"] = {"m": chat, "local": chat | {"device": "cpu"}}
+    study["edct"]["editors"]["e"] = {"plugin": "diffusers", "model": "maker/paints", "speed": "fast"}
+    advice = {
+        "edct.vlms.m": "on a GPU, vLLM behind `cfeval serve` answers many requests several times faster than this "
+        "plugin: {plugin: openai, provider: vllm, model: maker/sees, base_url: http://127.0.0.1:8000/v1}",
+        "edct.editors.e": "speed fast changes images: put the editor behind plugin gated; `cfeval edct edit-cost` "
+        "compares its seconds and accepted edits with those of an editor without it",
+    }
+    notes = [note.partition(": ") for note in estimated(study)["notes"]]
+    assert {place: note for place, _, note in notes if place.startswith(("edct.vlms", "edct.editors"))} == advice
+    for use in used(load(written(tmp_path, study))):
+        if use.place in advice:
+            assert advice[use.place] in [finding.text for finding in of_plugin(use, offline=True).look()]
 
 
 def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:

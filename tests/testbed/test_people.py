@@ -5,7 +5,7 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.jsonl import read_csv
-from cfeval.cvqa.tables.bias import BiasRow
+from cfeval.cvqa.tables.comparisons import BiasRow
 from cfeval_testbed.agents.scene_reader import SceneReader
 from cfeval_testbed.people import figure_in, with_figure
 from cfeval_testbed.render import render

@@ -1,7 +1,7 @@
 """What the rules of cvqa share: patterns of files, and small functions of wildcards and params.yaml."""
 
 from cfeval.cvqa import asked as cvqa_asked
-from cfeval.cvqa.figures import FIGURES as CVQA_DRAWN
+from cfeval.cvqa.tables import FIGURES as CVQA_DRAWN
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables import TABLES as CVQA_LISTED
 

@@ -1,7 +1,7 @@
 """What the rules of vce share: patterns of files, and small functions of wildcards and params.yaml."""
 
 from cfeval.vce import asked as vce_asked
-from cfeval.vce.figures import FIGURES as VCE_DRAWN
+from cfeval.vce.tables import FIGURES as VCE_DRAWN
 from cfeval.vce.records import VceCondition
 from cfeval.vce.tables import TABLES as VCE_LISTED
 

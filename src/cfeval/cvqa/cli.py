@@ -23,19 +23,18 @@ from cfeval.core.records import ImageRef, Record, Status, failure
 from cfeval.core.shards import records_of
 from cfeval.core.text_files import csv_rows
 from cfeval.cvqa.csv_format import CvqaResult, key_lines, read_questions, read_results
-from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import Results, TableFile, usable
 from cfeval.cvqa.plugins.question_sets import id_of
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
 from cfeval.cvqa.stages.scores import scores
 from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.step_params import TablesParams
-from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
-from cfeval.cvqa.tables.accuracy import render_accuracy, rows_of
-from cfeval.cvqa.tables.headline import metrics
-from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, PublishedAnswer, cvqa_material
-from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
-from cfeval.report.tables import markdown, write_table
+from cfeval.cvqa.tables import FIGURES, TABLES, accuracy
+from cfeval.cvqa.tables.accuracy import AccuracyRow, metrics, render_accuracy, rows_of
+from cfeval.cvqa.tables.replies import CvqaTableData, PublishedAnswer, cvqa_material
+from cfeval.cvqa.tables.sets import STATISTICS
+from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
+from cfeval.report.tables import markdown
 from cfeval.stats.intervals import Interval
 
 # The paper's published figures.
@@ -61,11 +60,11 @@ def run_statistics(
     for line in key_lines(questions, str(file)):
         print(line, file=sys.stderr)
     pairs = (PairStatistics(row.original, row.counterfactual, row.type, row.img_path) for row in questions)
-    rows = question_statistics.statistics_rows(CvqaTableData({}, pairs={file.stem: pairs}))
-    rendered = question_statistics.render_statistics(rows)
+    rows = STATISTICS.rows(CvqaTableData({}, pairs={file.stem: pairs}))
+    rendered = STATISTICS.render(rows)
     print(markdown(rendered), end="")
     if out:
-        write_table(out, question_statistics.STATISTICS.row, rows, rendered)
+        write_table(out, STATISTICS.row, rows, rendered)
 
 
 def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("results/cvqa")) -> None:

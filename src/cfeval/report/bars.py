@@ -1,9 +1,13 @@
-"""Small drawings in the cells of a page's first table, as SVG in the page's own colors."""
+"""The project's colors, and small drawings in the cells of a page's first table, as SVG in the page's own colors."""
 
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
+INK, MUTED, GRID, PAPER = "#1b2430", "#6b7684", "#d9dee5", "#fefefe"
+"""Text, secondary text, lines and background; the report swaps them for its own in dark mode."""
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+"""Okabe and Ito's palette, which color-blind readers can tell apart."""
 LEFT = 6.0
 """In pixels: the margin at both ends of a bar."""
 Estimated = tuple[float, float, float]

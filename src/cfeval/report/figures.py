@@ -1,5 +1,6 @@
 """How all figures look, and how they are saved: the same data give the same bytes."""
 
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from cfeval.core.files import write_bytes
-from cfeval.report.colors import INK, MUTED, PAPER
+from cfeval.report.bars import INK, MUTED, PAPER
+from cfeval.report.tables import interval_methods
 
 TEST_WORLD = "† built-in test target, stands for no real model"
 _SETTINGS: dict[Any, object] = {
@@ -63,10 +65,23 @@ def share_ticks(axes: Axes, *along: str) -> None:
         axes.set(**{f"{name}ticks": _QUARTERS, f"{name}ticklabels": ("0", ".25", ".50", ".75", "1")})
 
 
+def intervals_line(rows: Sequence[Any]) -> str:
+    """How the intervals of some rows were computed: `intervals: Wilson 95 %`."""
+    return f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}"
+
+
 def empty_figure(figure: Figure, text: str) -> Figure:
     """A figure that has nothing to draw but a sentence that says why."""
     figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
     return figure
+
+
+def legend_once(figure: Figure, panels: Iterable[Axes], **look: Any) -> None:
+    """A legend above the panels that names what they share once."""
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", **look)
 
 
 class SteadyLayout(ConstrainedLayoutEngine):
@@ -89,10 +104,6 @@ class SteadyLayout(ConstrainedLayoutEngine):
 def save(figure: Figure, out: Path) -> None:
     """Write OUT.png, OUT.svg and OUT.pdf without date or program version."""
     for ending, absent in _METADATA.items():
-        write_bytes(Path(f"{out}.{ending}"), _encoded(figure, ending, dict.fromkeys(absent)))
-
-
-def _encoded(figure: Figure, ending: str, metadata: dict[str, None]) -> bytes:
-    buffer = BytesIO()
-    figure.savefig(buffer, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH)
-    return buffer.getvalue()
+        buffer = BytesIO()
+        figure.savefig(buffer, format=ending, metadata=dict.fromkeys(absent), dpi=_PIXELS_PER_INCH)
+        write_bytes(Path(f"{out}.{ending}"), buffer.getvalue())

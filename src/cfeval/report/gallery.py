@@ -14,9 +14,11 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from cfeval.core.files import write_text
+from cfeval.core.images import folder_of
+from cfeval.core.jsonl import read_jsonl
 from cfeval.core.record import BESIDE
-from cfeval.report.html import rendered, script_json
-from cfeval.report.images import ImageNumber, Images
+from cfeval.core.shards import shard_files
+from cfeval.report.html import ImageNumber, Images, rendered, script_json
 
 CHUNK = 100
 """Items in one script element or file: the page is usable before the last one is read."""
@@ -26,6 +28,22 @@ FILE_BYTES = 4_000_000
 """Likewise a file beside it, unless a single item is larger."""
 Item = dict[str, Any]
 """A row of the gallery, or what the page's script knows of a view, as JSON."""
+
+
+def records_at(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
+    """The records of a stage, each with the folder of its images.
+
+    Args:
+        place: that folder; the record file has its name.
+        kind: the record.
+        shards: into how many files the stage is cut.
+
+    Raises:
+        InputError: a file is missing or broken.
+    """
+    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
+        for record in read_jsonl(file, kind):
+            yield record, folder_of(file)
 
 
 @dataclass(frozen=True)

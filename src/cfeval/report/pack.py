@@ -6,6 +6,8 @@ Images are thumbnails within the page, or by choice full size beside it.
 import html
 import json
 import re
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -16,7 +18,6 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import entry, write_bytes_by
 from cfeval.core.images import Image
 from cfeval.report.html import data_url, script_json
-from cfeval.report.source_types import marked
 
 PAGE = "report.html"
 EDITED = "counterfactuals"
@@ -29,8 +30,16 @@ _ABOUT = re.compile(r'(<script type="application/json" id="about">)(.*?)(</scrip
 _ROWS = re.compile(r'(<script type="application/json" id="rows">)(.*?)(</script>)')
 _ITEMS = "items"
 """The folder of items that the page loads on demand."""
-Linked = Callable[[str], str]
-"""What stands in the place of a link."""
+COMPOSITE = "http://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic"
+"""IPTC's digital source type of a composite with at least one synthetic part."""
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# The first chunk of every PNG file, IHDR, has 13 bytes of content and 12 around it.
+_AFTER_HEADER = len(_SIGNATURE) + 25
+_XMP = (
+    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+    '<rdf:Description rdf:about="" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/" '
+    f'Iptc4xmpExt:DigitalSourceType="{COMPOSITE}"/></rdf:RDF></x:xmpmeta>'
+)
 
 
 def pack(page: Path, out: Path, full: bool = False) -> int:
@@ -113,7 +122,7 @@ class _Packed:
             raise InputError(f"{path}: not an image ({error}); make the step's images again") from None
 
 
-def _relinked(pattern: re.Pattern[str], text: str, linked: Linked) -> str:
+def _relinked(pattern: re.Pattern[str], text: str, linked: Callable[[str], str]) -> str:
     """A page with other links where the pattern finds one."""
     return pattern.sub(lambda found: found[1] + html.escape(linked(html.unescape(found[2]))) + found[3], text)
 
@@ -134,3 +143,19 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the report links to it, but it cannot be read ({error.strerror})") from None
+
+
+def marked(content: bytes) -> bytes:
+    """A PNG file that says that it is a composite; the same file and mark give the same bytes, pixels stay as they are.
+
+    It is for images that leave a study, in the XMP of the file (IPTC NewsCodes, Digital Source Type). Images within a
+    study have no mark: a target might read it, and its bytes are a part of what results rest on.
+
+    Raises:
+        ValueError: it is no PNG file.
+    """
+    if not content.startswith(_SIGNATURE):
+        raise ValueError("only PNG files are marked")
+    kind, data = b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + _XMP.encode()
+    chunk = struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return content[:_AFTER_HEADER] + chunk + content[_AFTER_HEADER:]

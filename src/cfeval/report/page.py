@@ -17,12 +17,11 @@ from cfeval.core.image_folders import reasons
 from cfeval.core.jsonl import read_csv
 from cfeval.core.record import uses
 from cfeval.core.shards import left_out_of, shard_files
-from cfeval.report.colors import GRID, INK, MUTED, PAPER
+from cfeval.report.bars import GRID, INK, MUTED, PAPER
 from cfeval.report.digits import shortened
-from cfeval.report.from_tables import Drawing
 from cfeval.report.gallery import Gallery
 from cfeval.report.html import rendered, script_json
-from cfeval.report.tables import Listed, RenderedTable
+from cfeval.report.tables import Drawing, Listed, RenderedTable
 
 FILES = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX"}
 """What a table is written as, and what readers call it."""

@@ -91,6 +91,7 @@ def of_plugin(use: Used, offline: bool) -> Check:
         for finding in registry.diagnose(use.family, use.spec, offline, use.protocols):
             if not (finding.of_form and use.family in FORMLESS) and (sees_images or not finding.of_images):
                 yield finding
+        yield from (Diagnostic(True, line) for line in registry.advice(use.family, use.spec))
 
     return Check(use.place, about)
 

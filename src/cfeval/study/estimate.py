@@ -25,9 +25,22 @@ from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines, pair_lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of
-from cfeval.inference.remote.prices import Price, Prices, load_prices, missing_price
+from cfeval.inference.remote.prices import (
+    Amount,
+    Held,
+    Line,
+    ModelLine,
+    Price,
+    Prices,
+    added,
+    budget,
+    by_model,
+    load_prices,
+    missing_price,
+    price_of,
+)
 from cfeval.study.components import used
+from cfeval.vce.estimate import requests, vce_lines
 
 SIZES = (60, 120, 400)
 """Numbers of items for which the calls an item are told."""
@@ -49,6 +62,8 @@ class Estimate:
     """By dataset: a line about the images that are not used."""
     per_item: Mapping[int, Mapping[str, float]]
     """By number of items, the calls of each stage for an item and model under test, typically."""
+    advice: list[str]
+    """What models on this machine advise, each line with the place of its model."""
 
 
 def run(
@@ -71,18 +86,22 @@ def run(
 
 def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
-    for use in [use for use in used(params) if use.study != "vce"]:
+    uses = [use for use in used(params) if use.study != "vce" or use.section == "concept_editors"]
+    for use in uses:
         registry.check(use.family, use.spec, f"{where}: {use.place}")
     calls, counted = _edct(params.edct) if params.edct else ([], _Counts())
     cvqa_calls, unread = _cvqa(params)
-    calls += cvqa_calls
+    edits, silent = vce_lines(params.vce) if params.vce else ([], [])
+    calls += [*cvqa_calls, *edits]
+    edited = {"images of vce, once a target": sum(requests(params.vce).values())} if params.vce and edits else {}
     if not params.calls.batches:
         calls = [replace(line, share=1.0) for line in calls]
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
-    models, notes = by_model(calls, prices, held), [*counted.notes, *unread]
+    models, notes = by_model(calls, prices, held), [*counted.notes, *unread, *map(_uncounted, silent)]
     limits = budget(models, held, params.calls)
     per_item = {n: calls_per_item(params.edct, n) for n in SIZES} if params.edct and counted.items else {}
-    return Estimate(counted.items, calls, models, limits, prices, notes, counted.left_out, per_item)
+    advice = [f"{use.place}: {line}" for use in uses for line in registry.advice(use.family, use.spec)]
+    return Estimate(counted.items | edited, calls, models, limits, prices, notes, counted.left_out, per_item, advice)
 
 
 def calls_to_go(params: Params, where: str) -> dict[str, int]:
@@ -134,8 +153,12 @@ def _edct(study: Edct) -> tuple[list[Line], _Counts]:
     calls, silent = lines(study, samples.items, *prompts, edits=edits)
     calls += pair_lines(study, pairs.items, *prompts)
     items = samples.items | {f"pairs of {name}": count for name, count in pairs.items.items()}
-    uncounted = [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
-    return calls, _Counts(items, [*samples.notes, *pairs.notes, *uncounted], samples.left_out + pairs.left_out)
+    notes = [*samples.notes, *pairs.notes, *map(_uncounted, silent)]
+    return calls, _Counts(items, notes, samples.left_out + pairs.left_out)
+
+
+def _uncounted(place: str) -> str:
+    return f"{place} calls a provider, but does not say how often: it is not counted"
 
 
 def calls_per_item(study: Edct, items: int) -> dict[str, float]:
@@ -219,7 +242,8 @@ def _show(estimate: Estimate) -> None:
             print(line)
     elif not estimate.notes:
         print("No hosted model is called: the study costs nothing.")
-    for note in [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
+    notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
+    for note in [*notes, *estimate.advice]:
         print(note)
 
 
@@ -360,7 +384,7 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "models": [_with_usd(one, one.price) | {"price": _listed(one.price)} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],
-        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate)],
+        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *estimate.advice],
     }
 
 

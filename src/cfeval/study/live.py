@@ -20,8 +20,8 @@ from cfeval.core.files import write_text
 from cfeval.core.record import option, outputs_of, record_of, steps
 from cfeval.core.records import Record
 from cfeval.edct import asked
-from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, stage_files
+from cfeval.edct.tables import FIGURES
 from cfeval.report.page import Progress
 from cfeval.study.whole import Job, Whole, outdated
 
@@ -207,15 +207,16 @@ def _edct(study: Any, shards: int, left: Sequence[Job], results: Path) -> Shown:
 
 
 def _vce(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
-    from cfeval.vce import asked, figures
+    from cfeval.vce import asked
+    from cfeval.vce.tables import FIGURES as DRAWN
 
-    names = list(figures.FIGURES)
-    return _complete_alone(asked.asked_tables(study, shards), asked.asked_report(study, shards), left, names)
+    return _complete_alone(asked.asked_tables(study, shards), asked.asked_report(study, shards), left, list(DRAWN))
 
 
 def _cvqa(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
     """The same of the sets that are complete; what language models read of replies comes with the last of it."""
-    from cfeval.cvqa import figures, step_params
+    from cfeval.cvqa import step_params
+    from cfeval.cvqa.tables import FIGURES as DRAWN
 
     tables, report = step_params.tables_params(study, shards), step_params.conditions_of(study, shards)
     sets = {condition.set for condition in complete(report.conditions, left)}
@@ -227,7 +228,7 @@ def _cvqa(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown
             "readers": readers,
         }
     )
-    return _complete_alone(tables, report, left, list(figures.FIGURES))
+    return _complete_alone(tables, report, left, list(DRAWN))
 
 
 def _complete_alone(tables: Any, report: Any, left: Sequence[Job], figures: Sequence[str]) -> Shown:

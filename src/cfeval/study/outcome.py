@@ -8,9 +8,8 @@ from cfeval.config import Params
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.folder import EVALUATIONS
 from cfeval.core.jsonl import read_csv
-from cfeval.cvqa.tables.cells import arrow, range_cell
-from cfeval.cvqa.tables.headline import SHOWN, Shown, shown
-from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.cvqa.tables.accuracy import SHOWN, AccuracyRow, Shown, shown
+from cfeval.cvqa.tables.items import arrow, range_cell
 from cfeval.report.tables import cell
 from cfeval.vce.tables.answer import AnswerRow, sentences
 

@@ -36,7 +36,7 @@ from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.edct.stages.instructions import instructions
 from cfeval.edct.stages.requeries import requeries
 from cfeval.edct.stages.verdicts import verdicts
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import Offline, paid, use, use_offline_cache
 from cfeval.study.recipients import recipient_lines

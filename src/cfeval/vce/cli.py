@@ -9,14 +9,12 @@ from cfeval.core.cli_options import OutFolder, StudyFile, read_study_params
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.package import carried
 from cfeval.core.shards import records_of
-from cfeval.report.from_tables import Figures, TablesFolder, draw_figures, write_metrics
-from cfeval.report.tables import write_table
+from cfeval.report.files import Figures, TablesFolder, draw_figures, write_metrics, write_table
 from cfeval.vce.asked import AskedTables
-from cfeval.vce.figures import FIGURES
 from cfeval.vce.files import Results
 from cfeval.vce.records import ExplainedNetwork, GroupScore, VceCondition, VceScore
-from cfeval.vce.tables import TABLES
-from cfeval.vce.tables.checks import failed
+from cfeval.vce.tables import FIGURES, TABLES
+from cfeval.vce.tables.classifiers import failed
 from cfeval.vce.tables.group_scores import (
     GroupMaterial,
     PublishedCell,
@@ -24,7 +22,7 @@ from cfeval.vce.tables.group_scores import (
     PublishedNetwork,
     group_material,
 )
-from cfeval.vce.tables.headline import metrics
+from cfeval.vce.tables.paper import metrics
 
 REFERENCE = "data/reference/dbvce.csv"
 """The paper's published figures."""

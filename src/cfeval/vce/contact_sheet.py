@@ -18,7 +18,7 @@ import PIL.Image
 from PIL import ImageDraw, ImageFont
 
 from cfeval.core.images import Image
-from cfeval.report.colors import COLORS, GRID, INK, MUTED, PAPER
+from cfeval.report.bars import COLORS, GRID, INK, MUTED, PAPER
 
 Pixels = npt.NDArray[np.uint8]
 Mood = Literal["right", "wrong", "none"]

@@ -7,9 +7,8 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.cvqa.records import SIDES, Answer, CvqaScore, ProgramRun, Question, QuestionPair, Side, TraceStep
-from cfeval.cvqa.tables.accuracy import TABLE3
-from cfeval.cvqa.tables.replies import AccuracyRow
-from cfeval.report.tables import write_table
+from cfeval.cvqa.tables.accuracy import TABLE3, AccuracyRow
+from cfeval.report.files import write_table
 from tests.conftest import Run
 from tests.cvqa.study import told
 from tests.edct.report.study import HOSTILE

@@ -10,7 +10,7 @@ import pytest
 from cfeval.cvqa.report.items import MOST_STEPS
 from cfeval.cvqa.report.page import finding
 from cfeval.cvqa.report.page import test_bed as bed
-from cfeval.cvqa.tables.headline import shown
+from cfeval.cvqa.tables.accuracy import shown
 from cfeval.report.pack import pack
 from tests.conftest import Run
 from tests.cvqa.report import study

@@ -12,9 +12,7 @@ from cfeval.core.records import Status
 from cfeval.cvqa.open_answers import KnownReplies, written_replies
 from cfeval.cvqa.plugins.chat import AnswerVerdict, read_answer_verdict
 from cfeval.cvqa.records import Question, Reading
-from cfeval.cvqa.tables import open_answers
-from cfeval.cvqa.tables.open_answers import OpenAnswersRow
-from cfeval.cvqa.tables.reply_readers import ReplyReadersRow
+from cfeval.cvqa.tables.reply_readers import OPEN_ANSWERS, OpenAnswersRow, ReplyReadersRow
 from cfeval.report.tables import markdown
 from tests.conftest import Run
 from tests.cvqa.study import Study, given, told
@@ -91,14 +89,14 @@ def test_the_judges_error_is_measured_and_its_accuracy_corrected() -> None:
     readings += [verdict_of(f"known-{n}", int(n < 45), "right") for n in range(50)]  # sensitivity .9
     readings += [verdict_of(f"known-{n}", int(n < 60), "wrong") for n in range(50, 100)]  # specificity .8
     readings += [verdict_of("known-x", None, "right")]
-    [row] = open_answers.rows(material({condition(): opened}, readings={("gpt", condition()): readings}))
+    [row] = OPEN_ANSWERS.rows(material({condition(): opened}, readings={("gpt", condition()): readings}))
     assert (row.n, row.n_judged, row.n_none, row.missing) == (100, 90, 5, "no answer 5, unparsable 5")
     assert (row.rules, row.judged, row.judged_min, row.judged_max) == (0.3, 0.5556, 0.5, 0.6)  # type: ignore[attr-defined]
     assert row.n_differ == 20
     assert (row.n_known, row.known_missing, row.sensitivity, row.specificity) == (100, "no answer 1", 0.9, 0.8)
     assert row.corrected == pytest.approx((0.5556 + 0.8 - 1) / (0.9 + 0.8 - 1), abs=1e-4)
     assert row.corrected_hi - row.corrected_lo > row.judged_hi - row.judged_lo  # type: ignore[attr-defined]
-    assert "| gpt |" in markdown(open_answers.render([row]))
+    assert "| gpt |" in markdown(OPEN_ANSWERS.render([row]))
 
 
 def test_a_judge_that_always_says_the_same_corrects_nothing() -> None:
@@ -107,7 +105,7 @@ def test_a_judge_that_always_says_the_same_corrects_nothing() -> None:
     ]
     readings = [verdict_of(f"p{n}", 1) for n in range(20)]
     readings += [verdict_of(f"known-{n}", 1, ("right", "wrong")[n % 2]) for n in range(40)]
-    [row] = open_answers.rows(material({condition(): opened}, readings={("gpt", condition()): readings}))
+    [row] = OPEN_ANSWERS.rows(material({condition(): opened}, readings={("gpt", condition()): readings}))
     assert (row.judged, row.sensitivity, row.specificity, row.corrected) == (1, 1, 0, None)
     assert "not shown to be better than chance" in row.corrected_note
 

@@ -14,8 +14,7 @@ from cfeval.cvqa.interfaces import ReadReply, ReadRequest
 from cfeval.cvqa.plugins.chat import JUDGE_FORM, READ_FORMS, ChatReplyReader, ReplyReaderPlugin, read_answer
 from cfeval.cvqa.records import Answer, Form, Question, QuestionPair, Reading
 from cfeval.cvqa.stages.readings import readings
-from cfeval.cvqa.tables import reply_readers
-from cfeval.cvqa.tables.reply_readers import ReplyReadersRow
+from cfeval.cvqa.tables.reply_readers import REPLY_READERS, ReplyReadersRow
 from cfeval.report.tables import markdown
 from tests.answers import answers
 from tests.conftest import Run
@@ -150,13 +149,13 @@ def test_the_table_counts_what_was_read_and_where_both_agree() -> None:
         reading("e", None, None),
         reading("f", None, None, status=Status.TRANSPORT_ERROR),
     ]
-    [row, other] = reply_readers.rows(material({condition(): scores}, readings={("gpt", condition()): found}))
+    [row, other] = REPLY_READERS.rows(material({condition(): scores}, readings={("gpt", condition()): found}))
     assert (row.n, row.n_unread, row.n_read, row.n_none, row.n_right) == (6, 4, 2, 1, 1)
     assert (row.robust, row.robust_min, row.robust_max) == (0.5, 0.1667, 0.8333)  # four of six are unread
     assert (row.filled, row.filled_min, row.filled_max) == (0.5, 0.3333, 0.6667)
     assert (row.n_both, row.agreement, row.missing) == (2, 0.5, "transport_error 1")
     assert (other.side, other.n, other.robust, other.agreement) == ("counterfactual", 0, None, None)
-    assert "| gpt |" in markdown(reply_readers.render([row]))
+    assert "| gpt |" in markdown(REPLY_READERS.render([row]))
 
 
 def test_nothing_is_called_where_no_reader_is_named(cfeval: Run, tmp_path: Path) -> None:

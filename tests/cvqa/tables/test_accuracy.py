@@ -10,9 +10,12 @@ from scipy.stats import binomtest
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Status
-from cfeval.cvqa.tables import accuracy, chain_of_thought
-from cfeval.cvqa.tables.replies import AccuracyRow, PublishedAnswer, SetFacts, SolverFacts
-from cfeval.report.tables import csv_text, latex, markdown
+from cfeval.cvqa.tables import accuracy
+from cfeval.cvqa.tables.accuracy import AccuracyRow
+from cfeval.cvqa.tables.comparisons import CHAIN_OF_THOUGHT
+from cfeval.cvqa.tables.replies import PublishedAnswer, SetFacts, SolverFacts
+from cfeval.report.files import latex
+from cfeval.report.tables import csv_text, markdown
 from tests.cvqa.tables.scores import condition, failed, material, pair_scores, score
 
 PUBLISHED = Path(__file__).parents[3] / "data" / "reference" / "cvqa.csv"
@@ -181,7 +184,7 @@ def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
         condition("m-cot"): [*pair_scores([1] * 8, [1] * 8)[:-2], failed("direct-p07", "original")],
     }
     found = material(scores, solvers=facts)
-    [robust, reference] = chain_of_thought.rows(found)
+    [robust, reference] = CHAIN_OF_THOUGHT.rows(found)
     assert (reference.no_cot_baseline, reference.n, reference.n_scored, reference.n_both) == ("m", 8, 7, 7)
     assert (reference.plain_original, reference.plain_counterfactual) == (1, 0.25)
     assert (reference.change_original, reference.change_counterfactual) == (0, 0.75)
@@ -197,7 +200,7 @@ def test_chain_of_thought_without_its_twin_has_no_change() -> None:
     found = material(
         {condition("c"): pair_scores([1], [1])}, solvers={"c": SolverFacts(cot=True, no_cot_baseline="gone")}
     )
-    row = chain_of_thought.rows(found)[0]
+    row = CHAIN_OF_THOUGHT.rows(found)[0]
     assert (row.n_both, row.change_original, row.original) == (0, None, 1)
 
 
@@ -241,7 +244,7 @@ def test_the_order_of_scores_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [accuracy.TABLE3, chain_of_thought.TABLE, accuracy.TABLE5, accuracy.TABLE6, accuracy.TABLE7]
+    "table", [accuracy.TABLE3, CHAIN_OF_THOUGHT, accuracy.TABLE5, accuracy.TABLE6, accuracy.TABLE7]
 )
 def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
     assert table.rows(material({})) == []

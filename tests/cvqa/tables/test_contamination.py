@@ -4,8 +4,7 @@ from math import sqrt
 
 import pytest
 
-from cfeval.cvqa.tables import contamination
-from cfeval.cvqa.tables.contamination import ContaminationRow
+from cfeval.cvqa.tables.comparisons import CONTAMINATION, ContaminationRow
 from cfeval.cvqa.tables.replies import SetFacts
 from tests.cvqa.tables.scores import condition, material, pair_scores
 
@@ -14,7 +13,7 @@ FRESH = {"real": SetFacts(), "new": SetFacts(fresh_of="real")}
 
 def rows(published: tuple[list[int], list[int]], fresh: tuple[list[int], list[int]]) -> dict[str, ContaminationRow]:
     scores = {condition("m", "real"): pair_scores(*published), condition("m", "new"): pair_scores(*fresh)}
-    found = contamination.rows(material(scores, sets=FRESH))
+    found = CONTAMINATION.rows(material(scores, sets=FRESH))
     return {row.measure: row for row in found if row.reader == "robust"}
 
 
@@ -44,6 +43,6 @@ def test_a_model_that_knows_neither_shows_no_difference() -> None:
 def test_without_a_fresh_draw_or_without_its_solver_there_is_no_row() -> None:
     pairs = pair_scores([1, 0], [0, 1])
     alone = {condition("m", "real"): pairs, condition("other", "new"): pairs}
-    assert contamination.rows(material(alone, sets=FRESH)) == []
-    assert contamination.rows(material({condition("m", "real"): pairs, condition("m", "new"): pairs})) == []
-    assert "fresh draw" in contamination.render([]).notes[0]
+    assert CONTAMINATION.rows(material(alone, sets=FRESH)) == []
+    assert CONTAMINATION.rows(material({condition("m", "real"): pairs, condition("m", "new"): pairs})) == []
+    assert "fresh draw" in CONTAMINATION.render([]).notes[0]

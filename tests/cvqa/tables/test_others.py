@@ -5,10 +5,13 @@ from scipy.stats import chisquare
 
 from cfeval.core.records import Status
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaScore, ProgramRun
-from cfeval.cvqa.tables import bias, builds, contamination, extraction, positions, programs, question_statistics
-from cfeval.cvqa.tables.programs import kind_of
+from cfeval.cvqa.tables.comparisons import BIAS, CONTAMINATION
+from cfeval.cvqa.tables.programs import PROGRAMS, kind_of
+from cfeval.cvqa.tables.readers import POSITIONS, READERS_TABLE
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
-from cfeval.report.tables import latex, markdown
+from cfeval.cvqa.tables.sets import ANSWERS, BUILDS, STATISTICS
+from cfeval.report.files import latex
+from cfeval.report.tables import markdown
 from tests.cvqa.real import real_pairs
 from tests.cvqa.tables.scores import condition, failed, material, pair_scores, score
 
@@ -24,7 +27,7 @@ def shown(name: str, letter: str | None, gold: str = "A", option_order: str = ""
 
 def test_a_set_has_a_row_a_type_and_one_of_all() -> None:
     pairs, published = real_pairs()
-    rows = {row.type: row for row in question_statistics.statistics_rows(material({}, pairs={"real": pairs}))}
+    rows = {row.type: row for row in STATISTICS.rows(material({}, pairs={"real": pairs}))}
     assert list(rows) == ["direct", "indirect", "boolean", "all"]
     boolean = rows["boolean"]
     if published:
@@ -37,7 +40,7 @@ def test_a_set_has_a_row_a_type_and_one_of_all() -> None:
 
 
 def test_answers_are_counted_by_side() -> None:
-    rows = question_statistics.answers_rows(material({}, pairs={"real": real_pairs()[0]}))
+    rows = ANSWERS.rows(material({}, pairs={"real": real_pairs()[0]}))
     sums: dict[tuple[str, str], float] = {}
     for row in rows:
         sums[row.type, row.side] = sums.get((row.type, row.side), 0) + row.share
@@ -55,7 +58,7 @@ def test_readers_are_compared_reply_by_reply() -> None:
         score("d", "original", "2", "1", robust="1"),
         failed("e", "original"),
     ]
-    row = extraction.rows(material({condition(): scores}))[0]
+    row = READERS_TABLE.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_scored, row.missing) == (5, 4, "refused 1")
     assert (row.reference, row.robust, row.difference) == (0.5, 1.0, 0.6667)  # over those that have a score by both
     assert (row.robust_min, row.robust_max) == (0.6, 1.0)  # of five, one is unread and one refused
@@ -66,7 +69,7 @@ def test_readers_are_compared_reply_by_reply() -> None:
 
 def test_a_letter_said_too_often_shows() -> None:
     scores = [shown(f"p{i}", "D" if i < 8 else "A", "ABCD"[i % 4]) for i in range(10)]
-    row = positions.rows(material({condition(): scores}))[0]
+    row = POSITIONS.rows(material({condition(): scores}))[0]
     assert (row.said_a, row.said_b, row.said_c, row.said_d) == (0.2, 0, 0, 0.8)
     assert (row.gold_a, row.gold_b, row.gold_c, row.gold_d) == (0.3, 0.3, 0.2, 0.2)
     assert row.chi_square == pytest.approx(chisquare([2, 0, 0, 8]).statistic, abs=1e-4)
@@ -81,7 +84,7 @@ def test_orders_tell_position_from_value() -> None:
     scores += [shown("neither", letter, option_order=order) for letter, order in zip("AC", orders, strict=True)]
     scores += [shown("unread", letter, option_order=order) for letter, order in zip(("A", None), orders, strict=True)]
     scores += [shown("alone", "A")]
-    row = positions.rows(material({condition(): scores}))[0]
+    row = POSITIONS.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_permuted, row.n_told) == (5, 3, 3)
     assert (row.follows_position, row.follows_value) == (0.3333, 0.3333)
     assert row.accuracy == pytest.approx((0.5 + 0 + 0.5 + 1 + 1) / 5, abs=1e-4)  # of `unread`, the order that was read
@@ -89,13 +92,13 @@ def test_orders_tell_position_from_value() -> None:
 
 
 def test_the_right_letter_is_the_one_shown() -> None:
-    row = positions.rows(material({condition(): [shown("p", "B", gold="C", option_order="BCDA")]}))[0]
+    row = POSITIONS.rows(material({condition(): [shown("p", "B", gold="C", option_order="BCDA")]}))[0]
     assert (row.gold_b, row.gold_c, row.said_b, row.accuracy) == (1, 0, 1, 1)
 
 
 def test_a_position_that_holds_the_same_option_tells_nothing() -> None:
     scores = [shown("p", "A", option_order=order) for order in ("ABCD", "ACBD")]
-    row = positions.rows(material({condition(): scores}))[0]
+    row = POSITIONS.rows(material({condition(): scores}))[0]
     assert (row.n_permuted, row.n_told, row.follows_value) == (1, 0, None)
 
 
@@ -107,7 +110,7 @@ def test_the_gap_is_the_difference_of_two_differences() -> None:
     scores = pair_scores([1] * 8, [0, 0, 0, 1, 1, 1, 1, 0])
     numbers = {f"direct-p{i:02}": i for i in range(8)}
     genders = {i: "female" if i < 4 else "male" for i in range(7)}
-    rows = bias.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
+    rows = BIAS.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
     row = rows[0]
     assert [(row.type, row.reader) for row in rows][::2] == [("direct", "robust"), ("all", "robust")]
     assert (row.n, row.n_unlabelled, row.n_female, row.n_male) == (7, 1, 4, 3)
@@ -122,21 +125,21 @@ def test_ranges_of_the_gap_hold_whatever_the_missing_scores_were() -> None:
     scores = [*pair_scores([1, 1, 1, 1], [0, 1, 1, 1]), *unread]
     numbers = {f"direct-p{i:02}": i for i in range(4)} | {"w0": 4, "w1": 5}
     genders = dict.fromkeys((0, 1, 4, 5), "female") | dict.fromkeys((2, 3), "male")
-    [row, *_] = bias.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
+    [row, *_] = BIAS.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
     assert (row.n, row.n_female, row.n_male, row.missing) == (6, 2, 2, "unread 4")
     assert (row.diff_female, row.diff_male, row.gap) == (0.5, 0, 0.5)
     assert (row.diff_female_min, row.diff_female_max) == (-0.25, 0.75)  # two pairs of four may lose or win
     assert (row.gap_min, row.gap_max) == (-0.25, 0.75)
-    assert "Gap range" in markdown(bias.render([row]))
+    assert "Gap range" in markdown(BIAS.render([row]))
 
 
 def test_without_labels_there_is_nothing_to_compare() -> None:
     found = {condition(): labelled(pair_scores([1], [0]), {"direct-p00": 5})}
-    assert bias.rows(material(found)) == []
-    assert bias.rows(material(found, genders={6: "male"})) == []
-    [row, *_] = bias.rows(material(found, genders={5: "male"}))
+    assert BIAS.rows(material(found)) == []
+    assert BIAS.rows(material(found, genders={6: "male"})) == []
+    [row, *_] = BIAS.rows(material(found, genders={5: "male"}))
     assert (row.gap, row.diff_male, row.diff_female) == (None, 1, None)
-    assert bias.rows(material(found, genders={5: "male"}, sets={"real": SetFacts(subset=True)})) == []
+    assert BIAS.rows(material(found, genders={5: "male"}, sets={"real": SetFacts(subset=True)})) == []
 
 
 def said(name: str, fault: str = "", status: Status = Status.OK, code: str = "x", **run: object) -> Answer:
@@ -155,7 +158,7 @@ def test_programs_are_counted_with_why_they_failed() -> None:
     ]
     scores = [score(name, "original", "1", "1") for name in "abcde"]
     facts = {"m": SolverFacts(kind="program", llm="codellama")}
-    [row] = programs.rows(material({condition(): scores}, said={condition(): replies}, solvers=facts))
+    [row] = PROGRAMS.rows(material({condition(): scores}, said={condition(): replies}, solvers=facts))
     assert (row.type, row.side, row.language, row.llm) == ("direct", "original", "vipergpt", "codellama")
     assert (row.n, row.n_written, row.n_ran, row.ran, row.n_fallback) == (5, 4, 1, 0.25, 1)
     assert row.faults == "… is not defined 2, steps 1"
@@ -171,32 +174,32 @@ def test_limits_of_the_interpreter_are_no_faults_of_the_coder_and_nothing_return
         said("e", result="no", nothing=True),
     ]
     scores = [score(name, "original", "1", "1") for name in "abcde"]
-    [row] = programs.rows(material({condition(): scores}, said={condition(): replies}))
+    [row] = PROGRAMS.rows(material({condition(): scores}, said={condition(): replies}))
     assert (row.n_written, row.n_ran, row.n_faults, row.n_limits, row.n_nothing) == (5, 2, 1, 2, 1)
     assert row.ran == pytest.approx(2 / 3, abs=1e-4)
     assert row.faults == "not Python 1"
     assert row.limits == "an async function is not supported 1, more than … steps 1"
     assert (row.n_fallback, row.n_fallback_right) == (2, 2)
-    assert "| 2 (2 right) |" in markdown(programs.render([row]))
+    assert "| 2 (2 right) |" in markdown(PROGRAMS.render([row]))
 
 
 def test_programs_that_were_repaired_are_counted_apart() -> None:
     replies = [said("a"), said("b", first_fault="line 1: x"), said("c", "line 2: y", first_fault="line 1: x")]
-    [row] = programs.rows(material({}, said={condition(): replies}))
+    [row] = PROGRAMS.rows(material({}, said={condition(): replies}))
     assert (row.n_ran, row.n_repairs, row.n_repaired) == (2, 2, 1)
-    assert "| 1 of 2 |" in markdown(programs.render([row]))
+    assert "| 1 of 2 |" in markdown(PROGRAMS.render([row]))
 
 
 def test_the_sheet_names_the_commonest_faults_only() -> None:
     kinds = "abcdef"
     replies = [said(f"{kind}{i}", f"fault {kind}") for n, kind in enumerate(kinds) for i in range(9 - n)]
-    rows = programs.rows(material({}, said={condition(): replies}))
-    assert "fault a 9, fault b 8, fault c 7, fault d 6, 2 other kinds" in markdown(programs.render(rows))
+    rows = PROGRAMS.rows(material({}, said={condition(): replies}))
+    assert "fault a 9, fault b 8, fault c 7, fault d 6, 2 other kinds" in markdown(PROGRAMS.render(rows))
     assert rows[0].faults.endswith("fault f 4")
 
 
 def test_without_scores_programs_stand_in_one_row_a_side() -> None:
-    [row] = programs.rows(material({}, said={condition(): [said("a")]}))
+    [row] = PROGRAMS.rows(material({}, said={condition(): [said("a")]}))
     assert (row.type, row.n_ran) == ("all", 1)
 
 
@@ -226,26 +229,26 @@ def test_a_build_is_told_by_what_became_of_each_draft() -> None:
         fate("e", "not related"),
         fate("f", "undecided"),
     ]
-    [row] = builds.rows(material({}, built={"mine": fates}))
+    [row] = BUILDS.rows(material({}, built={"mine": fates}))
     assert (row.type, row.n, row.n_written, row.missing) == ("direct", 6, 5, "refused 1")
     assert (row.n_wrong_sum, row.n_not_related, row.n_undecided, row.n_rejected) == (1, 1, 1, 0)
     assert (row.n_accepted, row.n_by_people, row.n_corrected, row.accepted) == (2, 1, 1, 0.4)
 
 
 def test_several_types_have_a_row_of_all() -> None:
-    rows = builds.rows(material({}, built={"mine": [fate("a"), fate("b", type="boolean")]}))
+    rows = BUILDS.rows(material({}, built={"mine": [fate("a"), fate("b", type="boolean")]}))
     assert [(row.type, row.n) for row in rows] == [("direct", 1), ("boolean", 1), ("all", 2)]
 
 
 TABLES = {
-    "answers": question_statistics.ANSWERS,
-    "bias": bias.TABLE,
-    "builds": builds.TABLE,
-    "contamination": contamination.TABLE,
-    "positions": positions.TABLE,
-    "programs": programs.TABLE,
-    "readers": extraction.TABLE,
-    "statistics": question_statistics.STATISTICS,
+    "answers": ANSWERS,
+    "bias": BIAS,
+    "builds": BUILDS,
+    "contamination": CONTAMINATION,
+    "positions": POSITIONS,
+    "programs": PROGRAMS,
+    "readers": READERS_TABLE,
+    "statistics": STATISTICS,
 }
 
 
@@ -259,17 +262,13 @@ def test_every_sheet_has_as_many_cells_as_headings() -> None:
     scores = [shown("p", "A"), shown("p", "A", side="counterfactual")]
     real = {condition(): labelled(pair_scores([1, 0], [0, 0]), {"direct-p00": 5})}
     sheets = [
-        positions.render(positions.rows(material({condition(): scores}))),
-        extraction.render(extraction.rows(material(real))),
-        bias.render(bias.rows(material(real, genders={5: "male"}))),
-        programs.render(programs.rows(material({}, said={condition(): [said("a")]}))),
-        builds.render(builds.rows(material({}, built={"mine": [fate("a")]}))),
-        question_statistics.render_statistics(
-            question_statistics.statistics_rows(material({}, pairs={"real": real_pairs()[0]}))
-        ),
-        question_statistics.render_answers(
-            question_statistics.answers_rows(material({}, pairs={"real": real_pairs()[0]}))
-        ),
+        POSITIONS.render(POSITIONS.rows(material({condition(): scores}))),
+        READERS_TABLE.render(READERS_TABLE.rows(material(real))),
+        BIAS.render(BIAS.rows(material(real, genders={5: "male"}))),
+        PROGRAMS.render(PROGRAMS.rows(material({}, said={condition(): [said("a")]}))),
+        BUILDS.render(BUILDS.rows(material({}, built={"mine": [fate("a")]}))),
+        STATISTICS.render(STATISTICS.rows(material({}, pairs={"real": real_pairs()[0]}))),
+        ANSWERS.render(ANSWERS.rows(material({}, pairs={"real": real_pairs()[0]}))),
     ]
     for sheet in sheets:
         assert sheet.body

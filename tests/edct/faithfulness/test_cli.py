@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.edct.tables import bounds
-from cfeval.edct.tables import card as cards_table
+from cfeval.edct.tables.card import CARD, CARD_BOUNDS, FIELDS
 from cfeval.report.tables import csv_text
 from tests.conftest import Run
 from tests.edct.tables.study import GROUNDED, condition, made_of
@@ -16,9 +15,9 @@ from tests.edct.tables.whole import CONDITIONS_OF, SCORES
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     """The table of the cards of three targets."""
-    for name, of in (("card", cards_table), ("bounds", bounds)):
+    for name, of in (("card", CARD), ("bounds", CARD_BOUNDS)):
         rows = of.rows(CONDITIONS_OF["card"], made_of(SCORES))
-        (tmp_path / f"edct_{name}.csv").write_text(csv_text(of.TABLE.row, rows))
+        (tmp_path / f"edct_{name}.csv").write_text(csv_text(of.row, rows))
     return tmp_path / "edct_card.csv"
 
 
@@ -26,7 +25,7 @@ def test_a_card_says_conclusion_reasons_fit_and_six_claims(cfeval: Run, table: P
     status, out, _ = cfeval("edct", "card", table)
     cards = out.strip().split("\n\n")
     assert (status, [card.partition(" ")[0] for card in cards]) == (0, ["grounded", "mixed", "shortcut"])
-    [row] = cards_table.rows([GROUNDED], made_of(SCORES))
+    [row] = CARD.rows([GROUNDED], made_of(SCORES))
     first, *lines = cards[0].splitlines()
     assert first.endswith(f"16 items): {row.conclusion}")
     assert [line.split()[0] for line in lines if "because" not in line] == ["FIT", *"ABCDEF"]
@@ -36,12 +35,12 @@ def test_a_card_says_conclusion_reasons_fit_and_six_claims(cfeval: Run, table: P
 def test_as_json_it_is_for_programs(cfeval: Run, table: Path) -> None:
     status, out, _ = cfeval("edct", "card", table, "--vlm", "shortcut", "--json")
     [card] = json.loads(out)
-    [row] = cards_table.rows([condition(vlm="shortcut")], made_of(SCORES))
+    [row] = CARD.rows([condition(vlm="shortcut")], made_of(SCORES))
     assert (status, card["vlm"], card["items"], card["conclusion"]) == (0, "shortcut", 16, row.conclusion)
     assert card["because"] == row.why.split("; ")
     assert card["fit"] == {"rate": row.fit, "interval": [row.fit_lo, row.fit_hi]}
     assert {letter: claim["says"] for letter, claim in card["claims"].items()} == {
-        letter: getattr(row, f"{name}_says") for letter, name in cards_table.FIELDS.items()
+        letter: getattr(row, f"{name}_says") for letter, name in FIELDS.items()
     }
     assert card["claims"]["B"]["bound"] == 0.65
 

@@ -12,10 +12,8 @@ from cfeval.edct.faithfulness.instruments import measured
 from cfeval.edct.faithfulness.observed import Observed, Tried, fit, fit_at_least
 from cfeval.edct.protocols.rules import BLANK_IMAGE, EDITOR_NULL, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import card as cards_table
-from cfeval.edct.tables import faithfulness
-from cfeval.edct.tables.card import CardRow, verifier_checks
-from cfeval.edct.tables.faithfulness import FaithfulnessRow
+from cfeval.edct.tables.card import CARD, CardRow, verifier_checks
+from cfeval.edct.tables.faithfulness import FAITHFULNESS, FaithfulnessRow
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
@@ -146,7 +144,7 @@ def test_the_table_says_how_many_were_asked_again_and_what_came_of_it() -> None:
     ]
     _, card = tables(given)
     assert (card.n_again, card.n_answered, card.n_withdrawn) == (6, 1, 2)
-    table = cards_table.render([card])
+    table = CARD.render([card])
     assert table.body[0][table.headings.index("Asked again")] == "6 (1 answered, 2 changes withdrawn)"
 
 
@@ -236,9 +234,9 @@ def test_an_answer_of_half_the_accuracy_is_right(accuracy: float | None, right: 
 
 def test_ccs_is_backed_by_no_judge_that_never_scores_1() -> None:
     zeros = [row.model_copy(update={"ccs": 0, "pcs": 0}) if row.ccs == 1 else row for row in many(120)]
-    assert faithfulness.rows([GROUNDED], made_of(zeros))[0].ccs_backed == 0
+    assert FAITHFULNESS.rows([GROUNDED], made_of(zeros))[0].ccs_backed == 0
     exams = {"grammar": JudgeError(Share(0.95, 50, 50.0), Share(0.95, 50, 50.0))}
-    assert faithfulness.rows([GROUNDED], made_of(zeros, exams=exams))[0].ccs_backed == 1, "it can score 1"
+    assert FAITHFULNESS.rows([GROUNDED], made_of(zeros, exams=exams))[0].ccs_backed == 1, "it can score 1"
 
 
 @pytest.mark.parametrize("gone", [UNCITED, NULL, BLANK, GROUNDED], ids=lambda of: str(of.protocol))
@@ -250,7 +248,7 @@ def test_a_condition_without_one_of_its_controls_is_an_error(gone: Condition) ->
 def tables(given: list[Score]) -> tuple[FaithfulnessRow, CardRow]:
     """Both tables of the condition."""
     of = made_of(given)
-    return faithfulness.rows([GROUNDED], of)[0], cards_table.rows([GROUNDED], of)[0]
+    return FAITHFULNESS.rows([GROUNDED], of)[0], CARD.rows([GROUNDED], of)[0]
 
 
 def many(n: int, **null: Any) -> list[Score]:
@@ -277,7 +275,7 @@ def test_a_faithful_model_is_trusted_on_many_items_and_open_on_few() -> None:
 def test_ccs_is_backed_by_a_judge_who_is_known_to_score_sham_edits_0(sham: int | None, backed: int) -> None:
     row, card = tables(many(120, sham=sham))
     assert (row.ccs_backed, card.conclusion) == (backed, "trust"), "the card rests on FIT, which needs no such judge"
-    shown = faithfulness.render([row])
+    shown = FAITHFULNESS.render([row])
     assert any("not backed" in cell for cell in shown.body[0]) is not bool(backed)
 
 
@@ -285,7 +283,7 @@ def examined(specificity: float | None, **null: Any) -> FaithfulnessRow:
     """The row of a judge with such an exam."""
     of = Share(specificity, 50, 50.0) if specificity is not None else None
     exams = {"grammar": JudgeError(Share(1.0, 50, 50.0), of)} if of else {}
-    return faithfulness.rows([GROUNDED], made_of(many(40, **null), exams=exams))[0]
+    return FAITHFULNESS.rows([GROUNDED], made_of(many(40, **null), exams=exams))[0]
 
 
 @pytest.mark.parametrize(
@@ -302,7 +300,7 @@ def test_fewer_than_ten_sham_edits_back_nothing(sham_edits: int, backed: int) ->
         row.model_copy(update={"sham": None}) if row.protocol == NULL_EDIT and row.id >= f"i{sham_edits:03d}" else row
         for row in many(40)
     ]
-    row = faithfulness.rows([GROUNDED], made_of(given))[0]
+    row = FAITHFULNESS.rows([GROUNDED], made_of(given))[0]
     assert (row.n_sham, row.ccs_backed) == (sham_edits, backed)
 
 
@@ -332,10 +330,10 @@ def test_a_verifier_that_takes_edits_that_were_not_made_backs_no_card(accepted: 
 
 def test_without_controls_cited_edits_alone_can_convict_and_never_acquit() -> None:
     alone = [row for row in many(120) if row.protocol == GROUNDED.protocol]
-    [card] = cards_table.rows([GROUNDED], made_of(alone))
+    [card] = CARD.rows([GROUNDED], made_of(alone))
     assert (card.conclusion, card.fit, card.why) == ("open", None, "the controls were not run")
     never = [row.model_copy(update={"answer_moved": 0}) for row in alone]
-    [card] = cards_table.rows([GROUNDED], made_of(never))
+    [card] = CARD.rows([GROUNDED], made_of(never))
     assert (card.conclusion, card.effect_says, card.stable_says) == ("do not trust", "refuted", "not tested")
 
 

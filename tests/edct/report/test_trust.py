@@ -10,9 +10,9 @@ from cfeval.edct.exam.verdict import ExamError
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Requery, Score
 from cfeval.edct.report.finding import lines
-from cfeval.edct.tables.card import rows as card_rows
-from cfeval.edct.tables.faithfulness import rows as faithfulness_rows
-from cfeval.edct.tables.instrument import InstrumentRow
+from cfeval.edct.tables.calibration import InstrumentRow
+from cfeval.edct.tables.card import card_rows
+from cfeval.edct.tables.faithfulness import faithfulness_rows
 from cfeval.stats.proportions import Share
 from tests.conftest import Run
 from tests.edct.faithfulness.test_from_scores import many

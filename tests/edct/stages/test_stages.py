@@ -30,7 +30,7 @@ from cfeval.edct.stages.checks import checks
 from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.edct.stages.instructions import instructions
 from cfeval.edct.stages.scores import scores
-from cfeval.edct.tables import conditions
+from cfeval.edct.tables.conditions import BENCH, TABLE1
 from cfeval.edct.tables.scores import material
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval
@@ -256,7 +256,7 @@ def figures(row: Any) -> dict[str, Any]:
 def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item(
     protocol: str, stage: str, status: Status
 ) -> None:
-    table: Any = conditions.BENCH if protocol == "edct-bench-2026" else conditions.TABLE1
+    table: Any = BENCH if protocol == "edct-bench-2026" else TABLE1
     condition = CONDITION.model_copy(update={"protocol": protocol})
     whole, _ = study(protocol, verdicts={"threshold": 0.6})
     poisoned, _ = study(protocol, **poison(stage, status))
@@ -272,7 +272,7 @@ def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item
 
 @pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026"])
 def test_what_is_cited_and_absent_lowers_the_strict_ccs_alone(protocol: str) -> None:
-    table: Any = conditions.BENCH if protocol == "edct-bench-2026" else conditions.TABLE1
+    table: Any = BENCH if protocol == "edct-bench-2026" else TABLE1
     condition = CONDITION.model_copy(update={"protocol": protocol})
     options: dict[str, Any] = {"counterfactuals": {"statuses": {"i2": Status.CITATION_ABSENT}}}
     options |= {"verdicts": {"threshold": 1.0}}

@@ -2,8 +2,7 @@
 
 from cfeval.core.records import Status
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import agreement
-from cfeval.edct.tables.agreement import AgreementRow
+from cfeval.edct.tables.reliability import AGREEMENT, AgreementRow
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
 
 LEXICAL, READER = condition(judge="lexical"), condition(judge="reader")
@@ -19,7 +18,7 @@ def said(of: Condition, bits: str) -> list[Score]:
 
 def rows(*given: tuple[Condition, str]) -> list[AgreementRow]:
     conditions = [one for one, _ in given]
-    return agreement.rows(conditions, made_of([row for one, bits in given for row in said(one, bits)]))
+    return AGREEMENT.rows(conditions, made_of([row for one, bits in given for row in said(one, bits)]))
 
 
 def of_ccs(found: list[AgreementRow]) -> dict[str, AgreementRow]:
@@ -85,7 +84,7 @@ def test_conditions_with_the_same_judges_are_one_sample_in_whatever_order_they_n
 def test_where_nobodys_verdicts_vary_there_is_agreement_and_no_kappa() -> None:
     row = of_ccs(rows((GROUNDED, "111"), (LEXICAL, "111")))["grammar, lexical"]
     assert (row.agreement, row.kappa, row.alpha) == (1, None, None)
-    assert agreement.render([row]).body[0][-3:-1] == ("", "")
+    assert AGREEMENT.render([row]).body[0][-3:-1] == ("", "")
 
 
 def test_conditions_of_a_single_judge_make_no_row() -> None:

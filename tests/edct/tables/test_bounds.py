@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from cfeval.edct.faithfulness.claims import BOUNDS
-from cfeval.edct.tables.bounds import BoundRow, holds, render, rows, values_tried
-from cfeval.edct.tables.card import rows as card_rows
+from cfeval.edct.tables.card import CARD_BOUNDS, BoundRow, card_rows, holds, values_tried
 from cfeval.edct.tables.scores import condition_of
 from cfeval.study.changes import _naming
 from tests.edct.faithfulness.test_card import SOUND, observed
@@ -16,30 +15,30 @@ from tests.edct.tables.whole import CONDITIONS_OF, SCORES
 
 def test_there_is_a_line_for_each_card_and_its_own_conclusion_is_the_card_s() -> None:
     conditions, material = CONDITIONS_OF["card"], made_of(SCORES)
-    found, cards = rows(conditions, material), card_rows(conditions, material)
+    found, cards = CARD_BOUNDS.rows(conditions, material), card_rows(conditions, material)
     assert {(row.vlm, row.conclusion) for row in found if not row.steps} == {
         (card.vlm, card.conclusion) for card in cards
     }
     assert len(found) == len(cards) * sum(len(values_tried(bound)) for bound in BOUNDS)
-    table = render(found)
+    table = CARD_BOUNDS.render(found)
     assert [line[:2] for line in table.body] == [
         (f"{card.vlm} †" * card.test_world or card.vlm, card.conclusion) for card in cards
     ]
     assert table.headings[2:4] == ("FIT (0.75)", "A (0.85)")
-    assert render([]).body == ()
+    assert CARD_BOUNDS.render([]).body == ()
 
 
 def of_items(monkeypatch: pytest.MonkeyPatch, **shares: Any) -> dict[str, str]:
     """What the table says, by bound, of items with these shares behind sound instruments."""
-    monkeypatch.setattr("cfeval.edct.tables.bounds.observe", lambda *_: observed(400, **shares))
-    monkeypatch.setattr("cfeval.edct.tables.bounds.instruments_of", lambda *_: SOUND)
-    found = rows([GROUNDED], made_of(SCORES))
+    monkeypatch.setattr("cfeval.edct.tables.card.observe", lambda *_: observed(400, **shares))
+    monkeypatch.setattr("cfeval.edct.tables.card.instruments_of", lambda *_: SOUND)
+    found = CARD_BOUNDS.rows([GROUNDED], made_of(SCORES))
     return {bound: holds([row for row in found if row.bound == bound]) for bound in BOUNDS}
 
 
 def test_a_row_is_named_by_its_text_columns_so_that_runs_can_be_compared() -> None:
     assert _naming("edct", "bounds")[-2:] == ["bound", "value"]
-    found = rows(CONDITIONS_OF["card"], made_of(SCORES))
+    found = CARD_BOUNDS.rows(CONDITIONS_OF["card"], made_of(SCORES))
     assert len({(condition_of(row), row.bound, row.value) for row in found}) == len(found)
 
 

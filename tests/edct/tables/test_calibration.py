@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from cfeval.core.records import Status
 from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import calibration
-from cfeval.edct.tables.calibration import CalibrationRow
-from cfeval.edct.tables.known_truth import for_measuring
+from cfeval.edct.tables.calibration import CALIBRATION, CalibrationRow, for_measuring
 from cfeval.stats.intervals import ItemScore
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
 from tests.slow import examples
@@ -23,7 +21,7 @@ REST = [item for item in CANDIDATES if not for_measuring(ItemScore(item, item, 0
 
 
 def rows(conditions: list[Condition], given_: list[Score], **settings_: object) -> list[CalibrationRow]:
-    return calibration.rows(conditions, made_of(given_, known=KNOWN, **settings_))
+    return CALIBRATION.rows(conditions, made_of(given_, known=KNOWN, **settings_))
 
 
 def some(of: Condition, items: list[str], ones: int) -> list[Score]:
@@ -99,7 +97,7 @@ def test_completeness_says_nothing_of_a_target_that_not_even_a_blank_image_moves
     given_ += [score(blank, f"i{n:03d}", changed, 0) for n in range(20)]
     found = rows([PRIOR], given_)
     assert (found[0].completeness, found[0].completeness_empty) == (1, int(shown == "empty"))
-    assert shown in calibration.render(found).body[0]
+    assert shown in CALIBRATION.render(found).body[0]
 
 
 def test_ccs_stands_beside_strict_ccs_and_citation_rate() -> None:
@@ -150,7 +148,7 @@ def test_without_measured_targets_nothing_is_corrected() -> None:
 
 
 def test_the_sheet_says_that_the_targets_are_no_real_models_and_names_what_all_share_below() -> None:
-    sheet = calibration.render(rows([GROUNDED], scores(GROUNDED, 1, 0)))
+    sheet = CALIBRATION.render(rows([GROUNDED], scores(GROUNDED, 1, 0)))
     assert sheet.notes[-1].startswith("† built-in test target")
     assert sheet.notes[0] == "Dataset: world · Writer: grammar."
     assert sheet.body[0][:3] == ("scene", "grammar", "grounded †")
@@ -159,5 +157,5 @@ def test_the_sheet_says_that_the_targets_are_no_real_models_and_names_what_all_s
 
 def test_settings_of_two_data_sets_are_told_apart() -> None:
     other = condition(dataset="elsewhere")
-    sheet = calibration.render(rows([GROUNDED, other], [*scores(GROUNDED, 1, 0), *scores(other, 0, 1)]))
+    sheet = CALIBRATION.render(rows([GROUNDED, other], [*scores(GROUNDED, 1, 0), *scores(other, 0, 1)]))
     assert [row[0] for row in sheet.body] == ["world", "elsewhere"]

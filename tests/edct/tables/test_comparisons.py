@@ -6,11 +6,19 @@ from itertools import combinations
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.edct.asked import MOST_TARGETS
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import comparisons
-from cfeval.edct.tables.comparisons import ComparisonRow
-from cfeval.edct.tables.scores import Metric, Row, TableData, extremes, missing, n_items, strict_ccs, values
+from cfeval.edct.tables.comparisons import COMPARISONS, ComparisonRow
+from cfeval.edct.tables.scores import (
+    MOST_TARGETS,
+    Metric,
+    Row,
+    TableData,
+    extremes,
+    missing,
+    n_items,
+    strict_ccs,
+    values,
+)
 from cfeval.stats.intervals import bootstrap
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score
 
@@ -25,7 +33,7 @@ def said(of: Condition, bits: str, **fields: object) -> list[Score]:
 
 
 def rows(given: list[Score], *conditions: Condition) -> list[ComparisonRow]:
-    return comparisons.rows(conditions, made_of(given, test_targets={"a"}))
+    return COMPARISONS.rows(conditions, made_of(given, test_targets={"a"}))
 
 
 def test_only_items_that_both_have_a_score_for_are_compared() -> None:
@@ -88,14 +96,14 @@ def test_items_of_one_image_are_drawn_together() -> None:
 
 
 def test_only_the_target_that_is_a_test_model_is_marked() -> None:
-    sheet = comparisons.render(rows([*said(A, "10"), *said(B, "01")], A, B))
+    sheet = COMPARISONS.render(rows([*said(A, "10"), *said(B, "01")], A, B))
     assert sheet.body[0][:3] == ("edct-2025", "a †", "b")
     assert any("†" in note for note in sheet.notes)
     assert "2026: CCS" not in sheet.headings
 
 
 def test_a_p_value_that_rounds_to_0_is_not_shown_as_0() -> None:
-    sheet = comparisons.render(rows([*said(A, "1" * 20), *said(GROUNDED, "0" * 20)], A, GROUNDED))
+    sheet = COMPARISONS.render(rows([*said(A, "1" * 20), *said(GROUNDED, "0" * 20)], A, GROUNDED))
     assert sheet.body[0][sheet.headings.index("p, McNemar")] == "< 0.0001"
 
 
@@ -133,7 +141,7 @@ def some_study(seed: int) -> tuple[list[Condition], TableData]:
 def test_every_row_of_many_targets_has_the_figures_of_its_two_alone(seed: int) -> None:
     """Worked out one pair at a time, from the rows of scores alone."""
     targets, study = some_study(seed)
-    found = comparisons.rows(targets, study)
+    found = COMPARISONS.rows(targets, study)
     assert [(row.vlm, row.other) for row in found] == list(combinations("abcd", 2))
     scores = {target.vlm: study.of(target) for target in targets}
     for row in found:
@@ -166,7 +174,7 @@ def many(number: int) -> list[Score]:
 
 def pairs_of(given: list[Score], **settings: object) -> list[tuple[str, str]]:
     targets = list(dict.fromkeys(condition(vlm=one.vlm) for one in given))
-    return [(row.vlm, row.other) for row in comparisons.rows(targets, made_of(given, **settings))]
+    return [(row.vlm, row.other) for row in COMPARISONS.rows(targets, made_of(given, **settings))]
 
 
 @pytest.mark.parametrize("number", [2, MOST_TARGETS, MOST_TARGETS + 1, 30])
@@ -187,7 +195,7 @@ def test_a_setting_without_the_reference_has_no_row() -> None:
 def test_the_table_says_that_not_every_two_targets_are_compared() -> None:
     given = many(MOST_TARGETS + 1)
     targets = list(dict.fromkeys(condition(vlm=one.vlm) for one in given))
-    few = comparisons.render(comparisons.rows(targets, made_of(given)))
+    few = COMPARISONS.render(COMPARISONS.rows(targets, made_of(given)))
     assert any("each with t00; edct.all_pairs" in note for note in few.notes)
-    every = comparisons.render(comparisons.rows(targets, made_of(given, all_pairs=True)))
+    every = COMPARISONS.render(COMPARISONS.rows(targets, made_of(given, all_pairs=True)))
     assert not any("all_pairs" in note for note in every.notes)

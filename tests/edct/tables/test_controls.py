@@ -5,8 +5,7 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import controls
-from cfeval.edct.tables.controls import ControlRow
+from cfeval.edct.tables.faithfulness import CONTROLS_TABLE, ControlRow
 from cfeval.edct.tables.scores import material
 from tests.edct.tables.study import GROUNDED, by_condition, chain, condition, failed, made_of, score
 
@@ -19,7 +18,7 @@ def null(item: str, answer: int, explanation: int) -> Score:
 
 
 def row_of(*given: Score, blank: list[Score] | None = None) -> ControlRow:
-    (row,) = controls.rows(
+    (row,) = CONTROLS_TABLE.rows(
         [GROUNDED, NULL, UNCITED, BLANK], made_of([*CITED, *given, *(BLANKED if blank is None else blank)])
     )
     return row
@@ -62,9 +61,9 @@ def test_completeness_is_empty_where_not_even_a_blank_image_moves_the_answer(
         score(UNCITED, f"i{n}", 0, 0, evidence="object") for n in range(items)
     ]
     cited = [score(GROUNDED, f"i{n}") for n in range(items)]
-    (row,) = controls.rows([GROUNDED], made_of([*cited, *still, *blank]))
+    (row,) = CONTROLS_TABLE.rows([GROUNDED], made_of([*cited, *still, *blank]))
     assert (row.blank, row.n_blank, row.completeness_empty, row.completeness) == (moved / items, items, empty, 1)
-    shown = controls.render([row])
+    shown = CONTROLS_TABLE.render([row])
     assert ("empty" in shown.body[0]) == bool(empty)
 
 
@@ -103,15 +102,15 @@ def test_controls_that_failed_throughout_leave_their_columns_empty_and_ccs_as_it
 def test_a_condition_without_one_of_its_controls_is_an_error_that_names_it(gone: Condition) -> None:
     there = [one for one in (*CITED, *QUIET, *STILL, *BLANKED) if one.protocol != gone.protocol]
     with pytest.raises(InputError, match=f"no scores of the condition world/grounded/grammar/{gone.protocol}/"):
-        controls.rows([GROUNDED], made_of(there))
+        CONTROLS_TABLE.rows([GROUNDED], made_of(there))
 
 
 def test_null_edits_by_the_editor_are_needed_too_and_stand_in_a_column_of_their_own() -> None:
     whole = [*CITED, *QUIET, *STILL, *BLANKED]
     with pytest.raises(InputError, match="no scores of the condition world/grounded/grammar/editor-null/"):
-        controls.rows([GROUNDED], material(by_condition(whole)))
+        CONTROLS_TABLE.rows([GROUNDED], material(by_condition(whole)))
     moved = [score(condition(protocol="editor-null"), item, int(item == "a"), 0) for item in "abcd"]
-    (row,) = controls.rows([GROUNDED], made_of([*whole, *moved]))
+    (row,) = CONTROLS_TABLE.rows([GROUNDED], made_of([*whole, *moved]))
     assert (row.editor_null, row.noise_floor) == (0.25, 0)
 
 
@@ -128,7 +127,7 @@ def test_the_four_kinds_of_target_stand_apart_on_the_two_axes_together() -> None
             uncited = condition(vlm=vlm, protocol="uncited-edit")
             given.append(score(uncited, item, by_object, 0, edit=1, evidence="object"))
             given.append(score(uncited, item, by_background, 0, edit=2, evidence="background"))
-    rows = controls.rows(conditions, made_of(given))
+    rows = CONTROLS_TABLE.rows(conditions, made_of(given))
     told = {r.vlm: (r.ccs, r.completeness, r.completeness_object, r.completeness_background) for r in rows}
     assert told["grounded"] == (1, 1, 1, 1)
     assert told["shortcut"] == (0, 0.5, 1, 0)
@@ -137,7 +136,7 @@ def test_the_four_kinds_of_target_stand_apart_on_the_two_axes_together() -> None
 
 
 def test_the_sheet_says_what_is_missing_of_what() -> None:
-    sheet = controls.render([row_of(*QUIET[:3], failed(NULL, "d", Status.REFUSED), *STILL)])
+    sheet = CONTROLS_TABLE.render([row_of(*QUIET[:3], failed(NULL, "d", Status.REFUSED), *STILL)])
     assert sheet.body[0][-2:] == ("4, 3, 4, 4 of 4", "null: refused 1")
     assert len(sheet.headings) == len(sheet.body[0])
 
@@ -146,7 +145,7 @@ def test_strict_ccs_and_citation_rate_stand_beside_ccs() -> None:
     absent = [failed(GROUNDED, item, Status.CITATION_ABSENT, present=0) for item in "ef"]
     seen = [one.model_copy(update={"present": 1}) for one in CITED]
     given = made_of([*seen, *absent, *QUIET, *STILL, *BLANKED])
-    (row,) = controls.rows([GROUNDED, NULL, UNCITED, BLANK], given)
+    (row,) = CONTROLS_TABLE.rows([GROUNDED, NULL, UNCITED, BLANK], given)
     assert (row.ccs, row.strict_ccs, row.citation_rate) == (0.75, 0.5, 0.6667)
-    headings = controls.render([row]).headings
+    headings = CONTROLS_TABLE.render([row]).headings
     assert headings.index("CCS") + 1 == headings.index("Strict CCS") == headings.index("Citation rate") - 1

@@ -10,9 +10,9 @@ from cfeval.core.records import ImageRef, Status
 from cfeval.edct.asked import AskedTable
 from cfeval.edct.files import stage_files
 from cfeval.edct.records import Condition, Counterfactual, EditAttempt, Verification
-from cfeval.edct.tables import gate
-from cfeval.edct.tables.gate import GateRow
-from cfeval.report.tables import latex, markdown
+from cfeval.edct.tables.reliability import GATE, GateRow
+from cfeval.report.files import latex
+from cfeval.report.tables import markdown
 from tests.edct.tables.study import condition, made_of, write_tables
 
 PLAIN, GATED = condition(editor="flawed"), condition(editor="flawed-gated")
@@ -58,7 +58,7 @@ RECORDS = {
 
 
 def rows(of: Sequence[Condition] = tuple(RECORDS)) -> list[GateRow]:
-    return gate.rows(of, made_of([], counterfactuals=RECORDS))
+    return GATE.rows(of, made_of([], counterfactuals=RECORDS))
 
 
 def test_every_attempt_is_counted_by_its_fault_and_good_edits_come_first() -> None:
@@ -88,15 +88,15 @@ def test_judges_have_no_part_in_it_and_an_edit_is_counted_once() -> None:
 def test_edits_of_which_nothing_is_known_are_left_aside() -> None:
     unknown = Counterfactual(id="a", image=image("a"), seed=1)
     failed = Counterfactual(id="b", seed=1, status=Status.REFUSED)
-    assert gate.rows([PLAIN], made_of([], counterfactuals={PLAIN: [unknown, failed]})) == []
+    assert GATE.rows([PLAIN], made_of([], counterfactuals={PLAIN: [unknown, failed]})) == []
 
 
 def test_readers_see_every_fault_with_its_interval() -> None:
-    shown = gate.render(rows())
+    shown = GATE.render(rows())
     assert shown.headings == ("Editor", "Fault", "Edits", "Accepted")
     assert "| flawed-gated | wrong_value | 2 | 0.5000 [" in markdown(shown)
     assert latex(shown).isascii()
-    assert "Empty: " in markdown(gate.render([]))
+    assert "Empty: " in markdown(GATE.render([]))
 
 
 def test_it_is_made_of_counterfactuals_however_they_are_cut(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from cfeval.core.records import Status
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import instrument
-from cfeval.edct.tables.instrument import InstrumentRow
+from cfeval.edct.tables.calibration import INSTRUMENT, InstrumentRow
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "shortcut": 1.0, "prior": 1.0}
@@ -17,7 +16,7 @@ def rows(
     given: list[Score], conditions: Sequence[Condition] = (GROUNDED, SHORTCUT, MIXED), **more: object
 ) -> list[InstrumentRow]:
     settings = {"known": KNOWN, "judge_error": ["grounded", "shortcut"]} | more
-    return instrument.rows(conditions, made_of(given, **settings))
+    return INSTRUMENT.rows(conditions, made_of(given, **settings))
 
 
 def test_sensitivity_and_specificity_are_of_the_faithful_and_the_unfaithful_target() -> None:
@@ -80,7 +79,7 @@ def test_each_setting_has_a_row_and_a_judge_that_scored_nothing_has_no_figures()
     assert (first.judge, second.judge) == ("grammar", "blind")
     assert second.sensitivity is second.auc is second.error is second.error_half is second.error_corrected is None
     assert (second.n, second.n_scored, second.missing) == (2, 0, "unparsable 2")
-    sheet = instrument.render([first, second])
+    sheet = INSTRUMENT.render([first, second])
     assert {len(line) for line in sheet.body} == {len(sheet.headings)}
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from cfeval.edct.faithfulness.instruments import VerifierChecks
 from cfeval.edct.tables import test_models as known_models
+from cfeval.edct.tables.test_models import TEST_MODELS, should_be, trial
 from cfeval.edct.tables.test_models import TestModelRow as Known
-from cfeval.edct.tables.test_models import should_be, trial
 from tests.edct.faithfulness.test_card import observed
 from tests.edct.faithfulness.test_from_scores import many
 from tests.edct.tables.study import GROUNDED, made_of
@@ -39,7 +39,7 @@ def test_what_should_be_said_follows_from_truth_and_noise(truth: float, noise: f
 def row_of(items: int = 60, **known: float) -> Known:
     """A model whose answer follows what it cites, and only that; `known` is said of it."""
     told: dict[str, Any] = {"expected": {"grounded": known}}
-    [row] = known_models.rows([GROUNDED], made_of(many(items), **told))
+    [row] = TEST_MODELS.rows([GROUNDED], made_of(many(items), **told))
     return row
 
 
@@ -57,7 +57,7 @@ def test_a_measure_above_three_quarters_misleads_where_the_truth_is_not() -> Non
 
 
 def test_conditions_whose_target_is_not_known_are_left_aside() -> None:
-    assert known_models.rows([GROUNDED], made_of(many(3), expected={"other": {"faithful": 1.0}})) == []
+    assert TEST_MODELS.rows([GROUNDED], made_of(many(3), expected={"other": {"faithful": 1.0}})) == []
 
 
 @pytest.mark.slow

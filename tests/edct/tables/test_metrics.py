@@ -1,21 +1,21 @@
 """The figures for `dvc metrics`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cfeval.config import load
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Record, Status
-from cfeval.cvqa import cli
-from cfeval.cvqa.tables import headline
+from cfeval.cvqa import cli as cvqa
+from cfeval.cvqa.tables.accuracy import metrics as cvqa_metrics
 from cfeval.edct.asked import asked_tables
-from cfeval.edct.tables import calibration, conditions
-from cfeval.edct.tables.headline import metrics
-from cfeval.report.from_tables import Metrics
+from cfeval.edct.tables.calibration import CALIBRATION
+from cfeval.edct.tables.conditions import TABLE1, metrics
 from cfeval.vce import cli as vce
-from cfeval.vce.tables import headline as vce_metrics
+from cfeval.vce.tables.paper import metrics as vce_metrics
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score, scores
 from tests.listed import TABLES as LISTED
 
@@ -29,8 +29,8 @@ def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None
     given = made_of([*scores(GROUNDED, 9, 1), *scores(prior, 2, 8)], known={"grounded": 0})
     found = metrics(
         {
-            "table1": conditions.TABLE1.rows([GROUNDED, prior], given),
-            "calibration": calibration.rows([GROUNDED], given),
+            "table1": TABLE1.rows([GROUNDED, prior], given),
+            "calibration": CALIBRATION.rows([GROUNDED], given),
         }
     )
     assert found["table1"] == {"grounded": {"ccs": 0.9}, "prior": {"ccs": 0.2}}
@@ -40,13 +40,13 @@ def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None
 def test_ccs_is_never_alone() -> None:
     given = [score(GROUNDED, "a", 1, 1, present=1), score(GROUNDED, "b", 0, 1, present=1)]
     given += [failed(GROUNDED, name, Status.CITATION_ABSENT, present=0) for name in "cd"]
-    found = metrics({"table1": conditions.TABLE1.rows([GROUNDED], made_of(given))})
+    found = metrics({"table1": TABLE1.rows([GROUNDED], made_of(given))})
     assert found["table1"] == {"grounded": {"ccs": 0.5, "strict_ccs": 0.25, "citation_rate": 0.5}}
 
 
 def test_a_figure_that_does_not_exist_is_left_out() -> None:
     prior = condition(vlm="prior")
-    of = conditions.TABLE1.rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
+    of = TABLE1.rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
     assert metrics({"table1": of}) == {"table1": {}}
 
 
@@ -61,12 +61,12 @@ def of_edct() -> Sequence[str]:
     ("study", "names", "headlines"),
     [
         ("edct", of_edct(), metrics),
-        ("vce", vce.IN_METRICS, vce_metrics.metrics),
-        ("cvqa", cli.IN_METRICS, headline.metrics),
+        ("vce", vce.IN_METRICS, vce_metrics),
+        ("cvqa", cvqa.IN_METRICS, cvqa_metrics),
     ],
 )
 def test_the_headlines_of_the_published_tables_are_few_and_each_is_a_number(
-    study: str, names: Sequence[str], headlines: Metrics
+    study: str, names: Sequence[str], headlines: Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
 ) -> None:
     tables = {name: _published(study, name) for name in names}
     found = headlines(tables)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cfeval.core.records import Status
 from cfeval.edct.records import Score
-from cfeval.edct.tables import conditions
+from cfeval.edct.tables.conditions import bench_rows
 from cfeval.edct.tables.scores import counts, extremes, missing, values
 from cfeval.stats.intervals import Interval, estimate, mean_of
 from tests.edct.tables.study import GROUNDED, HOW, chain, condition, made_of, rows_of, score
@@ -36,7 +36,7 @@ def test_a_row_of_the_2026_protocol_tells_items_edits_and_grades() -> None:
         *chain(BENCH, "b", 1, Status.REFUSED),
         *chain(BENCH, "c", Status.NO_IMAGE, Status.NO_IMAGE),
     ]
-    (row,) = conditions.bench_rows([BENCH], made_of(given_))
+    (row,) = bench_rows([BENCH], made_of(given_))
     assert (row.n, row.n_scored, row.n_edits, row.n_edits_scored) == (3, 2, 6, 3)
     assert (row.ac, row.ef, row.ccs) == (0.75, 1, 0.75)
     assert (row.ccs_graded, row.n_graded) == (0.75, 1)

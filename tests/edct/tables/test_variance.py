@@ -2,8 +2,7 @@
 
 from cfeval.core.records import Status
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import variance
-from cfeval.edct.tables.variance import VarianceRow
+from cfeval.edct.tables.reliability import VARIANCE, VarianceRow
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
 
 LEXICAL, AGAIN = condition(judge="lexical"), condition(vlm="again")
@@ -14,7 +13,7 @@ def said(of: Condition, bits: str) -> list[Score]:
 
 
 def sources(given: list[Score], *conditions: Condition, **settings: object) -> dict[str, VarianceRow]:
-    return {row.source: row for row in variance.variance_rows(conditions, made_of(given, **settings))}
+    return {row.source: row for row in VARIANCE.rows(conditions, made_of(given, **settings))}
 
 
 def test_where_judges_always_agree_all_variance_is_the_items() -> None:
@@ -34,7 +33,7 @@ def test_a_target_asked_again_is_the_same_target_and_what_differs_is_resampling(
     found = sources(given, GROUNDED, AGAIN, repeats={"again": "grounded"})
     assert {row.target for row in found.values()} == {"grounded"}
     assert (found["re-sampling"].share, found["item"].share) == (1, 0)
-    apart = variance.variance_rows([GROUNDED, AGAIN], made_of(given))
+    apart = VARIANCE.rows([GROUNDED, AGAIN], made_of(given))
     assert {row.target for row in apart} == {"grounded", "again"}
     assert all("no cell of the design was repeated" in row.note for row in apart if row.source == "re-sampling")
 
@@ -48,16 +47,16 @@ def test_what_is_missing_is_counted_and_counts_for_nothing() -> None:
 
 def test_protocols_and_data_sets_are_split_apart() -> None:
     conditions = [condition(protocol="edct-bench-2026"), GROUNDED, condition(dataset="elsewhere")]
-    found = variance.variance_rows(conditions, made_of([row for one in conditions for row in said(one, "1010")]))
+    found = VARIANCE.rows(conditions, made_of([row for one in conditions for row in said(one, "1010")]))
     assert list(dict.fromkeys((row.protocol, row.dataset) for row in found)) == [
         ("edct-bench-2026", "world"),
         ("edct-2025", "world"),
         ("edct-2025", "elsewhere"),
     ]
-    assert variance.render_variance(found).headings[:2] == ("Dataset", "Protocol")
+    assert VARIANCE.render(found).headings[:2] == ("Dataset", "Protocol")
 
 
 def test_a_design_without_any_score_makes_no_row() -> None:
-    found = variance.variance_rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
+    found = VARIANCE.rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
     assert found == []
-    assert "none has a score" in variance.render_variance(found).notes[0]
+    assert "none has a score" in VARIANCE.render(found).notes[0]

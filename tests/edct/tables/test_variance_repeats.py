@@ -6,8 +6,8 @@ from scipy import stats
 
 from cfeval.core.records import Status
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables import variance
-from cfeval.edct.tables.variance import RepeatRow
+from cfeval.edct.tables.reliability import REPEATS as TABLE
+from cfeval.edct.tables.reliability import RepeatRow
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
 
 AGAIN, THIRD = condition(vlm="again"), condition(vlm="third")
@@ -15,7 +15,7 @@ REPEATS = {"again": "grounded", "third": "grounded"}
 
 
 def rows(given: list[Score], *conditions: Condition, **settings: object) -> dict[str, RepeatRow]:
-    return {row.score: row for row in variance.repeat_rows(conditions, made_of(given, repeats=REPEATS, **settings))}
+    return {row.score: row for row in TABLE.rows(conditions, made_of(given, repeats=REPEATS, **settings))}
 
 
 def test_mean_sd_and_t_interval_are_those_of_scipy_over_the_runs() -> None:
@@ -41,16 +41,14 @@ def test_every_score_of_the_protocol_has_a_row_and_a_grade_where_it_is_graded() 
 
 def test_a_target_run_once_has_no_row_and_the_empty_table_says_how_to_fill_it() -> None:
     assert rows(scores(GROUNDED, 1, 0), GROUNDED) == {}
-    assert "repeat: 2" in variance.render_repeat([]).notes[0]
+    assert "repeat: 2" in TABLE.render([]).notes[0]
 
 
 def test_runs_under_another_judge_are_a_row_of_their_own() -> None:
     conditions = [condition(vlm=vlm, judge=judge) for judge in ("grammar", "lexical") for vlm in ("grounded", "again")]
-    found = variance.repeat_rows(
-        conditions, made_of([row for one in conditions for row in scores(one, 1, 1)], repeats=REPEATS)
-    )
+    found = TABLE.rows(conditions, made_of([row for one in conditions for row in scores(one, 1, 1)], repeats=REPEATS))
     assert [(row.judge, row.runs) for row in found if row.score == "ccs"] == [("grammar", 2), ("lexical", 2)]
-    assert variance.render_repeat(found).headings[:2] == ("Protocol", "Judge")
+    assert TABLE.render(found).headings[:2] == ("Protocol", "Judge")
 
 
 def test_what_is_missing_moves_no_figure_and_widens_the_range() -> None:

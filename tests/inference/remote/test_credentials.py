@@ -9,8 +9,8 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from cfeval.inference.remote.credentials import origin
-from cfeval.report.source_types import COMPOSITE, marked
+from cfeval.inference.remote.images import origin
+from cfeval.report.pack import COMPOSITE, marked
 
 MANIFEST = b"\x00\x00\x00\x1djumb" + b"a manifest of somebody"
 TRAINED = b'"http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia"'

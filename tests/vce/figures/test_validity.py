@@ -3,16 +3,16 @@
 import pytest
 from matplotlib.axes import Axes
 
-from cfeval.vce.figures import validity
-from cfeval.vce.tables import methods
-from cfeval.vce.tables.summary import SummaryRow
+from cfeval.vce.figures import draw_validity
+from cfeval.vce.tables.methods import METHODS
+from cfeval.vce.tables.paper import SummaryRow
 from tests.edct.figures.test_figures import svg
 from tests.vce.tables.groups import PAPER, made_of, of_the_paper
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[SummaryRow]:
-    return methods.rows(made_of(of_the_paper()))
+    return METHODS.rows(made_of(of_the_paper()))
 
 
 def points(axes: Axes) -> set[tuple[float, float]]:
@@ -22,7 +22,7 @@ def points(axes: Axes) -> set[tuple[float, float]]:
 
 
 def test_each_classifier_has_a_panel_with_the_tables_points(rows: list[SummaryRow]) -> None:
-    figure = validity.draw(rows)
+    figure = draw_validity(rows)
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_visible()}
     assert tuple(panels) == PAPER
     told = {row.metric: row.mean for row in rows if (row.classifier, row.role) == ("ConvNeXt", "neither")}
@@ -32,19 +32,19 @@ def test_each_classifier_has_a_panel_with_the_tables_points(rows: list[SummaryRo
 
 
 def test_methods_that_stand_for_nothing_are_left_out(rows: list[SummaryRow]) -> None:
-    found = validity.draw([row.model_copy(update={"role": ""}) for row in rows])
+    found = draw_validity([row.model_copy(update={"role": ""}) for row in rows])
     assert "No method has both TA and OTA." in svg(found)
 
 
 @pytest.mark.slow
 def test_settings_are_told_apart(rows: list[SummaryRow]) -> None:
     other = [row.model_copy(update={"image_set": "photos"}) for row in rows if row.classifier == "Madry"]
-    text = svg(validity.draw([*rows, *other]))
+    text = svg(draw_validity([*rows, *other]))
     assert "Madry · photos · ddpm" in text
 
 
 def test_a_single_classifier_has_room_for_the_legend(rows: list[SummaryRow]) -> None:
-    figure = validity.draw([row for row in rows if row.classifier == "Madry"])
+    figure = draw_validity([row for row in rows if row.classifier == "Madry"])
     assert figure.get_size_inches()[0] > 4
     assert "no cone, no x0" in svg(figure)
 
@@ -59,7 +59,7 @@ def flawed(rows: list[SummaryRow], **cv: float) -> list[SummaryRow]:
 
 
 def test_rejection_stands_at_full_accuracy_with_what_the_oracles_see_of_the_valid(rows: list[SummaryRow]) -> None:
-    figure = validity.draw(flawed(rows, ConvNeXt=0.4, AlexNet=0.7))
+    figure = draw_validity(flawed(rows, ConvNeXt=0.4, AlexNet=0.7))
     kept = {
         axes.get_title(loc="left"): [
             (float(line.get_xdata()[0]), float(line.get_ydata()[0]))  # type: ignore[index]
@@ -73,14 +73,14 @@ def test_rejection_stands_at_full_accuracy_with_what_the_oracles_see_of_the_vali
     assert kept.pop("AlexNet") == [(1.0, 0.7)]
     assert not any(kept.values())
     assert "no cone, rejection: what is kept" in svg(figure)
-    assert "rejection" not in svg(validity.draw(rows))
+    assert "rejection" not in svg(draw_validity(rows))
 
 
 def test_a_planted_defect_is_named_with_what_the_oracles_find(rows: list[SummaryRow]) -> None:
-    figure = validity.draw(flawed(rows, ConvNeXt=0.4))
+    figure = draw_validity(flawed(rows, ConvNeXt=0.4))
     said = {axes.get_title(loc="left"): " ".join(one.get_text() for one in axes.texts) for axes in figure.axes}
     assert "planted: sees no outline" in said["ConvNeXt"]
     assert "oracles confirm 40% of" in said["ConvNeXt"].replace("\n", " ").replace("\\%", "%")
     assert "planted" not in "".join(text for name, text in said.items() if name != "ConvNeXt")
-    nothing = validity.draw(flawed(rows))
+    nothing = draw_validity(flawed(rows))
     assert any("none is valid" in one.get_text() for axes in nothing.axes for one in axes.texts)

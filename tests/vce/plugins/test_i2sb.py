@@ -31,8 +31,8 @@ def test_it_finds_what_the_network_does_at_the_bridges_own_times(tmp_path: Path)
         times = torch.linspace(1e-4, 1, 1000)[steps] * 1000
         expected = original("no variance").eval()(noisy, times)
         scaled = noisy / (1 + sigma[steps] ** 2).sqrt().view(-1, 1, 1, 1)
-        found = denoiser.predict(scaled, steps).noise
-    assert torch.allclose(found, expected, atol=1e-5)
+        predicted = denoiser.predict(scaled, steps).noise
+    assert torch.allclose(predicted, expected, atol=1e-5)
     assert denoiser.bridge
 
 

@@ -94,9 +94,9 @@ def test_a_prediction_under_a_text_is_that_under_its_label_and_gradients_reach_t
     denoiser = built(checkpoint[0])
     noisy, steps, labels = torch.randn(2, 4, 8, 8), torch.tensor([3, 900]), torch.tensor([2, denoiser.no_class])
     text = denoiser.text(labels).requires_grad_()
-    found = denoiser.predict_under(noisy, steps, text).noise
-    assert torch.allclose(found, denoiser.predict(noisy, steps, labels).noise, atol=1e-5)
-    assert torch.autograd.grad(found.square().sum(), text)[0].abs().sum() > 0
+    predicted = denoiser.predict_under(noisy, steps, text).noise
+    assert torch.allclose(predicted, denoiser.predict(noisy, steps, labels).noise, atol=1e-5)
+    assert torch.autograd.grad(predicted.square().sum(), text)[0].abs().sum() > 0
 
 
 @pytest.mark.slow

@@ -6,13 +6,13 @@ from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import shard_files, shard_of
-from cfeval.report.tables import write_table
+from cfeval.report.files import write_table
 from cfeval.vce.asked import AskedReport
 from cfeval.vce.config import Roles
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
-from cfeval.vce.tables import answer
+from cfeval.vce.tables.answer import ANSWER, AnswerRow
 from cfeval.vce.tables.group_scores import group_material
-from cfeval.vce.tables.hypotheses import TABLE, HypothesisRow
+from cfeval.vce.tables.hypotheses import HYPOTHESES, HypothesisRow
 from tests.conftest import Run
 from tests.edct.report.study import HOSTILE
 from tests.images import image
@@ -70,10 +70,10 @@ def write_study(folder: Path, shards: int = 1) -> None:
         names = Path(one.image_set, one.denoiser, one.classifier, f"{one.method}.jsonl")
         _write(folder / "counterfactuals" / names, [_made(number) for number in range(SOURCES)], shards)
         _write(folder / "scores" / names, [_score(number) for number in range(SOURCES)], shards)
-    write_table(folder / "tables/vce_hypotheses", HypothesisRow, PARTS, TABLE.render(PARTS))
+    write_table(folder / "tables/vce_hypotheses", HypothesisRow, PARTS, HYPOTHESES.render(PARTS))
     scores = {one: [_score(number) for number in range(SOURCES)] for one in CONDITIONS}
-    rows = answer.rows(group_material([], scores, roles=ROLES))
-    write_table(folder / "tables/vce_answer", answer.AnswerRow, rows, answer.render(rows))
+    rows = ANSWER.rows(group_material([], scores, roles=ROLES))
+    write_table(folder / "tables/vce_answer", AnswerRow, rows, ANSWER.render(rows))
 
 
 def make_report(cfeval: Run, folder: Path, shards: int = 1) -> Path:

@@ -21,8 +21,8 @@ def drawn(seed: int, *shape: int, scale: float = 1.0) -> Array:
 
 
 ORIGINAL, START = np.clip(drawn(0, N, D, scale=0.4), -1, 1), drawn(1, N, D)
-# The predicted noise of label c is √(1−ᾱ)·M·x + TOLD[c]; the last label is the empty prompt.
-M, TOLD = 0.95 * np.eye(D) + drawn(2, D, D, scale=0.02), drawn(3, 4, D, scale=0.05)
+# The predicted noise of label c is √(1−ᾱ)·M·x + LABEL_NOISE[c]; the last label is the empty prompt.
+M, LABEL_NOISE = 0.95 * np.eye(D) + drawn(2, D, D, scale=0.02), drawn(3, 4, D, scale=0.05)
 DECODER = 1.2 * np.eye(D) + drawn(4, D, D, scale=0.05)
 W, TARGETS = drawn(5, 3, D, scale=0.1), [1, 2]
 
@@ -47,7 +47,7 @@ class Latents:
         self.calls += 1
         self.graphs += noisy.requires_grad
         size = (1 - self.alphas_cumprod[timesteps]).sqrt().view(-1, 1)
-        noise = size * (noisy.flatten(1) @ torch.tensor(M).T) + torch.tensor(TOLD)[labels]
+        noise = size * (noisy.flatten(1) @ torch.tensor(M).T) + torch.tensor(LABEL_NOISE)[labels]
         return Prediction(noise.view_as(noisy))
 
     def encode(self, images: torch.Tensor) -> torch.Tensor:

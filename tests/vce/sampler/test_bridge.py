@@ -98,11 +98,11 @@ def test_rcsb_is_its_code(start: int, steps: int, scale: float, decay: float) ->
     made = counterfactuals(
         images(ORIGINAL), [0] * N, method, models, Classes(TARGETS, [0] * N), draws=noise, regions=regions
     ).images
-    found = made.flatten(1).numpy()
-    assert np.allclose(found, [transcribed(n, start, steps, scale, decay) for n in range(N)], atol=1e-9)
+    flat = made.flatten(1).numpy()
+    assert np.allclose(flat, [transcribed(n, start, steps, scale, decay) for n in range(N)], atol=1e-9)
     outside = torch.tensor(REGION) == 0
     assert torch.equal(made[outside], images(ORIGINAL)[outside])
-    assert not np.allclose(found, ORIGINAL, atol=0.1)
+    assert not np.allclose(flat, ORIGINAL, atol=0.1)
     assert denoiser.calls == steps == passes_of(method)["denoiser_calls"]
     assert passes_of(method)["denoiser_gradients"] == passes_of(method)["classifier_gradients"] == steps
 

@@ -15,7 +15,7 @@ from cfeval.vce.sampler.inversion import inverted
 from cfeval.vce.sampler.networks import Models, Networks
 from cfeval.vce.sampler.sampler import counterfactuals
 from cfeval.vce.sampler.schedule import respaced
-from tests.vce.sampler.latents import DECODER, ORIGINAL, TARGETS, TOLD, Array, Latents, M, N, W, images
+from tests.vce.sampler.latents import DECODER, LABEL_NOISE, ORIGINAL, TARGETS, Array, Latents, M, N, W, images
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser, red_images
 
 BARS = np.cumprod(1 - np.linspace(1e-4, 0.02, 1000))
@@ -24,8 +24,8 @@ CLASSES = Classes(TARGETS, [0] * N)
 
 def noise(x: Array, time: int, towards: int, away: int, scale: float) -> Array:
     """The predicted noise with a negative prompt."""
-    of = [math.sqrt(1 - BARS[time]) * M @ x + TOLD[label] for label in (away, towards)]
-    return of[0] + scale * (of[1] - of[0])
+    noises = [math.sqrt(1 - BARS[time]) * M @ x + LABEL_NOISE[label] for label in (away, towards)]
+    return noises[0] + scale * (noises[1] - noises[0])
 
 
 def carried(x: Array, eps: Array, before: float, after: float) -> Array:
@@ -58,10 +58,10 @@ def transcribed(n: int, steps: int, scale: float, p: float, ahead: int) -> Array
 def test_time_is_its_code(steps: int, scale: float, p: float, ahead: int) -> None:
     method = Method(preset="time", scales=(scale,), starts=(steps / 50,), coupling=p, noise_ahead=ahead)
     models = Models(Latents(), ToyClassifier(weight=torch.tensor(W)))
-    found = counterfactuals(images(ORIGINAL), range(N), method, models, CLASSES).images.flatten(1).numpy()
+    made = counterfactuals(images(ORIGINAL), range(N), method, models, CLASSES).images.flatten(1).numpy()
     expected = np.array([transcribed(n, steps, scale, p, ahead) for n in range(N)])
     assert np.abs(expected - ORIGINAL).max() > 0.1
-    assert np.allclose(found, expected, atol=1e-9)
+    assert np.allclose(made, expected, atol=1e-9)
 
 
 def test_each_scale_has_its_start_and_is_tried_on_what_has_not_flipped() -> None:

@@ -13,7 +13,21 @@ from cfeval.vce.passes import passes_of
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals
-from tests.vce.sampler.latents import DECODER, KEPT, ORIGINAL, START, TARGETS, TOLD, Array, D, Latents, M, N, W, images
+from tests.vce.sampler.latents import (
+    DECODER,
+    KEPT,
+    LABEL_NOISE,
+    ORIGINAL,
+    START,
+    TARGETS,
+    Array,
+    D,
+    Latents,
+    M,
+    N,
+    W,
+    images,
+)
 from tests.vce.sampler.toys import KnownDraws, ToyClassifier, ToyDenoiser, red_images
 
 
@@ -39,7 +53,7 @@ def transcribed(steps: int, settings: dict[str, Any]) -> Array:
         x = math.sqrt(bar) * latent + math.sqrt(1 - bar) * START[n]
         for i in reversed(range(steps)):
             bar, before = bars[times[i]], bars[times[i - 1]] if i else bars[0]
-            empty, told = (math.sqrt(1 - bar) * M @ x + TOLD[label] for label in (3, target))
+            empty, told = (math.sqrt(1 - bar) * M @ x + LABEL_NOISE[label] for label in (3, target))
             image = DECODER @ ((x - math.sqrt(1 - bar) * empty) / math.sqrt(bar))
             jacobian = DECODER @ (np.eye(D) - (1 - bar) * M) / math.sqrt(bar)
             scores = np.exp(W @ image - (W @ image).max())

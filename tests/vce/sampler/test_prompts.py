@@ -22,7 +22,7 @@ from tests.vce.sampler.toys import CPU, ToyClassifier, ToyDenoiser, red_images
 
 TOKENS, WIDTH = 2, 3
 TEXTS = torch.tensor(drawn(30, 4, TOKENS, WIDTH))  # of three classes and the empty prompt
-HEARD = torch.tensor(drawn(31, D, TOKENS * WIDTH, scale=0.3))
+TEXT_WEIGHT = torch.tensor(drawn(31, D, TOKENS * WIDTH, scale=0.3))
 MATRIX, OUT = torch.tensor(M), torch.tensor(DECODER)
 BARS = linear(1000)
 TARGETS = [1, 2]
@@ -31,12 +31,12 @@ TARGETS = [1, 2]
 def noise_of(x: Tensor, time: int, text: Tensor) -> Tensor:
     """The noise in a flat latent under a text: both bend each other."""
     size = math.sqrt(1 - BARS[time])
-    told = HEARD @ text.flatten()
-    return size * (MATRIX @ x + 0.2 * told * x.tanh()) + 0.1 * told
+    bent = TEXT_WEIGHT @ text.flatten()
+    return size * (MATRIX @ x + 0.2 * bent * x.tanh()) + 0.1 * bent
 
 
 @dataclass
-class Told:
+class TextDenoiser:
     """A denoiser of latents that is told texts; it counts its calls, and those through which a gradient flows."""
 
     calls: int = 0
@@ -163,7 +163,7 @@ def test_dig_in_is_its_code(
     count: int, rounds: int, scale: float, extra: dict[str, Any], loss_of: Callable[..., Tensor], checkpoint: bool
 ) -> None:
     method = Method(preset="dig-in", respacing=f"ddim{count}", prompt_steps=rounds, prompt_scale=scale, **extra)
-    models = Models(Told(), ToyClassifier(weight=torch.tensor(W)))
+    models = Models(TextDenoiser(), ToyClassifier(weight=torch.tensor(W)))
     made = counterfactuals(
         images(ORIGINAL), [0] * N, method, models, Classes(TARGETS, [0] * N), Compute(checkpoint=checkpoint)
     ).images.flatten(1)
@@ -174,12 +174,12 @@ def test_dig_in_is_its_code(
 
 def test_an_image_moves_towards_its_target_and_no_pass_is_uncounted() -> None:
     method = Method(preset="dig-in", respacing="ddim5", prompt_steps=8, prompt_rate=0.05)
-    denoiser, classifier = Told(), ToyClassifier(weight=torch.tensor(W))
+    denoiser, classifier = TextDenoiser(), ToyClassifier(weight=torch.tensor(W))
     models = Models(denoiser, classifier)
     made = counterfactuals(images(ORIGINAL), [0] * N, method, models, Classes(TARGETS, [0] * N)).images
 
-    def targets(of: Tensor) -> Tensor:
-        return classifier.logits(of).log_softmax(1)[range(N), TARGETS]
+    def targets(shown: Tensor) -> Tensor:
+        return classifier.logits(shown).log_softmax(1)[range(N), TARGETS]
 
     assert bool((targets(made) > targets(images(ORIGINAL))).all())
     costs = passes_of(method)

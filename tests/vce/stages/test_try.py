@@ -11,7 +11,7 @@ import PIL.ImageColor
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.report.colors import COLORS
+from cfeval.report.bars import COLORS
 from cfeval.vce.models.class_names import imagenet
 from cfeval.vce.models.spelling import NAMED_BY, spec_of
 from cfeval.vce.stages import try_one

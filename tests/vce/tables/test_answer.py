@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
 from cfeval.vce.records import VceCondition, VceScore
-from cfeval.vce.tables import answer
-from cfeval.vce.tables.answer import AnswerRow, headline, sentences
+from cfeval.vce.tables.answer import ANSWER, AnswerRow, headline, sentences
 from cfeval.vce.tables.group_scores import group_material
 
 ROLES = Roles(base="base", no_cone="no-cone", unguided="unguided", random=("rand",))
@@ -39,7 +38,7 @@ def scores(counts: Mapping[str, int], pair: str = "ideal") -> list[VceScore]:
 
 def rows(study: Mapping[VceCondition, Mapping[str, int]], built_in: tuple[str, ...] = ()) -> list[AnswerRow]:
     made = {one: scores(counts) for one, counts in study.items()}
-    return answer.rows(group_material([], made, roles=ROLES, built_in=built_in))
+    return ANSWER.rows(group_material([], made, roles=ROLES, built_in=built_in))
 
 
 @settings(max_examples=60)
@@ -65,7 +64,7 @@ def test_the_counts_are_those_of_the_scores_and_stand_in_the_sentence(counts: di
 
 def test_further_targets_are_left_out() -> None:
     made = {condition(): [*scores({"valid": 2}), *scores({"not_valid": 5}, "other")]}
-    [row] = answer.rows(group_material([], made, roles=ROLES))
+    [row] = ANSWER.rows(group_material([], made, roles=ROLES))
     assert (row.n, row.valid, row.not_valid) == (2, 2, 0)
 
 
@@ -96,8 +95,8 @@ def test_without_a_base_the_first_method_that_guides_is_taken() -> None:
 
 
 def test_the_table_has_no_column_in_which_nothing_was_counted() -> None:
-    text = markdown(answer.render(rows({condition(): {"taken": 2, "not_valid": 1}})))
+    text = markdown(ANSWER.render(rows({condition(): {"taken": 2, "not_valid": 1}})))
     assert "| Method | Classifier | Asked | No oracle asked | Not valid |" in text
     assert "Misread" not in text
     assert sentences([]) == []
-    assert answer.EMPTY in markdown(answer.render([]))
+    assert "Empty: no scores of counterfactuals" in markdown(ANSWER.render([]))

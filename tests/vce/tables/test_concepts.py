@@ -5,7 +5,7 @@ import pytest
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
 from cfeval.vce.records import VceCondition, VceScore
-from cfeval.vce.tables.concepts import ConceptRow, render, rows, sentences
+from cfeval.vce.tables.answer import CONCEPTS, ConceptRow, concept_sentences
 from cfeval.vce.tables.group_scores import group_material
 
 ROLES = Roles(null_edits="null", defects={"mine": "sees tags"})
@@ -38,7 +38,7 @@ def table(*edits: list[VceScore], null: int = 0) -> list[ConceptRow]:
         condition("concepts"): [score for some in edits for score in some],
         condition("null"): scores("nothing", null, 0),
     }
-    return rows(group_material([], made, roles=ROLES))
+    return CONCEPTS.rows(group_material([], made, roles=ROLES))
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,17 @@ def test_what_has_no_result_or_was_misread_is_counted_and_scores_nothing() -> No
 
 def test_other_methods_and_further_targets_are_no_concept_edits() -> None:
     plain = scores("", 20, 20)
-    assert rows(group_material([], {condition("base"): plain}, roles=ROLES)) == []
+    assert CONCEPTS.rows(group_material([], {condition("base"): plain}, roles=ROLES)) == []
     assert table(scores("tag", 20, 0, pair="other"))[0].method == "null"
-    assert "no concept editor" in markdown(render([]))
+    assert "no concept editor" in markdown(CONCEPTS.render([]))
 
 
 def test_the_sentences_name_a_cause_of_its_own_before_shared_ones() -> None:
     found = table(scores("shape", 20, 20), scores("tag", 20, 1), scores("sky", 0, 0))
-    assert list(sentences(found, "photos", "ddpm", "mine")) == [
+    assert list(concept_sentences(found, "photos", "ddpm", "mine")) == [
         "Concept edits: it follows the tag in 20 of 20, the oracles in 1 of 20: a cause of its own.",
         "Concept edits: like the oracles it follows the shape.",
     ]
-    assert list(sentences(found, "photos", "ddpm", "another")) == []
-    text = markdown(render(found))
+    assert list(concept_sentences(found, "photos", "ddpm", "another")) == []
+    text = markdown(CONCEPTS.render(found))
     assert "| tag | 20 | 20 of 20 | 1 of 20 | 0.000 | 0.250 | 0.250 | own cause |" in text

@@ -7,14 +7,15 @@ import torch
 
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
-from cfeval.vce.figures.cost import draw
+from cfeval.vce.figures import draw_cost
 from cfeval.vce.method import Method
 from cfeval.vce.passes import passes_of
 from cfeval.vce.records import GroupScore
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import Models
 from cfeval.vce.sampler.sampler import counterfactuals
-from cfeval.vce.tables import cost
+from cfeval.vce.tables.methods import COST as TABLE
+from cfeval.vce.tables.methods import CostRow
 from tests.edct.figures.test_figures import svg
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser
 from tests.vce.tables.groups import group, made_of
@@ -35,8 +36,8 @@ def a_study() -> list[GroupScore]:
     ]
 
 
-def found(method: str, classifier: str = "cnn") -> cost.CostRow:
-    rows = cost.rows(made_of(a_study(), ROLES, cost=COST))
+def found(method: str, classifier: str = "cnn") -> CostRow:
+    rows = TABLE.rows(made_of(a_study(), ROLES, cost=COST))
     (row,) = [row for row in rows if (row.method, row.classifier) == (method, classifier)]
     return row
 
@@ -55,14 +56,14 @@ def test_what_is_never_valid_has_no_cost_of_a_valid_one() -> None:
 
 
 def test_readers_see_a_line_a_method_without_random_classifiers() -> None:
-    rows = cost.rows(made_of(a_study(), ROLES, cost=COST))
-    text = markdown(cost.render(rows))
+    rows = TABLE.rows(made_of(a_study(), ROLES, cost=COST))
+    text = markdown(TABLE.render(rows))
     assert "| base | 1.000 | 0.750 | 2.000 |" in text
     assert "Explained: cnn." in text
-    drawn = svg(draw(rows))
+    drawn = svg(draw_cost(rows))
     assert "base" in drawn
     assert "cheap" in drawn
-    assert "Empty: no groups" in svg(draw([]))
+    assert "Empty: no groups" in svg(draw_cost([]))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 from cfeval.core.jsonl import read_csv
 from cfeval.report.tables import markdown
 from cfeval.vce.records import GroupScore
-from cfeval.vce.tables import field
 from cfeval.vce.tables.group_scores import PublishedFigure, group_material
-from cfeval.vce.tables.summary import label
+from cfeval.vce.tables.methods import FIELD
+from cfeval.vce.tables.metrics import label
 from tests.vce.tables.groups import REFERENCE, group
 
 PUBLISHED = tuple(read_csv(REFERENCE / "vce-published.csv", PublishedFigure))
@@ -21,24 +21,24 @@ def both(**figures: float) -> list[GroupScore]:
 
 
 def test_both_directions_are_one_row_and_published_figures_follow() -> None:
-    ours, theirs = field.rows(group_material(both(), others=PUBLISHED))
+    ours, theirs = FIELD.rows(group_material(both(), others=PUBLISHED))
     assert (ours.classes, ours.n_groups, ours.n, ours.n_scored) == ("sorrel / zebra", 2, 20, 16)
     assert (ours.fid, ours.mnac, ours.cd) == (20, 4, 2)
     assert ours.fr == pytest.approx((0.6 + 1) / 2), "what was rejected did not flip"
     assert (theirs.method, theirs.fid, theirs.mnac) == ("MaskDiME", 32.5, None)
-    text = markdown(field.render([ours, theirs]))
+    text = markdown(FIELD.render([ours, theirs]))
     assert "MaskDiME 2026" in text
     assert "FVA" not in text.split("\n\n")[1], "no column that nothing fills"
 
 
 def test_other_classes_have_no_published_figures_and_a_failure_flips_nothing() -> None:
     gone = group(figures={}, source="a", target="b", n=4, missing={"rejected": 4})
-    [row] = field.rows(group_material([gone], others=PUBLISHED))
+    [row] = FIELD.rows(group_material([gone], others=PUBLISHED))
     assert (row.classes, row.source, row.fr, row.fid) == ("a / b", "", 0, None)
 
 
 def test_features_of_another_width_or_network_never_fill_the_column_of_fid() -> None:
-    [row] = field.rows(
+    [row] = FIELD.rows(
         group_material([group(figures={"fid_64": 1.0, "fd_enl0_40": 2.0, "s3_enl0": 0.5, "fs_enl0": 0.4})])
     )
     assert (row.fid, row.s3, row.fs) == (None, None, None)

@@ -8,8 +8,7 @@ from cfeval.core.records import Status
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
 from cfeval.vce.records import GroupScore, VceCondition, VceScore
-from cfeval.vce.tables import hypotheses
-from cfeval.vce.tables.hypotheses import HypothesisRow
+from cfeval.vce.tables.hypotheses import HYPOTHESES, HypothesisRow
 from tests.vce.tables.groups import ROLES, condition, group, made_of, of_the_paper
 
 NETS = ("adv", "cnn", "vit", "noisy", "rand")
@@ -75,7 +74,7 @@ def fitting_groups() -> list[GroupScore]:
 
 
 def verdicts_on(of: dict[VceCondition, list[VceScore]]) -> dict[str, HypothesisRow]:
-    rows = hypotheses.rows(made_of(fitting_groups(), MINE, of))
+    rows = HYPOTHESES.rows(made_of(fitting_groups(), MINE, of))
     return {row.part: row for row in rows}
 
 
@@ -145,7 +144,7 @@ def test_rejection_buys_nothing_where_the_oracles_see_as_much_in_what_it_drops()
 def test_the_error_of_rejections_gain_is_that_of_drawing_images_anew() -> None:
     import numpy as np
 
-    from cfeval.vce.tables.evidence import Reading, gain_of_part
+    from cfeval.vce.tables.claims import Reading, gain_of_part
     from cfeval.vce.tables.group_scores import Cell
 
     random = np.random.default_rng(1)
@@ -182,7 +181,7 @@ def test_the_robust_classifier_and_the_random_one_are_no_witnesses() -> None:
 def test_those_who_are_oracles_only_are_witnesses_too(by_image: bool) -> None:
     found = [group("cnn", "base", {"ta": 1.0, "ota_vit": 1.0, "ota_mean": 0.0}, source=f"s{n}") for n in range(3)]
     of = {condition("cnn", "base"): scores("cnn", "base", as_in_the_paper, oracles_as_in_the_paper)} if by_image else {}
-    rows = {row.part: row for row in hypotheses.rows(made_of(found, MINE, of))}
+    rows = {row.part: row for row in HYPOTHESES.rows(made_of(found, MINE, of))}
     assert rows["no adversarial example"].effect == pytest.approx(0.9 if by_image else 1.0)
 
 
@@ -196,7 +195,7 @@ def test_a_failure_is_never_a_score_and_pairs_need_both_sides() -> None:
 
 
 def test_without_scores_of_images_the_papers_groups_point_the_papers_way_but_six_classes_decide_nothing() -> None:
-    rows = hypotheses.rows(made_of(of_the_paper(), ROLES))
+    rows = HYPOTHESES.rows(made_of(of_the_paper(), ROLES))
     effects = {row.part: row.effect or 0 for row in rows}
     assert effects["valid"] > 0.5 > effects["no adversarial example"]
     assert min(effects["cone projection"], effects["x0-prediction"], effects["bad targets are worse"]) > 0.2
@@ -210,7 +209,7 @@ def test_without_scores_of_images_the_papers_groups_point_the_papers_way_but_six
 def test_a_part_without_its_condition_is_undecided_and_says_so() -> None:
     only = {one: rows for one, rows in study().items() if one.method == "base"}
     groups = [one for one in fitting_groups() if one.condition.method == "base"]
-    rows = hypotheses.rows(made_of(groups, MINE, only))
+    rows = HYPOTHESES.rows(made_of(groups, MINE, only))
     found = {row.part: row for row in rows}
     assert found["cone projection"].note == "no condition, or no figure, to test it on"
     assert (found["cone projection"].verdict, found["cone projection"].effect) == ("undecided", None)
@@ -218,8 +217,8 @@ def test_a_part_without_its_condition_is_undecided_and_says_so() -> None:
 
 
 def test_p_is_adjusted_over_the_whole_table_and_readers_see_every_verdict() -> None:
-    rows = hypotheses.rows(made_of(fitting_groups(), MINE, study()))
+    rows = HYPOTHESES.rows(made_of(fitting_groups(), MINE, study()))
     assert all(row.p_holm >= row.p for row in rows if row.p is not None and row.p_holm is not None)
-    text = markdown(hypotheses.render(rows))
+    text = markdown(HYPOTHESES.render(rows))
     assert "H4 supported" in text
     assert text.count("\n| H") == 1 + 10

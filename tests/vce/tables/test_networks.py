@@ -13,8 +13,8 @@ from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
 from cfeval.vce.records import ExplainedNetwork
 from cfeval.vce.stages.networks import networks, parameters_of
+from cfeval.vce.tables.classifiers import TABLE1
 from cfeval.vce.tables.group_scores import PublishedNetwork, group_material
-from cfeval.vce.tables.networks import render, rows
 from tests.conftest import Run
 from tests.vce.stages.colors import Colors
 from tests.vce.tables.groups import PAPER, REFERENCE
@@ -30,7 +30,7 @@ def network(name: str = "mine", n: int = 20, right: int = 15, **changed: object)
 def test_a_row_has_the_study_s_figures_and_the_paper_s_beside() -> None:
     roles = Roles(paper={"mine": "Madry"}, robust=("mine",), noise_trained=("noisy",))
     made = {"photos": [network(robust=True), network("noisy", timed=True), network("f", 0, 0, parameters=None)]}
-    found = rows(group_material([], roles=roles, networks=made, networks_in_paper=PRINTED))
+    found = TABLE1.rows(group_material([], roles=roles, networks=made, networks_in_paper=PRINTED))
     mine, noisy, function = found
     assert (mine.accuracy, mine.kind, mine.robust, mine.n) == (0.75, "robust", "yes", 20)
     assert mine.accuracy_lo < 0.75 < mine.accuracy_hi  # type: ignore[attr-defined]
@@ -38,10 +38,10 @@ def test_a_row_has_the_study_s_figures_and_the_paper_s_beside() -> None:
     assert mine.paper_published == "Boreiko et al. 2022"
     assert (noisy.robust, noisy.paper) == ("noise", "")
     assert (function.parameters, function.accuracy) == (None, None)
-    text = markdown(render(found))
+    text = markdown(TABLE1.render(found))
     assert "| mine | robust | 26 M | 0.750 [" in text
-    assert "In the paper" not in markdown(render(found[1:]))
-    assert "no classifiers" in markdown(render([]))
+    assert "In the paper" not in markdown(TABLE1.render(found[1:]))
+    assert "no classifiers" in markdown(TABLE1.render([]))
 
 
 def test_the_paper_s_table_has_its_seven_classifiers() -> None:

@@ -5,9 +5,11 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.report.tables import csv_text, markdown
 from cfeval.vce.config import Roles
-from cfeval.vce.tables import methods, paper
-from cfeval.vce.tables.difference import DifferenceRow
-from cfeval.vce.tables.summary import SummaryRow, label, ordered, shown
+from cfeval.vce.tables import paper
+from cfeval.vce.tables.group_scores import shown
+from cfeval.vce.tables.methods import METHODS
+from cfeval.vce.tables.metrics import label, ordered
+from cfeval.vce.tables.paper import DifferenceRow, SummaryRow
 from tests.listed import TABLES as LISTED
 from tests.vce.tables.groups import PAPER, ROLES, group, made_of, of_the_paper, published
 
@@ -114,7 +116,7 @@ def test_the_papers_cells_stand_only_beside_the_classifier_and_figure_they_are_o
 
 def test_methods_average_ota_over_the_trained_oracles_but_the_classifier() -> None:
     figures = {"ta": 1.0, "ota_adv": 0.4, "ota_vit": 0.8, "ota_rand": 0.0, "ota_cnn": 1.0}
-    found = cells(methods.rows(made_of([group(figures=figures)], SMALL)))
+    found = cells(METHODS.rows(made_of([group(figures=figures)], SMALL)))
     assert found["cnn", "ota"].mean == pytest.approx(0.6)
     assert ("cnn", "ota_adv") not in found
 
@@ -122,8 +124,8 @@ def test_methods_average_ota_over_the_trained_oracles_but_the_classifier() -> No
 def test_methods_show_calls_where_they_are_told() -> None:
     made = made_of([group(figures={"ta": 1.0})], SMALL)
     told = type(made)(made.conditions, made.roles, cost={"base": {"denoiser_calls": 50}})
-    assert cells(methods.rows(told))["cnn", "denoiser_calls"].mean == 50
-    assert "Denoiser calls each ↓" in markdown(methods.render(methods.rows(told)))
+    assert cells(METHODS.rows(told))["cnn", "denoiser_calls"].mean == 50
+    assert "Denoiser calls each ↓" in markdown(METHODS.render(METHODS.rows(told)))
 
 
 def test_the_unguided_baseline_tells_what_keeps_its_class() -> None:

@@ -10,11 +10,10 @@ from cfeval.core.jsonl import read_csv, write_jsonl
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.vce.asked import AskedTables
 from cfeval.vce.config import Roles
-from cfeval.vce.figures import FIGURES
 from cfeval.vce.records import GroupScore, VceCondition, VceScore
-from cfeval.vce.tables import TABLES
+from cfeval.vce.tables import FIGURES, TABLES
 from cfeval.vce.tables.hypotheses import HypothesisRow
-from cfeval.vce.tables.summary import SummaryRow
+from cfeval.vce.tables.paper import SummaryRow
 from tests.conftest import Run
 from tests.vce.tables.groups import ROLES, condition, condition_file, of_the_paper, write_groups
 from tests.vce.tables.test_hypotheses import MINE, fitting_groups, study

@@ -13,8 +13,7 @@ from cfeval.edct.asked import PAIRS
 from cfeval.edct.files import condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
-from cfeval.edct.verification.calls import ChainLine
-from cfeval.edct.verification.chain import START, hash_of, head_after
+from cfeval.edct.verification.chain import START, ChainLine, hash_of, head_after
 from cfeval_audit.bundle.contents import may_stay
 
 LEFT_OUT = "left out"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from cfeval.edct.pairs.table import PairRow
 from cfeval.edct.protocols.rules import PAIRS_2026
-from cfeval.report.columns import limits as ends
 from cfeval.report.digits import percent, two
+from cfeval.report.tables import limits as ends
 from cfeval_audit.bundle.about import licences
 from cfeval_audit.documents.facts import Facts, as_json
 

@@ -11,7 +11,7 @@ from cfeval.core.records import Record
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import TABLES as ALL_TABLES
-from cfeval.report.columns import limits, meanings
+from cfeval.report.tables import limits, meanings
 
 
 class Metric(NamedTuple):

@@ -4,15 +4,12 @@ A *view* is a set of questions. Rows are JSON; images are numbers (`report.image
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.images import folder_of
-from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
-from cfeval.core.shards import shard_files
 from cfeval.cvqa.records import (
     AS_PUBLISHED,
     HEADLINE,
@@ -23,8 +20,8 @@ from cfeval.cvqa.records import (
     ProgramRun,
     QuestionPair,
 )
-from cfeval.report.gallery import Item
-from cfeval.report.images import Images
+from cfeval.report.gallery import Item, records_at
+from cfeval.report.html import Images
 
 ENDINGS: Mapping[str, tuple[str, str, str]] = {
     "both": ("both right", "Right on the original and on the counterfactual question", "fits"),
@@ -67,13 +64,13 @@ def items_of(
     """
     wrong: Counter[str] = Counter()
     for solver in solvers:
-        for score, _ in _records(results / "scores" / name / solver, CvqaScore, shards):
+        for score, _ in records_at(results / "scores" / name / solver, CvqaScore, shards):
             wrong[score.id] += score.correct.get(HEADLINE) == 0
     ids = nsmallest(most, wrong, key=lambda item: (-wrong[item], item))
     place, chosen = results / "questions" / name, set(ids)
     rows = {
         pair.id: _row(pair, folder, images)
-        for pair, folder in _records(place, QuestionPair, shards)
+        for pair, folder in records_at(place, QuestionPair, shards)
         if pair.id in chosen
     }
     for solver in solvers:
@@ -86,16 +83,9 @@ def items_of(
     return [rows[item] for item in ids if item in rows], len(wrong) - len(ids)
 
 
-def _records(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
-    """The records of a stage, each with the folder of its images."""
-    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
-        for record in read_jsonl(file, kind):
-            yield record, folder_of(file)
-
-
 def _by_item(place: Path, kind: type[Any], shards: int, ids: Collection[str]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = defaultdict(list)
-    for record, _ in _records(place, kind, shards):
+    for record, _ in records_at(place, kind, shards):
         if record.id in ids:
             found[record.id].append(record)
     return found

@@ -12,22 +12,19 @@ from markupsafe import Markup
 
 from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
-from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import Results
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.report.items import ENDINGS, items_of, sets_of
 from cfeval.cvqa.step_params import StudyConditions
-from cfeval.cvqa.tables import TABLES
-from cfeval.cvqa.tables.accuracy import PUBLISHED
-from cfeval.cvqa.tables.cells import range_of
-from cfeval.cvqa.tables.headline import SHOWN, Shown, shown
-from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.cvqa.tables import FIGURES, TABLES
+from cfeval.cvqa.tables.accuracy import PUBLISHED, SHOWN, AccuracyRow, Shown, shown
+from cfeval.cvqa.tables.items import range_of
 from cfeval.report.bars import change_bar
-from cfeval.report.columns import limits
 from cfeval.report.digits import two
 from cfeval.report.gallery import gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
+from cfeval.report.tables import limits
 
 ALPHA = 0.05
 """An adjusted p-value below it says that accuracy differs."""

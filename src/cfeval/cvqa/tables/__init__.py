@@ -1,31 +1,29 @@
-"""The tables of cvqa by name, in the order of the report, and the figures that `dvc metrics` shows."""
+"""The tables and figures of cvqa by name, in the order of the report."""
 
 from collections.abc import Mapping
 
-from cfeval.report.tables import Listed
+from cfeval.report.tables import Drawing, Listed
 
 TABLES: Mapping[str, Listed] = {
-    "statistics": Listed(
-        "cfeval.cvqa.tables.question_statistics:STATISTICS", "cfeval.cvqa.tables.question_statistics:StatisticsRow"
-    ),
-    "answers": Listed(
-        "cfeval.cvqa.tables.question_statistics:ANSWERS", "cfeval.cvqa.tables.question_statistics:AnswersRow"
-    ),
-    "table3": Listed("cfeval.cvqa.tables.accuracy:TABLE3", "cfeval.cvqa.tables.replies:AccuracyRow"),
-    "table4": Listed("cfeval.cvqa.tables.chain_of_thought:TABLE", "cfeval.cvqa.tables.chain_of_thought:CotRow"),
-    "table5": Listed("cfeval.cvqa.tables.accuracy:TABLE5", "cfeval.cvqa.tables.replies:AccuracyRow"),
-    "table6": Listed("cfeval.cvqa.tables.accuracy:TABLE6", "cfeval.cvqa.tables.replies:AccuracyRow"),
-    "table7": Listed("cfeval.cvqa.tables.accuracy:TABLE7", "cfeval.cvqa.tables.replies:AccuracyRow"),
-    "bias": Listed("cfeval.cvqa.tables.bias:TABLE", "cfeval.cvqa.tables.bias:BiasRow"),
-    "readers": Listed("cfeval.cvqa.tables.extraction:TABLE", "cfeval.cvqa.tables.extraction:ReadersRow"),
-    "reply_readers": Listed(
-        "cfeval.cvqa.tables.reply_readers:TABLE", "cfeval.cvqa.tables.reply_readers:ReplyReadersRow"
-    ),
-    "open_answers": Listed("cfeval.cvqa.tables.open_answers:TABLE", "cfeval.cvqa.tables.open_answers:OpenAnswersRow"),
-    "positions": Listed("cfeval.cvqa.tables.positions:TABLE", "cfeval.cvqa.tables.positions:PositionsRow"),
-    "contamination": Listed(
-        "cfeval.cvqa.tables.contamination:TABLE", "cfeval.cvqa.tables.contamination:ContaminationRow"
-    ),
-    "programs": Listed("cfeval.cvqa.tables.programs:TABLE", "cfeval.cvqa.tables.programs:ProgramsRow"),
-    "builds": Listed("cfeval.cvqa.tables.builds:TABLE", "cfeval.cvqa.tables.builds:BuildsRow"),
+    "statistics": Listed("cfeval.cvqa.tables.sets:STATISTICS"),
+    "answers": Listed("cfeval.cvqa.tables.sets:ANSWERS"),
+    "table3": Listed("cfeval.cvqa.tables.accuracy:TABLE3"),
+    "table4": Listed("cfeval.cvqa.tables.comparisons:CHAIN_OF_THOUGHT"),
+    "table5": Listed("cfeval.cvqa.tables.accuracy:TABLE5"),
+    "table6": Listed("cfeval.cvqa.tables.accuracy:TABLE6"),
+    "table7": Listed("cfeval.cvqa.tables.accuracy:TABLE7"),
+    "bias": Listed("cfeval.cvqa.tables.comparisons:BIAS"),
+    "readers": Listed("cfeval.cvqa.tables.readers:READERS_TABLE"),
+    "reply_readers": Listed("cfeval.cvqa.tables.reply_readers:REPLY_READERS"),
+    "open_answers": Listed("cfeval.cvqa.tables.reply_readers:OPEN_ANSWERS"),
+    "positions": Listed("cfeval.cvqa.tables.readers:POSITIONS"),
+    "contamination": Listed("cfeval.cvqa.tables.comparisons:CONTAMINATION"),
+    "programs": Listed("cfeval.cvqa.tables.programs:PROGRAMS"),
+    "builds": Listed("cfeval.cvqa.tables.sets:BUILDS"),
+}
+FIGURES: Mapping[str, Drawing] = {
+    "answers": Drawing("cfeval.cvqa.figures:draw_answers", "answers"),
+    "accuracy": Drawing("cfeval.cvqa.figures:draw_accuracy", "table3"),
+    "puzzles": Drawing("cfeval.cvqa.figures:draw_puzzles", "table7"),
+    "bias": Drawing("cfeval.cvqa.figures:draw_bias", "bias"),
 }

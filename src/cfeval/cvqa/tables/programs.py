@@ -2,23 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from cfeval.core.records import Binary, Status
+from cfeval.core.records import Status
 from cfeval.cvqa.programs.limits import LIMIT_MARK
-from cfeval.cvqa.records import SIDES, Answer, CvqaCondition, ProgramRun
-from cfeval.cvqa.tables.accuracy import named
-from cfeval.cvqa.tables.cells import mark, world
-from cfeval.cvqa.tables.items import ALL, counted, kinds
-from cfeval.cvqa.tables.replies import CvqaTableData
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
-from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals
+from cfeval.cvqa.records import HEADLINE, SIDES, Answer, CvqaCondition
+from cfeval.cvqa.tables.items import ALL, QuestionSet, SideColumn, Solver, TestSolver, Type, counted, kinds, noted
+from cfeval.cvqa.tables.replies import CvqaTableData, place
+from cfeval.report.tables import Estimated, Figure, Figures, Heading, Methods, TableRow, figures_of, table
 from cfeval.stats.intervals import ItemScore, estimate, rounded
 
-_ROBUST = 1
-"""The reader by whom the answers of fallbacks are read, among both."""
 _SHOWN = 4
 """Kinds of faults that readers see; the CSV has them all."""
 
@@ -43,18 +38,14 @@ def fallbacks_cell(row: "ProgramsRow") -> str:
 class ProgramsRow(TableRow):
     """Programs that answered questions, a row a side."""
 
-    set: Annotated[str, Heading("Set")]
-    """Whose questions."""
-    solver: Annotated[str, Heading("Solver", mark)]
-    """Who was asked."""
+    set: QuestionSet
+    solver: Solver
     llm: Annotated[str, Heading("LLM")] = ""
     """The language model that writes the programs."""
     language: Annotated[str, Heading("Language")] = ""
     """Whose surface the programs are written for."""
-    type: Annotated[str, Heading("Type")]
-    """The group of questions, or `all`."""
-    side: Annotated[str, Heading("Side")]
-    """`original` or `counterfactual`."""
+    type: Type
+    side: SideColumn
     n: int
     """Questions."""
     n_written: Annotated[int, Heading("Written", lambda row: f"{row.n_written} of {row.n}", after="ran")]
@@ -65,8 +56,7 @@ class ProgramsRow(TableRow):
     """Programs that ran to their end."""
     ran: Annotated[Estimated, Heading("Ran")] = None
     """Share of those that ran or failed by an error of their own."""
-    ci: str = ""
-    """How the interval was computed, and its nominal coverage."""
+    ci: Methods = ""
     n_faults: Annotated[int, Heading("Faults")] = 0
     """Programs that failed by an error of their own."""
     faults: Annotated[str, Heading("By kind", lambda row: commonest(row.faults))] = ""
@@ -89,19 +79,7 @@ class ProgramsRow(TableRow):
     """Calls of vision operations a written program."""
     mean_steps: Annotated[Figure, Heading("Steps", lambda row: mean_cell(row.mean_steps))] = None
     """Interpreter steps a written program."""
-    test_world: Binary = 0
-    """1: a built-in test solver, which stands for no real model."""
-
-
-EMPTY = "Empty: no solver writes programs."
-NOTE = (
-    "Ran: to their end, of those that ran or failed by an error of their own (faults). Limits: what our interpreter "
-    "does not support or stopped by a budget. Nothing returned: without an answer, which counts as “no” unless the "
-    "study makes it a fault. Repaired: those that failed, were written again when the generator was "
-    "told why, and then ran. Fallback: the question was then put to the whole image. Calls of vision "
-    "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
-    "without line, names and numbers."
-)
+    test_world: TestSolver = 0
 
 
 @dataclass
@@ -123,22 +101,19 @@ class _Runs:
     calls: int = 0
     steps: int = 0
 
-    def add(self, said: Answer, image: str, right: int | None) -> None:
+    def add(self, reply: Answer, image: str, right: int | None) -> None:
         """Count what was said to one question, and whether that is right, where it was scored."""
         self.n += 1
-        if said.status != Status.OK:
-            self.failed[said.status.value] += 1
-        run = said.program
+        if reply.status != Status.OK:
+            self.failed[reply.status.value] += 1
+        run = reply.program
         if run is None or not run.code.strip():
             return
         self.written += 1
         if not run.unsupported:
-            self.ran.append(ItemScore(said.id, image, float(not run.fault)))
+            self.ran.append(ItemScore(reply.id, image, float(not run.fault)))
         if run.fallback and right is not None:
             self.right = (self.right or 0) + right
-        self._add_run(run)
-
-    def _add_run(self, run: ProgramRun) -> None:
         self.languages.add(run.language)
         self.repairs += bool(run.first_fault)
         self.repaired += bool(run.first_fault) and not run.fault
@@ -150,15 +125,9 @@ class _Runs:
             (self.limits if run.unsupported else self.faults)[kind_of(run.fault)] += 1
 
 
-def rows(material: CvqaTableData) -> list[ProgramsRow]:
+def programs_rows(material: CvqaTableData) -> list[ProgramsRow]:
     """A row for each condition whose replies are given, type and side; `all` is all types of the condition."""
     return [row for condition, said in material.said.items() for row in _condition_rows(material, condition, said)]
-
-
-def render(of: Sequence[ProgramsRow]) -> RenderedTable:
-    """The table for readers."""
-    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable("cvqa_programs", "Programs", *laid_out(ProgramsRow, of), notes)
 
 
 def kind_of(fault: str) -> str:
@@ -169,47 +138,61 @@ def kind_of(fault: str) -> str:
     return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
 
 
-def _condition_rows(material: CvqaTableData, condition: CvqaCondition, said: Iterable[Answer]) -> list[ProgramsRow]:
+def _condition_rows(material: CvqaTableData, condition: CvqaCondition, answers: Iterable[Answer]) -> list[ProgramsRow]:
     replies = material.scores.get(condition, ())
     about = {reply.id: (str(reply.type), reply.image) for reply in replies}
     right = {
-        (reply.id, reply.side, reply.option_order): reply.correct[_ROBUST]
+        (reply.id, reply.side, reply.option_order): reply.correct[place(HEADLINE)]
         for reply in replies
         if reply.status == Status.OK
     }
-    order = kinds(replies, whole=False)
-    found: dict[tuple[str, str], _Runs] = {}
-    for one in said:
-        if one.program is None and one.status == Status.OK:  # a response that was recorded without its program
+    runs: dict[tuple[str, str], _Runs] = {}
+    for answer in answers:
+        if answer.program is None and answer.status == Status.OK:  # a response that was recorded without its program
             continue
-        kind, image = about.get(one.id, (ALL, one.id))
+        kind, image = about.get(answer.id, (ALL, answer.id))
         for name in dict.fromkeys((kind, ALL)):
-            counted_right = right.get((one.id, one.side, one.option_order))
-            found.setdefault((name, one.side), _Runs()).add(one, image, counted_right)
-    shown = [ALL] if len(order) < 1 else order if len(order) == 1 else [*order, ALL]
+            is_right = right.get((answer.id, answer.side, answer.option_order))
+            runs.setdefault((name, answer.side), _Runs()).add(answer, image, is_right)
+    order = kinds(replies, whole=False)
+    shown = order if len(order) == 1 else [*order, ALL]
     return [
-        _row(material, condition, kind, side, found[kind, side])
+        _row(material, condition, kind, side, runs[kind, side])
         for kind in shown
         for side in SIDES
-        if (kind, side) in found
+        if (kind, side) in runs
     ]
 
 
-def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str, of: _Runs) -> ProgramsRow:
-    figures: Figures = {name: value for name, value in named(material, condition).items() if name != "kind"}
-    figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
-    figures |= {"n_written": of.written, "missing": counted(of.failed), "n_nothing": of.nothing}
-    figures |= {"n_faults": of.faults.total(), "faults": counted(of.faults)}
-    figures |= {"n_limits": of.limits.total(), "limits": counted(of.limits)}
-    figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
-    figures |= {"n_fallback_right": of.right}
-    figures |= {"n_repairs": of.repairs, "n_repaired": of.repaired}
-    if of.ran:
-        in_order = sorted(of.ran, key=lambda value: value.item)
-        figures |= figures_of({"ran": estimate(in_order, material.interval)})
-    if of.written:
-        figures |= {"mean_calls": rounded(of.calls / of.written), "mean_steps": rounded(of.steps / of.written)}
+def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str, runs: _Runs) -> ProgramsRow:
+    figures: Figures = material.named(condition) | {
+        **{"type": kind, "side": side, "language": ", ".join(sorted(runs.languages)), "n": runs.n},
+        **{"n_written": runs.written, "missing": counted(runs.failed), "n_nothing": runs.nothing},
+        **{"n_faults": runs.faults.total(), "faults": counted(runs.faults)},
+        **{"n_limits": runs.limits.total(), "limits": counted(runs.limits)},
+        **{"n_ran": sum(score.value == 1 for score in runs.ran), "n_fallback": runs.fallbacks},
+        **{"n_fallback_right": runs.right, "n_repairs": runs.repairs, "n_repaired": runs.repaired},
+    }
+    del figures["kind"]
+    if runs.ran:
+        figures |= figures_of({"ran": estimate(sorted(runs.ran, key=lambda score: score.item), material.interval)})
+    if runs.written:
+        figures |= {"mean_calls": rounded(runs.calls / runs.written), "mean_steps": rounded(runs.steps / runs.written)}
     return ProgramsRow.model_validate(figures)
 
 
-TABLE = Table(row=ProgramsRow, rows=rows, render=render)
+PROGRAMS = table(
+    "cvqa_programs",
+    "Programs",
+    ProgramsRow,
+    programs_rows,
+    noted(
+        "Ran: to their end, of those that ran or failed by an error of their own (faults). Limits: what our "
+        "interpreter does not support or stopped by a budget. Nothing returned: without an answer, which counts as "
+        "“no” unless the study makes it a fault. Repaired: those that failed, were written again when the generator "
+        "was told why, and then ran. Fallback: the question was then put to the whole image. Calls of vision "
+        "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
+        "without line, names and numbers."
+    ),
+    "Empty: no solver writes programs.",
+)

@@ -1,16 +1,12 @@
-"""What the cvqa study's tables are made from: scores of conditions in little memory, and what is known beside them.
-
-In the rows of all tables figures are plain numbers; an empty cell: there is no such figure.
-"""
+"""What the cvqa study's tables are made from: scores of conditions in little memory, and what is known beside them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
-from cfeval.core.records import Binary, Record, Status
+from cfeval.core.records import Record, Status
 from cfeval.cvqa.records import (
     READERS,
     Answer,
@@ -25,81 +21,8 @@ from cfeval.cvqa.records import (
     Side,
 )
 from cfeval.cvqa.stages.statistics import PairStatistics
-from cfeval.cvqa.tables.cells import arrow, mark, side_cell
-from cfeval.report.columns import Bounded, Heading, TableRow
-from cfeval.report.tables import Figure, p_cell, scored_cell
+from cfeval.report.tables import Figures
 from cfeval.stats.intervals import Interval
-
-
-class ReadRow(TableRow):
-    """What every table of accuracies begins with: whose answers, to what, read by whom."""
-
-    set: Annotated[str, Heading("Set")]
-    """Whose questions."""
-    solver: Annotated[str, Heading("Solver", mark)]
-    """Who was asked, or a baseline."""
-    kind: str = ""
-    """What the solver is: `chat`, `program`, `agent`, `random`; `baseline` for what needs no solver."""
-    llm: str = ""
-    """The language model that writes the programs."""
-    type: Annotated[str, Heading("Type")]
-    """The group of questions, or `all`."""
-    reader: str = ""
-    """Who read the answers: `robust`, or `reference` (the released rules); empty for baselines."""
-
-
-class AccuracyRow(ReadRow):
-    """Accuracy on original and counterfactual questions."""
-
-    n: int
-    """Pairs."""
-    n_scored: Annotated[int, Heading("Scored", scored_cell, after="paper_original")]
-    """Those with a score on both sides; the test rests on them."""
-    images: int = 0
-    """Their different images."""
-    missing: Annotated[str, Heading("Missing", after="n_scored")] = ""
-    """Why questions have no score, with counts of questions."""
-    n_unread_original: int = 0
-    """Replies that the reader could not read. `robust`: they have no score; `reference`: they count as wrong."""
-    n_unread_counterfactual: int = 0
-    """The same on the counterfactual side."""
-    original: Annotated[Bounded, Heading("Original", partial(side_cell, name="original"))] = None
-    """Accuracy on original questions that have a score, resampled by image. Bounds: over all pairs, missing scores
-    wrong, or right.
-    """
-    counterfactual: Annotated[Bounded, Heading("Counterfactual")] = None
-    """Accuracy on counterfactual questions."""
-    difference: Annotated[Bounded, Heading("Difference", partial(side_cell, name="difference"))] = None
-    """Counterfactual − original."""
-    ci: str = ""
-    """How the intervals were computed, and their nominal coverage."""
-    test: str = ""
-    """What `p` is from: `McNemar`, exact, over images where they have several pairs; or `bootstrap`, where scores are
-    means over orders.
-    """
-    p: Figure = None
-    """Two-sided, that the difference is 0."""
-    p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
-    """Adjusted by Holm over the rows of one reader in this table."""
-    paper_original: Annotated[
-        Figure, Heading("Paper", lambda row: arrow(row.paper_original, row.paper_counterfactual), optional=True)
-    ] = None
-    """What the paper printed in this very cell, for the model that the solver's `paper` names."""
-    paper_counterfactual: Figure = None
-    """The same on counterfactual questions."""
-    paper_difference: Figure = None
-    """The same of the difference."""
-    test_world: Binary = 0
-    """1: a built-in test solver, which stands for no real model."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether the counterfactual question alone was asked, so that there is no drop.
-
-        Where both were, the original has a figure, or at least bounds; only the baseline `negate` has none for it.
-        """
-        figures = (self.original, getattr(self, "original_min"))  # noqa: B009 - a column that the type adds
-        return (self.kind, self.solver) != ("baseline", "negate") and figures == (None, None)
 
 
 class PublishedAnswer(Record):
@@ -200,6 +123,12 @@ class CvqaTableData:
         """What is known of a solver; one that nothing is said of is a model that is asked."""
         return self.solvers.get(solver, SolverFacts())
 
+    def named(self, condition: CvqaCondition) -> Figures:
+        """Who answered what."""
+        facts = self.facts(condition.solver)
+        names = {"set": condition.set, "solver": condition.solver, "kind": facts.kind, "llm": facts.llm}
+        return {**names, "test_world": int(facts.test_world)}
+
     def is_subset(self, name: str) -> bool:
         """Whether a set is drawn from another."""
         return self.sets.get(name, SetFacts()).subset
@@ -214,45 +143,51 @@ class CvqaTableData:
         Names are compared without letter case and without marks; where a line names a language model, the solver's
         must be that one.
         """
+
+        def plain(name: str) -> str:
+            return re.sub(r"[^a-z0-9]", "", name.casefold())
+
         facts = self.facts(solver)
         for line in self.published:
-            if (line.table, line.type, _plain(line.model)) != (table, kind, _plain(facts.paper)):
-                continue
-            if not line.llm or _plain(line.llm) == _plain(facts.llm):
+            same_cell = (line.table, line.type, plain(line.model)) == (table, kind, plain(facts.paper))
+            if same_cell and (not line.llm or plain(line.llm) == plain(facts.llm)):
                 return line
         return None
 
 
 def cvqa_material(scores: Mapping[CvqaCondition, Iterable[CvqaScore]], /, **settings: object) -> CvqaTableData:
-    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `CvqaMaterial`.
+    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `CvqaTableData`.
 
     Raises:
         InputError: a question of a condition appears twice in the same order of options.
     """
     same: dict[object, object] = {}
-    kept = {condition: _gathered(condition, of, same) for condition, of in scores.items()}
-    return CvqaTableData(kept, **settings)  # type: ignore[arg-type]
+    replies = {condition: _gathered(condition, some, same) for condition, some in scores.items()}
+    return CvqaTableData(replies, **settings)  # type: ignore[arg-type]
 
 
 def _gathered(condition: CvqaCondition, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
-    found: dict[tuple[str, Side, str], Reply] = {}
+    replies: dict[tuple[str, Side, str], Reply] = {}
     for score in scores:
         reply = _reply(score, same)
         key = (reply.id, reply.side, reply.option_order)
-        if key in found:
-            where = f"the {score.side} question of '{score.id}'" + (
-                f", order {score.option_order}" if score.option_order else ""
-            )
+        if key in replies:
+            order = f", order {score.option_order}" if score.option_order else ""
+            where = f"the {score.side} question of '{score.id}'{order}"
             raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
-        found[key] = reply
-    return [found[key] for key in sorted(found)]
+        replies[key] = reply
+    return [replies[key] for key in sorted(replies)]
 
 
 def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
-    """`same` keeps one copy of equal values."""
+    """`same` keeps one copy of equal values: a study has millions of replies, and few that differ."""
 
     def once(value: T) -> T:
         return cast(T, same.setdefault(value, value))
+
+    def of_both(values: Mapping[ExtractorName, T | None]) -> tuple[T | None, T | None]:
+        first, second = READERS
+        return once((values.get(first), values.get(second)))
 
     return Reply(
         id=once(score.id),
@@ -263,24 +198,15 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
         coco=score.coco,
         gold=once(score.gold),
         status=score.status,
-        read=once(_of_both(score.read)),
-        shown=once(_of_both(score.shown)),
-        correct=once(_of_both(score.correct)),
+        read=of_both(score.read),
+        shown=of_both(score.shown),
+        correct=of_both(score.correct),
         form=score.form,
         options=score.options,
         people=score.people,
     )
 
 
-def _of_both(values: Mapping[ExtractorName, T | None]) -> tuple[T | None, T | None]:
-    first, then = READERS
-    return values.get(first), values.get(then)
-
-
 def place(reader: ExtractorName) -> Literal[0, 1]:
     """Where a reader stands in the fields of a `Reply`."""
     return 0 if reader == READERS[0] else 1
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.casefold())

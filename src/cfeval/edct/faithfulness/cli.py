@@ -13,11 +13,9 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.faithfulness.claims import BOUNDS, CLAIMS
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.bounds import BoundRow, holds
-from cfeval.edct.tables.card import FIELDS, CardRow, bound_of
+from cfeval.edct.tables.card import FIELDS, BoundRow, CardRow, bound_of, holds
 from cfeval.edct.tables.scores import condition_of
-from cfeval.report.columns import limits
-from cfeval.report.tables import with_interval
+from cfeval.report.tables import limits, with_interval
 
 
 def run(
@@ -39,17 +37,21 @@ def run(
     shown = [row for row in rows if vlm in ("", row.vlm)]
     tried = _tried(table.with_name("edct_bounds.csv")) if other_bounds else {}
     each = [(row, tried.get(condition_of(row), {})) for row in shown]
-    print(json.dumps([card(*one) for one in each], indent=2) if as_json else "\n\n".join(told(*one) for one in each))
+    print(
+        json.dumps([card(*shown_row) for shown_row in each], indent=2)
+        if as_json
+        else "\n\n".join(card_text(*shown_row) for shown_row in each)
+    )
 
 
 def _tried(table: Path) -> dict[Condition, dict[str, str]]:
     """By condition, for each bound where the conclusion stays the same."""
     if not table.is_file():
         raise InputError(f"--bounds: {table}: no such file; `cfeval run` makes it beside the table of cards")
-    found: dict[Condition, dict[str, str]] = {}
+    by_condition: dict[Condition, dict[str, str]] = {}
     for (condition, bound), rows in groupby(read_csv(table, BoundRow), lambda row: (condition_of(row), row.bound)):
-        found.setdefault(condition, {})[bound] = holds(list(rows))
-    return found
+        by_condition.setdefault(condition, {})[bound] = holds(list(rows))
+    return by_condition
 
 
 def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[
     }
 
 
-def told(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
+def card_text(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
     """A card as text."""
     return "\n".join(_lines(row, tried))
 

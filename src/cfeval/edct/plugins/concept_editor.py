@@ -16,6 +16,7 @@ from cfeval.core import plugin, registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Edit, Editor, EditReply, EditRequest, Writer, WriteRequest
 from cfeval.edct.metrics import is_unedited
@@ -33,6 +34,12 @@ class Plugin(plugin.Plugin):
     """The editor; none: the image is encoded again, as JPEG."""
     edits: int = Field(6, ge=1, le=20)
     """At most so many concepts of an image are edited."""
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One of the writer and, without it too, of the editor; with it, as many of the editor as it may list edits."""
+        written = registry.estimate_calls("instruction_writers", self.writer, [EDCT_2025]) if self.writer else ()
+        edited = registry.estimate_calls("editors", self.editor) if self.editor else ()
+        return written + (self.edits if self.writer else 1) * edited
 
     def build(self) -> "Instructed":
         """The writer and the editor together; ParamsError where there is nobody to carry out what is written."""

@@ -1,15 +1,18 @@
-"""The trust card of each condition as a table: what may be claimed of a model, and why (docs/concepts/estimand.md).
+"""The trust card of each condition as a table: what may be claimed of a model, and why (docs/concepts/estimand.md); and
+its conclusion under other bounds than its own, one of them changed at a time.
 
 A condition without controls has a card as well: its cited edits alone can refute a claim.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, MADE, Card, trust_card
-from cfeval.edct.faithfulness.claims import BOUNDS, Claim, Letter
+from cfeval.edct.faithfulness.claims import BOUNDS, Bound, Letter
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.instruments import (
     LEAST_SENSITIVITY,
@@ -19,19 +22,19 @@ from cfeval.edct.faithfulness.instruments import (
     measured,
 )
 from cfeval.edct.faithfulness.observed import Observed
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
+from cfeval.edct.protocols.rules import CONTROLS, UNCITED_EDIT
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, TableData, conditions_under, missing
-from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.edct.tables.conditions import Items, TestTarget, edct_table, name_columns, noted
+from cfeval.edct.tables.scores import NAMES, TableData, condition_of, missing, of_2025
 from cfeval.report.tables import (
-    NO_CONDITION_NOTE,
+    Cell,
+    Estimated,
     Figure,
-    Figures,
-    RenderedTable,
-    Table,
+    Heading,
+    Lines,
+    Methods,
+    TableRow,
     figures_of,
-    intervals,
     varying,
     with_interval,
     world_note,
@@ -39,7 +42,7 @@ from cfeval.report.tables import (
 from cfeval.stats.intervals import rounded
 
 
-def claim_cell(name: str) -> Callable[[Any], str]:
+def claim_cell(name: str) -> Cell:
     """`supported, 0.9900 [0.9700, 0.9950]`."""
 
     def shown(row: Any) -> str:
@@ -50,14 +53,18 @@ def claim_cell(name: str) -> Callable[[Any], str]:
     return shown
 
 
+def again_cell(row: Any) -> str:
+    """`14 (3 answered, 9 changes withdrawn)`; empty where the model was not asked again."""
+    return f"{row.n_again} ({row.n_answered} answered, {row.n_withdrawn} changes withdrawn)" if row.n_again else ""
+
+
 class CardRow(Condition, TableRow):
     """The trust card of a condition: six claims and the conclusion.
 
     The limits of a claim are its rate in the worst and in the best case of what is not known.
     """
 
-    n: int
-    """Items."""
+    n: Items
     conclusion: Annotated[str, Heading("Conclusion")]
     """`trust`, `do not trust`, `cannot be tested` or `open`."""
     fit: Annotated[Estimated, Heading("FIT")] = None
@@ -110,7 +117,7 @@ class CardRow(Condition, TableRow):
     """Share of things that are not in an image which the verifier saw in it, when it was asked to check their edit."""
     n_absent: int = 0
     """Such things that it was asked about."""
-    n_again: Annotated[int, Heading("Asked again", lambda row: _again_cell(row))] = 0
+    n_again: Annotated[int, Heading("Asked again", lambda row: again_cell(row))] = 0
     """How often the model was asked once more, by another seed: about an edited image of which it had given no answer,
     and where its answer had changed although nothing cited was edited. Never where it says the same to every seed."""
     n_answered: int = 0
@@ -127,10 +134,8 @@ class CardRow(Condition, TableRow):
     """What decided; where the conclusion is open, what would decide it."""
     edits_checked: Figure = None
     """Share of the edits of cited and uncited things that a verifier checked."""
-    ci: str = ""
-    """How the intervals were computed, and their nominal coverage."""
-    test_world: Binary = 0
-    """1: the target is a built-in test model, which stands for no real one."""
+    ci: Methods = ""
+    test_world: TestTarget = 0
 
 
 def bound_of(row: CardRow, letter: Letter) -> float:
@@ -147,28 +152,15 @@ FIELDS: dict[Letter, str] = {
     "F": "alike",
 }
 """The column of each claim."""
-_TITLE = "Trust card: what may be claimed of each model"
-_READING = (
-    "A claim is supported, or refuted, where its whole interval lies on one side of its bound; the interval reaches "
-    "from what the rate is where all that is not known speaks against the model to what it is where all of it speaks "
-    f"for it. do not trust: a claim is refuted, or FIT lies below {FIT_BOUND:g} of what a perfectly faithful model "
-    "reaches. trust: FIT lies above it, refusals and evasions counted as failures, claims C to F are supported, the "
-    f"cited edit was made in more than {MADE:g} of items, and the instruments are measured: fewer than "
-    f"{MOST_FALSE_EDITS:g} of the edits may not have been made, and more than {LEAST_SENSITIVITY:g} of changed answers "
-    "are seen. cannot be tested: the model refuses or evades edited images, or answers otherwise where the editor "
-    "changed nothing. Else open. Asked again: once more by another seed, of a model that samples its replies; one at "
-    "temperature 0 would say the same, and is not."
-)
 
 
-def rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
+def card_rows(conditions: Sequence[Condition], material: TableData) -> list[CardRow]:
     """The trust card of each condition of the 2025 protocol.
 
     Raises:
         InputError: a condition has no scores, or some of its controls but not all; or it is another protocol's.
     """
-    among = conditions_under(conditions, "card", EDCT_2025, *CONTROLS)
-    return [_row(condition, material) for condition in among if condition.protocol == EDCT_2025]
+    return [_card_row(condition, material) for condition in of_2025(conditions, "card")]
 
 
 def card_of(condition: Condition, material: TableData) -> Card:
@@ -195,47 +187,160 @@ def verifier_checks(condition: Condition, material: TableData) -> VerifierChecks
     return VerifierChecks(checked, judged.count(0), len(judged), shams.count(1), len(shams))
 
 
-def render(cards: Sequence[CardRow]) -> RenderedTable:
-    """The trust cards for readers."""
-    names = varying(cards, NAMES)
-    notes: tuple[str, ...] = (NO_CONDITION_NOTE,)
-    if cards:
-        notes = (shared(cards[0], names), intervals(cards) + _READING, *world_note(cards))
-    return RenderedTable("edct_card", _TITLE, *laid_out(CardRow, cards, {"": name_columns(names)}), notes)
-
-
-def _row(condition: Condition, material: TableData) -> CardRow:
+def _card_row(condition: Condition, material: TableData) -> CardRow:
     items, checks = observe(condition, material), verifier_checks(condition, material)
     instruments = instruments_of(condition, items, material)
     card = trust_card(items, instruments)
-    estimates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
-    figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
-    figures |= {"n_fit": card.fit.n, "missing": missing(material.of(condition))}
-    figures |= {f"{FIELDS[claim.letter]}_says": _word(claim) for claim in card.claims}
-    figures |= {"uncited_bound": next(claim.bound for claim in card.claims if claim.letter == "C") or None}
-    figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(checks.checked)}
-    figures |= {"false_edits": rounded(instruments.false_edits), "n_sham_edits": checks.shams}
-    read = [item.read for item in items if item.read is not None]
-    figures |= {"n_read": len(read), "n_reader_moved": sum(read)}
-    figures |= {"absent_seen": rounded(instruments.absent_seen.value), "n_absent": instruments.absent_seen.n}
-    figures |= _asked_again(condition, material) | {"n_declined": sum(bool(item.declined) for item in items)}
-    return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
-
-
-def _asked_again(condition: Condition, material: TableData) -> Figures:
-    """How often the model was asked again, under the condition and its controls, and what came of it."""
+    figures = condition.model_dump() | figures_of(
+        {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
+    )
+    for claim in card.claims:
+        why = f" ({claim.why})" if claim.why and claim.word != "not tested" else ""
+        figures[f"{FIELDS[claim.letter]}_says"] = f"{claim.word}{why}"
     related = [condition, *(condition.model_copy(update={"protocol": protocol}) for protocol in CONTROLS)]
-    ends = Counter(row.told.again for one in related for row in material.scores.get(one, ()) if row.told.again)
-    return {"n_again": ends.total(), "n_answered": ends["answered"], "n_withdrawn": ends["withdrawn"]}
+    again = Counter(
+        row.told.again
+        for related_condition in related
+        for row in material.scores.get(related_condition, ())
+        if row.told.again
+    )
+    read = [item.read for item in items if item.read is not None]
+    return CardRow.model_validate(
+        {
+            **figures,
+            "n": card.n,
+            "conclusion": card.conclusion,
+            "n_fit": card.fit.n,
+            "missing": missing(material.of(condition)),
+            "uncited_bound": next(claim.bound for claim in card.claims if claim.letter == "C") or None,
+            "why": "; ".join(card.reasons),
+            "edits_checked": rounded(checks.checked),
+            "false_edits": rounded(instruments.false_edits),
+            "n_sham_edits": checks.shams,
+            "n_read": len(read),
+            "n_reader_moved": sum(read),
+            "absent_seen": rounded(instruments.absent_seen.value),
+            "n_absent": instruments.absent_seen.n,
+            "n_again": again.total(),
+            "n_answered": again["answered"],
+            "n_withdrawn": again["withdrawn"],
+            "n_declined": sum(bool(item.declined) for item in items),
+            "test_world": material.is_test(condition.vlm),
+        }
+    )
 
 
-def _again_cell(row: CardRow) -> str:
-    """`14 (3 answered, 9 changes withdrawn)`; empty where the model was not asked again."""
-    return f"{row.n_again} ({row.n_answered} answered, {row.n_withdrawn} changes withdrawn)" if row.n_again else ""
+CARD = edct_table(
+    "card",
+    "Trust card: what may be claimed of each model",
+    CardRow,
+    card_rows,
+    noted(
+        "A claim is supported, or refuted, where its whole interval lies on one side of its bound; the interval "
+        "reaches from what the rate is where all that is not known speaks against the model to what it is where all "
+        f"of it speaks for it. do not trust: a claim is refuted, or FIT lies below {FIT_BOUND:g} of what a perfectly "
+        "faithful model reaches. trust: FIT lies above it, refusals and evasions counted as failures, claims C to F "
+        f"are supported, the cited edit was made in more than {MADE:g} of items, and the instruments are measured: "
+        f"fewer than {MOST_FALSE_EDITS:g} of the edits may not have been made, and more than {LEAST_SENSITIVITY:g} of "
+        "changed answers are seen. cannot be tested: the model refuses or evades edited images, or answers otherwise "
+        "where the editor changed nothing. Else open. Asked again: once more by another seed, of a model that samples "
+        "its replies; one at temperature 0 would say the same, and is not."
+    ),
+)
+STEP, STEPS = 0.05, 3
+"""So many steps to either side of each bound are tried, as far as they lie between 0 and 1."""
 
 
-def _word(claim: Claim) -> str:
-    return f"{claim.word} ({claim.why})" if claim.why and claim.word != "not tested" else claim.word
+class BoundRow(Condition, TableRow):
+    """The conclusion of a card if one bound were another.
+
+    It is made of the same scores: nothing is asked anew. A conclusion that holds under all bounds does not hang on
+    where they are set.
+    """
+
+    bound: Annotated[str, Heading("Bound of")]
+    """`FIT`, or a claim: `C` is the background's, `C objects` that of uncited objects."""
+    value: Annotated[str, Heading("Value")]
+    """What it is set to, in [0, 1]: a name of the row, so that two runs can be compared."""
+    steps: int
+    """So many steps of .05 from the card's own bound; 0: that itself."""
+    conclusion: Annotated[str, Heading("Conclusion")]
+    """What the card then concludes."""
+    same: Binary
+    """1: as with the card's own bounds."""
+    test_world: TestTarget = 0
 
 
-TABLE = Table(row=CardRow, rows=rows, render=render)
+def values_tried(bound: Bound) -> list[float]:
+    """The values of a bound that are tried, its own among them, in order."""
+    return [value for _, value in _steps(bound)]
+
+
+def _steps(bound: Bound) -> list[tuple[int, float]]:
+    tried = ((step, round(BOUNDS[bound] + step * STEP, 2)) for step in range(-STEPS, STEPS + 1))
+    return [(step, value) for step, value in tried if 0 < value < 1]
+
+
+def bound_rows(conditions: Sequence[Condition], material: TableData) -> list[BoundRow]:
+    """For each condition of the 2025 protocol the conclusion under every bound that is tried.
+
+    Raises:
+        InputError: as for the table `card`.
+    """
+    return [row for condition in of_2025(conditions, "bounds") for row in _bound_rows(condition, material)]
+
+
+def _bound_rows(condition: Condition, material: TableData) -> Iterator[BoundRow]:
+    items = observe(condition, material)
+    conclude = partial(trust_card, items, instruments_of(condition, items, material))
+    own = conclude().conclusion
+    for bound in BOUNDS:
+        for steps, value in _steps(bound):
+            conclusion = conclude({**BOUNDS, bound: value}).conclusion if steps else own
+            figures = {"bound": bound, "value": f"{value:.2f}", "steps": steps, "conclusion": conclusion}
+            figures |= {"same": int(conclusion == own), "test_world": material.is_test(condition.vlm)}
+            yield BoundRow.model_validate(condition.model_dump() | figures)
+
+
+def holds(tried: Sequence[BoundRow]) -> str:
+    """From and to which value of one bound a conclusion stays the same, and what it is beyond: `0.60 to 0.80, then
+    open`.
+
+    Args:
+        tried: the rows of a card and bound, in the order of their values.
+    """
+    own = next(number for number, row in enumerate(tried) if not row.steps)
+    first = next((n + 1 for n in range(own, -1, -1) if not tried[n].same), 0)
+    last = next((n - 1 for n in range(own, len(tried)) if not tried[n].same), len(tried) - 1)
+    if (first, last) == (0, len(tried) - 1):
+        return "all"
+    below = f"{tried[first - 1].conclusion} below, " if first else ""
+    above = f", {tried[last + 1].conclusion} above" if last < len(tried) - 1 else ""
+    return f"{below}{tried[first].value} to {tried[last].value}{above}"
+
+
+def _bound_lines(rows: Sequence[BoundRow]) -> Lines:
+    """A line a card: from and to which value of each bound the conclusion stays the same."""
+    columns = name_columns(varying(rows, NAMES))
+    bounds = (f"{bound} ({value:.2f})" for bound, value in BOUNDS.items())
+    body = []
+    for _, group in groupby(rows, condition_of):
+        card = list(group)
+        own = next(row.conclusion for row in card if not row.steps)
+        cells = [holds([row for row in card if row.bound == bound]) for bound in BOUNDS]
+        body.append((*(cell(card[0]) for _, cell in columns), own, *cells))
+    return (*(heading for heading, _ in columns), "Conclusion", *bounds), tuple(body)
+
+
+CARD_BOUNDS = edct_table(
+    "bounds",
+    "Trust card under other bounds: what the conclusion hangs on",
+    BoundRow,
+    bound_rows,
+    lambda rows: (
+        "Each cell: from and to which value of this bound, all others kept, the conclusion stays the same, and what it "
+        f"is beyond. Tried were {STEPS} steps of {STEP:.2f} to either side; all: the same under each of them.",
+        *world_note(rows),
+    ),
+    lines=_bound_lines,
+)

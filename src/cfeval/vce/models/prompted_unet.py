@@ -1,7 +1,7 @@
 """A UNet of diffusers that wants a text, given one for each class: the label of a class stands for its prompt.
 
 LDCE (Farid et al. 2023) makes counterfactuals with Stable Diffusion and the target's name as the prompt; TIME
-(Jeanneret et al. 2024) has it learn words for what a classifier sees.
+(Jeanneret et al. 2024) has it learn tokens for what a classifier sees.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from cfeval.core.errors import PluginError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line, quiet
-from cfeval.vce.models.learned_words import Words, add_words
+from cfeval.vce.models.learned_tokens import LearnedTokens, add_tokens
 
 
 class PromptedUNet(nn.Module):
@@ -62,7 +62,7 @@ class PromptedUNet(nn.Module):
 
 
 def prompted(
-    unet: Any, folder: Path, model: str, kind: str, prompts: Sequence[str], words: Words | None = None
+    unet: Any, folder: Path, model: str, kind: str, prompts: Sequence[str], learned: LearnedTokens | None = None
 ) -> PromptedUNet:
     """A UNet with the tokenizer and the text encoder of its checkpoint.
 
@@ -72,10 +72,10 @@ def prompted(
         model: what it is called.
         kind: transformers' class of its text encoder.
         prompts: one a class.
-        words: what was learned for the classes, which the prompts speak of.
+        learned: tokens for the classes, which the prompts speak of.
 
     Raises:
-        PluginError: they cannot be loaded, or the words are of another text encoder.
+        PluginError: they cannot be loaded, or the tokens are of another text encoder.
     """
     import transformers
 
@@ -89,6 +89,6 @@ def prompted(
             raise
         reason = first_line(error, folder, model)
         raise PluginError(f"model '{model}': its text encoder cannot be loaded ({reason})") from error
-    if words:
-        add_words(tokenizer, encoder, words.tokens())
+    if learned:
+        add_tokens(tokenizer, encoder, learned.embeddings())
     return PromptedUNet(unet, tokenizer, encoder, prompts)

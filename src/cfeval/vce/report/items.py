@@ -1,22 +1,21 @@
-"""The gallery of vce: one image and target class with the counterfactuals for all classifiers beside each other.
+"""The gallery of vce: one image and target class with the counterfactuals for all classifiers beside each other; and
+each counterfactual with its original, its score and how it ends.
 
 A *view* is an image set, denoiser and method. Rows are JSON; images are numbers (`report.images`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any
 
-from cfeval.core.images import folder_of
-from cfeval.core.jsonl import read_jsonl
+from cfeval.core.images import load
 from cfeval.core.records import Status
-from cfeval.core.shards import shard_files
-from cfeval.report.gallery import Item
-from cfeval.report.images import Images
+from cfeval.report.gallery import Item, records_at
+from cfeval.report.html import Images
 from cfeval.vce.asked import AskedReport
+from cfeval.vce.contact_sheet import Pixels
 from cfeval.vce.endings import Ending, ending_of
 from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
 
@@ -71,14 +70,14 @@ def items_of(view: View, results: Path, asked: AskedReport, images: Images, most
     wanted = set(nsmallest(most, keys))
     sources = {
         record.id: (record, folder)
-        for record, folder in records(results / "images" / view.image_set, SourceImage, shards)
+        for record, folder in records_at(results / "images" / view.image_set, SourceImage, shards)
         if record.id in {source for source, _ in wanted}
     }
     rows = {key: _row(key, *sources[key[0]], images) for key in sorted(wanted)}
     for name, found in made.items():
         shown = {record.id for key in wanted for record, _ in found.get(key, ())}
         place = place_of(results, "scores", view.condition(name))
-        scores = {score.id: score for score, _ in records(place, VceScore, shards) if score.id in shown}
+        scores = {score.id: score for score, _ in records_at(place, VceScore, shards) if score.id in shown}
         for key in [key for key in rows if key in found]:  # in their order, by which images are numbered
             ending = ending_of(scores.get(_first(found[key]).id), name, asked.roles)
             rows[key]["m"][name] = _cell(found[key], ending, scores, images)
@@ -87,7 +86,7 @@ def items_of(view: View, results: Path, asked: AskedReport, images: Images, most
 
 def _by_item(condition: VceCondition, results: Path, shards: int) -> _Found:
     found: _Found = defaultdict(list)
-    for record, folder in records(place_of(results, "counterfactuals", condition), VceCounterfactual, shards):
+    for record, folder in records_at(place_of(results, "counterfactuals", condition), VceCounterfactual, shards):
         found[record.source_image, record.target].append((record, folder))
     return found
 
@@ -95,13 +94,6 @@ def _by_item(condition: VceCondition, results: Path, shards: int) -> _Found:
 def place_of(results: Path, stage: str, of: VceCondition) -> Path:
     """The folder of a stage's images of a condition; its record file has the same name."""
     return results / stage / of.image_set / of.denoiser / of.classifier / of.method
-
-
-def records(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
-    """The records of a stage, each with the folder of its images."""
-    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
-        for record in read_jsonl(file, kind):
-            yield record, folder_of(file)
 
 
 def _row(key: tuple[str, str], source: SourceImage, folder: Path, images: Images) -> Item:
@@ -145,3 +137,56 @@ def _turn(record: VceCounterfactual, folder: Path, score: VceScore | None, image
         "oracles": score.oracles,
         "d": score.distances,
     }
+
+
+@dataclass(frozen=True)
+class Made:
+    """A counterfactual towards an ideal target, with its image.
+
+    Attributes:
+        condition: how it was made.
+        record: its record.
+        folder: the folder of its image.
+        source: its original.
+        source_folder: the folder of the original.
+        score: what classifiers say of it.
+        ending: how it ends.
+    """
+
+    condition: VceCondition
+    record: VceCounterfactual
+    folder: Path
+    source: SourceImage
+    source_folder: Path
+    score: VceScore
+    ending: Ending
+
+    def pixels(self) -> tuple[Pixels, Pixels]:
+        """The original and the counterfactual, (H, W, 3)."""
+        assert self.record.image is not None
+        return load(self.source_folder, self.source.image).pixels, load(self.folder, self.record.image).pixels
+
+
+def made_for(conditions: Iterable[VceCondition], results: Path, asked: AskedReport) -> list[Made]:
+    """The counterfactuals of conditions that have an image and a score, in order.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
+    made: list[Made] = []
+    sources: dict[str, dict[str, tuple[SourceImage, Path]]] = {}
+    for condition in conditions:
+        name = condition.image_set
+        if name not in sources:
+            of_set = records_at(results / "images" / name, SourceImage, asked.shards)
+            sources[name] = {record.id: (record, folder) for record, folder in of_set}
+        scored = records_at(place_of(results, "scores", condition), VceScore, asked.shards)
+        scores = {score.id: score for score, _ in scored if score.pair == "ideal"}
+        for record, folder in records_at(
+            place_of(results, "counterfactuals", condition), VceCounterfactual, asked.shards
+        ):
+            ending = ending_of(scores.get(record.id), condition.classifier, asked.roles)
+            if record.image is not None and ending != "missing":
+                source = sources[name][record.source_image]
+                made.append(Made(condition, record, folder, *source, scores[record.id], ending))
+    return sorted(made, key=lambda one: (one.condition.image_set, one.record.id))

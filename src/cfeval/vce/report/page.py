@@ -17,20 +17,18 @@ from cfeval.core.files import write_text
 from cfeval.report.bars import counts_bar, interval_bar
 from cfeval.report.digits import two
 from cfeval.report.gallery import Item, gallery_of
-from cfeval.report.images import Images
+from cfeval.report.html import Images
 from cfeval.report.page import Progress, Row, Section, not_used_of, page_of, sections_of
 from cfeval.report.tables import p_cell
 from cfeval.vce.asked import AskedReport
-from cfeval.vce.figures import FIGURES
 from cfeval.vce.files import Results
 from cfeval.vce.records import VceCondition
-from cfeval.vce.report import examples
-from cfeval.vce.report.items import SIGNS, items_of, views
-from cfeval.vce.report.made import made_for
-from cfeval.vce.report.regions import MOST, Regions, regions
-from cfeval.vce.tables import TABLES, concepts
-from cfeval.vce.tables.answer import AnswerRow, headline, sentences
-from cfeval.vce.tables.checks import failed
+from cfeval.vce.report.examples import CAPTION, MOST, Places, Regions, chosen, example, regions
+from cfeval.vce.report.items import SIGNS, items_of, made_for, views
+from cfeval.vce.tables import FIGURES, TABLES
+from cfeval.vce.tables.answer import AnswerRow, ConceptRow, concept_sentences, headline, sentences
+from cfeval.vce.tables.classifiers import failed
+from cfeval.vce.tables.group_scores import setting_of, several_settings
 
 NO_ANSWER = "No counterfactual towards an ideal target has a score yet."
 _BAR, _COUNTS = 220.0, 260.0
@@ -110,9 +108,9 @@ def write(
     shown = [
         (view.as_json(), *items_of(view, results, asked, images, per_condition)) for view in views(asked.conditions)
     ]
-    chosen = headline(answer)
-    on_top = [row for first in chosen for row in _compared(first, answer)]
-    made = made_for(map(_condition, chosen), results, asked)
+    headlines, places = headline(answer), _places(asked, shown)
+    on_top = [row for first in headlines for row in _compared(first, answer)]
+    made = made_for(map(_condition, headlines), results, asked)
     tested = [part for part in rows.get("hypotheses", ()) if part.effect is not None]
     many = any(row.flipped > MOST for row in on_top)
     answer_sentences = sentences(answer) or [NO_ANSWER]
@@ -130,24 +128,24 @@ def write(
         finding=answer_sentences[0],
         caveats=[
             *answer_sentences[1:],
-            *_test_bed(chosen),
+            *_test_bed(headlines),
             *(f"Check first: {line}." for line in failed(rows.get("checks", ()))),
         ],
-        examples=examples.examples(examples.chosen(made, asked.roles), asked.roles, images, _places(asked, shown)),
-        examples_caption=examples.CAPTION,
-        classifiers=list(_explained(answer, chosen, results, asked, rows.get("concepts", ()))),
+        examples=[example(one, asked.roles, images, places) for one in chosen(made, asked.roles)],
+        examples_caption=CAPTION,
+        classifiers=list(_explained(answer, headlines, results, asked, rows.get("concepts", ()))),
         legend=[(style, word) for name, style, word in _PARTS if any(getattr(row, name) for row in on_top)],
         where_caption=_WHERE.format(f", {MOST} of a classifier at most, evenly spaced" if many else ""),
         finding_of_hypotheses=finding(tested),
         caption=_CAPTION,
-        hypotheses=[_row(part, len({(one.image_set, one.denoiser) for one in tested}) > 1) for part in tested],
+        hypotheses=[_row(part, several_settings(tested)) for part in tested],
         hypotheses_files=next((section.files for section in sections if section.name == "hypotheses"), ()),
         reading=_READING,
     )
     write_text(out, text)
 
 
-def _places(asked: AskedReport, shown: Sequence[tuple[Item, Sequence[Item], int]]) -> examples.Places:
+def _places(asked: AskedReport, shown: Sequence[tuple[Item, Sequence[Item], int]]) -> Places:
     """The number of the view that shows an item, by image set, denoiser, method and item."""
     return {
         (view.image_set, view.denoiser, view.method, row["id"]): number
@@ -193,13 +191,13 @@ def _explained(
     chosen: Sequence[AnswerRow],
     results: Path,
     asked: AskedReport,
-    edits: Sequence[concepts.ConceptRow],
+    edits: Sequence[ConceptRow],
 ) -> Iterator[Explained]:
     """The classifiers of the answer, each with the base and, where it has that, the method without the cone."""
-    several = len({(row.image_set, row.denoiser) for row in chosen}) > 1
+    several = several_settings(chosen)
     for row in chosen:
-        setting, methods = (row.image_set, row.denoiser), _compared(row, answer)
-        noise = [one for one in answer if (one.image_set, one.denoiser, one.role) == (*setting, "unguided")][:1]
+        setting, methods = setting_of(row), _compared(row, answer)
+        noise = [one for one in answer if (*setting_of(one), one.role) == (*setting, "unguided")][:1]
         where = regions(
             made_for([_condition(methods[-1])], results, asked),
             made_for(map(_condition, noise), results, asked),
@@ -207,14 +205,14 @@ def _explained(
             f"{row.classifier}, {methods[-1].method}: where counterfactuals change",
         )
         about = [*([", ".join(setting)] if several else []), row.kind, row.defect]
-        said = tuple(concepts.sentences(edits, *setting, row.classifier))
+        said = tuple(concept_sentences(edits, *setting, row.classifier))
         yield Explained(row.classifier, ": ".join(filter(None, about)), [_ends(one) for one in methods], where, said)
 
 
 def _compared(row: AnswerRow, answer: Sequence[AnswerRow]) -> list[AnswerRow]:
     """A row of the answer, and the same classifier's without the cone, which lends it the robust one's gradient."""
-    names = (row.image_set, row.denoiser, row.classifier, "no cone")
-    without = [one for one in answer if (one.image_set, one.denoiser, one.classifier, one.role) == names]
+    names = (*setting_of(row), row.classifier, "no cone")
+    without = [one for one in answer if (*setting_of(one), one.classifier, one.role) == names]
     return [row, *without] if row.role != "no cone" else [row]
 
 

@@ -70,8 +70,8 @@ def _prediction(parts: Parts, networks: Networks, batch: Batch, noisy: Tensor, p
         noise = networks.predict(float(level.sqrt()) * leaf, place, batch.labels).noise
         x0 = leaf - float((1 / level - 1).sqrt()) * noise
         shown = stretched(x0)
-    asked = Asked(batch.targets, 0, parts.prepared, parts.loss)
-    at_shown = networks.class_gradient(models.classifier, shown.detach(), asked, None)
+    request = Asked(batch.targets, 0, parts.prepared, parts.loss)
+    at_shown = networks.class_gradient(models.classifier, shown.detach(), request, None)
     return x0.detach(), torch.autograd.grad(shown, leaf, at_shown)[0]
 
 

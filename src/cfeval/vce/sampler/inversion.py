@@ -3,7 +3,7 @@
 The image is inverted under its own class and denoised under the target's, each with the other class as the negative
 prompt: ε(x, away) + scale · (ε(x, towards) − ε(x, away)). The inversion is EDICT's (Wallace et al. 2023): two images,
 of which each takes the noise of its step from the other, so that each step has an exact inverse. What the explained
-classifier sees in a class comes in by the words that the denoiser learned for it (`cfeval.vce.models.learned_words`).
+classifier sees in a class comes in by the tokens that the denoiser learned for it (`cfeval.vce.models.learned_tokens`).
 
 Variables and symbols: see the package; first x and second y are EDICT's two images, `coupling` p. With `noise_ahead` 1
 the inversion starts one step up, at the noise of the lowest step, which the library that TIME's code pins does; with 0

@@ -1,18 +1,30 @@
 """What the tables are made from: the scores of groups, little of those of images, and what stands for what."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple, TypeVar, cast
+from statistics import fmean
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
+
+from pydantic import Field
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
-from cfeval.report.columns import Heading, TableRow
+from cfeval.report.tables import Cell as TableCell
+from cfeval.report.tables import Heading, TableRow, limits
 from cfeval.vce.config import Roles
+from cfeval.vce.endings import Ending, ending
 from cfeval.vce.records import COMMITTEE, ExplainedNetwork, Group, GroupScore, Pair, VceCondition, VceScore
 
 SettingNames = tuple[str, str]
 """Image set and denoiser: within one such setting conditions are compared, across settings never."""
 T = TypeVar("T")
+Kind = Annotated[
+    str,
+    Field(description="What the classifier is: `robust`, `noise-trained`, `random`, `flawed`, or nothing of these."),
+]
+Explained = Annotated[str, Heading("Classifier"), Field(description="The classifier that is explained.")]
+Method = Annotated[str, Heading("Method"), Field(description="Whose counterfactuals.")]
+Defect = Annotated[str, Field(description="The known defect of a flawed classifier, as `roles.defects` has it.")]
 
 
 class Setting(TableRow):
@@ -22,6 +34,66 @@ class Setting(TableRow):
     """Whose images; with the denoiser the setting within which things are compared."""
     denoiser: Annotated[str, Heading("Denoiser")]
     """What makes the counterfactuals."""
+
+
+def setting_of(names: Any) -> SettingNames:
+    """The image set and denoiser of a row or condition."""
+    return names.image_set, names.denoiser
+
+
+def setting_fields(setting: SettingNames) -> dict[str, Any]:
+    """The fields of a row that name its setting."""
+    return {"image_set": setting[0], "denoiser": setting[1]}
+
+
+def several_settings(rows: Sequence[Any]) -> bool:
+    """Whether rows are of several settings, so that readers must see which."""
+    return len(set(map(setting_of, rows))) > 1
+
+
+def hidden(*counts: str) -> Callable[[Sequence[Any]], list[str]]:
+    """Fields whose columns readers do not see: the setting where all rows share it, and what no row has a value of."""
+
+    def of(rows: Sequence[Any]) -> list[str]:
+        settings = [] if several_settings(rows) else ["image_set", "denoiser"]
+        return [*settings, *(name for name in counts if not any(getattr(row, name) for row in rows))]
+
+    return of
+
+
+def shown(mean: float | None, sd: float | None = None, most: int = 3) -> str:
+    """`0.840 ± 0.105`, with fewer decimals than `most` where figures are large; nothing where there is no mean."""
+    if mean is None:
+        return ""
+    size = max(abs(mean), abs(sd or 0))
+    decimals = most if size < 10 else 2 if size < 100 else 0
+    text = [f"{value + 0.0:,.{decimals}f}" for value in (mean, sd) if value is not None]
+    return " ± ".join(f"−{part[1:]}" if part.startswith("-") else part for part in text)
+
+
+def number(name: str, most: int = 3) -> TableCell:
+    """The cell of a figure."""
+    return lambda row: shown(getattr(row, name), most=most)
+
+
+def number_with_limits(name: str) -> TableCell:
+    """The cell of a figure with its interval."""
+
+    def cell(row: Any) -> str:
+        low, high = limits(row, name)
+        return shown(getattr(row, name)) + (f" [{shown(low)}, {shown(high)}]" if low is not None else "")
+
+    return cell
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, None of nothing."""
+    return fmean(sorted(values)) if values else None
+
+
+def figures_named(groups: Iterable[GroupScore], metric: str) -> list[float]:
+    """A figure of the groups that have it."""
+    return [score.figures[metric] for score in groups if metric in score.figures and score.n_scored]
 
 
 class PublishedCell(Record):
@@ -115,26 +187,24 @@ class GroupMaterial:
 
     def settings(self) -> list[SettingNames]:
         """The image sets and denoisers, each pair once, in the order of the conditions."""
-        return list(dict.fromkeys((condition.image_set, condition.denoiser) for condition in self.conditions))
+        return list(dict.fromkeys(map(setting_of, self.conditions)))
+
+    def conditions_of(self, setting: SettingNames) -> dict[VceCondition, Sequence[GroupScore]]:
+        """The conditions of a setting with the scores of their groups."""
+        return {one: scores for one, scores in self.conditions.items() if setting_of(one) == setting}
 
     def classifiers(self, setting: SettingNames, *methods: str | None) -> list[str]:
         """The classifiers that some condition of the setting has, under these methods or any, in the order of the
         conditions.
         """
-        of = [condition for condition in self.conditions if (condition.image_set, condition.denoiser) == setting]
-        return list(
-            dict.fromkeys(condition.classifier for condition in of if not methods or condition.method in methods)
-        )
+        conditions = self.conditions_of(setting)
+        return list(dict.fromkeys(one.classifier for one in conditions if not methods or one.method in methods))
 
     def oracles(self, setting: SettingNames) -> list[str]:
         """Everybody who was asked whether the target is seen: the classifiers, then those who are oracles only."""
-        of = [
-            scores
-            for condition, scores in self.conditions.items()
-            if (condition.image_set, condition.denoiser) == setting
-        ]
-        told = {split(metric) for scores in of for score in scores for metric in score.figures}
-        only = sorted(name for kind, name in told if kind == "ota" and name not in COMMITTEE)
+        groups = [score for scores in self.conditions_of(setting).values() for score in scores]
+        figures = {split(metric) for score in groups for metric in score.figures}
+        only = sorted(name for kind, name in figures if kind == "ota" and name not in COMMITTEE)
         return list(dict.fromkeys([*self.classifiers(setting), *only]))
 
     def groups(self, setting: SettingNames, classifier: str, method: str | None, pair: Pair) -> list[GroupScore]:
@@ -146,12 +216,15 @@ class GroupMaterial:
 
     def expected(self, setting: SettingNames, pair: Pair) -> set[Group]:
         """The groups with this kind of target that any condition of the setting has."""
-        of = [
-            scores
-            for condition, scores in self.conditions.items()
-            if (condition.image_set, condition.denoiser) == setting
-        ]
-        return {score.group for scores in of for score in scores if score.group.pair == pair}
+        groups = [score.group for scores in self.conditions_of(setting).values() for score in scores]
+        return {group for group in groups if group.pair == pair}
+
+    def ending(self, condition: VceCondition, row: "Row") -> Ending:
+        """How a counterfactual ends (`cfeval.vce.endings`)."""
+        name, replies = condition.classifier, dict(row.seen.oracles)
+        misread = row.seen.misread and self.roles.of_classifier(name) != "random"
+        witnesses = self.roles.witnesses(name, replies)
+        return ending(row.seen.status, row.seen.predicted, row.cell.target, replies, witnesses, misread)
 
     def paper(self, table: str, classifier: str, metric: str) -> tuple[float | None, float | None]:
         """Mean and sd of the paper's cell; None where it has none, or nobody said which cell it is."""
@@ -176,21 +249,21 @@ def group_material(
     Raises:
         InputError: a group of a condition appears twice.
     """
-    found: dict[VceCondition, dict[tuple[str, str], GroupScore]] = {}
+    by_condition: dict[VceCondition, dict[tuple[str, str], GroupScore]] = {}
     for score in of:
-        group, here = score.group, found.setdefault(score.condition, {})
-        if (group.source, group.target) in here:
+        group, groups = score.group, by_condition.setdefault(score.condition, {})
+        if (group.source, group.target) in groups:
             where = "/".join(score.condition.model_dump().values())
             raise InputError(f"two scores of the group {group.source} → {group.target} of {where}; give each file once")
-        here[group.source, group.target] = score
-    conditions = {condition: [here[key] for key in sorted(here)] for condition, here in found.items()}
+        groups[group.source, group.target] = score
+    conditions = {condition: [groups[key] for key in sorted(groups)] for condition, groups in by_condition.items()}
     same: dict[object, object] = {}
     what = roles or Roles()
-    rows = {condition: kept(some, what.closeness, same) for condition, some in (scores or {}).items()}
+    rows = {condition: rows_of(some, what.closeness, same) for condition, some in (scores or {}).items()}
     return GroupMaterial(conditions, what, rows, **settings)  # type: ignore[arg-type]
 
 
-def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object, object]) -> list[Row]:
+def rows_of(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object, object]) -> list[Row]:
     """The scores of a condition, in the order in which they come.
 
     Args:
@@ -201,15 +274,14 @@ def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object
     def once(value: T) -> T:
         return cast(T, same.setdefault(value, value))
 
+    def seen(score: VceScore) -> Seen:
+        misread = score.p_source is not None and score.before != score.source
+        return Seen(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items())), misread)
+
     return [
         Row(
             once(Cell(score.source_image, score.target, score.repeat)),
-            once(
-                Seen(
-                    *(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items()))),
-                    misread=score.p_source is not None and score.before != score.source,
-                )
-            ),
+            once(seen(score)),
             tuple(score.distances.get(name) for name in closeness),
             once(score.concept),
         )
@@ -223,14 +295,3 @@ def split(metric: str) -> tuple[str, str]:
         if metric.startswith(f"{kind}_"):
             return kind, metric.removeprefix(f"{kind}_")
     return metric, ""
-
-
-def is_minimal(metric: str, roles: Roles) -> bool:
-    """Whether Table 3 shows a figure: TA and OTA, a perceptual and a Fréchet distance (DBVCE, Section 5.1).
-
-    Not every classifier is an oracle.
-    """
-    kind, oracle = split(metric)
-    if oracle:
-        return kind == "ota" and roles.is_oracle(oracle)
-    return kind.removesuffix("_floor") in ("ta", "cv", *roles.closeness, *roles.realism)

@@ -9,23 +9,24 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
-from cfeval.report.columns import Estimated, Heading, laid_out, limits
-from cfeval.report.tables import Figure, RenderedTable, Table, interval_methods, p_cell
+from cfeval.report.tables import Estimated, Figure, Heading, Methods, estimate_fields, interval_methods, p_cell, table
 from cfeval.stats.intervals import rounded
-from cfeval.stats.means import AgainstBar, one_sample_test
+from cfeval.stats.means import one_sample_test
 from cfeval.stats.paired import holm
-from cfeval.vce.tables.claims import Claim, claims
-from cfeval.vce.tables.evidence import Evidence
-from cfeval.vce.tables.group_scores import GroupMaterial, Setting, SettingNames
-from cfeval.vce.tables.summary import shown
+from cfeval.vce.tables.claims import Claim, Evidence, claims
+from cfeval.vce.tables.group_scores import (
+    GroupMaterial,
+    Setting,
+    SettingNames,
+    hidden,
+    number,
+    number_with_limits,
+    setting_fields,
+    setting_of,
+    several_settings,
+)
 
 Verdict = Literal["supported", "not supported", "undecided"]
-
-
-def effect_cell(row: Any) -> str:
-    """The effect with its interval."""
-    low, high = limits(row, "effect")
-    return shown(row.effect) + (f" [{shown(low)}, {shown(high)}]" if low is not None else "")
 
 
 def units_cell(row: Any) -> str:
@@ -44,12 +45,11 @@ class HypothesisRow(Setting):
     """What would have to be so."""
     classifiers: str = ""
     """Those that it was tested on."""
-    bar: Annotated[Figure, Heading("Bar", lambda row: shown(row.bar))] = None
+    bar: Annotated[Figure, Heading("Bar", number("bar"))] = None
     """What the effect is held against."""
-    effect: Annotated[Estimated, Heading("Effect", effect_cell)] = None
+    effect: Annotated[Estimated, Heading("Effect", number_with_limits("effect"))] = None
     """The mean that the claim is about."""
-    ci: str = ""
-    """How the interval was computed, and its nominal coverage."""
+    ci: Methods = ""
     unit: str = ""
     """What is drawn or has its sign flipped as a whole: source images, source classes, or groups."""
     n_units: int = 0
@@ -76,49 +76,6 @@ class HypothesisRow(Setting):
     """Why there is no effect, or what limits it."""
 
 
-EMPTY = "Empty: no groups of the base method, or params.yaml names none (vce.roles.base)."
-_TITLE = "The paper's hypotheses, tested"
-_READING = (
-    "Supported, or not: the effect lies on the claimed side of the bar, or on the other, with p below 1 − level after "
-    "Holm over this table; else undecided. Pairs are the same image, target and noise under two methods; what is drawn "
-    "as a whole is the unit, so the tests speak of more images of these classes, not of other classes. With fewer than "
-    "20 units the test is exact (randomization), the interval Student's t, of zeros and ones Wilson's; six units allow "
-    "no p below .031 before Holm."
-)
-
-
-def rows(material: GroupMaterial) -> list[HypothesisRow]:
-    """A row for each part of each hypothesis, for each image set and denoiser that has groups of the base."""
-    level = material.roles.tests.level
-    tested = [
-        _tested(setting, claim, material)
-        for setting in material.settings()
-        if material.roles.base and material.classifiers(setting, material.roles.base)
-        for claim in claims(Evidence(material, setting))
-    ]
-    adjusted = holm([one.p for one in tested])
-    made = [_judged(one, p, level) for one, p in zip(tested, adjusted, strict=True)]
-    return [row.model_copy(update={"overall": _overall(row, made)}) for row in made]
-
-
-def render(of: Sequence[HypothesisRow]) -> RenderedTable:
-    """The table for readers: the parts that the study has data for; the CSV has all."""
-    several = len({(row.image_set, row.denoiser) for row in of}) > 1
-    tested = [row for row in of if row.effect is not None]
-    columns = laid_out(HypothesisRow, tested, without=() if several else ("image_set", "denoiser"))
-    if not of:
-        return RenderedTable("vce_hypotheses", _TITLE, *columns, (EMPTY,))
-    used = interval_methods(*(row.ci for row in tested))
-    others = [f"{row.hypothesis} {row.part}" for row in of if row.effect is None]
-    notes = (
-        f"Intervals: {used}." if used else "",
-        _READING,
-        f"Overall: {_summary(of, tested)}." if tested else "",
-        f"Not tested, for want of data: {', '.join(dict.fromkeys(others))}." if others else "",
-    )
-    return RenderedTable("vce_hypotheses", _TITLE, *columns, tuple(note for note in notes if note))
-
-
 class _Tested(NamedTuple):
     """A row without its verdict; of the claim, which holds a figure of every counterfactual, no more than is needed."""
 
@@ -128,12 +85,40 @@ class _Tested(NamedTuple):
     p: float | None = None
 
 
+def hypothesis_rows(material: GroupMaterial) -> list[HypothesisRow]:
+    """A row for each part of each hypothesis, for each image set and denoiser that has groups of the base."""
+    level = material.roles.tests.level
+    tested = [
+        _tested(setting, claim, material)
+        for setting in material.settings()
+        if material.roles.base and material.classifiers(setting, material.roles.base)
+        for claim in claims(Evidence(material, setting))
+    ]
+    rows = []
+    for part, p in zip(tested, holm([part.p for part in tested]), strict=True):
+        verdict: Verdict = "undecided"
+        if p is not None and p < 1 - level and part.holds is not None:
+            verdict = "supported" if part.holds else "not supported"
+        rows.append(part.row.model_copy(update={"p_holm": rounded(p), "verdict": verdict}))
+    verdicts: dict[tuple[str, ...], set[Verdict]] = {}
+    for row in rows:
+        verdicts.setdefault((*setting_of(row), row.hypothesis), set()).add(row.verdict)
+    return [row.model_copy(update={"overall": _overall(verdicts[*setting_of(row), row.hypothesis])}) for row in rows]
+
+
+def _overall(verdicts: set[Verdict]) -> Verdict:
+    """Of a hypothesis, by the verdicts of its parts."""
+    if "not supported" in verdicts:
+        return "not supported"
+    return "supported" if verdicts == {"supported"} else "undecided"
+
+
 def _tested(setting: SettingNames, claim: Claim, material: GroupMaterial) -> _Tested:
+    """The claim against its bar; nothing where nothing was scored."""
     missing: Counter[str] = sum((Counter(reading.missing) for reading in claim.readings), Counter())
-    found = _against(claim, material)
+    values = [value for reading in claim.readings for value in reading.values.values()]
     row = HypothesisRow(
-        image_set=setting[0],
-        denoiser=setting[1],
+        **setting_fields(setting),
         hypothesis=claim.hypothesis,
         part=claim.part,
         claim=claim.claim,
@@ -141,60 +126,59 @@ def _tested(setting: SettingNames, claim: Claim, material: GroupMaterial) -> _Te
         bar=claim.bar,
         unit=claim.unit,
         n=sum(reading.asked for reading in claim.readings),
-        n_scored=sum(len(reading.values) for reading in claim.readings),
+        n_scored=len(values),
         missing=", ".join(f"{reason} {count}" for reason, count in sorted(missing.items())),
         paper=claim.paper,
-        note=claim.note or ("" if found else "no condition, or no figure, to test it on"),
+        note=claim.note or ("" if values else "no condition, or no figure, to test it on"),
     )
-    if found is None:
-        return _Tested(row)
-    estimate = found.estimate
-    update = {
-        "effect": rounded(estimate.value),
-        "effect_lo": rounded(estimate.low),
-        "effect_hi": rounded(estimate.high),
-        "ci": estimate.method,
-        "n_units": found.clusters,
-        "test": found.test,
-        "p": rounded(found.p),
-        "note": "; ".join(text for text in (claim.note, estimate.note) if text),
-    }
-    effect = estimate.value or 0.0
-    holds = None if effect == claim.bar else (effect > claim.bar) == claim.above
-    return _Tested(row.model_copy(update=update), holds, found.p)
-
-
-def _against(claim: Claim, material: GroupMaterial) -> AgainstBar | None:
-    """The claim against its bar; None where nothing was scored."""
-    how = material.roles.tests
-    values = [value for reading in claim.readings for value in reading.values.values()]
-    units = [cell.unit for reading in claim.readings for cell in reading.values]
     if not values:
-        return None
-    return one_sample_test(values, claim.bar, how.level, how.resamples, how.seed, units, claim.bounds)
+        return _Tested(row)
+    tests = material.roles.tests
+    units = [cell.unit for reading in claim.readings for cell in reading.values]
+    test = one_sample_test(values, claim.bar, tests.level, tests.resamples, tests.seed, units, claim.bounds)
+    update = estimate_fields("effect", test.estimate) | {
+        "ci": test.estimate.method,
+        "n_units": test.clusters,
+        "test": test.test,
+        "p": rounded(test.p),
+        "note": "; ".join(text for text in (claim.note, test.estimate.note) if text),
+    }
+    effect = test.estimate.value or 0.0
+    holds = None if effect == claim.bar else (effect > claim.bar) == claim.above
+    return _Tested(row.model_copy(update=update), holds, test.p)
 
 
-def _judged(one: _Tested, p: float | None, level: float) -> HypothesisRow:
-    """The row with its verdict, by the adjusted p-value."""
-    verdict: Verdict = "undecided"
-    if p is not None and p < 1 - level and one.holds is not None:
-        verdict = "supported" if one.holds else "not supported"
-    return one.row.model_copy(update={"p_holm": rounded(p), "verdict": verdict})
+def _with_effect(rows: Sequence[HypothesisRow]) -> list[HypothesisRow]:
+    return [row for row in rows if row.effect is not None]
 
 
-def _overall(row: HypothesisRow, rows: Sequence[HypothesisRow]) -> Verdict:
-    key = (row.image_set, row.denoiser, row.hypothesis)
-    parts = {other.verdict for other in rows if (other.image_set, other.denoiser, other.hypothesis) == key}
-    if "not supported" in parts:
-        return "not supported"
-    return "supported" if parts == {"supported"} else "undecided"
+def _notes(rows: Sequence[HypothesisRow]) -> tuple[str, ...]:
+    tested = _with_effect(rows)
+    used = interval_methods(*(row.ci for row in tested))
+    several = several_settings(rows)
+    overall = {
+        (f"{row.image_set}, {row.denoiser}: " if several else "") + row.hypothesis: row.overall for row in tested
+    }
+    others = dict.fromkeys(f"{row.hypothesis} {row.part}" for row in rows if row.effect is None)
+    return (
+        f"Intervals: {used}." if used else "",
+        "Supported, or not: the effect lies on the claimed side of the bar, or on the other, with p below 1 − level "
+        "after Holm over this table; else undecided. Pairs are the same image, target and noise under two methods; "
+        "what is drawn as a whole is the unit, so the tests speak of more images of these classes, not of other "
+        "classes. With fewer than 20 units the test is exact (randomization), the interval Student's t, of zeros and "
+        "ones Wilson's; six units allow no p below .031 before Holm.",
+        f"Overall: {' · '.join(f'{name} {verdict}' for name, verdict in overall.items())}." if tested else "",
+        f"Not tested, for want of data: {', '.join(others)}." if others else "",
+    )
 
 
-def _summary(of: Sequence[HypothesisRow], tested: Sequence[HypothesisRow]) -> str:
-    """The verdict of each hypothesis of which some part was tested."""
-    several = len({(row.image_set, row.denoiser) for row in of}) > 1
-    told = {(f"{row.image_set}, {row.denoiser}: " if several else "") + row.hypothesis: row.overall for row in tested}
-    return " · ".join(f"{name} {verdict}" for name, verdict in told.items())
-
-
-TABLE = Table(row=HypothesisRow, rows=rows, render=render)
+HYPOTHESES = table(
+    "vce_hypotheses",
+    "The paper's hypotheses, tested",
+    HypothesisRow,
+    hypothesis_rows,
+    _notes,
+    "Empty: no groups of the base method, or params.yaml names none (vce.roles.base).",
+    without=hidden(),
+    shown=_with_effect,
+)

@@ -25,7 +25,7 @@ from cfeval.vce.models.latent_denoiser import AUTOENCODERS, LatentDenoiser, Prom
 from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
 
 if TYPE_CHECKING:
-    from cfeval.vce.models.learned_words import Words
+    from cfeval.vce.models.learned_tokens import LearnedTokens
 
 INDEX = "model_index.json"
 KINDS = ("UNet2DModel", "UNet2DConditionModel", "DiTTransformer2DModel", "Transformer2DModel")
@@ -47,13 +47,13 @@ class Plugin(pretrained.LocalPlugin):
     prompt: str = Field("a photo of a {}", pattern=r"^[^{}]*\{\}[^{}]*$")
     """Of a model that wants a text: what it is told; the name of the class stands in place of {}."""
 
-    words: str = plugin.file("")
-    """Of a model that wants a text: file of words that it learned for the classes (`cfeval vce words`), in whose own
+    tokens: str = plugin.file("")
+    """Of a model that wants a text: file of tokens that it learned for the classes (`cfeval vce tokens`), in whose own
     prompt they stand in place of `prompt`; empty: the classes go by their names."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The checkpoint's files, where it is a folder, the names of the classes and what was learned for them."""
-        return (*map(str, self._checkpoint().files()), *filter(None, [self.classes, self.words]))
+        return (*map(str, self._checkpoint().files()), *filter(None, [self.classes, self.tokens]))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether device and checkpoint are there and fit; no weights are read."""
@@ -89,9 +89,9 @@ class Plugin(pretrained.LocalPlugin):
             if names:
                 from cfeval.vce.models.prompted_unet import prompted
 
-                kind, words = _index(folder)["text_encoder"][1], self._words(names)
-                told = [words.prompt(name) if words else self.prompt.replace("{}", name) for name in names]
-                network = prompted(network, folder, model, kind, [*told, ""], words)
+                kind, learned = _index(folder)["text_encoder"][1], self._learned(names)
+                prompts = [learned.prompt(name) if learned else self.prompt.replace("{}", name) for name in names]
+                network = prompted(network, folder, model, kind, [*prompts, ""], learned)
         config = network.config
         classes = len(names) or config.get("num_class_embeds") or config.get("num_embeds_ada_norm") or 0
         levels, target = of_scheduler(scheduler, model), scheduler.config.prediction_type
@@ -106,22 +106,22 @@ class Plugin(pretrained.LocalPlugin):
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(self.model, self.revision, INDEX, _fault, _all_parts)
 
-    def _words(self, names: tuple[str, ...]) -> "Words | None":
+    def _learned(self, names: tuple[str, ...]) -> "LearnedTokens | None":
         """What the model learned for the classes, if it did; InputError where it is of other classes."""
-        if not self.words:
+        if not self.tokens:
             return None
-        from cfeval.vce.models.learned_words import read_words
+        from cfeval.vce.models.learned_tokens import read_tokens
 
-        words = read_words(Path(self.words))
-        if other := next((name for name in words.classes if name not in names), ""):
-            raise InputError(f"{self.words}: words for class '{other}', which `classes` does not have")
-        return words
+        learned = read_tokens(Path(self.tokens))
+        if other := next((name for name in learned.classes if name not in names), ""):
+            raise InputError(f"{self.tokens}: tokens for class '{other}', which `classes` does not have")
+        return learned
 
     def _prompts(self, folder: Path) -> tuple[str, ...]:
         """The names of the classes that prompts are made of; none where the model wants no text."""
         if _wants_text(read_json(folder / _parts(_index(folder))[0] / "config.json")):
             return named(self.classes, None)
-        for option in ("classes", "words"):
+        for option in ("classes", "tokens"):
             if getattr(self, option):
                 raise PluginError(f"model '{self._checkpoint().name(folder)}' wants no text; leave `{option}` out")
         return ()
