@@ -32,7 +32,7 @@ def cvqa_lines(study: Cvqa, pairs: Mapping[str, Sizes]) -> list[Line]:
 def _answers(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
     for condition in study.all_conditions():
         spec = study.solvers[condition.solver].plugin_options()
-        times = pairs[condition.set].questions(study.orders_of(condition))
+        times = pairs[condition.set].asked(study.orders_of(condition))
         if "program_generator" in spec:  # whoever writes programs sees no image
             yield from _lines(
                 "answers",
@@ -63,7 +63,7 @@ def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
 
     So are replies of known truth: those written by hand, and one to each open question, whoever answers it.
     """
-    times = sum(pairs[condition.set].questions(study.orders_of(condition)) for condition in study.all_conditions())
+    times = sum(pairs[condition.set].asked(study.orders_of(condition)) for condition in study.all_conditions())
     open_ = sum(pairs[condition.set].open for condition in study.all_conditions())
     judged = open_ + sum(pairs[name].open for name in study.sets_asked())
     judged += len(written_replies()) if open_ else 0

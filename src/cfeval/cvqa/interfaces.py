@@ -269,7 +269,7 @@ class Sizes(NamedTuple):
     images: int = 1
     open: int = 0
 
-    def questions(self, orders: int) -> int:
+    def asked(self, orders: int) -> int:
         """How many questions are put about them."""
         both = 2 * (self.all - self.with_options + self.with_options * orders)
         return ceil(both * (1 - self.alone / (2 * self.all))) if self.all else 0
