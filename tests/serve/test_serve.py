@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from cfeval.core.errors import InputError
-from cfeval.inference.serving.replicas import ENGINES, engine_of, words
+from cfeval.inference.serving.replicas import ENGINES, command_args, engine_of
 from cfeval.inference.serving.router import conversation
 from cfeval.study.serve import locals_of
 from tests.tiny.vlms import checkpoint
@@ -292,7 +292,7 @@ def test_a_command_is_chosen_by_name_by_provider_or_in_full(tmp_path: Path, monk
     monkeypatch.setenv("PATH", str(tmp_path))
     assert engine_of("vllm", "") == ENGINES["vllm"]
     assert engine_of("other", "sglang") == ENGINES["sglang"]
-    assert words(engine_of("other", "llama-server -m {model} --port {port}"), "a b.gguf", 7) == [
+    assert command_args(engine_of("other", "llama-server -m {model} --port {port}"), "a b.gguf", 7) == [
         *("llama-server", "-m", "a b.gguf", "--port", "7")
     ]
     with pytest.raises(InputError, match="nothing is known that serves provider 'other'; name it with --engine"):

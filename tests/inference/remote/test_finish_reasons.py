@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, RetryPolicy
-from cfeval.inference.remote.finish_reasons import KNOWN, NO_REASON, VOCABULARIES, Ending, ending_of, finish
+from cfeval.inference.remote.finish_reasons import ENDINGS, NO_REASON, VOCABULARIES, Ending, ending_of, finish
 from cfeval.inference.remote.openai_api import EMPTY_TRIES, chat_reply
 from tests.inference.remote.asking import chat
 from tests.inference.remote.conftest import Configure
@@ -46,7 +46,7 @@ def test_other_spellings_and_new_forms_are_told_by_their_parts(word: str, ending
 
 @given(st.text() | st.integers() | st.lists(st.text(), max_size=2))
 def test_a_word_that_no_provider_lists_is_never_a_good_one(word: Any) -> None:
-    good = {name for name, ending in KNOWN.items() if ending is Ending.COMPLETE}
+    good = {name for name, ending in ENDINGS.items() if ending is Ending.COMPLETE}
     plain = "".join(c for c in str(word).lower() if c.isalnum())
     assert ending_of(word) is not Ending.COMPLETE or plain in {name.replace("_", "") for name in good}
 

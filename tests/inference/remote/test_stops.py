@@ -186,11 +186,11 @@ def test_a_signal_that_is_ignored_stays_so_and_the_former_handlers_come_back() -
     former = {number: signal.getsignal(number) for number in stops.SIGNALS}
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with stops.heard(heard.append):
+        with stops.stop_on_signals(heard.append):
             os.kill(os.getpid(), signal.SIGTERM)
             assert not heard
             os.kill(os.getpid(), signal.SIGINT)
-            with stops.heard(heard.append):
+            with stops.stop_on_signals(heard.append):
                 pass
         assert [error.number for error in heard] == [signal.SIGINT] * 2
         assert signal.getsignal(signal.SIGINT) is former[signal.SIGINT]

@@ -1,6 +1,6 @@
 """The gallery of cvqa: one pair of questions with all solvers beside each other, the most wrong answers first.
 
-A *view* is a set of questions. Rows are JSON; images are numbers (`report.images`).
+A *view* is a set of questions. Rows are JSON; images are numbers (`report.html`).
 """
 
 from collections import Counter, defaultdict

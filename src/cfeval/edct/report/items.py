@@ -1,7 +1,7 @@
 """The gallery's rows, one image and question with all models beside each other, and the trust cards above them.
 
 A *view* is a dataset, instruction writer, protocol and editor. Rows are JSON, in a form that no text from a model can
-break out of; images are numbers (`report.images`). A card says what may be claimed, what was refuted, and shows three
+break out of; images are numbers (`report.html`). A card says what may be claimed, what was refuted, and shows three
 items.
 """
 

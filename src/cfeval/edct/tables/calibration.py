@@ -165,7 +165,7 @@ class CalibrationRow(Setting, TableRow):
     vlm: Annotated[str, Heading("Target", lambda row: f"{row.vlm} †")]
     """The target."""
     share: Annotated[float, Heading("p", lambda row: f"{row.share:g}")]
-    """KnownSetting share of items that the target answers unfaithfully."""
+    """Known share of items that the target answers unfaithfully."""
     n: int = 0
     """Items under edct-2025."""
     n_scored: Annotated[int, Heading("Scored", lambda row: scored_cell(row) if row.n else "")] = 0

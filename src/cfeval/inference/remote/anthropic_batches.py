@@ -90,17 +90,17 @@ class AnthropicBatches(BatchAccount):
 
     async def _listed(self, sought: Sought) -> list[dict[str, Any]] | Fault:
         """The batches of as many requests that were made since; Anthropic lists the newest first."""
-        found: list[dict[str, Any]] = []
+        matches: list[dict[str, Any]] = []
         after: dict[str, str] = {}
         while True:
-            said = await self._exchange(lambda: _first(self._sdk.messages.batches.list(limit=_PAGE, **after)))  # noqa: B023
-            page = entries(said, "data")
+            reply = await self._exchange(lambda: _first(self._sdk.messages.batches.list(limit=_PAGE, **after)))  # noqa: B023
+            page = entries(reply, "data")
             if isinstance(page, Fault):
                 return page
             recent = [batch for batch in page if unix_time(batch.get("created_at")) > sought.since - SKEW]
-            found += [batch for batch in recent if sum(_counts(batch).values()) == sought.calls]
-            if not said.get("has_more") or not recent:
-                return found
+            matches += [batch for batch in recent if sum(_counts(batch).values()) == sought.calls]
+            if not reply.get("has_more") or not recent:
+                return matches
             after = {"after_id": str(page[-1].get("id"))}
 
     async def _mark(self, remote: str) -> str | Fault:
@@ -117,10 +117,10 @@ class AnthropicBatches(BatchAccount):
 
     async def progress(self, remote: str) -> Progress | Fault:
         """How far a batch is; requests count as done when all are."""
-        said = await self._exchange(lambda: self._sdk.messages.batches.retrieve(remote))
-        if isinstance(said, Fault):
-            return said
-        state, counts = str(as_dict(said).get("processing_status")), _counts(as_dict(said))
+        reply = await self._exchange(lambda: self._sdk.messages.batches.retrieve(remote))
+        if isinstance(reply, Fault):
+            return reply
+        state, counts = str(as_dict(reply).get("processing_status")), _counts(as_dict(reply))
         total = sum(counts.values())
         return Progress(state, state == "ended", total - counts.get("processing", 0), total, False, {"id": remote})
 

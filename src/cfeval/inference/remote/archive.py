@@ -46,13 +46,16 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
         with tempfile.TemporaryFile(dir=path.parent) as index:
             images = _write_index(cache, wanted, out, index)
             with ExitStack() as stack:
-                former = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
+                previous_archive = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
                 archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
                 _copy(index, archive)
                 for sha256 in sorted(images):
                     name = f"images/{sha256}"
-                    found = former.read(name) if former and images[sha256] else _image(cache, sha256)
-                    archive.writestr(entry(name), found)
+                    if previous_archive is not None and images[sha256]:
+                        content = previous_archive.read(name)
+                    else:
+                        content = _image(cache, sha256)
+                    archive.writestr(entry(name), content)
 
     write_bytes_by(out, write)
     return len(wanted)
@@ -60,12 +63,12 @@ def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
 
 def _write_index(cache: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
     """Write a line for each call; returns the images that they name, and whether the former archive has them."""
-    stored, former = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
+    stored, previous_calls = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
     images: dict[str, bool] = {}
     lost: list[str] = []
     for key in wanted:
         own = stored.at(key)
-        call = own or former.at(key)
+        call = own or previous_calls.at(key)
         if call is None:
             lost.append(key)
         else:
@@ -174,9 +177,9 @@ class CallsTotal:
         if not self.calls:
             return "no call to a hosted model, 0 USD"
         tokens = f"{self.input_tokens:,} tokens read, {self.output_tokens:,} written"
-        told = f"{self.usd:,.2f} USD" if self.priced else "no cost reported"
-        of = f" for {self.priced:,} of them" if 0 < self.priced < self.calls else ""
-        return f"{self.calls:,} model calls, {tokens}, {told}{of}"
+        cost = f"{self.usd:,.2f} USD" if self.priced else "no cost reported"
+        share = f" for {self.priced:,} of them" if 0 < self.priced < self.calls else ""
+        return f"{self.calls:,} model calls, {tokens}, {cost}{share}"
 
     @property
     def when(self) -> str:

@@ -77,35 +77,35 @@ def size_of(content: IO[bytes]) -> int:
     return size
 
 
-def submitted(said: Any, field: str, file: str = "") -> str | Fault:
+def submitted(reply: Any, field: str, file: str = "") -> str | Fault:
     """The provider's name of a batch that is to be made, or why there is none: `REFUSED` for a limit of the account."""
-    if isinstance(said, Fault) and said.kind == "http_429":
-        return replace(said, kind=REFUSED)
-    if isinstance(said, Fault) and file and said.reaction is RetryPolicy.RECORD and file in said.reason:
-        return retry("batch_file", said.reason)  # for a moment after the upload the file may not be found
-    return named(said, field)
+    if isinstance(reply, Fault) and reply.kind == "http_429":
+        return replace(reply, kind=REFUSED)
+    if isinstance(reply, Fault) and file and reply.reaction is RetryPolicy.RECORD and file in reply.reason:
+        return retry("batch_file", reply.reason)  # for a moment after the upload the file may not be found
+    return named(reply, field)
 
 
-def named(said: Any, field: str) -> str | Fault:
+def named(reply: Any, field: str) -> str | Fault:
     """The name in an answer that tells it by `field`."""
-    if isinstance(said, Fault):
-        return said
-    found = as_dict(said).get(field)
-    return found if isinstance(found, str) and found else retry("bad_body", f"the answer names no {field}", sent=True)
+    if isinstance(reply, Fault):
+        return reply
+    name = as_dict(reply).get(field)
+    return name if isinstance(name, str) and name else retry("bad_body", f"the answer names no {field}", sent=True)
 
 
-def entries(said: Any, field: str) -> list[dict[str, Any]] | Fault:
+def entries(reply: Any, field: str) -> list[dict[str, Any]] | Fault:
     """The entries of a page of a list, or the fault that it is none."""
-    if isinstance(said, Fault):
-        return said
-    page = as_dict(said).get(field, [])
+    if isinstance(reply, Fault):
+        return reply
+    page = as_dict(reply).get(field, [])
     return [as_dict(entry) for entry in page] if isinstance(page, list) else retry("bad_body", "the answer is no list")
 
 
-def unix_time(said: Any) -> float:
+def unix_time(date: Any) -> float:
     """The Unix time of an RFC 3339 date; 0 where it is none."""
     try:
-        return datetime.fromisoformat(str(said)).timestamp()
+        return datetime.fromisoformat(str(date)).timestamp()
     except ValueError:
         return 0.0
 
@@ -125,7 +125,7 @@ def as_dict(value: Any) -> dict[str, Any]:
 def _unanswered(error: Mapping[str, Any]) -> Fault:
     """Why a batch holds no answer to a call; see BatchRequestOutputError in OpenAI's specification."""
     code = str(error.get("code"))
-    said = f"{error.get('message') or code}"
+    message = f"{error.get('message') or code}"
     if code == CANCELLED:
         reason = "the batch was cancelled at the provider before this call was made; the next run asks it again"
         return record(code, Status.TRANSPORT_ERROR, reason, final=False)
@@ -133,4 +133,4 @@ def _unanswered(error: Mapping[str, Any]) -> Fault:
         return retry(code, "the batch expired before this call was made", tries=EXPIRED_TRIES)
     if code == MISSING:
         return retry("batch_missing", "the batch ended without a word about this call", sent=True)
-    return retry("batch_error", f"the batch could not make this call: {' '.join(said.split())}", sent=True)
+    return retry("batch_error", f"the batch could not make this call: {' '.join(message.split())}", sent=True)

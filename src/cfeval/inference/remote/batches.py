@@ -111,25 +111,25 @@ class Batches:
             CfevalError: the run has stopped, or the budget is reached.
         """
         self._start("", self._renew)
-        known = await self._client.on_disk(self._tables.call, call.key)
-        if known is None:
-            known = Batched(await self._client.spending.send(call), None, None)
+        batched = await self._client.on_disk(self._tables.call, call.key)
+        if batched is None:
+            batched = Batched(await self._client.spending.send(call), None, None)
         else:
-            self._client.spending.resumed(call, known.send)
-            if known.outcome is not None and isinstance(api.read(known.outcome), Fault):
+            self._client.spending.resumed(call, batched.send)
+            if batched.outcome is not None and isinstance(api.read(batched.outcome), Fault):
                 await self._client.on_disk(self._tables.again, call.key)  # an earlier run did not end it
-                known = replace(known, batch=None, outcome=None)
+                batched = replace(batched, batch=None, outcome=None)
         try:
-            while known.outcome is None:
-                found = await self._waited(call.key, api, body, known.batch)
-                if found is not None:
-                    return Outcome(known.send, found)
-                known = await self._client.on_disk(self._tables.call, call.key) or replace(known, batch=None)
+            while batched.outcome is None:
+                outcome = await self._waited(call.key, api, body, batched.batch)
+                if outcome is not None:
+                    return Outcome(batched.send, outcome)
+                batched = await self._client.on_disk(self._tables.call, call.key) or replace(batched, batch=None)
         except BaseException:
             if await self._client.on_disk(self._tables.withdraw, call.key):
-                await self._client.spending.not_sent(known.send)
+                await self._client.spending.not_sent(batched.send)
             raise
-        return Outcome(known.send, known.outcome)
+        return Outcome(batched.send, batched.outcome)
 
     async def _waited(
         self, key: str, api: BatchApi, body: Callable[[], Mapping[str, Any]], batch: str | None
@@ -268,7 +268,7 @@ class Batches:
             if ours:
                 break
             await self._client.pause(POLL)
-        remote = batch.remote or await self._found(name, api)
+        remote = batch.remote or await self._find_remote(name, api)
         if remote is None:
             await self._client.on_disk(self._tables.not_sent, name)
             await self._resolve(name, lambda _: None)
@@ -276,7 +276,7 @@ class Batches:
         with self._lane(api).at_work():
             await self._sent_off(name, remote, api)
 
-    async def _found(self, name: str, api: BatchApi) -> str | Fault | None:
+    async def _find_remote(self, name: str, api: BatchApi) -> str | Fault | None:
         sought = await self._client.on_disk(self._tables.sought, name)
         result = await api.find(sought)
         for tried in range(1, self._client.settings.max_retries + 1):
@@ -288,35 +288,35 @@ class Batches:
 
     async def _drive(self, name: str, remote: str, api: BatchApi) -> None:
         """Look at a batch until it is over, and pass on what came of it."""
-        heard = time.monotonic()
+        last_reply = time.monotonic()
         while True:
-            said = await self._look(name, remote, api)
-            if isinstance(said, dict):
-                await self._resolve(name, said.get)
+            progress = await self._look(name, remote, api)
+            if isinstance(progress, dict):
+                await self._resolve(name, progress.get)
                 return
-            if not isinstance(said, Fault):
-                heard = time.monotonic()
-            elif said.reaction is not RetryPolicy.RETRY:
-                raise PluginError(_lost(remote, said))
-            elif time.monotonic() - heard > self._client.settings.deadline:
-                await self._leave(name, said)
+            if not isinstance(progress, Fault):
+                last_reply = time.monotonic()
+            elif progress.reaction is not RetryPolicy.RETRY:
+                raise PluginError(_lost(remote, progress))
+            elif time.monotonic() - last_reply > self._client.settings.deadline:
+                await self._leave(name, progress)
                 return
-            await self._client.pause(said.wait or POLL if isinstance(said, Fault) else POLL)
+            await self._client.pause(progress.wait or POLL if isinstance(progress, Fault) else POLL)
 
     async def _look(self, name: str, remote: str, api: BatchApi) -> dict[str, Mapping[str, Any]] | Fault | None:
         """What came of the calls of a batch that is over, stored; of one to be asked again, nothing."""
-        said = await api.progress(remote)
-        if isinstance(said, Fault):
-            return said
-        self._client.meter.batches[name] = said.done, said.total
-        if not said.over:
+        progress = await api.progress(remote)
+        if isinstance(progress, Fault):
+            return progress
+        self._client.meter.batches[name] = progress.done, progress.total
+        if not progress.over:
             return None
-        if said.refused and await self._halved(name, api):
+        if progress.refused and await self._halved(name, api):
             return {}
-        outcomes = await api.outcomes(said)
+        outcomes = await api.outcomes(progress)
         if isinstance(outcomes, Fault):
             return outcomes
-        missing, lane = api.missing(said), self._lane(api)
+        missing, lane = api.missing(progress), self._lane(api)
         await self._client.on_disk(self._tables.end, name, outcomes, missing)
         lane.most = min(api.max_requests, 2 * lane.most)
         return {key: outcomes.get(key, missing) for key, wait in self._waits.items() if wait.batch == name}

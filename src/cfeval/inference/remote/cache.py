@@ -235,14 +235,14 @@ class ResponseCache:
         with self._speaking():
             self._record_usage(settlement)
 
-    def _record_usage(self, how: UsageEntry) -> None:
-        used = how.usage or Usage()
+    def _record_usage(self, usage: UsageEntry) -> None:
+        used = usage.usage or Usage()
         self._db.execute(
             "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"
             " images = ?, reserved_usd = iif(?, reserved_usd, 0) WHERE id = ?",
             (
-                *(how.ended, used.cost_usd, how.listed_usd, used.input_tokens, used.output_tokens, used.images),
-                *(how.charged, how.send),
+                *(usage.ended, used.cost_usd, usage.listed_usd, used.input_tokens, used.output_tokens, used.images),
+                *(usage.charged, usage.send),
             ),
         )
 
@@ -267,8 +267,8 @@ class ResponseCache:
     def add(self, stored: StoredCall, image: bytes | None) -> bool:
         """Add a row of another cache; whether it was new here."""
         with self._speaking():
-            known = self._db.execute("SELECT final FROM calls WHERE key = ?", (stored.key,)).fetchone()
-        if known is None or (stored.final and not known[0]):
+            stored_final = self._db.execute("SELECT final FROM calls WHERE key = ?", (stored.key,)).fetchone()
+        if stored_final is None or (stored.final and not stored_final[0]):
             with self._speaking(), transaction(self._db):
                 self._write(stored, image)
             return True
@@ -353,8 +353,8 @@ class ResponseCache:
     def integrity_error(self) -> str:
         """What SQLite finds wrong with the file; empty where nothing is."""
         with self._speaking():
-            said = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        return "" if said == "ok" else " ".join(said.split())
+            report = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        return "" if report == "ok" else " ".join(report.split())
 
     def _write(self, stored: StoredCall, image: bytes | None) -> None:
         if stored.image is not None and image is not None:

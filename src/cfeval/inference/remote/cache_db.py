@@ -146,7 +146,7 @@ class StoredCall:
     @classmethod
     def of(cls, call: Request, reply: Response) -> "StoredCall":
         """The row of a call and its reply."""
-        unsealed = cls(
+        unchecked = cls(
             key=call.key,
             api=call.api,
             base_url=call.base_url,
@@ -159,7 +159,7 @@ class StoredCall:
             image=hashlib.sha256(reply.image).hexdigest() if reply.image is not None else None,
             checksum="",
         )
-        return replace(unsealed, checksum=unsealed._sealed())
+        return replace(unchecked, checksum=unchecked._checksum())
 
     def row(self) -> tuple[str | int | None, ...]:
         """Its fields, in the order of `COLUMNS`."""
@@ -168,15 +168,15 @@ class StoredCall:
     def fault(self) -> str:
         """What is wrong with the row; empty where nothing is."""
         try:
-            asked = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.sample_index)
+            key = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.sample_index)
             final = Response.from_json(self.reply, None).final
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             return f"cannot be read ({type(error).__name__})"
-        if asked != self.key:
+        if key != self.key:
             return "is not the call that its key names"
-        return "" if self._sealed() == self.checksum and final == self.final else "was changed after it was stored"
+        return "" if self._checksum() == self.checksum and final == self.final else "was changed after it was stored"
 
-    def _sealed(self) -> str:
+    def _checksum(self) -> str:
         return hashlib.sha256(canonical(self.row()[:-1]).encode()).hexdigest()
 
 
@@ -265,23 +265,23 @@ class LedgerTotals:
                         db.execute(statement)
 
     def _is_there(self) -> bool:
-        return bool(self._one("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'settled')")[0])
+        return bool(self._row("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'settled')")[0])
 
     def sent(self) -> int:
         """How many attempts were sent."""
-        return int(self._one("SELECT coalesce(sum(sent), 0) FROM totals")[0])
+        return int(self._row("SELECT coalesce(sum(sent), 0) FROM totals")[0])
 
     def answered(self, model: str) -> bool:
         """Whether a call to a model has ended well."""
-        return bool(self._one("SELECT EXISTS (SELECT 1 FROM totals WHERE model = ? AND good > 0)", model)[0])
+        return bool(self._row("SELECT EXISTS (SELECT 1 FROM totals WHERE model = ? AND good > 0)", model)[0])
 
     def spent(self, model: str) -> Spent:
         """What all came to, and the calls to a model."""
-        (spent,) = self._one("SELECT coalesce(sum(spent), 0) FROM totals")
-        own = self._one("SELECT total(dearest_usd), total(reported), total(listed) FROM totals WHERE model = ?", model)
+        (spent,) = self._row("SELECT coalesce(sum(spent), 0) FROM totals")
+        own = self._row("SELECT total(dearest_usd), total(reported), total(listed) FROM totals WHERE model = ?", model)
         dearest, reported, listed = own
         return Spent(spent / _PICO, dearest, reported / listed if reported and listed else 1.0)
 
-    def _one(self, query: str, *values: str) -> tuple[Any, ...]:
+    def _row(self, query: str, *values: str) -> tuple[Any, ...]:
         row: tuple[Any, ...] = self._db.execute(query, values).fetchone()
         return row

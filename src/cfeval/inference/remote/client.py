@@ -100,8 +100,8 @@ class RetryLoop:
             await self.record_usage()
             outcome = await self.caller.batches.ask(self.call, api, body)
             self.began = time.monotonic()
-            said = outcome.content if isinstance(outcome.content, Fault) else api.read(outcome.content)
-            result = said if isinstance(said, Fault) else read(said)
+            answer = outcome.content if isinstance(outcome.content, Fault) else api.read(outcome.content)
+            result = answer if isinstance(answer, Fault) else read(answer)
             await self._ended(outcome.send, result, lambda reply: reply.usage)
             if isinstance(result, Fault) and result.reaction is not RetryPolicy.RECORD:
                 await self.caller.on_disk(self.caller.cache.batches.forget, self.call.key)
@@ -124,9 +124,9 @@ class RetryLoop:
 
     async def _send(self) -> int:
         """Set aside what the attempt may cost; a wait for others to cost less is no part of the call's time."""
-        asked = time.monotonic()
+        start = time.monotonic()
         number = await self.caller.spending.send(self.call)
-        self.began += time.monotonic() - asked
+        self.began += time.monotonic() - start
         return number
 
     async def _turn(self) -> float:
@@ -162,8 +162,8 @@ class RetryLoop:
         """Let others go meanwhile; a wait for a slot afterwards is no part of the call's time."""
         async with self.slots.given_back():
             await self.caller.pause(wait)
-            asked = time.monotonic()
-        self.began += time.monotonic() - asked
+            start = time.monotonic()
+        self.began += time.monotonic() - start
 
 
 # Sends a call by attempts of its own and says what came of it.
@@ -284,10 +284,10 @@ class Client:
                 await loop.run_in_executor(self._disk, undo, done.result())
             raise
 
-    def _standing(self, call: Request, found: Response | None) -> Response | None:
+    def _standing(self, call: Request, response: Response | None) -> Response | None:
         """What the cache answered; a failure that does not stand counts only where nothing can be sent."""
-        if found is not None and (found.final or self.settings.offline):
-            return found
+        if response is not None and (response.final or self.settings.offline):
+            return response
         if self.settings.offline:
             raise PluginError(
                 f"offline: item '{call.item}' needs a call to {call.model} ({call.base_url}) that {self.cache.path} "

@@ -221,25 +221,25 @@ def _lasting(kind: str, message: str, body: Any) -> Fault:
     return record(kind, Status.REJECTED, f"{message}; {ADVICE[kind]}", final=False, systematic=True, raw=body)
 
 
-def _forbidden(said: str, body: Any, key_env: str) -> Fault:
+def _forbidden(message: str, body: Any, key_env: str) -> Fault:
     """Moderation where the server names reasons; else the account may not use the model."""
     if "reasons" in _metadata(body):
-        return record("moderated", Status.MODERATED, said, raw=body)
+        return record("moderated", Status.MODERATED, message, raw=body)
     key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
-    return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({said}); check {key} and what it may use")
+    return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({message}); check {key} and what it may use")
 
 
-def _key_refused(said: str, key_env: str) -> str:
+def _key_refused(message: str, key_env: str) -> str:
     if key_env:
-        return f"the key in {key_env} is refused ({said}); set {key_env} to a valid one"
-    return f"a key is wanted ({said}); name the environment variable that holds it by key_env"
+        return f"the key in {key_env} is refused ({message}); set {key_env} to a valid one"
+    return f"a key is wanted ({message}); name the environment variable that holds it by key_env"
 
 
 def message_of(body: Any) -> str:
     """What an error body says, in one line of at most 300 characters."""
     error = _error(body)
-    said = _dict(error).get("message") or _dict(body).get("detail") or error
-    text = " ".join(str(said).split()) if said else "no reason given"
+    message = _dict(error).get("message") or _dict(body).get("detail") or error
+    text = " ".join(str(message).split()) if message else "no reason given"
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
@@ -254,8 +254,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _retry_delay(body: Any) -> float | None:
     """The same as Google says it: the `retryDelay` of a `RetryInfo`, such as 7.5s (google.rpc, error_details.proto)."""
-    said = (str(detail.get("retryDelay", "")).removesuffix("s") for detail in _details(body))
-    return next((seconds for value in said if (seconds := _seconds(value)) > 0), None)
+    delays = (str(detail.get("retryDelay", "")).removesuffix("s") for detail in _details(body))
+    return next((seconds for value in delays if (seconds := _seconds(value)) > 0), None)
 
 
 def _seconds(value: str) -> float:

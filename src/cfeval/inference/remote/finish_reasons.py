@@ -131,15 +131,18 @@ def _plain(word: Any) -> str:
 
 
 # The ending of every listed word.
-KNOWN: Mapping[str, Ending] = {
-    _plain(word): ending for of in VOCABULARIES.values() for ending, words in of.words.items() for word in words
+ENDINGS: Mapping[str, Ending] = {
+    _plain(word): ending
+    for vocabulary in VOCABULARIES.values()
+    for ending, listed in vocabulary.words.items()
+    for word in listed
 }
 
 
 def ending_of(word: Any) -> Ending:
     """What a finish reason says."""
     plain = _plain(word)
-    return KNOWN.get(plain) or next((ending for form, ending in _FORMS if form.search(plain)), Ending.OTHER)
+    return ENDINGS.get(plain) or next((ending for form, ending in _FORMS if form.search(plain)), Ending.OTHER)
 
 
 def finish(choice: Mapping[str, Any], accepted: tuple[str, ...] = ()) -> tuple[Ending | None, str]:
@@ -153,9 +156,11 @@ def finish(choice: Mapping[str, Any], accepted: tuple[str, ...] = ()) -> tuple[E
         None for the ending where the answer gives no reason at all.
     """
     good = {_plain(word) for word in accepted}
-    said = [choice.get(name) for name in ("finish_reason", "native_finish_reason")]
-    told = [(Ending.COMPLETE if _plain(word) in good else ending_of(word), str(word)[:60]) for word in said if word]
-    worst = min(told, key=lambda one: list(Ending).index(one[0]), default=None)
-    if worst is None or (worst[0] is Ending.COMPLETE and not said[0]):
+    reasons = [choice.get(name) for name in ("finish_reason", "native_finish_reason")]
+    endings = [
+        (Ending.COMPLETE if _plain(word) in good else ending_of(word), str(word)[:60]) for word in reasons if word
+    ]
+    worst = min(endings, key=lambda ending: list(Ending).index(ending[0]), default=None)
+    if worst is None or (worst[0] is Ending.COMPLETE and not reasons[0]):
         return (Ending.COMPLETE, "null") if "null" in good else (None, "")
     return worst

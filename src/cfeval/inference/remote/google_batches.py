@@ -52,8 +52,8 @@ class GoogleBatches(BatchAccount):
         """Upload the file and make the batch."""
         size = size_of(content)
         config = {"display_name": _mark(name), "mime_type": "application/jsonl"}
-        said = await self._exchange(lambda: self._sdk.files.upload(file=content, config=config), size)
-        file = named(said if isinstance(said, Fault) else as_dict(said).get("file"), "name")
+        reply = await self._exchange(lambda: self._sdk.files.upload(file=content, config=config), size)
+        file = named(reply if isinstance(reply, Fault) else as_dict(reply).get("file"), "name")
         return file if isinstance(file, Fault) else await self._create(name, file)
 
     async def _create(self, name: str, file: str) -> str | Fault:
@@ -77,32 +77,32 @@ class GoogleBatches(BatchAccount):
         """The name of the entry that is wanted."""
         token: dict[str, str] = {}
         while True:
-            said = await self._exchange(lambda: pages(config={"page_size": _PAGE, **token}))  # noqa: B023
-            page = entries(said, field)
+            reply = await self._exchange(lambda: pages(config={"page_size": _PAGE, **token}))  # noqa: B023
+            page = entries(reply, field)
             if isinstance(page, Fault):
                 return page
-            found = next((entry for entry in page if about(entry).get("displayName") == wanted), None)
-            if found is not None:
-                return named(found, "name")
-            if not said.get("nextPageToken"):
+            match = next((entry for entry in page if about(entry).get("displayName") == wanted), None)
+            if match is not None:
+                return named(match, "name")
+            if not reply.get("nextPageToken"):
                 return None
-            token = {"page_token": str(said["nextPageToken"])}
+            token = {"page_token": str(reply["nextPageToken"])}
 
     async def progress(self, remote: str) -> Progress | Fault:
         """How far a batch is."""
-        said = await self._exchange(lambda: self._sdk.batches.get(name=remote))
-        if isinstance(said, Fault):
-            return said
-        about = as_dict(as_dict(said).get("metadata"))
+        reply = await self._exchange(lambda: self._sdk.batches.get(name=remote))
+        if isinstance(reply, Fault):
+            return reply
+        about = as_dict(as_dict(reply).get("metadata"))
         state, counts = str(about.get("state")).rpartition("_STATE_")[2], as_dict(about.get("batchStats"))
         done = whole(counts.get("successfulRequestCount")) + whole(counts.get("failedRequestCount"))
-        refused = state == "FAILED" and _status(as_dict(said).get("error")) == EXHAUSTED
-        return Progress(state, state in OVER, done, whole(counts.get("requestCount")), refused, as_dict(said))
+        refused = state == "FAILED" and _status(as_dict(reply).get("error")) == EXHAUSTED
+        return Progress(state, state in OVER, done, whole(counts.get("requestCount")), refused, as_dict(reply))
 
     async def outcomes(self, progress: Progress) -> dict[str, dict[str, Any]] | Fault:
         """What the file of answers says, where there is one."""
-        told = (as_dict(progress.raw.get("response")), as_dict(as_dict(progress.raw.get("metadata")).get("output")))
-        file = next((str(one["responsesFile"]) for one in told if one.get("responsesFile")), "")
+        places = (as_dict(progress.raw.get("response")), as_dict(as_dict(progress.raw.get("metadata")).get("output")))
+        file = next((str(place["responsesFile"]) for place in places if place.get("responsesFile")), "")
         lines = await self._lines(lambda: self._sdk.files.download(file=file)) if file else []
         return lines if isinstance(lines, Fault) else {str(line.get("key")): _outcome(line) for line in lines}
 

@@ -33,7 +33,7 @@ _CONNECT = 10.0
 # taken, such as 8000=43121.
 PORTS = "CFEVAL_PORTS"
 # The answers of the exchange that is under way, whatever a vendor's package makes of them.
-_HEARD: ContextVar[list[httpx2.Response] | None] = ContextVar("heard", default=None)
+_RESPONSES: ContextVar[list[httpx2.Response] | None] = ContextVar("responses", default=None)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -101,8 +101,8 @@ class HttpClient(httpx2.AsyncClient):
         coded = ("content-encoding", "content-length", "transfer-encoding")
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in coded]
         whole = httpx2.Response(response.status_code, headers=headers, content=body, request=request)
-        if (heard := _HEARD.get()) is not None:
-            heard.append(whole)
+        if (responses := _RESPONSES.get()) is not None:
+            responses.append(whole)
         return whole
 
 
@@ -159,22 +159,22 @@ async def respond(endpoint: Endpoint, seconds: float, send: Send) -> httpx2.Resp
         seconds: until when the whole answer must be there.
         send: what a vendor's package makes of an answer, an exception perhaps, does not count.
     """
-    heard: list[httpx2.Response] = []
-    token = _HEARD.set(heard)
+    responses: list[httpx2.Response] = []
+    token = _RESPONSES.set(responses)
     try:
         async with asyncio.timeout(seconds):
             await send()
     except TimeoutError:
         return retry(TIMEOUT, f"no whole answer within {seconds:.0f} s", sent=True)
     except Exception as error:
-        fault = None if heard else _broken(endpoint, error) or _broken(endpoint, error.__cause__)
+        fault = None if responses else _broken(endpoint, error) or _broken(endpoint, error.__cause__)
         if fault is not None:
             return fault
-        if not heard:
+        if not responses:
             raise
     finally:
-        _HEARD.reset(token)
-    return heard[-1]
+        _RESPONSES.reset(token)
+    return responses[-1]
 
 
 def _broken(endpoint: Endpoint, error: BaseException | None) -> Fault | None:
@@ -203,10 +203,10 @@ def fault_of(endpoint: Endpoint, response: httpx2.Response) -> Fault | None:
         return None
     text = endpoint.scrubbed(response.content.decode("utf-8", "replace"))[:MAX_ERROR]
     try:
-        said = _parsed(endpoint, text)
+        body = _parsed(endpoint, text)
     except (ValueError, RecursionError):
-        said = text[:300]
-    return of_status(response.status_code, response.headers, said, endpoint.key_env)
+        body = text[:300]
+    return of_status(response.status_code, response.headers, body, endpoint.key_env)
 
 
 def read_json(endpoint: Endpoint, body: bytes) -> Any:

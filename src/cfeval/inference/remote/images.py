@@ -119,12 +119,12 @@ def origin(content: bytes) -> dict[str, str]:
 
     `c2pa`: the length and hash of the manifest. `digital_source_type`: IPTC's terms, in XMP or manifest, sorted.
     """
-    found: dict[str, str] = {}
+    details: dict[str, str] = {}
     if manifest := b"".join(_manifest(content)):
-        found["c2pa"] = f"{len(manifest)} bytes, sha256 {hashlib.sha256(manifest).hexdigest()}"
+        details["c2pa"] = f"{len(manifest)} bytes, sha256 {hashlib.sha256(manifest).hexdigest()}"
     if terms := sorted({term.decode() for term in _SOURCE_TYPE.findall(content)}):
-        found["digital_source_type"] = ", ".join(terms)
-    return found
+        details["digital_source_type"] = ", ".join(terms)
+    return details
 
 
 def _manifest(content: bytes) -> Iterator[bytes]:
@@ -140,8 +140,8 @@ def _manifest(content: bytes) -> Iterator[bytes]:
 def _chunks(content: bytes, start: int, head: str, after: int) -> Iterator[tuple[bytes, bytes]]:
     """The chunks of PNG, whose content a sum of `after` bytes follows, or of RIFF, which pads them to even lengths."""
     while start + 8 <= len(content):
-        one, other = struct.unpack_from(head, content, start)
-        kind, length = (other, one) if isinstance(one, int) else (one, other)
+        first, second = struct.unpack_from(head, content, start)
+        kind, length = (second, first) if isinstance(first, int) else (first, second)
         yield kind, content[start + 8 : start + 8 + length]
         start += 8 + length + (after or length % 2)
 

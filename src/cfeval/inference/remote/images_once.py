@@ -58,14 +58,14 @@ def _worded(body: Mapping[str, Any], held: set[str] | frozenset[str]) -> dict[st
     """The request with a name beside each image, and without the images that are held."""
     named = {id(part): name for part, name in _images(body)}
 
-    def part(of: Mapping[str, Any]) -> Mapping[str, Any]:
-        name = named.get(id(of))
+    def named_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        name = named.get(id(part))
         if name is None:
-            return of
-        return {**of, "uuid": name, **({"image_url": None} if name in held else {})}
+            return part
+        return {**part, "uuid": name, **({"image_url": None} if name in held else {})}
 
-    def message(of: Mapping[str, Any]) -> Mapping[str, Any]:
-        content = of["content"]
-        return {**of, "content": [part(one) for one in content]} if isinstance(content, list) else of
+    def named_message(message: Mapping[str, Any]) -> Mapping[str, Any]:
+        content = message["content"]
+        return {**message, "content": [named_part(part) for part in content]} if isinstance(content, list) else message
 
-    return {**body, "messages": [message(one) for one in body["messages"]]}
+    return {**body, "messages": [named_message(message) for message in body["messages"]]}

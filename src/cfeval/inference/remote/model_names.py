@@ -17,9 +17,9 @@ _DAILY = re.compile(r"^(gpt|grok|qwen|qvq|gemini-exp|deepseek|glm|kimi)")
 _ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
 
 
-def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
+def same_model(requested: str, served: str, accepted: Sequence[str]) -> bool:
     """Whether a served model is the one asked for: the same name, with or without its maker's, or a snapshot of it."""
-    names = {_bare(name) for name in (asked, *accepted)}
+    names = {_bare(name) for name in (requested, *accepted)}
     names |= {name.rpartition("/")[2] for name in names}
     given = _bare(served)
     return given in names or undated(given) in names
@@ -33,10 +33,10 @@ def undated(name: str) -> str:
     docs.claude.com/en/docs/about-claude/models, ai.google.dev/gemini-api/docs/models, docs.mistral.ai/getting-started.
     Other numbers, such as a size, are part of the name.
     """
-    found = _SUFFIX.search(name)
-    if found is None or not _is_snapshot(name[: found.start()].rpartition("/")[2], found.groupdict()):
+    match = _SUFFIX.search(name)
+    if match is None or not _is_snapshot(name[: match.start()].rpartition("/")[2], match.groupdict()):
         return name
-    return name[: found.start()]
+    return name[: match.start()]
 
 
 def _is_snapshot(model: str, written: Mapping[str, str | None]) -> bool:

@@ -65,15 +65,15 @@ def chat_reply(
         finish_reasons: further finish reasons of a whole answer.
         tools: the model was given tools, so that an answer may be nothing but calls of them.
     """
-    said = _dict(body)
-    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
-    return reply_of(answer, _choice(said), key_env, image, finish_reasons, tools)
+    fields = _dict(body)
+    answer = Completion(fields, asked, accepted, usage_of(fields), str(fields.get("model") or ""))
+    return reply_of(answer, _choice(fields), key_env, image, finish_reasons, tools)
 
 
 def tool_calls(body: Any) -> list[tuple[str, str, str]]:
     """The calls of tools in a chat completion: id, name and arguments (JSON) of each that has a name."""
-    said = _dicts(_dict(_choice(_dict(body)).get("message")).get("tool_calls"))
-    functions = [(str(one.get("id") or ""), _dict(one.get("function"))) for one in said]
+    calls = _dicts(_dict(_choice(_dict(body)).get("message")).get("tool_calls"))
+    functions = [(str(one.get("id") or ""), _dict(one.get("function"))) for one in calls]
     return [
         (key, of["name"], str(of.get("arguments") or "{}")) for key, of in functions if isinstance(of.get("name"), str)
     ]
@@ -101,9 +101,9 @@ def token_steps(body: Any) -> list[Step]:
     ]
 
 
-def _output(said: dict[str, Any]) -> list[dict[str, Any]]:
+def _output(body: dict[str, Any]) -> list[dict[str, Any]]:
     """The parts of what a model says by OpenAI's Responses, reasoning aside."""
-    messages = [item for item in _dicts(said.get("output")) if item.get("type") == "message"]
+    messages = [item for item in _dicts(body.get("output")) if item.get("type") == "message"]
     return [part for item in messages for part in _dicts(item.get("content"))]
 
 
@@ -116,23 +116,23 @@ def responses_reply(
     tools: bool = False,
 ) -> Response | Fault:
     """Read an answer of OpenAI's Responses; for the arguments see `chat_reply`."""
-    said = _dict(body)
-    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
-    return reply_of(answer, responses_choice(said), key_env, False, finish_reasons, tools)
+    fields = _dict(body)
+    answer = Completion(fields, asked, accepted, usage_of(fields), str(fields.get("model") or ""))
+    return reply_of(answer, responses_choice(fields), key_env, False, finish_reasons, tools)
 
 
 def responses_choice(body: Any) -> dict[str, Any]:
     """An answer of OpenAI's Responses as the choice of a chat completion, calls of tools included."""
-    said = _dict(body)
-    parts = _output(said)
+    fields = _dict(body)
+    parts = _output(fields)
     refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
-    calls = [one for one in _dicts(said.get("output")) if one.get("type") == "function_call"]
+    calls = [one for one in _dicts(fields.get("output")) if one.get("type") == "function_call"]
     message = {
         "content": [part for part in parts if part.get("type") == "output_text"],
         "refusal": refusal,
         "tool_calls": [{"id": one.get("call_id"), "function": one} for one in calls],
     }
-    word = _dict(said.get("incomplete_details")).get("reason") or said.get("status")
+    word = _dict(fields.get("incomplete_details")).get("reason") or fields.get("status")
     return {"finish_reason": word, "message": message}
 
 
@@ -177,9 +177,9 @@ def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
 
 def images_in(body: Any) -> int:
     """How many images an answer holds: drafts may come before the final one, which is the last."""
-    said = _dict(body)
-    data = said.get("data")
-    return len(_dicts(data if isinstance(data, list) else _dict(_choice(said).get("message")).get("images")))
+    fields = _dict(body)
+    data = fields.get("data")
+    return len(_dicts(data if isinstance(data, list) else _dict(_choice(fields).get("message")).get("images")))
 
 
 def _choice(body: dict[str, Any]) -> dict[str, Any]:
@@ -253,8 +253,8 @@ def _image(answer: Completion, message: dict[str, Any]) -> Response | Fault:
 
 
 def _none(answer: Completion, text: str) -> Fault:
-    said = f", but {' '.join(text.split())[:120]!r}" if text.strip() else ""
-    return answer.retry("no_image", f"no image came back{said}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
+    excerpt = f", but {' '.join(text.split())[:120]!r}" if text.strip() else ""
+    return answer.retry("no_image", f"no image came back{excerpt}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
 
 
 def _decoded(answer: Completion, image: bytes | Fault, text: str) -> Response | Fault:
@@ -280,12 +280,12 @@ def usage_of(body: Any) -> Usage:
 
     Gemini counts what it thinks in the total only, and charges for it as output.
     """
-    said = _dict(_dict(body).get("usage"))
-    read = count(said.get("prompt_tokens") or said.get("input_tokens"))
-    written = count(said.get("completion_tokens") or said.get("output_tokens"))
-    written = max(written, count(said.get("total_tokens")) - read)
-    apart = _dict(said.get("prompt_tokens_details") or said.get("input_tokens_details"))
-    return Usage(read, written, cost_usd=cost_of(said.get("cost")), image_tokens=count(apart.get("image_tokens")))
+    usage = _dict(_dict(body).get("usage"))
+    read = count(usage.get("prompt_tokens") or usage.get("input_tokens"))
+    written = count(usage.get("completion_tokens") or usage.get("output_tokens"))
+    written = max(written, count(usage.get("total_tokens")) - read)
+    apart = _dict(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    return Usage(read, written, cost_usd=cost_of(usage.get("cost")), image_tokens=count(apart.get("image_tokens")))
 
 
 def cost_of(value: Any, unit: float = 1.0) -> float | None:

@@ -62,12 +62,12 @@ class OpenAIBatches(BatchAccount):
         return number if isinstance(number, Fault) else await self._create(name, number)
 
     async def _create(self, name: str, file: str) -> str | Fault:
-        said = await self._exchange(
+        reply = await self._exchange(
             lambda: self._sdk.batches.create(
                 completion_window="24h", endpoint=self._path, input_file_id=file, metadata={MARK: name}
             )
         )
-        return submitted(said, "id", file)
+        return submitted(reply, "id", file)
 
     async def find(self, sought: Sought) -> str | Fault | None:
         """The batch, by its metadata; where there is only its file, the batch is made of it."""
@@ -86,38 +86,38 @@ class OpenAIBatches(BatchAccount):
         """The id of the newest entry that is wanted, of those made since the batch that is sought began."""
         after: dict[str, str] = {}
         while True:
-            said = await self._exchange(partial(_first, pages, after))
-            page = entries(said, "data")
+            reply = await self._exchange(partial(_first, pages, after))
+            page = entries(reply, "data")
             if isinstance(page, Fault):
                 return page
-            found = next((entry for entry in page if wanted(entry)), None)
-            if found is not None:
-                return named(found, "id")
+            match = next((entry for entry in page if wanted(entry)), None)
+            if match is not None:
+                return named(match, "id")
             recent = [entry for entry in page if whole(entry.get("created_at")) > sought.since - SKEW]
-            if not said.get("has_more") or not recent:
+            if not reply.get("has_more") or not recent:
                 return None
             after = {"after": str(page[-1].get("id"))}
 
     async def progress(self, remote: str) -> Progress | Fault:
         """How far a batch is."""
-        said = await self._exchange(lambda: self._sdk.batches.retrieve(remote))
-        if isinstance(said, Fault):
-            return said
-        state, counts = str(as_dict(said).get("status")), as_dict(as_dict(said).get("request_counts"))
+        reply = await self._exchange(lambda: self._sdk.batches.retrieve(remote))
+        if isinstance(reply, Fault):
+            return reply
+        state, counts = str(as_dict(reply).get("status")), as_dict(as_dict(reply).get("request_counts"))
         done = whole(counts.get("completed")) + whole(counts.get("failed"))
-        refused = state == "failed" and _error(as_dict(said)).get("code") == LIMIT
-        return Progress(state, state in OVER, done, whole(counts.get("total")), refused, as_dict(said))
+        refused = state == "failed" and _error(as_dict(reply)).get("code") == LIMIT
+        return Progress(state, state in OVER, done, whole(counts.get("total")), refused, as_dict(reply))
 
     async def outcomes(self, progress: Progress) -> dict[str, dict[str, Any]] | Fault:
         """What the files of answers and of errors say, whose lines come in any order."""
-        found: dict[str, dict[str, Any]] = {}
+        outcomes: dict[str, dict[str, Any]] = {}
         for name in ("error_file_id", "output_file_id"):
             file = progress.raw.get(name)
             lines = await self._lines(partial(self._sdk.files.content, str(file))) if file else []
             if isinstance(lines, Fault):
                 return lines
-            found |= {str(line.get("custom_id")): _outcome(line) for line in lines}
-        return found
+            outcomes |= {str(line.get("custom_id")): _outcome(line) for line in lines}
+        return outcomes
 
     def missing(self, progress: Progress) -> dict[str, Any]:
         """What came of a call that is in neither file: what the batch itself says."""

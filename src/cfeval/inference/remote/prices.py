@@ -73,8 +73,8 @@ class Prices:
     def _look(self, model: str) -> Price | None:
         plain = model.partition(":")[0]
         names = dict.fromkeys(form for name in (model, plain, undated(plain)) for form in (name, _short(name)))
-        found = (by.get(name) for full, short in self._lists for name in names for by in (full, short))
-        return next((price for price in found if price is not None), None)
+        matches = (by.get(name) for full, short in self._lists for name in names for by in (full, short))
+        return next((price for price in matches if price is not None), None)
 
     def lines(self) -> dict[str, Price]:
         """All prices by name; of two of one name the user's own."""
@@ -213,10 +213,10 @@ class ModelLine:
         return (amount.usd(self.price) or 0.0) * self.still(amount) / max(1, amount.calls)
 
 
-def by_model(found: Iterable[Line], prices: Prices, held: Mapping[str, Held]) -> list[ModelLine]:
+def by_model(lines: Iterable[Line], prices: Prices, held: Mapping[str, Held]) -> list[ModelLine]:
     """The same by model; what the cache knows of one that is asked both at once and by batches is told once."""
     totals: dict[tuple[str, float], tuple[Amount, Amount]] = {}
-    for line in found:
+    for line in lines:
         typical, most = totals.get((line.model, line.share), (Amount(), Amount()))
         totals[line.model, line.share] = typical + line.typical, most + line.most
     left = dict(held)
@@ -234,10 +234,10 @@ def price_of(prices: Prices, model: str, share: float) -> Price | None:
     return price.model_copy(update={name: share * value for name, value in price if isinstance(value, float)})
 
 
-def added(found: Iterable[Line]) -> dict[str, int]:
+def added(lines: Iterable[Line]) -> dict[str, int]:
     """How many calls each protocol takes at most besides what all share, in the order of the study."""
     calls: dict[str, int] = {}
-    for line in found:
+    for line in lines:
         if line.protocol:
             calls[line.protocol] = calls.get(line.protocol, 0) + line.most.calls
     return calls
@@ -248,20 +248,20 @@ def budget(models: Iterable[ModelLine], held: Mapping[str, Held], calls: Calls) 
     models = list(models)
     sent = sum(one.sent for one in held.values())
     spent = sum(one.paid_usd + one.maybe_paid_usd for one in held.values())
-    said = []
+    parts = []
     if calls.max_calls is not None:
         typical = sum(one.still(one.typical) for one in models)
         most = sum(one.still(one.most) for one in models)
-        said.append(_verdict("calls.max_calls", calls.max_calls, sent, typical, most, lambda n: f"{n:,.0f} calls"))
+        parts.append(_verdict("calls.max_calls", calls.max_calls, sent, typical, most, lambda n: f"{n:,.0f} calls"))
     if calls.max_cost_usd is not None:
         usd = sum(one.still_usd(one.typical) for one in models), sum(one.still_usd(one.most) for one in models)
-        said.append(_verdict("calls.max_cost_usd", calls.max_cost_usd, spent, *usd, lambda n: f"{n:,.2f} USD"))
-        said += [
+        parts.append(_verdict("calls.max_cost_usd", calls.max_cost_usd, spent, *usd, lambda n: f"{n:,.2f} USD"))
+        parts += [
             (False, f"calls.max_cost_usd stops the run before its first call to {one.model}: its price is not known")
             for one in models
             if one.price is None
         ]
-    return said
+    return parts
 
 
 def _verdict(

@@ -144,9 +144,9 @@ def about_server(
         yield _no_list(where, model, listing, lists)
         return
     entries = [entry for entry in _entries(listing) if isinstance(entry, dict)]
-    found = next((entry for entry in entries if same_model(model, str(entry.get("id")), accepted)), None)
-    yield Diagnostic(*_listed(base_url, model, [str(entry.get("id")) for entry in entries], found is not None))
-    yield from _blind(model, found)
+    match = next((entry for entry in entries if same_model(model, str(entry.get("id")), accepted)), None)
+    yield Diagnostic(*_listed(base_url, model, [str(entry.get("id")) for entry in entries], match is not None))
+    yield from _blind(model, match)
 
 
 def is_served(base_url: str) -> bool:
@@ -234,17 +234,17 @@ def about_openrouter(
         return
     credit = _credit(where)
     yield credit
-    said = get(where, "/models") if credit.fine else None
-    if isinstance(said, Fault):
-        yield Diagnostic(False, f"{base_url}: {said.reason}")
-    elif said is not None:
-        entries = [entry for entry in _entries(said) if isinstance(entry, dict)]
+    reply = get(where, "/models") if credit.fine else None
+    if isinstance(reply, Fault):
+        yield Diagnostic(False, f"{base_url}: {reply.reason}")
+    elif reply is not None:
+        entries = [entry for entry in _entries(reply) if isinstance(entry, dict)]
         names = [str(entry.get("id")) for entry in entries]
         alike = [name == model for name in names] if model in names else [same_model(model, n, accepted) for n in names]
-        found = next((entry for entry, is_it in zip(entries, alike, strict=True) if is_it), None)
-        yield Diagnostic(*_listed(base_url, model, names, found is not None))
-        yield from _blind(model, found)
-        for name in _not_taken((found or {}).get("supported_parameters"), sent):
+        match = next((entry for entry, is_it in zip(entries, alike, strict=True) if is_it), None)
+        yield Diagnostic(*_listed(base_url, model, names, match is not None))
+        yield from _blind(model, match)
+        for name in _not_taken((match or {}).get("supported_parameters"), sent):
             remedy = _REMEDIES.get(name, f"leave {name} out")
             of_form = name == "response_format"
             yield Diagnostic(False, f"{model} does not take {name}, and calls would be refused; {remedy}", of_form)
@@ -253,17 +253,17 @@ def about_openrouter(
 def _not_taken(takes: Any, sent: Collection[str]) -> list[str]:
     if not isinstance(takes, list):
         return []
-    known = {str(name) for name in takes}
-    known |= {name for alike in _ALIKE if alike & known for name in alike}
-    return sorted(name for name in sent if name in OPENROUTER_PARAMETERS - known)
+    names = {str(name) for name in takes}
+    names |= {name for alike in _ALIKE if alike & names for name in alike}
+    return sorted(name for name in sent if name in OPENROUTER_PARAMETERS - names)
 
 
 def _credit(where: Endpoint) -> Diagnostic:
     """Whether OpenRouter takes the key, and what credit is left: of the key's own limit, else of the account."""
-    said = get(where, "/key")
-    if isinstance(said, Fault):
-        return Diagnostic(False, f"{where.base_url}: {said.reason}")
-    left = _number(said, "limit_remaining")
+    reply = get(where, "/key")
+    if isinstance(reply, Fault):
+        return Diagnostic(False, f"{where.base_url}: {reply.reason}")
+    left = _number(reply, "limit_remaining")
     if left is None:  # a key without a limit; what the account has left is told to some keys only
         account = get(where, "/credits")
         total, used = (_number(account, name) for name in ("total_credits", "total_usage"))
@@ -309,8 +309,8 @@ def on_own_network(base_url: str) -> bool:
     )
 
 
-def _entries(said: Any) -> list[Any]:
-    entries = said.get("data") if isinstance(said, dict) else said
+def _entries(reply: Any) -> list[Any]:
+    entries = reply.get("data") if isinstance(reply, dict) else reply
     return entries if isinstance(entries, list) else []
 
 

@@ -179,8 +179,8 @@ async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fau
     seconds = attempts.seconds()
     try:
         async with asyncio.timeout(seconds):
-            said = await vendor.acompletion(**body, **own, num_retries=0, max_retries=0, timeout=seconds)
-        return storable(said.model_dump(mode="json"), where.scrubbed)
+            reply = await vendor.acompletion(**body, **own, num_retries=0, max_retries=0, timeout=seconds)
+        return storable(reply.model_dump(mode="json"), where.scrubbed)
     except TimeoutError:
         return retry(TIMEOUT, f"no whole answer within {seconds:.0f} s", sent=True)
     except (ValueError, RecursionError) as error:
@@ -190,9 +190,9 @@ async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fau
         if not isinstance(status, int):
             raise
         refused = isinstance(error, vendor.ContentPolicyViolationError)
-        told = {"message": where.scrubbed(str(error)), "code": "content_policy_violation" if refused else status}
+        error_body = {"message": where.scrubbed(str(error)), "code": "content_policy_violation" if refused else status}
         headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        return of_status(status, headers, {"error": told}, where.key_env)
+        return of_status(status, headers, {"error": error_body}, where.key_env)
 
 
 def _litellm() -> Any:

@@ -12,7 +12,7 @@ from cfeval.inference.remote.client import Client
 from cfeval.inference.remote.http import open_client
 from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.settings import settings
-from cfeval.inference.remote.stops import heard
+from cfeval.inference.remote.stops import stop_on_signals
 
 
 async def shared_client() -> Client:
@@ -31,7 +31,7 @@ async def _opened() -> AsyncIterator[Client]:
     with closing(open_cache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
         async with open_client() as http:
             client = Client(calls, cache, prices, http, disk)
-            with client.meter.shown(), heard(client.stop_politely):
+            with client.meter.shown(), stop_on_signals(client.stop_politely):
                 try:
                     yield client
                 except asyncio.CancelledError:  # Ctrl-C before anybody listened

@@ -26,7 +26,7 @@ class Disk(Protocol):
 
 
 @dataclass
-class _Known:
+class _ModelCost:
     """Of the calls to a model: whether one went well, here or before (None: not looked yet), how many leave, and what
     the dearest of this job cost in USD."""
 
@@ -50,8 +50,8 @@ class Spending:
         """`go_on` raises what has stopped the run."""
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
         self._cache, self._prices, self._meter, self._on_disk, self._go_on = cache, prices, meter, on_disk, go_on
-        self._known: dict[tuple[str, str, str, bool], _Known] = {}
-        self._under_way: dict[int, tuple[_Known, Sent]] = {}
+        self._known: dict[tuple[str, str, str, bool], _ModelCost] = {}
+        self._under_way: dict[int, tuple[_ModelCost, Sent]] = {}
         self._settled = asyncio.Event()
 
     async def send(self, call: Request) -> int:
@@ -66,40 +66,40 @@ class Spending:
             BudgetError: see `ResponseCache.send`.
             CfevalError: the run has stopped, or no list has a price that is needed.
         """
-        price, known = self._price(call), self._of(call)
+        price, model_cost = self._price(call), self._model_cost(call)
         listed = price.of(call.expected) if price else 0.0
-        if self.budget.max_cost_usd is not None and known.cost is None and not call.batched:
-            known.cost = await self._on_disk(self._cache.knows_cost, call.model)
+        if self.budget.max_cost_usd is not None and model_cost.cost is None and not call.batched:
+            model_cost.cost = await self._on_disk(self._cache.knows_cost, call.model)
         while True:
             self._go_on()
-            if known.paying and known.cost is False:
+            if model_cost.paying and model_cost.cost is False:
                 await self._settled.wait()
                 continue
             try:
-                sent = await self._sent(known, call, listed)
+                sent = await self._sent(model_cost, call, listed)
             except BudgetError:
                 if not self._under_way:
                     raise
                 await self._settled.wait()
             else:
-                self._under_way[sent.number] = known, sent
+                self._under_way[sent.number] = model_cost, sent
                 return sent.number
 
-    async def _sent(self, known: _Known, call: Request, listed_usd: float) -> Sent:
+    async def _sent(self, model_cost: _ModelCost, call: Request, listed_usd: float) -> Sent:
         def not_sent(sent: Sent) -> None:
             self._cache.record_usage(_not_sent(sent.number))
             self._cache.batches.withdraw(call.key)
 
-        known.paying += 1
+        model_cost.paying += 1
         try:
             return await self._on_disk(self._cache.send, call, listed_usd, self.budget, undo=not_sent)
         except BaseException:
-            known.paying -= 1
+            model_cost.paying -= 1
             self.wake()
             raise
 
-    def _of(self, call: Request) -> _Known:
-        return self._known.setdefault(lane_of(call), _Known())
+    def _model_cost(self, call: Request) -> _ModelCost:
+        return self._known.setdefault(lane_of(call), _ModelCost())
 
     def _price(self, call: Request) -> Price | None:
         price = price_of(self._prices, call.model, call.share)
@@ -111,14 +111,14 @@ class Spending:
 
     def entry(self, number: int, call: Request, ended: str, usage: Usage | None, charged: bool) -> UsageEntry:
         """What an attempt came to; a usage of nothing at all is one that nobody told."""
-        price, known = price_of(self._prices, call.model, call.share), None if usage == Usage() else usage
-        return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
+        price, known_usage = price_of(self._prices, call.model, call.share), None if usage == Usage() else usage
+        return UsageEntry(number, ended, known_usage, price.of(known_usage) if price and known_usage else None, charged)
 
     def resumed(self, call: Request, number: int) -> None:
         """An attempt that an earlier run began is this one's now; what that set aside is set aside already."""
-        known = self._of(call)
-        known.paying += 1
-        self._under_way[number] = known, Sent(number, 0.0)
+        model_cost = self._model_cost(call)
+        model_cost.paying += 1
+        self._under_way[number] = model_cost, Sent(number, 0.0)
 
     async def not_sent(self, number: int) -> None:
         """Nothing was sent of an attempt that was set aside for."""
@@ -135,11 +135,11 @@ class Spending:
         """An attempt has ended that is noted already, if there was one."""
         if entry is None:
             return
-        known, sent = self._under_way.pop(entry.send)
-        known.paying -= 1
-        known.cost = known.cost or entry.ended == "ok"
-        known.dearest_usd = max(known.dearest_usd, entry.paid_usd or 0.0)
-        set_aside = max(sent.reserved_usd, known.dearest_usd) if entry.charged else 0.0
+        model_cost, sent = self._under_way.pop(entry.send)
+        model_cost.paying -= 1
+        model_cost.cost = model_cost.cost or entry.ended == "ok"
+        model_cost.dearest_usd = max(model_cost.dearest_usd, entry.paid_usd or 0.0)
+        set_aside = max(sent.reserved_usd, model_cost.dearest_usd) if entry.charged else 0.0
         self._meter.used(entry.usage, entry.listed_usd, set_aside)
         self.wake()
 

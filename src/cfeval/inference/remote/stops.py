@@ -21,13 +21,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # that started others pass it on.
 SAME = 0.5
 _listeners: list[Callable[[StoppedError], None]] = []
-_former: dict[int, Any] = {}
+_previous_handlers: dict[int, Any] = {}
 # The first signal and when it came, as long as anybody listens.
 _stopped: list[tuple[StoppedError, float]] = []
 
 
 @contextmanager
-def heard(stop: Callable[[StoppedError], None]) -> Iterator[None]:
+def stop_on_signals(stop: Callable[[StoppedError], None]) -> Iterator[None]:
     """Call `stop` in place of what these signals do, between two steps of the main thread; elsewhere, do nothing.
 
     A signal that is ignored, as under `nohup`, stays so. Who begins to listen after the first signal is told at once.
@@ -38,7 +38,7 @@ def heard(stop: Callable[[StoppedError], None]) -> Iterator[None]:
     if not _listeners:
         for number in SIGNALS:
             if not is_ignored(number):
-                _former[number] = signal.signal(number, _on_signal)
+                _previous_handlers[number] = signal.signal(number, _on_signal)
     _listeners.append(stop)
     try:
         if _stopped:
@@ -47,9 +47,9 @@ def heard(stop: Callable[[StoppedError], None]) -> Iterator[None]:
     finally:
         _listeners.remove(stop)
         if not _listeners:
-            for former, handler in _former.items():
-                signal.signal(former, handler)
-            _former.clear()
+            for signal_number, handler in _previous_handlers.items():
+                signal.signal(signal_number, handler)
+            _previous_handlers.clear()
             _stopped.clear()
 
 

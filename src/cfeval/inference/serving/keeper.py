@@ -61,9 +61,9 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
-    for one in psutil.Process().children(recursive=True):
+    for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            one.kill()
+            child.kill()
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

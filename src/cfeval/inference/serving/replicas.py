@@ -46,7 +46,7 @@ def engine_of(provider: str, chosen: str) -> str:
         InputError: there is none, a command of one's own names no `{port}`, or the program is not found.
     """
     command = _command_of(provider, chosen)
-    program = words(command, "", 0)[0]
+    program = command_args(command, "", 0)[0]
     if shutil.which(program) is None:
         advice = f"--engine 'PATH/{program} …' names another, with the places {{model}} and {{port}}"
         raise InputError(f"no program '{program}' here; install it, or put its environment on PATH, or {advice}")
@@ -63,7 +63,7 @@ def _command_of(provider: str, chosen: str) -> str:
     return ENGINES[chosen or provider]
 
 
-def words(command: str, model: str, port: int) -> list[str]:
+def command_args(command: str, model: str, port: int) -> list[str]:
     """A command word by word, filled in; a model's name with blanks stays one word."""
     places = {"{model}": model, "{port}": str(port), "{python}": sys.executable}
     filled = []
@@ -152,7 +152,7 @@ class Replicas:
                 raise self._ended()
             if not self._all:
                 self._all = await self._leased()
-            replica = _of(key, self._all)
+            replica = _replica_of(key, self._all)
             replica.busy += 1
         try:
             async with replica.starting:
@@ -192,11 +192,11 @@ class Replicas:
         if len(shown) < 2:
             return [Replica(number) for number in range(self.served.replicas or 1)]
         most = self.served.replicas or len(shown)
-        while not (found := free_gpus(most)):
+        while not (leases := free_gpus(most)):
             await asyncio.sleep(_LOOK)
             if self.ending:
                 raise self._ended()
-        return [Replica(number, device, lock) for number, (device, lock) in enumerate(found.items())]
+        return [Replica(number, device, lock) for number, (device, lock) in enumerate(leases.items())]
 
     async def _start(self, replica: Replica) -> None:
         """Start a server under its keeper and wait until it is well; not again at once where it did not come up."""
@@ -205,7 +205,7 @@ class Replicas:
             raise ServerError(why)
         _close(replica)
         replica.port = _free_port()
-        command = words(self.served.command, self.served.model, replica.port)
+        command = command_args(self.served.command, self.served.model, replica.port)
         reading, replica.pipe = os.pipe()
         locks = [replica.lock] if replica.lock >= 0 else []
         sees = {VISIBLE_GPUS: replica.device} if replica.device else {}
@@ -247,7 +247,7 @@ class Replicas:
 
     async def _end_all(self) -> None:
         for replica in self._all:
-            _let_go(replica)
+            _release(replica)
         for replica in self._all:
             if replica.keeper is not None:
                 await asyncio.to_thread(replica.keeper.wait)
@@ -258,14 +258,14 @@ class Replicas:
         self._all = []
 
 
-def _of(key: str, replicas: Sequence[Replica]) -> Replica:
+def _replica_of(key: str, replicas: Sequence[Replica]) -> Replica:
     """The server of a key: the one whose hash with it is highest, so that a change of their number moves few keys."""
     if not key:
         return min(replicas, key=lambda replica: replica.busy)
     return max(replicas, key=lambda replica: hashlib.sha256(f"{replica.number} {key}".encode()).digest())
 
 
-def _let_go(replica: Replica) -> None:
+def _release(replica: Replica) -> None:
     """Close the pipe by which the keeper knows that its server is wanted."""
     if replica.pipe >= 0:
         os.close(replica.pipe)
@@ -273,7 +273,7 @@ def _let_go(replica: Replica) -> None:
 
 
 def _close(replica: Replica) -> None:
-    _let_go(replica)
+    _release(replica)
     if replica.keeper is not None:
         replica.keeper.wait()
         replica.keeper = None
@@ -290,7 +290,7 @@ def _file_name(model: str) -> str:
 def _free_port() -> int:
     """A port that nobody has, of those that the system gives to no connection while the server is still loading."""
     for port in random.sample(range(*_PORTS), 1000):
-        with socket.socket() as found, suppress(OSError):
-            found.bind(("127.0.0.1", port))
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
             return port
     raise ServerError(f"no free port in {_PORTS[0]} to {_PORTS[1]}")

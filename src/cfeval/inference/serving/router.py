@@ -24,11 +24,11 @@ def conversation(body: bytes) -> str:
     """What identifies a conversation: a hash of its messages up to the first of the user's; empty where it is none."""
     try:
         messages = json.loads(body)["messages"]
-        first = next(place for place, said in enumerate(messages) if said["role"] == "user")
+        first = next(place for place, message in enumerate(messages) if message["role"] == "user")
     except (ValueError, KeyError, TypeError, StopIteration):
         return ""
-    said = [_without_named_images(message) for message in messages[: first + 1]]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    start = [_without_named_images(message) for message in messages[: first + 1]]
+    return hashlib.sha256(json.dumps(start, sort_keys=True).encode()).hexdigest()
 
 
 def _without_named_images(message: Any) -> Any:
@@ -115,11 +115,11 @@ async def _pass_on(
         server.write(_head(first, sent) + body)
         await server.drain()
         try:
-            status, said = _parsed(await reader.readuntil(b"\r\n\r\n"))
+            status, response_headers = _parsed(await reader.readuntil(b"\r\n\r\n"))
         except (ConnectionError, asyncio.IncompleteReadError):
             await _say(writer, 503, f"the server at port {replica.port} ended before it answered; ask again")
             return
-        writer.write(_head(status, {**said, b"connection": b"close", REPLICA: b"%d" % replica.number}))
+        writer.write(_head(status, {**response_headers, b"connection": b"close", REPLICA: b"%d" % replica.number}))
         while part := await reader.read(_HEAD):
             writer.write(part)
             await writer.drain()

@@ -1,7 +1,7 @@
 """The gallery of vce: one image and target class with the counterfactuals for all classifiers beside each other; and
 each counterfactual with its original, its score and how it ends.
 
-A *view* is an image set, denoiser and method. Rows are JSON; images are numbers (`report.images`).
+A *view* is an image set, denoiser and method. Rows are JSON; images are numbers (`report.html`).
 """
 
 from collections import defaultdict
