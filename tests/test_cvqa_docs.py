@@ -17,15 +17,14 @@ from cfeval.core.records import Record
 from cfeval.cvqa import records
 from cfeval.cvqa.choices import read_choices
 from cfeval.cvqa.config import FAMILIES
-from cfeval.cvqa.programs import image_patch, methods, modules, parser, regex_module, visprog_steps
+from cfeval.cvqa.programs import image_patch, methods, modules, parser, standard_modules, visprog
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.prompt_templates import FAMILIES as PHRASES
 from cfeval.cvqa.stages.scores import read_both
-from cfeval.cvqa.synthetic.icons import icons_of
+from cfeval.cvqa.synthetic.drawing import icons_of, png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
-from cfeval.cvqa.synthetic.render import png_of
 from cfeval.cvqa.tables.accuracy import AccuracyRow
 from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
 
@@ -111,7 +110,7 @@ PYTHON = {
     "of lists": {name for kind in ("list", "tuple", "float") for name in methods.METHODS[kind]},
     "of dictionaries": set(methods.METHODS["dict"]),
     "of sets": set(methods.METHODS["set"]),
-    "of `re`": modules.MODULES["re"].members.keys() | regex_module.MATCH_METHODS.keys(),
+    "of `re`": modules.MODULES["re"].members.keys() | standard_modules.MATCH_METHODS.keys(),
     "of `collections`": {
         *modules.MODULES["collections"].members,
         *(methods.METHODS["Counter"].keys() - methods.METHODS["dict"].keys()),
@@ -137,8 +136,8 @@ def test_the_whole_surface_of_programs_is_in_the_guide() -> None:
     assert set(re.findall(r"^\| `(\w+)\(", patch, re.MULTILINE)) == set(image_patch.METHODS)
     assert not [name for name in (*image_patch.ATTRIBUTES, *image_patch.IMAGE_ATTRIBUTES) if f"`{name}`" not in patch]
     assert not [name for name in image_patch.SURFACE if not re.search(rf"`{name}[`(]", page)]
-    assert set(re.findall(r"`([A-Z_]+)`", table("step", PROGRAMS))) == set(visprog_steps.STEPS) | HALVES
-    for name, step in visprog_steps.STEPS.items():
+    assert set(re.findall(r"`([A-Z_]+)`", table("step", PROGRAMS))) == set(visprog.STEPS) | HALVES
+    for name, step in visprog.STEPS.items():
         [line] = [line for line in table("step", PROGRAMS).splitlines() if f"`{name}`" in line.split("|")[1]]
         assert tuple(re.findall(r"`(\w+)`", line.split("|")[2])) == step.arguments
 

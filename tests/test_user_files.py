@@ -17,8 +17,8 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.sampling import read_list
 from cfeval.core.text_files import csv_line, csv_rows, parse_json, read_json, read_pairs
+from cfeval.cvqa.cli import read_gender_labels
 from cfeval.cvqa.csv_format import read_questions, read_results
-from cfeval.cvqa.gender_labels import read_gender_labels
 from cfeval.datasets import drivelm, files, threedsrbench, vqa
 from cfeval.datasets.pairs import benchmarks, captions
 from cfeval.datasets.pairs import files as pair_files

@@ -12,8 +12,8 @@ from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramReques
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.records import Language
+from cfeval.cvqa.synthetic.drawing import png_of
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
-from cfeval.cvqa.synthetic.render import png_of
 from tests.answers import answers
 
 CODE = "def execute_command(image):\n    return 3\n\nA=EVAL(expr='3')"

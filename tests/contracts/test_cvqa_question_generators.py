@@ -8,7 +8,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.records import Status
-from cfeval.cvqa.building.steps import FIELDS
+from cfeval.cvqa.building import FIELDS
 from cfeval.cvqa.interfaces import BuildRequest
 from tests.answers import answers
 

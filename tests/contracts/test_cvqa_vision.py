@@ -9,8 +9,8 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
+from cfeval.cvqa.synthetic.drawing import png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
-from cfeval.cvqa.synthetic.render import png_of
 from tests.slow import each_once_fast
 from tests.tiny import detectors, visions
 

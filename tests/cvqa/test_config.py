@@ -11,8 +11,8 @@ from cfeval.config import parse
 from cfeval.core.errors import ParamsError
 from cfeval.core.jsonl import read_csv
 from cfeval.cvqa.config import Cvqa
-from cfeval.cvqa.facts import set_facts
 from cfeval.cvqa.records import CvqaCondition
+from cfeval.cvqa.step_params import set_facts
 from cfeval.cvqa.tables.replies import PublishedAnswer
 from tests.test_config import GOOD as EDCT
 

@@ -6,8 +6,8 @@ import pytest
 
 from cfeval.cvqa.config import Cvqa
 from cfeval.cvqa.estimate import cvqa_lines
-from cfeval.cvqa.facts import set_facts, solver_facts
 from cfeval.cvqa.interfaces import Sizes
+from cfeval.cvqa.step_params import set_facts, solver_facts
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 
 LLAVA = {"plugin": "openai", "model": "llava", "provider": "openrouter"}

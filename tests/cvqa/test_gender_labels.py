@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.cvqa.gender_labels import read_gender_labels, read_genders
+from cfeval.cvqa.cli import read_gender_labels, read_genders
 
 ROWS = """,id,bb_skin,bb_gender
 0,42,Light,Female

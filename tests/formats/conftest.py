@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.audit.bundle.conftest import bundle
 from tests.audit.interchange.conftest import done
-from tests.cvqa.test_published import published
+from tests.cvqa.stages.test_questions import published
 
 __all__ = ["bundle", "done", "published"]
 

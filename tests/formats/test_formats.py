@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cvqa.test_published import PAIRS
+from tests.cvqa.stages.test_questions import PAIRS
 
 
 def test_the_library_of_ro_crates_reads_it(bundle: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from cfeval.core.hashes import Hashes
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.record import outputs_of
 from cfeval.core.shards import atomic_records_with_images, file_with_images
-from cfeval.cvqa import asked as cvqa_asked
+from cfeval.cvqa import step_params
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 from cfeval.study.recompute import difference
@@ -86,7 +86,7 @@ def cvqa(place: Path) -> None:
         assert cli.run(["cvqa", "scores", *given, "--out", "results/cvqa/scores/s"]) == 0
         condition = CvqaCondition(set="s", solver="m")
         facts = {"sets": {"s": SetFacts()}, "solvers": {"m": SolverFacts(kind="random")}}
-        recorded("cvqa", cvqa_asked.AskedTables(conditions=(condition,), genders=GENDERS, **facts))
+        recorded("cvqa", step_params.TablesParams(conditions=(condition,), genders=GENDERS, **facts))
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {"edct": edct, "vce": vce, "cvqa": cvqa}

@@ -10,9 +10,9 @@ import torch
 
 from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.records import SIDES, Question
+from cfeval.cvqa.synthetic.drawing import draw_puzzle
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, Puzzle
-from cfeval.cvqa.synthetic.render import draw_puzzle
 from cfeval_testbed.models.puzzles import MOST, counting_words, encode
 from cfeval_testbed.models.vlm import Vocabulary
 from cfeval_testbed.puzzles.counter import Pixels, PuzzleCounter, choose, read_question, shrunk

@@ -9,6 +9,7 @@ import pytest
 from PIL import ImageDraw
 
 from cfeval.core.images import Image
+from cfeval.cvqa.synthetic.drawing import png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import (
     CIRCLE_LINE,
@@ -20,7 +21,6 @@ from cfeval.cvqa.synthetic.records import (
     FlowerScene,
     Puzzle,
 )
-from cfeval.cvqa.synthetic.render import png_of
 from cfeval_testbed.puzzles.recognition import Sight, Thing, see
 from tests.slow import first_fast
 

@@ -271,7 +271,7 @@ rule cvqa_calls:
         mem_mb=2000,
         runtime="1h",
     params:
-        study=kept(cvqa_asked.asked_calls(CVQA, PARAMS.shards).as_json(), "cvqa-calls"),
+        study=kept(cvqa_params.calls_params(CVQA, PARAMS.shards).as_json(), "cvqa-calls"),
         results=folder_of("cvqa"),
     message:
         "export of the calls of cvqa"
@@ -345,7 +345,7 @@ rule cvqa_report:
         mem_mb=4000,
         runtime="1h",
     params:
-        study=kept(cvqa_asked.conditions_of(CVQA, PARAMS.shards).as_json(), "cvqa-report"),
+        study=kept(cvqa_params.conditions_of(CVQA, PARAMS.shards).as_json(), "cvqa-report"),
         results=folder_of("cvqa"),
     message:
         "report of cvqa"

@@ -1,6 +1,6 @@
 """What the rules of cvqa share: patterns of files, and small functions of wildcards and params.yaml."""
 
-from cfeval.cvqa import asked as cvqa_asked
+from cfeval.cvqa import step_params as cvqa_params
 from cfeval.cvqa.tables import FIGURES as CVQA_DRAWN
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables import TABLES as CVQA_LISTED
@@ -10,7 +10,7 @@ CVQA_CONDITIONS = CVQA.all_conditions()
 CVQA_BUILDS = CVQA.builds_asked()
 CVQA_BUILT = [{"set": name} for name in CVQA_BUILDS]
 CVQA_READ = [{**one.model_dump(), "reader": name} for name in CVQA.reply_readers for one in CVQA_CONDITIONS]
-CVQA_TOLD = cvqa_asked.asked_tables(CVQA, PARAMS.shards)
+CVQA_TOLD = cvqa_params.tables_params(CVQA, PARAMS.shards)
 
 CVQA_QUESTIONS = "<results>/cvqa/questions/{set}{shard}.jsonl"
 CVQA_DRAFTS = "<results>/cvqa/drafts/{set}{shard}.jsonl"

@@ -36,7 +36,7 @@ NEEDS = {
     "cfeval_testbed.plugins.pair_sets_easy_vqa": ("world", "easy_vqa"),
     "cfeval.vce.plugins.": ("vce", "torch"),
     "cfeval.vce.stages.": ("vce", "torch"),
-    "cfeval.cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
+    "cfeval.cvqa.plugins.vision_tools": ("cvqa", "transformers"),
     "cfeval.inference.models.blip": ("local", "transformers"),
     "cfeval.inference.models.transformers": ("local", "transformers"),
     "cfeval.edct.plugins.diffusers_plugin": ("local", "diffusers"),

@@ -9,11 +9,11 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# The letters of the published questions, which have four options.
 LETTERS = "ABCD"
-"""The letters of the published questions, which have four options."""
 ALPHABET = string.ascii_uppercase
-_ASKED = "Select the correct answer:"
-MARK = f" {_ASKED}"
+_SELECT = "Select the correct answer:"
+MARK = f" {_SELECT}"
 _LISTED = re.compile(r"(?:(?<=\s)|(?<=[;,:?.])|^)(?:\(([A-Z])\)|([A-Z])[).:](?!\w*[.:]\w))\s*")
 
 
@@ -47,27 +47,22 @@ class Choices:
 
 def read_choices(question: str) -> Choices | None:
     """The options in a question; None where there are none in this format."""
-    stem, mark, tail = question.rpartition(_ASKED)
+    stem, mark, tail = question.rpartition(_SELECT)
     if not mark or not stem.strip():
         return None
-    starts = _marks(tail)
+    # Where `A:`, `B:` … begin and end, each the first behind the one before.
+    starts: list[tuple[int, int]] = []
+    for letter in ALPHABET:
+        match = re.compile(rf"(?:(?<=\s)|^){letter}:\s*").search(tail, starts[-1][1] if starts else 0)
+        if match is None:
+            break
+        starts.append(match.span())
     values = tuple(
         tail[end:after].strip() for (_, end), (after, _) in zip(starts, [*starts[1:], (len(tail), 0)], strict=True)
     )
     if len(values) < 2 or tail[: starts[0][0]].strip() or not all(values):
         return None
     return Choices(stem.rstrip(), values)
-
-
-def _marks(tail: str) -> list[tuple[int, int]]:
-    """Where `A:`, `B:` … begin and end, each the first behind the one before."""
-    found: list[tuple[int, int]] = []
-    for letter in ALPHABET:
-        match = re.compile(rf"(?:(?<=\s)|^){letter}:\s*").search(tail, found[-1][1] if found else 0)
-        if match is None:
-            break
-        found.append(match.span())
-    return found
 
 
 def with_options(stem: str, values: Sequence[str]) -> str:
@@ -94,10 +89,10 @@ def listed_options(question: str) -> Choices | None:
     marks = list(_LISTED.finditer(question))
     for first, mark in enumerate(marks):
         run = marks[first:]
-        letters = "".join(one[1] or one[2] for one in run)
+        letters = "".join(match[1] or match[2] for match in run)
         if mark.start() and len(run) > 1 and letters == ALPHABET[: len(run)]:
-            ends = [one.start() for one in run[1:]] + [len(question)]
-            values = tuple(question[one.end() : end].strip(" \t\n;,") for one, end in zip(run, ends, strict=True))
+            ends = [match.start() for match in run[1:]] + [len(question)]
+            values = tuple(question[match.end() : end].strip(" \t\n;,") for match, end in zip(run, ends, strict=True))
             stem = re.sub(
                 r"\s*\b(?:options?|choices?)\s*:?\s*$", "", question[: mark.start()].strip(), flags=re.IGNORECASE
             )

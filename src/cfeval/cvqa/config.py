@@ -11,6 +11,7 @@ from cfeval.core.registry import Used
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.stats.intervals import Interval
 
+# Which plugin family each section of the study's plugins draws on.
 FAMILIES = {
     "sets": "question_sets",
     "solvers": "solvers",
@@ -19,7 +20,6 @@ FAMILIES = {
     "question_generators": "question_generators",
     "question_validators": "question_validators",
 }
-"""Which plugin family each section of the study's plugins draws on."""
 
 
 class Set(Spec):
@@ -65,7 +65,7 @@ class CvqaBlock(Section):
 
     def conditions(self) -> list[CvqaCondition]:
         """The conditions of this block, in the order of the lists."""
-        return [CvqaCondition(set=of, solver=by) for of, by in product(self.set, self.solver)]
+        return [CvqaCondition(set=set_, solver=by) for set_, by in product(self.set, self.solver)]
 
 
 class Cvqa(Section):

@@ -1,4 +1,4 @@
-"""The CSV files of C-VQA: questions, and questions with what a model responded.
+"""The CSV files of C-VQA: questions, questions with what a model responded, and checks of their keys.
 
 `img_path,query,answer,new query,new answer,type`, UTF-8, LF, no byte order mark; files of results have the columns
 `response,new_response` too. A file that is read and written again has the same bytes: the published file puts one cell
@@ -6,28 +6,35 @@ into quotes that needs none, so a row remembers which of its cells those are. Wh
 is read too, and written with commas.
 
 C-VQA-Synthetic has multiple choice inside a question (`cfeval.cvqa.choices`).
+
+Keys are checked by their own arithmetic: `How many clouds …` 0, `… if five were added` is 5. A question of the group
+`direct` is judged where its change is said in full: a number of the very things that are counted is added or removed,
+or all of them are doubled, tripled or halved. What depends on the image is left alone, and so is the group `indirect`,
+whose changes do so by design. A key that does not follow is reported, never changed.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import atomic_writer
 from cfeval.core.text_files import NEEDS_QUOTES, CsvFile, Row, RowError
 from cfeval.cvqa.choices import LETTERS, read_choices
 from cfeval.cvqa.records import REAL, SYNTHETIC, Question, QuestionPair
+from cfeval.inference.replies.text import numbers, tokens
 
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
 RESPONSES = ("response", "new_response")
 TYPES = (*REAL, *SYNTHETIC)
-ANSWERS = {
+# What an answer may be: a pattern, and in words.
+ANSWER_FORMS = {
     "number": ("[0-9]+", "decimal digits"),
     "boolean": ("yes|no", "yes or no"),
     "choice": ("[ABCD]", "one of the letters A, B, C, D"),
 }
-"""What an answer may be: a pattern, and in words."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def write_questions(path: Path, rows: Iterable[CvqaRow]) -> None:
 
 def write_results(path: Path, results: Iterable[CvqaResult]) -> None:
     """Write a file of questions and responses; see `write_questions`."""
-    lines = (((*_cells(one.row), one.response, one.new_response), one.row.quoted) for one in results)
+    lines = (((*_cells(result.row), result.response, result.new_response), result.row.quoted) for result in results)
     _write(path, COLUMNS + RESPONSES, lines)
 
 
@@ -115,10 +122,10 @@ def _write(path: Path, columns: Sequence[str], lines: Iterable[tuple[Sequence[st
     with atomic_writer(path) as add:
         add(",".join(columns) + "\n")
         for cells, quoted in lines:
-            add(",".join(_written(cell, column in quoted) for column, cell in zip(columns, cells, strict=True)) + "\n")
+            add(",".join(_cell(cell, column in quoted) for column, cell in zip(columns, cells, strict=True)) + "\n")
 
 
-def _written(cell: str, quoted: bool) -> str:
+def _cell(cell: str, quoted: bool) -> str:
     if quoted or NEEDS_QUOTES.search(cell):
         return '"' + cell.replace('"', '""') + '"'
     return cell
@@ -135,29 +142,132 @@ def _question_row(row: Row) -> CvqaRow:
     return CvqaRow(
         number=row.number,
         img_path=name,
-        original=_asked(kind, cells, "query", "answer"),
-        counterfactual=_asked(kind, cells, "new query", "new answer"),
+        original=_question(kind, cells, "query", "answer"),
+        counterfactual=_question(kind, cells, "new query", "new answer"),
         type=kind,
         quoted=row.quoted & set(COLUMNS),
         line=row.line,
     )
 
 
-def _asked(kind: str, cells: Mapping[str, str], query: str, answer: str) -> Question:
-    question, said = cells[query], cells[answer]
+def _question(kind: str, cells: Mapping[str, str], query: str, answer: str) -> Question:
+    question, given = cells[query], cells[answer]
     if not question.strip():
         raise RowError(f"'{query}' is empty")
     form = "boolean" if kind == "boolean" else "number" if kind in REAL else "choice"
-    pattern, allowed = ANSWERS[form]
-    if not re.fullmatch(pattern, said):
-        raise RowError(f"'{answer}' of type {kind} must be {allowed}, but got {said!r:.60}")
+    pattern, allowed = ANSWER_FORMS[form]
+    if not re.fullmatch(pattern, given):
+        raise RowError(f"'{answer}' of type {kind} must be {allowed}, but got {given!r:.60}")
     choices = read_choices(question) if form == "choice" else None
     if form == "choice" and (choices is None or choices.letters != LETTERS):
         raise RowError(
             f"'{query}' of type {kind} must end in options, as in '… Select the correct answer:A:1  B:2  C:3  D:4'"
         )
-    return Question(question=question, answer=said)
+    return Question(question=question, answer=given)
 
 
 def _result_row(row: Row) -> CvqaResult:
     return CvqaResult(_question_row(row), row.cells["response"], row.cells["new_response"])
+
+
+_AMOUNT = (
+    r"(?P<n>\d+|an?|another|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty)"
+)
+_COUNTED = re.compile(
+    r"^\W*how many (?P<what>[a-z]+(?: [a-z]+){0,2}?)"
+    r"(?:$|\?| (?:are|is|were|can|do|does|will|would|have|in|on|you|make|at)\b)"
+)
+_WERE = r"(?:were|was|are|is|had been|have been|got|been)? ?(?:\w+ )?"
+_CAME = r"(?:added|joined|arrived|appeared|came|brought|placed|put|introduced|included|drawn|built|installed|parked)"
+_WENT = r"(?:removed|left|taken away|disappeared|eliminated)"
+_EXTRA = r"(?:more |additional |extra |other |new )?"
+# What adds to the things that are counted, and what takes from them.
+_CHANGES = (
+    (re.compile(rf"\bif (?:there (?:were|was) )?{_AMOUNT} {_EXTRA}(?P<what>[a-z]+) {_WERE}{_CAME}\b"), 1),
+    (re.compile(rf"\bif there (?:were|was) {_AMOUNT} (?:more|additional|extra) (?P<what>[a-z]+)\b"), 1),
+    (re.compile(rf"\bif {_AMOUNT} (?:of the )?(?P<what>[a-z]+) {_WERE}{_WENT}\b"), -1),
+    (re.compile(rf"\bif there (?:were|was) {_AMOUNT} (?:fewer|less) (?P<what>[a-z]+)\b"), -1),
+)
+_TIMES = re.compile(
+    r"\bif the (?:number|amount) of (?P<what>[a-z]+) (?:(?:was|were|is|had) )?(?:\w+ )?"
+    r"(?P<how>doubled|tripled|halved)\b"
+)
+_SAYS_MORE = re.compile(r"\b(?:and|but|then|instead|except|not|unless|half|each|every|both|replaced|turned|moved)\b")
+_FACTORS = {"doubled": 2, "tripled": 3}
+
+
+class DoubtfulKey(NamedTuple):
+    """A key that does not follow from the question: where it is, and what does follow."""
+
+    row: CvqaRow
+    key: int
+    sum: str
+
+    def line(self, file: str) -> str:
+        """One line for a reader."""
+        row = self.row
+        return (
+            f"{file}, line {row.line}: the key of {row.counterfactual.question!r} is {row.counterfactual.answer}, "
+            f"but {self.sum} = {self.key}; nothing is changed"
+        )
+
+
+def doubtful_keys(rows: Iterable[CvqaRow]) -> Iterator[DoubtfulKey]:
+    """The rows whose key does not follow from the original answer and the change that the question states."""
+    for row in rows:
+        derived = derived_key(row)
+        if derived is not None and str(derived[0]) != row.counterfactual.answer:
+            yield DoubtfulKey(row, *derived)
+
+
+def key_lines(rows: Sequence[CvqaRow], file: str) -> Iterator[str]:
+    """What a reader is told of the keys of a file: those that do not follow, and how many could be worked out."""
+    count = judged(rows)
+    lines = [doubtful.line(file) for doubtful in doubtful_keys(rows)]
+    yield from lines
+    if count:
+        yield f"{file}: {count} keys worked out from the original answer, {len(lines)} of them doubtful"
+
+
+def judged(rows: Iterable[CvqaRow]) -> int:
+    """In how many rows the key can be worked out."""
+    return sum(derived_key(row) is not None for row in rows)
+
+
+def derived_key(row: CvqaRow) -> tuple[int, str] | None:
+    """The key that follows, and the sum it is of; None where the question does not say its change in full."""
+    if row.type != "direct":
+        return None
+    counted = _COUNTED.match(row.original.question.lower())
+    question = row.counterfactual.question.lower()
+    if counted is None or "how many" not in question:
+        return None
+    clause = question[question.find("if ") :] if "if " in question else ""
+    start, things = int(row.original.answer), _singular(counted["what"].split()[-1])
+    if _SAYS_MORE.search(clause):
+        return None
+    for pattern, sign in _CHANGES:
+        match = pattern.search(question)
+        if match and _singular(match["what"]) == things:
+            after = start + sign * _amount(match["n"])
+            return (after, f"{start} {'+' if sign > 0 else '-'} {_amount(match['n'])}") if after >= 0 else None
+    times = _TIMES.search(question)
+    if times and _singular(times["what"]) == things:
+        if times["how"] in _FACTORS:
+            return start * _FACTORS[times["how"]], f"{start} × {_FACTORS[times['how']]}"
+        return (start // 2, f"{start} / 2") if start % 2 == 0 else None
+    return None
+
+
+def _amount(text: str) -> int:
+    """A number in digits or words; `a` is 1."""
+    [number] = numbers(tokens("1" if text in ("a", "an", "another") else text))
+    return number.value or 0
+
+
+def _singular(word: str) -> str:
+    """The singular, roughly: `people` is `person`, `clouds` `cloud`, `buses` `bus`."""
+    irregular = {"people": "person", "men": "man", "women": "woman", "children": "child", "sheep": "sheep"}
+    if word in irregular:
+        return irregular[word]
+    return re.sub(r"(?:(?<=s|x|z)es|(?<=ch)es|(?<=sh)es|s)$", "", word)

@@ -15,8 +15,8 @@ from cfeval.cvqa.interfaces import Sizes
 from cfeval.cvqa.open_answers import written_replies
 from cfeval.inference.remote.prices import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
+# Typical lengths in tokens; with chain of thought an answer is as long as an explanation.
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
-"""Typical lengths in tokens; with chain of thought an answer is as long as an explanation."""
 
 
 def cvqa_lines(study: Cvqa, pairs: Mapping[str, Sizes]) -> list[Line]:
@@ -32,25 +32,30 @@ def cvqa_lines(study: Cvqa, pairs: Mapping[str, Sizes]) -> list[Line]:
 def _answers(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
     for condition in study.all_conditions():
         spec = study.solvers[condition.solver].plugin_options()
-        asked = pairs[condition.set].asked(study.orders_of(condition))
+        times = pairs[condition.set].asked(study.orders_of(condition))
         if "program_generator" in spec:  # whoever writes programs sees no image
             yield from _lines(
                 "answers",
                 condition.solver,
                 "program_generators",
                 spec["program_generator"],
-                asked,
+                times,
                 QUESTION,
                 PROGRAM,
                 0,
             )
-            yield from _lines("answers", condition.solver, "vision_tools", spec["vision"], asked, QUESTION, ANSWER)
+            yield from _lines("answers", condition.solver, "vision_tools", spec["vision"], times, QUESTION, ANSWER)
             if spec.get("repair"):
-                yield from _repairs(condition.solver, spec["program_generator"], asked)
+                # At most, every program is written once more; none is where all run.
+                program_generator = spec["program_generator"]
+                for line in _lines(
+                    "answers", condition.solver, "program_generators", program_generator, times, 2 * PROGRAM, PROGRAM, 0
+                ):
+                    yield replace(line, typical=Amount())
         else:
             reply = REASONING if spec.get("cot") else ANSWER
             shown = pairs[condition.set].images
-            yield from _lines("answers", condition.solver, "solvers", spec, asked, QUESTION, reply, shown)
+            yield from _lines("answers", condition.solver, "solvers", spec, times, QUESTION, reply, shown)
 
 
 def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
@@ -58,24 +63,18 @@ def _readings(study: Cvqa, pairs: Mapping[str, Sizes]) -> Iterator[Line]:
 
     So are replies of known truth: those written by hand, and one to each open question, whoever answers it.
     """
-    asked = sum(pairs[one.set].asked(study.orders_of(one)) for one in study.all_conditions())
-    open_ = sum(pairs[one.set].open for one in study.all_conditions())
+    times = sum(pairs[condition.set].asked(study.orders_of(condition)) for condition in study.all_conditions())
+    open_ = sum(pairs[condition.set].open for condition in study.all_conditions())
     judged = open_ + sum(pairs[name].open for name in study.sets_asked())
     judged += len(written_replies()) if open_ else 0
     for name, spec in study.reply_readers.items():
-        of = ("readings", name, "reply_readers", spec.plugin_options())
+        reader = ("readings", name, "reply_readers", spec.plugin_options())
         shares = zip(
-            _lines(*of, ceil(study.reread * (asked - open_)) + judged, QUESTION, VERDICT, 0),
-            _lines(*of, asked - open_ + judged, QUESTION, VERDICT, 0),
+            _lines(*reader, ceil(study.reread * (times - open_)) + judged, QUESTION, VERDICT, 0),
+            _lines(*reader, times - open_ + judged, QUESTION, VERDICT, 0),
             strict=True,
         )
         yield from (replace(share, most=whole.most) for share, whole in shares)
-
-
-def _repairs(solver: str, program_generator: Mapping[str, Any], times: int) -> Iterator[Line]:
-    """At most, every program is written once more; none is where all run."""
-    for line in _lines("answers", solver, "program_generators", program_generator, times, 2 * PROGRAM, PROGRAM, 0):
-        yield replace(line, typical=Amount())
 
 
 def _builds(study: Cvqa) -> Iterator[Line]:
@@ -117,12 +116,12 @@ def _lines(
 ) -> Iterator[Line]:
     for call in registry.estimate_calls(family, spec):
         typical = (
-            Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, images)
+            Amount() if call.repair else _amount(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, images)
         )
-        most = _one(call, 2 * question, call.max_tokens + call.thinking_tokens, LETTERS_A_TOKEN_AT_LEAST, images)
+        most = _amount(call, 2 * question, call.max_tokens + call.thinking_tokens, LETTERS_A_TOKEN_AT_LEAST, images)
         yield Line(stage, "", plugin, call.model, call.share, typical.times(times), most.times(times))
 
 
-def _one(call: CallEstimate, question: int, reply: int, letters: int, images: int) -> Amount:
+def _amount(call: CallEstimate, question: int, reply: int, letters: int, images: int) -> Amount:
     shown = max(images, call.images_shown) * call.image_tokens
     return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0, shown)

@@ -44,8 +44,8 @@ TableFile = Annotated[
         help="Table to write as well, without ending: OUT.csv, OUT.md and OUT.tex.",
     ),
 ]
+# Rows that are left out and named one by one; of more, the rest is counted.
 _SHOWN = 20
-"""Rows that are left out and named one by one; of more, the rest is counted."""
 
 
 def opener(records: Path) -> Callable[[ImageRef], Image]:
@@ -62,17 +62,17 @@ def name_unusable(lines: Sequence[str]) -> None:
         print(f"{len(lines)} row{'s' * (len(lines) > 1)} left out", file=sys.stderr)
 
 
-def usable(found: CsvFile[R]) -> Iterator[R]:
+def usable(rows: CsvFile[R]) -> Iterator[R]:
     """The rows of a file that can be used; behind the last the others are named on stderr.
 
     Raises:
         InputError: there is no row that can be used.
     """
     none = True
-    for row in found:
+    for row in rows:
         none = False
         yield row
     if none:
-        first = f"; the first unusable row: {found.faults[0]}" if found.faults else ""
-        raise InputError(f"{found.path}: no row that can be used{first}")
-    name_unusable(found.faults)
+        first = f"; the first unusable row: {rows.faults[0]}" if rows.faults else ""
+        raise InputError(f"{rows.path}: no row that can be used{first}")
+    name_unusable(rows.faults)

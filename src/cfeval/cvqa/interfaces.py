@@ -120,8 +120,8 @@ class AnswerJudge(Protocol):
         ...
 
 
+# The groups that can be built from the text alone; indirect questions need a person who sees the image.
 Wanted = Literal["direct", "boolean"]
-"""The groups that can be built from the text alone; indirect questions need a person who sees the image."""
 
 
 @dataclass(frozen=True)

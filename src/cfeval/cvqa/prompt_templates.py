@@ -33,6 +33,7 @@ class Template:
 
 
 _SCRIPTS = "C-VQA, scripts/run_eval_"
+# By family; `params.yaml` names one for each model.
 FAMILIES: Mapping[str, Template] = {
     "plain": Template("{question}", "models without a phrase of their own", "the question as it stands"),
     "llava": Template(
@@ -52,7 +53,6 @@ FAMILIES: Mapping[str, Template] = {
         choice="Question: {question} Options:{options}. Answer:",
     ),
 }
-"""By family; `params.yaml` names one for each model."""
 
 
 def put(question: str, family: str, cot: bool = False) -> str:

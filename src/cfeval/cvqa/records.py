@@ -8,10 +8,11 @@ from pydantic import Field, model_validator
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record, Sha256, StageResult
 from cfeval.cvqa.choices import read_choices
 
+# Whose surface a program is written for (specs: ViperGPT, ICCV 2023; VisProg, CVPR 2023).
 Language = Literal["vipergpt", "visprog"]
-"""Whose surface a program is written for (specs: ViperGPT, ICCV 2023; VisProg, CVPR 2023)."""
 Side = Literal["original", "counterfactual"]
 SIDES: tuple[Side, Side] = ("original", "counterfactual")
+# Groups of C-VQA-Real (numerical direct, numerical indirect, boolean) and templates of C-VQA-Synthetic (Section 3).
 PublishedType = Literal[
     "direct",
     "indirect",
@@ -23,18 +24,20 @@ PublishedType = Literal[
     "abs_counting_5",
     "abs_counting_6",
 ]
-"""Groups of C-VQA-Real (numerical direct, numerical indirect, boolean) and templates of C-VQA-Synthetic (Section 3)."""
 REAL: tuple[str, ...] = get_args(PublishedType)[:3]
 SYNTHETIC: tuple[str, ...] = get_args(PublishedType)[3:]
+# The group of a question: one of these, or any name of one line. `all` stands for all groups together.
 PairType = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(?:[^\n\r]*\S)?$")]
-"""The group of a question: one of these, or any name of one line. `all` stands for all groups together."""
 Gender = Literal["female", "male"]
+# What an answer is: decimal digits, `yes` or `no`, the letter of an option, or words of one's own.
 Form = Literal["number", "boolean", "choice", "text"]
-"""What an answer is: decimal digits, `yes` or `no`, the letter of an option, or words of one's own."""
 ExtractorName = Literal["reference", "robust"]
+# The reader whose figures are the headline, then the released rules, whose figures stand beside as published.
 READERS: tuple[ExtractorName, ExtractorName] = ("robust", "reference")
-"""The reader whose figures are the headline, then the released rules, whose figures stand beside as published."""
 HEADLINE, AS_PUBLISHED = READERS
+# What becomes of a draft: it enters the set, or why not; of several reasons the first. rejected: a person said no. no
+# sum: a number was worked out in words alone, so that nobody can recompute it. inconsistent: its steps name other
+# numbers, or another answer, than the question. undecided: a person must accept it and has not.
 Fate = Literal[
     "accepted",
     "not written",
@@ -47,12 +50,6 @@ Fate = Literal[
     "not reasonable",
     "undecided",
 ]
-"""What becomes of a draft: it enters the set, or why not; of several reasons the first.
-
-rejected: a person said no. no sum: a number was worked out in words alone, so that nobody can recompute it.
-inconsistent: its steps name other numbers, or another answer, than the question. undecided: a person must accept it and
-has not.
-"""
 
 
 _COCO = re.compile(r"COCO_\w+_(\d{12})\.jpg")
@@ -60,8 +57,8 @@ _COCO = re.compile(r"COCO_\w+_(\d{12})\.jpg")
 
 def coco_number(name: str) -> int | None:
     """The number of an image in COCO, by the name of its file; None for others."""
-    found = _COCO.fullmatch(name)
-    return int(found[1]) if found else None
+    match = _COCO.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def has_if_clause(question: str) -> bool:

@@ -1,24 +1,32 @@
-"""Check that the results of the study belong together, offline: images, questions, answers, calls and scores."""
+"""Check that the results of the study belong together, offline: images, questions, answers, calls and scores.
+
+The calls to models outside that a study's records came from: one archive, which replays them without a key.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from cfeval.core.cli_options import StudyFile, read_study_params
 from cfeval.core.errors import InputError
 from cfeval.core.images import fault_of, folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
+from cfeval.core.shards import shard_files
 from cfeval.core.streams import StreamingLookup
 from cfeval.core.vouching import Fault, report_links, vouched
+from cfeval.cvqa.files import Results
 from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Reading, Review
 from cfeval.cvqa.stages.scores import scores
-from cfeval.inference.cli import calls_named, opened
+from cfeval.cvqa.step_params import CallsParams
+from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote import archive
+from cfeval.inference.remote.archive import export
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 
+# Where the workflow puts the calls of a study, under its results.
 ARCHIVE = Path("calls", "calls.zip")
-"""Where the workflow puts the calls of a study, under its results."""
 
 
 def verify(
@@ -55,7 +63,6 @@ def verify(
 
 
 def _images(results: Path) -> Iterator[Fault]:
-    """The images of questions and drafts."""
     kinds: dict[str, type[QuestionPair] | type[Draft]] = {"questions": QuestionPair, "drafts": Draft}
     for folder, kind in kinds.items():
         for file in sorted((results / folder).rglob("*.jsonl")):
@@ -81,8 +88,8 @@ def _calls(results: Path, answered: Iterable[Path], stored: dict[str, StoredCall
                 lost = steps - set(answer.calls)
                 yield where, "a step names a call that its record does not" if lost else ""
             elif answer.status == Status.OK and answer.calls and answer.calls[-1] in stored:
-                said = Response.from_json(stored[answer.calls[-1]].reply, None).text
-                yield where, "" if answer.text in said else "its text is not in the reply that its call brought"
+                reply_text = Response.from_json(stored[answer.calls[-1]].reply, None).text
+                yield where, "" if answer.text in reply_text else "its text is not in the reply that its call brought"
 
 
 def _kept(where: str, named: Iterable[str], stored: dict[str, StoredCall]) -> Iterator[Fault]:
@@ -93,18 +100,18 @@ def _kept(where: str, named: Iterable[str], stored: dict[str, StoredCall]) -> It
 def _scores(results: Path, answered: Iterable[Path]) -> Iterator[Fault]:
     """Every score, made again from its question and its answer."""
     for file in answered:
-        of = file.relative_to(results / "answers")
-        scored, shard = results / "scores" / of, of.parts[2:]
-        questions = (results / "questions" / of.parts[0]).joinpath(*shard) if shard else None
-        source = questions or results / "questions" / f"{of.parts[0]}.jsonl"
+        name = file.relative_to(results / "answers")
+        scored, shard = results / "scores" / name, name.parts[2:]
+        questions = (results / "questions" / name.parts[0]).joinpath(*shard) if shard else None
+        source = questions or results / "questions" / f"{name.parts[0]}.jsonl"
         try:
             pairs = StreamingLookup(source, QuestionPair, lambda pair: pair.id)
             made = scores(pairs, read_jsonl(file, Answer))
-            for expected, found in zip_longest(made, read_jsonl(scored, CvqaScore)):
-                known = expected or found
-                assert known is not None, "the longer of both goes on"
-                fault = "" if expected == found else "does not follow from its question and answer"
-                yield f"{scored}, item '{known.id}', {known.side}", fault
+            for remade, stored in zip_longest(made, read_jsonl(scored, CvqaScore)):
+                score = remade or stored
+                assert score is not None, "the longer of both goes on"
+                fault = "" if remade == stored else "does not follow from its question and answer"
+                yield f"{scored}, item '{score.id}', {score.side}", fault
         except InputError as error:
             yield str(scored), str(error)
 
@@ -119,3 +126,20 @@ def _stored(results: Path, zipped: Path, cache: Path | None) -> Iterator[tuple[s
         if fault := call.fault():
             raise InputError(f"{cache}: call {call.key} {fault}; restore it with `cfeval cache import`")
         yield call.key, call
+
+
+def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/cvqa"), cache: CacheFile = None) -> None:
+    """Write the calls that a study's records name into one archive, which replays them on another machine.
+
+    A call that the cache lacks is taken from the archive that is there.
+    """
+    params = read_study_params(study, CallsParams)
+    places = [results / stage / name for name in params.builds for stage in ("drafts", "reviews")]
+    places += [results / "answers" / condition.set / condition.solver for condition in params.conditions]
+    places += [
+        results / "readings" / name / condition.set / condition.solver
+        for name in params.readers
+        for condition in params.conditions
+    ]
+    files = [file for place in places for file in shard_files(place.with_name(f"{place.name}.jsonl"), params.shards)]
+    print(f"{export(opened(cache, new=True), calls_named(dict.fromkeys(files)), out)} calls in {out}")

@@ -16,10 +16,9 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.folder import PARAMS, cfeval
 from cfeval.core.yaml_files import parse_yaml
-from cfeval.cvqa.plugins.question_sets import counterbench, plain, whatsup
-from cfeval.cvqa.plugins.question_sets.csv import CsvQuestions
-from cfeval.cvqa.plugins.question_sets.csv import Plugin as CsvPlugin
-from cfeval.cvqa.question_tables import QuestionTable, QuestionTablePlugin
+from cfeval.cvqa.plugins import question_tables
+from cfeval.cvqa.plugins.question_sets import CsvPlugin, CsvQuestions
+from cfeval.cvqa.plugins.question_tables import QuestionTable, QuestionTablePlugin
 from cfeval.datasets.files import Files, Plugin
 from cfeval.datasets.pairs.rows import rows_of
 from cfeval.study import texts
@@ -34,9 +33,9 @@ ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
 # Who reads a table of questions, the first whose columns it has.
 READERS: Mapping[str, type[QuestionTablePlugin]] = {
-    "whatsup": whatsup.Plugin,
-    "counterbench": counterbench.Plugin,
-    "plain": plain.Plugin,
+    "whatsup": question_tables.WhatsUp,
+    "counterbench": question_tables.CounterBench,
+    "plain": question_tables.PlainTable,
 }
 # Options of sources that name files or folders.
 _PATHS = ("path", "questions", "images")
@@ -244,7 +243,7 @@ class Answers:
         """The dataset, or the set of questions, without the paths made relative."""
         if study == "cvqa":
             file = _there(questions or Path(self._ask("Table of questions", "--questions FILE")))
-            if plain.is_published(file):
+            if question_tables.is_published(file):
                 return {"plugin": "csv", "questions": str(file), "images": str(_there(self.images(images)))}
             columns = next((set(row) for _, row in rows_of(file, (file.parent,))), set())  # of the first row
             reader = next(name for name, plugin in READERS.items() if plugin.columns <= columns)

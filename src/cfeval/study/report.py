@@ -272,10 +272,10 @@ def _vce(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
 
 def _cvqa(study: Any, shards: int, left: Sequence[Job], _results: Path) -> Shown:
     """The same of the sets that are complete; what language models read of replies comes with the last of it."""
-    from cfeval.cvqa import asked
+    from cfeval.cvqa import step_params
     from cfeval.cvqa.tables import FIGURES as DRAWN
 
-    tables, report = asked.asked_tables(study, shards), asked.conditions_of(study, shards)
+    tables, report = step_params.tables_params(study, shards), step_params.conditions_of(study, shards)
     sets = {condition.set for condition in complete(report.conditions, left)}
     readers = () if any(_step(job) == "readings" for job in left) else tables.readers
     tables = tables.model_copy(

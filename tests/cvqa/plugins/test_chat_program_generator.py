@@ -9,7 +9,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
-from cfeval.cvqa.plugins.program_generators.chat import Chat, Plugin
+from cfeval.cvqa.plugins.chat import ChatProgramGenerator, ProgramGeneratorPlugin
 from cfeval.cvqa.programs.reply import cut_program
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
@@ -82,7 +82,7 @@ def test_a_reply_without_a_program_is_unparsable(text: str, language: Language) 
 
 
 def write(model: FakeChat, language: Language = "vipergpt", **options: Any) -> ProgramReply:
-    writer = Chat(model, Plugin(model=SPEC, **options))
+    writer = ChatProgramGenerator(model, ProgramGeneratorPlugin(model=SPEC, **options))
     [reply] = answers(writer.write, [ProgramRequest("i", "How many {dots} are there?", "direct", language, 7)])
     return reply
 

@@ -9,11 +9,10 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.records import Status
-from cfeval.cvqa.building.arithmetic import check_sum
-from cfeval.cvqa.building.steps import Steps, numbers_fault, read_steps, turn_fault, write_steps
+from cfeval.cvqa.building import Steps, check_sum, numbers_fault, read_steps, turn_fault, write_steps
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, CheckReply, CheckRequest, Wanted
-from cfeval.cvqa.plugins.question_generators import chat as question_generators
-from cfeval.cvqa.plugins.question_validators.chat import FORM, Chat, Plugin
+from cfeval.cvqa.plugins import chat
+from cfeval.cvqa.plugins.chat import CHECK_FORM, ChatQuestionValidator, QuestionValidatorPlugin
 from cfeval.cvqa.records import Question
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import fill_marked
@@ -25,20 +24,20 @@ QUESTION = "How many kites are there?"
 GOOD = write_steps(
     Steps(QUESTION, "3", "Let 2 kites fall.", "3 - 2 = 1", "How many kites would there be if 2 fell?", "1")
 )
-PROMPTS = Path(question_generators.__file__).parents[2] / "prompts" / "build"
+PROMPTS = Path(chat.__file__).parents[1] / "prompts" / "build"
 SPEC: dict[str, Any] = {"model": {"plugin": "mock"}}
 
 
 def built(*said: str | ChatReply, kind: Wanted = "direct") -> tuple[BuildReply, FakeChat]:
     model = FakeChat(*said)
-    question_generator = question_generators.Chat(model, question_generators.Plugin(**SPEC))
+    question_generator = chat.ChatQuestionGenerator(model, chat.QuestionGeneratorPlugin(**SPEC))
     answer = "3" if kind == "direct" else "yes"
     return answers(question_generator.build, [BuildRequest("i", QUESTION, answer, kind, 1)])[0], model
 
 
 def checked(*said: str) -> tuple[CheckReply, FakeChat]:
     model = FakeChat(*said)
-    question_validator = Chat(model, Plugin(**SPEC).prompt(FORM))
+    question_validator = ChatQuestionValidator(model, QuestionValidatorPlugin(**SPEC).prompt(CHECK_FORM))
     request = CheckRequest(
         "i",
         image(),

@@ -12,8 +12,8 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
-from cfeval.cvqa.plugins.program_generators import chat as generator
-from cfeval.cvqa.plugins.solvers.chat import Chat, Plugin
+from cfeval.cvqa.plugins import chat
+from cfeval.cvqa.plugins.solvers import ChatPlugin, ChatSolver
 from cfeval.cvqa.prompt_templates import COT
 from cfeval.cvqa.records import Form, PairType
 from cfeval.inference.chat import ChatReply
@@ -34,7 +34,7 @@ def request(
 
 def asked_of(model: FakeChat, *questions: str, **options: Any) -> list[AnswerReply]:
     """Replies of a model that is asked directly."""
-    who = Chat(model, Plugin(model=SCRIPTED, **options))
+    who = ChatSolver(model, ChatPlugin(model=SCRIPTED, **options))
     return answers(who.answer, [request(text, f"i{n}", n) for n, text in enumerate(questions)])
 
 
@@ -195,7 +195,7 @@ def writing(*said: str | ChatReply, **options: Any) -> tuple[AnswerReply, FakeCh
     model = FakeChat(*said)
     spec = program(**options)
     made = registry.build("solvers", spec)
-    made.program_generator = generator.Chat(model, generator.Plugin(model=SCRIPTED))
+    made.program_generator = chat.ChatProgramGenerator(model, chat.ProgramGeneratorPlugin(model=SCRIPTED))
     [reply] = answers(made.answer, [request("How many dogs?")])
     return reply, model
 

@@ -12,8 +12,7 @@ from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import BuildRequest, Wanted
 from cfeval.cvqa.records import Decision, Draft, Fate, Question, Review
 from cfeval.cvqa.stages.builds import Assembly, assembled
-from cfeval.cvqa.stages.drafts import Skipped, drafts, in_coco, source
-from cfeval.cvqa.stages.reviews import reviews
+from cfeval.cvqa.stages.drafts import Skipped, drafts, in_coco, reviews, source
 from cfeval.datasets.sample import Sample, ScorerName
 from cfeval_testbed.plugins.question_generators_grammar import Grammar, Plugin
 from cfeval_testbed.render import render

@@ -10,7 +10,7 @@ import pytest
 from cfeval.core.jsonl import read_csv, read_jsonl
 from cfeval.core.records import Status
 from cfeval.cvqa.open_answers import KnownReplies, written_replies
-from cfeval.cvqa.plugins.reply_readers.chat import Verdict, read_verdict
+from cfeval.cvqa.plugins.chat import AnswerVerdict, read_answer_verdict
 from cfeval.cvqa.records import Question, Reading
 from cfeval.cvqa.tables.reply_readers import OPEN_ANSWERS, OpenAnswersRow, ReplyReadersRow
 from cfeval.report.tables import markdown
@@ -44,8 +44,8 @@ COLORS = ("red", "green", "blue", "yellow", "pink", "brown", "black", "white")
     ],
 )
 def test_only_a_verdict_in_its_form_counts(text: str, verdict: tuple[int, int] | None) -> None:
-    wanted = None if verdict is None else Verdict(answered=verdict[0], correct=verdict[1])
-    assert read_verdict(text) == wanted
+    wanted = None if verdict is None else AnswerVerdict(answered=verdict[0], correct=verdict[1])
+    assert read_answer_verdict(text) == wanted
 
 
 def test_the_written_replies_are_as_many_of_either_truth() -> None:

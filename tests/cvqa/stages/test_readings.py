@@ -11,7 +11,7 @@ from cfeval.core.jsonl import read_csv, read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.shards import file_with_images
 from cfeval.cvqa.interfaces import ReadReply, ReadRequest
-from cfeval.cvqa.plugins.reply_readers.chat import FORMS, JUDGE, Chat, Plugin, read_answer
+from cfeval.cvqa.plugins.chat import JUDGE_FORM, READ_FORMS, ChatReplyReader, ReplyReaderPlugin, read_answer
 from cfeval.cvqa.records import Answer, Form, Question, QuestionPair, Reading
 from cfeval.cvqa.stages.readings import readings
 from cfeval.cvqa.tables.reply_readers import REPLY_READERS, ReplyReadersRow
@@ -52,13 +52,15 @@ def test_only_a_reading_in_the_form_of_an_answer_counts(said: str, form: Form, r
     assert read_answer(said, form) == read
 
 
-def reader(*said: str, **more: Any) -> tuple[Chat, FakeChat]:
+def reader(*said: str, **more: Any) -> tuple[ChatReplyReader, FakeChat]:
     model = FakeChat(*said, **more)
-    options = Plugin(model={"plugin": "mock"})
-    return Chat(model, {form: options.prompt(of) for form, of in FORMS.items()}, options.prompt(JUDGE)), model
+    options = ReplyReaderPlugin(model={"plugin": "mock"})
+    return ChatReplyReader(
+        model, {form: options.prompt(of) for form, of in READ_FORMS.items()}, options.prompt(JUDGE_FORM)
+    ), model
 
 
-def read(who: Chat, reply: str, form: Form = "number") -> ReadReply:
+def read(who: ChatReplyReader, reply: str, form: Form = "number") -> ReadReply:
     [one] = answers(who.read, [ReadRequest("i", "How many {dots}?", form, reply, 7)])
     said: ReadReply = one
     return said

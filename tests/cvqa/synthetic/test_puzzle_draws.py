@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cfeval.cvqa.synthetic import layout
+from cfeval.cvqa.synthetic import puzzles
 from cfeval.cvqa.synthetic.puzzles import dot_answer, draw_options, flower_answer, letter_of
 from cfeval.cvqa.synthetic.records import POLYGON_COLORS, PUZZLE_TYPES, REGIONS, PuzzleType
 from tests.slow import first_fast
@@ -36,10 +36,10 @@ def drawn(kind: PuzzleType, count: int = MANY) -> np.ndarray:
     pairs = []
     for _ in range(count):
         if kind in PUZZLE_TYPES[:3]:
-            regions = layout.draw_flower_counts(rng)
+            regions = puzzles.draw_flower_counts(rng)
             both = [flower_answer(kind, regions, changed) for changed in (False, True)]
         else:
-            circles = layout.draw_dot_counts(rng)
+            circles = puzzles.draw_dot_counts(rng)
             both = [dot_answer(kind, circles, changed) for changed in (False, True)]
         if kind in ("abs_counting_2", "abs_counting_4"):
             both[1] = both[0] - rng.randint(1, both[0])
@@ -62,7 +62,7 @@ def test_answers_have_the_published_means_and_cover_the_published_ranges(kind: P
 
 def test_regions_outside_the_second_polygon_hold_a_uniform_number_of_flowers() -> None:
     rng = random.Random(2)
-    counts = [layout.draw_flower_counts(rng) for _ in range(MANY)]
+    counts = [puzzles.draw_flower_counts(rng) for _ in range(MANY)]
     for region in REGIONS:
         held = Counter(count[region] for count in counts)
         assert set(held) == set(range(1, 13))
@@ -83,7 +83,7 @@ def test_type_6_has_one_fullest_circle_and_the_published_gap_to_the_next() -> No
 
 def test_every_circle_holds_a_dot_and_any_of_the_six_can_be_the_fullest() -> None:
     rng = random.Random(4)
-    counts = [layout.draw_dot_counts(rng) for _ in range(3000)]
+    counts = [puzzles.draw_dot_counts(rng) for _ in range(3000)]
     assert all(min(count) >= 1 and sorted(count)[-1] > sorted(count)[-2] for count in counts)
     fullest = Counter(count.index(max(count)) for count in counts)
     assert stats.chisquare([fullest[place] for place in range(6)]).pvalue > 0.001
@@ -91,7 +91,7 @@ def test_every_circle_holds_a_dot_and_any_of_the_six_can_be_the_fullest() -> Non
 
 def test_two_different_colors_are_drawn_all_eight_equally_often() -> None:
     rng = random.Random(5)
-    pairs = [layout.draw_colors(rng) for _ in range(4000)]
+    pairs = [puzzles.draw_colors(rng) for _ in range(4000)]
     assert all(first != second for first, second in pairs)
     asked = Counter(first for first, _ in pairs)
     assert stats.chisquare([asked[color] for color in POLYGON_COLORS]).pvalue > 0.001

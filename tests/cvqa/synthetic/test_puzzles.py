@@ -10,6 +10,7 @@ import PIL.Image
 import pytest
 from scipy import ndimage
 
+from cfeval.cvqa.synthetic.drawing import draw_puzzle, png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import (
     BACKGROUND,
@@ -28,7 +29,6 @@ from cfeval.cvqa.synthetic.records import (
     scaled,
     tinted,
 )
-from cfeval.cvqa.synthetic.render import draw_puzzle, png_of
 from tests.cvqa.synthetic.puzzle_geometry import distance, simple, winding
 from tests.slow import first_fast
 

@@ -7,8 +7,8 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
+from cfeval.cvqa.synthetic.drawing import draw_puzzle
 from cfeval.cvqa.synthetic.puzzles import make_puzzle, original_of
-from cfeval.cvqa.synthetic.render import draw_puzzle
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from tests.answers import answers
 

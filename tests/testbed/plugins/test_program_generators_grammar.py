@@ -13,9 +13,9 @@ from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View, Vision
 from cfeval.cvqa.records import Language, Question
+from cfeval.cvqa.synthetic.drawing import png_of
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, PuzzleType
-from cfeval.cvqa.synthetic.render import png_of
 from cfeval_testbed.counterfactual_questions.meaning import (
     Add,
     Change,

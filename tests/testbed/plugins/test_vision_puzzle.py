@@ -10,9 +10,9 @@ from cfeval.core import registry
 from cfeval.core.images import Image
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
+from cfeval.cvqa.synthetic.drawing import png_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import Circle, DotScene, FlowerScene, Puzzle, PuzzleType
-from cfeval.cvqa.synthetic.render import png_of
 
 
 def vision(**options: Any) -> Vision:

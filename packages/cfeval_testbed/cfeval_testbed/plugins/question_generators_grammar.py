@@ -13,7 +13,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.building.steps import Steps, write_steps
+from cfeval.cvqa.building import Steps, write_steps
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator
 from cfeval_testbed.counterfactual_questions.language import parse, plural, singular, word
 from cfeval_testbed.counterfactual_questions.meaning import (

@@ -16,9 +16,9 @@ from torch.nn import functional
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.choices import LETTERS
 from cfeval.cvqa.records import SIDES
+from cfeval.cvqa.synthetic.drawing import draw_puzzle
 from cfeval.cvqa.synthetic.puzzles import ORIGINAL, counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import PUZZLE_TYPES, REGIONS, Dot, FlowerScene, Icon, Puzzle, PuzzleType
-from cfeval.cvqa.synthetic.render import draw_puzzle
 from cfeval_testbed.models.puzzles import CELLS, PuzzleNetwork, counting_words, encode
 from cfeval_testbed.models.vlm import Vocabulary
 from cfeval_testbed.puzzles.counter import Pixels, PuzzleCounter, shrunk

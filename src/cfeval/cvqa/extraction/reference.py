@@ -51,13 +51,13 @@ def _number(reply: str) -> str | None:
     return None
 
 
-def _before_or_after_if(words: list[str]) -> list[str]:
+def _before_or_after_if(tokens: list[str]) -> list[str]:
     """What follows the first comma where `if` comes first, else what comes before any `if`."""
-    if "if" not in words:
-        return words
-    if words[0] != "if":
-        return words[: words.index("if")]
-    return words[words.index(",") + 1 :] if "," in words else []
+    if "if" not in tokens:
+        return tokens
+    if tokens[0] != "if":
+        return tokens[: tokens.index("if")]
+    return tokens[tokens.index(",") + 1 :] if "," in tokens else []
 
 
 def _digits(word: str) -> str | None:
@@ -70,19 +70,21 @@ def _digits(word: str) -> str | None:
 
 def _boolean(reply: str) -> str | None:
     """`format_response.py`, type `boolean`."""
-    words = set(_WORD.findall(reply.lower()))
-    if words & _NO:
+    tokens = set(_WORD.findall(reply.lower()))
+    if tokens & _NO:
         return "no"
-    return "yes" if words & _YES else None
+    return "yes" if tokens & _YES else None
 
 
 def _letter(reply: str, choices: Choices | None) -> str | None:
     """The first letter A to D that stands alone, once `(c)`, `option c`, `answer is c` and a lone `c` are a bare C."""
     letters = choices.letters if choices and len(choices.values) > 4 else "ABCD"
     wrapped, letter = _patterns(letters[-1])
-    bare = wrapped.sub(lambda found: f" {next(filter(None, found.groups())).upper()} ", reply)
-    if found := letter.search(bare):
-        return found.group()
-    said = set(_WORD.findall(reply))
-    named = [letter for letter, value in zip(letters, choices.values if choices else (), strict=False) if value in said]
+    bare = wrapped.sub(lambda match: f" {next(filter(None, match.groups())).upper()} ", reply)
+    if match := letter.search(bare):
+        return match.group()
+    tokens = set(_WORD.findall(reply))
+    named = [
+        letter for letter, value in zip(letters, choices.values if choices else (), strict=False) if value in tokens
+    ]
     return named[0] if len(named) == 1 else None

@@ -1,7 +1,7 @@
 """Where a reply sets its answer apart: in answer tags, a box, JSON or a tool call, on a line.
 
 The forms are those that models of 2024 to 2026 are trained on or asked for: `<think>` and its kin, `<answer>`, GLM's
-box, `\\boxed{}`, `{"answer": …}`, a call of a tool that takes the answer. All of it takes time that grows with the
+box, `\boxed{}`, `{"answer": …}`, a call of a tool that takes the answer. All of it takes time that grows with the
 length of the reply alone.
 """
 
@@ -22,8 +22,8 @@ _KEYS = re.compile(
     r"(?:final|correct|my|the|your)?[ _-]?(?:answer|choice|option|letter|prediction|selection|selected[ _]option)",
     re.IGNORECASE,
 )
+# Keys of an answer in JSON, and names of tools that take one.
 _TOOL = re.compile(r"\w*(?:answer|submit|final|select|respond|finish|choose|choice)\w*", re.IGNORECASE)
-"""Keys of an answer in JSON, and names of tools that take one."""
 _CALLED = re.compile(
     rf"^\W*{_TOOL.pattern}\(\s*(?:\w+\s*=\s*)?[\"']?([^()\"'\n]{{1,80}})[\"']?\s*\)\W*$", re.IGNORECASE | re.MULTILINE
 )
@@ -36,8 +36,8 @@ _TOOL_CALL = re.compile(
     r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call[^|]*\|>).*|^\s*\{\s*\"name\"\s*:[^{}]*\{[^{}]*\}\s*\}\s*$",
     re.DOTALL,
 )
+# JSON objects that are looked at.
 _MOST = 20
-"""JSON objects that are looked at."""
 
 
 def without_calls(text: str) -> str:
@@ -45,7 +45,7 @@ def without_calls(text: str) -> str:
     return _TOOL_CALL.sub(" ", text)
 
 
-def said(reply: str) -> str:
+def set_apart_answer(reply: str) -> str:
     """The one answer that a reply sets apart, or the whole reply."""
     apart = set(answers(reply))
     return apart.pop() if len(apart) == 1 else reply
@@ -56,24 +56,21 @@ def answers(text: str) -> tuple[str, ...]:
 
     Of several forms the most deliberate one counts: tags, then JSON and tool calls, then boxes.
     """
-    return _tagged(text) or _in_json(text) or _in_calls(text) or _boxed(text)
-
-
-def _tagged(text: str) -> tuple[str, ...]:
     tags = [
-        next(part for part in found.group("in", "box", "solution") if part is not None) for found in _TAG.finditer(text)
+        next(part for part in match.group("in", "box", "solution") if part is not None) for match in _TAG.finditer(text)
     ]
-    return tuple(_untexed(tag).strip() for tag in tags)
-
-
-def _boxed(text: str) -> tuple[str, ...]:
-    return tuple(_untexed(found).strip() for found in _BOX.findall(text))
+    return (
+        tuple(_untexed(tag).strip() for tag in tags)
+        or tuple(_plain(value) for content in _objects(text) for value in _answers_of(content))
+        or _in_calls(text)
+        or tuple(_untexed(match).strip() for match in _BOX.findall(text))
+    )
 
 
 def _untexed(text: str) -> str:
     """Without the markup of TeX: `\\boxed{\\text{B}}` is `B`."""
     inner = _BOX.sub(r"\1", text)
-    return _TEX.sub(lambda found: found.group(1) or " ", inner).replace("$", "")
+    return _TEX.sub(lambda match: match.group(1) or " ", inner).replace("$", "")
 
 
 def _in_calls(text: str) -> tuple[str, ...]:
@@ -87,10 +84,6 @@ def _in_calls(text: str) -> tuple[str, ...]:
     return tuple(tagged or _CALLED.findall(text))
 
 
-def _in_json(text: str) -> tuple[str, ...]:
-    return tuple(_plain(value) for one in _objects(text) for value in _answers_of(one))
-
-
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The outermost JSON objects of a text, the first ones of many."""
     decoder, place = json.JSONDecoder(), 0
@@ -99,21 +92,23 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         if place < 0:
             return
         try:
-            found, place = decoder.raw_decode(text, place)
+            content, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             place += 1
             continue
-        if isinstance(found, dict):
-            yield found
+        if isinstance(content, dict):
+            yield content
 
 
-def _answers_of(one: dict[str, Any]) -> list[Any]:
+def _answers_of(content: dict[str, Any]) -> list[Any]:
     """The answer that an object holds: under its key, or as an argument of a tool that takes it."""
-    arguments = one.get("arguments", one.get("parameters"))
+    arguments = content.get("arguments", content.get("parameters"))
     if isinstance(arguments, dict):
-        its = list(arguments.values())
-        return its if _TOOL.fullmatch(str(one.get("name", ""))) and len(its) == 1 else _answers_of(arguments)
-    return [value for key, value in one.items() if _KEYS.fullmatch(key.strip()) and not isinstance(value, dict | list)]
+        values = list(arguments.values())
+        return values if _TOOL.fullmatch(str(content.get("name", ""))) and len(values) == 1 else _answers_of(arguments)
+    return [
+        value for key, value in content.items() if _KEYS.fullmatch(key.strip()) and not isinstance(value, dict | list)
+    ]
 
 
 def _plain(value: Any) -> str:
@@ -143,13 +138,14 @@ def lone_line(text: str, bare: re.Pattern[str]) -> str | None:
     if len(lines) < 2:
         return None
     plain = [bare.fullmatch(line) is not None for line in lines]
-    if plain[-1] and not plain[-2] and not _LIST.match(lines[-2]) and not _open_ended(lines[-2]):
+    if (
+        plain[-1]
+        and not plain[-2]
+        and not _LIST.match(lines[-2])
+        and re.search(r"\b(?:or|maybe|perhaps|possibly|and|not)\W*$", lines[-2], re.IGNORECASE)
+        is None  # the line is not over
+    ):
         return lines[-1] if sum(plain) == 1 or not plain[0] else None
     if plain[0] and not any(plain[1:]) and not _TAKEN_BACK.search(" ".join(lines[1:])):
         return lines[0]
     return None
-
-
-def _open_ended(line: str) -> bool:
-    """Whether a line is not over: `or maybe`."""
-    return re.search(r"\b(?:or|maybe|perhaps|possibly|and|not)\W*$", line, re.IGNORECASE) is not None

@@ -12,8 +12,8 @@ from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.extraction.set_apart import said
-from cfeval.cvqa.programs.called import name_calls
+from cfeval.cvqa.extraction.set_apart import set_apart_answer
+from cfeval.cvqa.programs.limits import name_calls
 from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, View, VisionError
 from cfeval.inference.batching import answered
@@ -21,8 +21,8 @@ from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 _FOLDER = "vision"
+# The prompts: a question about a part of an image; a text for a language model, answered at length or shortly.
 TEMPLATES = ("ask", "tell", "tell_short")
-"""The prompts: a question about a part of an image; a text for a language model, answered at length or shortly."""
 
 
 class TellingPlugin(Plugin):
@@ -98,7 +98,7 @@ class Talk:
         name_calls(reply.calls)
         if reply.status != Status.OK:
             raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
-        return (reply.text if template == "tell" else said(reply.text)).strip()
+        return (reply.text if template == "tell" else set_apart_answer(reply.text)).strip()
 
 
 def whole(view: View) -> tuple[int, int, int, int]:
@@ -109,10 +109,10 @@ def whole(view: View) -> tuple[int, int, int, int]:
     """
     height, width = view.image.pixels.shape[:2]
     left, top, right, bottom = view.box
-    found = max(0, floor(left)), max(0, floor(top)), min(width, ceil(right)), min(height, ceil(bottom))
-    if found[0] >= found[2] or found[1] >= found[3]:
+    edges = max(0, floor(left)), max(0, floor(top)), min(width, ceil(right)), min(height, ceil(bottom))
+    if edges[0] >= edges[2] or edges[1] >= edges[3]:
         raise VisionError(f"the part {tuple(map(round, view.box))} holds no pixel of a {width} × {height} image")
-    return found
+    return edges
 
 
 def part(view: View) -> Image:

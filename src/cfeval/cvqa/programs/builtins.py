@@ -30,15 +30,15 @@ from cfeval.cvqa.programs.values import (
 )
 
 _PLUS = ast.Add()
+# Decimal places that `round` takes.
 _DIGITS = 300
-"""Decimal places that `round` takes."""
 
 
 def sort_order(machine: Machine, items: Sequence[object], by: object, reverse: bool) -> list[int]:
     """The numbers of the items in sorted order; stable, also in reverse, as in Python."""
     keys: list[Any] = [item if by is None else call(by, [item], {}, machine) for item in items]
-    for one in keys:
-        weigh(one, machine.meter)
+    for value in keys:
+        weigh(value, machine.meter)
     machine.meter.step(len(keys) * len(keys).bit_length())
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
 
@@ -112,8 +112,8 @@ def _best(better: Callable[[list[int], Any], int], name: str) -> Callable[..., o
         if not items:
             raise ProgramFault(f"{name} of no values", kind="ValueError")
         keys: list[Any] = [item if key is None else call(key, [item], {}, machine) for item in items]
-        for one in keys:
-            weigh(one, machine.meter)
+        for value in keys:
+            weigh(value, machine.meter)
         return items[better(list(range(len(keys))), keys.__getitem__)]
 
     return run
@@ -217,7 +217,7 @@ def _isinstance(machine: Machine, value: object, types: object, /) -> bool:
 def is_instance(value: object, types: object) -> bool:
     """Whether a value is of a type, or of one of several."""
     if isinstance(types, tuple):
-        return any(is_instance(value, one) for one in types)
+        return any(is_instance(value, option) for option in types)
     if types is None:
         return value is None
     if isinstance(types, Class):
@@ -232,9 +232,9 @@ def is_instance(value: object, types: object) -> bool:
     return isinstance(value, types.type) and (not isinstance(value, Named) or types.name in ("tuple", value.cls.name))
 
 
-def is_exception(name: str, of: str) -> bool:
+def is_exception(name: str, base: str) -> bool:
     """Whether an exception of Python is another, or a special case of it."""
-    return issubclass(getattr(builtins, name, Exception), getattr(builtins, of))
+    return issubclass(getattr(builtins, name, Exception), getattr(builtins, base))
 
 
 def _issubclass(machine: Machine, cls: object, of: object, /) -> bool:
@@ -291,8 +291,8 @@ def _exception(name: str) -> Native:
     """An exception that can be raised; its text is its first argument."""
 
     def run(machine: Machine, /, *values: object) -> Error:
-        said = text.text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
-        return Error(name, said)
+        message = text.text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
+        return Error(name, message)
 
     return Native(name, run, type=(Error,))
 
@@ -302,7 +302,6 @@ def _print(machine: Machine, /, *values: object, **named: object) -> None:
 
 
 def _types() -> Iterator[Native]:
-    """The functions that are also types."""
     yield Native("int", _int, type=(int,))
     yield Native("float", _float, type=(float,))
     yield Native("str", _str, type=(str,))
@@ -344,9 +343,9 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "hash": _hash,
     "print": _print,
 }
+# Every function by its name.
 FUNCTIONS: dict[str, object] = {
     **{native.name: native for native in _types()},
     **{name: Native(name, run) for name, run in _OTHERS.items()},
     **{name: _exception(name) for name in sorted(EXCEPTIONS)},
 }
-"""Every function by its name."""

@@ -16,8 +16,8 @@ def call(function: object, arguments: Sequence[object], named: dict[str, object]
         return _native(function, arguments, named, machine)
     if isinstance(function, Class):
         return instantiate(function, arguments, named, machine)
-    if isinstance(function, Instance) and (found := function.cls.find("__call__")):
-        return call(found[1], [function, *arguments], named, machine)
+    if isinstance(function, Instance) and (method := function.cls.find("__call__")):
+        return call(method[1], [function, *arguments], named, machine)
     if not isinstance(function, Function):
         raise ProgramFault(f"a value of type {kind(function)} cannot be called", kind="TypeError")
     if machine.level >= machine.meter.budget.depth:
@@ -34,26 +34,25 @@ def call(function: object, arguments: Sequence[object], named: dict[str, object]
 def instantiate(cls: Class, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Instance:
     """An object of a program's class; of an enumeration the member with that value."""
     if cls.enumeration:
-        members = [one for one in cls.members.values() if isinstance(one, Instance)]
+        members = [member for member in cls.members.values() if isinstance(member, Instance)]
         wanted = list(arguments) + list(named.values())
-        chosen = next((one for one in members if [one.names["value"]] == wanted), None)
+        chosen = next((member for member in members if [member.names["value"]] == wanted), None)
         if chosen is None:
             raise ProgramFault(f"{cls.name} has no member with this value", kind="ValueError")
         return chosen
     machine.meter.length(len(cls.members))
     instance = Instance(cls)
-    found = cls.find("__init__")
+    method = cls.find("__init__")
     if cls.exception:
         instance.names["args"] = tuple(arguments)
-    if found is not None:
-        call(found[1], [instance, *arguments], named, machine)
+    if method is not None:
+        call(method[1], [instance, *arguments], named, machine)
     elif (arguments or named) and not cls.exception:
         raise ProgramFault(f"{cls.name}() takes no arguments", kind="TypeError")
     return instance
 
 
 def _bound(function: Function, arguments: Sequence[object], named: dict[str, object]) -> dict[str, object]:
-    """The parameters of a call by name."""
     names, defaults = function.names, function.defaults
     bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | dict(function.by_name)
     given = dict(zip(names, arguments, strict=False))

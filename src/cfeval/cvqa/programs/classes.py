@@ -17,18 +17,17 @@ from cfeval.cvqa.programs.values import Function, Image, ImagePatch, Machine, Mo
 
 
 def _extended_only(machine: Machine, /, *values: object) -> None:
-    """What classes extend is not called."""
     raise Unsupported("Enum and NamedTuple are there to be extended")
 
 
 ENUMERATION, NAMED_TUPLE = Native("Enum", _extended_only), Native("NamedTuple", _extended_only)
+# Classes that a program's class may extend and that add nothing to it.
 PLAIN = ("ABC", "Generic", "Protocol")
-"""Classes that a program's class may extend and that add nothing to it."""
 _COMPARED: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
-    ("__lt__", lambda one, other: one < other),
-    ("__le__", lambda one, other: one <= other),
-    ("__gt__", lambda one, other: one > other),
-    ("__ge__", lambda one, other: one >= other),
+    ("__lt__", lambda left, right: left < right),
+    ("__le__", lambda left, right: left <= right),
+    ("__gt__", lambda left, right: left > right),
+    ("__ge__", lambda left, right: left >= right),
 )
 _OPTIONS = {"frozen", "order", "eq", "repr", "slots"}
 
@@ -54,8 +53,8 @@ def open_class(name: str, bases: Sequence[object], machine: Machine) -> Class:
 
     own = [base for base in bases if isinstance(base, Class)]
     exceptions = [base.name for base in bases if isinstance(base, Native) and base.name in EXCEPTIONS]
-    known = (*own, ENUMERATION, NAMED_TUPLE)
-    others = [base for base in bases if base not in known and getattr(base, "name", "") not in (*exceptions, *PLAIN)]
+    classes = (*own, ENUMERATION, NAMED_TUPLE)
+    others = [base for base in bases if base not in classes and getattr(base, "name", "") not in (*exceptions, *PLAIN)]
     if others or len(own) + len(exceptions) > 1:
         raise Unsupported(f"a class that extends {kind(others[0]) if others else 'several others'} is not supported")
     machine.meter.length(16)
@@ -78,7 +77,6 @@ def close_class(cls: Class, members: dict[str, object], annotated: Sequence[str]
 
 
 def _enumerate(cls: Class) -> None:
-    """Make the plain values of an enumeration its members."""
     count = 0
     for name, value in list(cls.members.items()):
         if isinstance(value, Function | Property | Unbound) or name.startswith("_"):
@@ -89,8 +87,8 @@ def _enumerate(cls: Class) -> None:
         cls.members[name] = member
 
 
+# What `auto()` gives: the next number.
 AUTO = object()
-"""What `auto()` gives: the next number."""
 
 
 def named_tuple(cls: Class, fields: Sequence[str]) -> Native:
@@ -129,11 +127,11 @@ def member(value: Instance | Class | Super | Named, name: str) -> tuple[object, 
     return (_bound(entry[1], value),) if entry else ()
 
 
-def _read(instance: Instance, name: str, of: Property) -> object:
-    if of.cached and name in instance.names:
+def _read(instance: Instance, name: str, prop: Property) -> object:
+    if prop.cached and name in instance.names:
         return instance.names[name]
-    result = instance.cls.call(of.get, (instance,))
-    if of.cached:
+    result = instance.cls.call(prop.get, (instance,))
+    if prop.cached:
         instance.names[name] = result
     return result
 
@@ -282,7 +280,7 @@ def _default(cls: Class, name: str, machine: Machine) -> tuple[object, ...]:
 
 def _init(machine: Machine, self: Instance, /, *values: object, **named: object) -> None:
     cls = self.cls
-    fields = [name for name in cls.fields if not (isinstance(of := cls.members.get(name), Field) and not of.init)]
+    fields = [name for name in cls.fields if not (isinstance(field := cls.members.get(name), Field) and not field.init)]
     given = dict(zip(fields, values, strict=False))
     if len(values) > len(fields) or given.keys() & named.keys() or named.keys() - set(fields):
         raise ProgramFault(f"{cls.name} takes ({', '.join(fields)}) and was made otherwise", kind="TypeError")
@@ -332,9 +330,9 @@ def _record(value: object) -> Instance:
 
 
 def _as_dict(machine: Machine, value: object, /) -> dict[object, object]:
-    of = _record(value)
-    machine.meter.length(len(of.names))
-    return {name: _plain(of.names.get(name), machine) for name in of.cls.fields}
+    record = _record(value)
+    machine.meter.length(len(record.names))
+    return {name: _plain(record.names.get(name), machine) for name in record.cls.fields}
 
 
 def _plain(value: object, machine: Machine) -> object:
@@ -349,8 +347,8 @@ def _as_tuple(machine: Machine, value: object, /) -> tuple[object, ...]:
 
 
 def _replaced(machine: Machine, value: object, /, **named: object) -> Instance:
-    of = _record(value)
-    return instantiate(of.cls, (), {name: of.names.get(name) for name in of.cls.fields} | named, machine)
+    record = _record(value)
+    return instantiate(record.cls, (), {name: record.names.get(name) for name in record.cls.fields} | named, machine)
 
 
 DATACLASSES: dict[str, Callable[..., object]] = {
@@ -364,7 +362,7 @@ DATACLASSES: dict[str, Callable[..., object]] = {
 
 def _named_tuple(machine: Machine, name: str, fields: object, /) -> Native:
     wanted = fields.replace(",", " ").split() if isinstance(fields, str) else collect(fields, machine.meter)
-    if not all(isinstance(one, str) for one in wanted):
+    if not all(isinstance(part, str) for part in wanted):
         raise ProgramFault("namedtuple takes names", kind="TypeError")
     return named_tuple(open_class(str(name), (), machine), wanted)
 
@@ -385,11 +383,11 @@ def _of_its_class(machine: Machine, function: object, /) -> Unbound:
     return Unbound(function, True)
 
 
-def setter(of: Property) -> Native:
+def setter(prop: Property) -> Native:
     """`@name.setter`."""
 
     def run(machine: Machine, function: object, /) -> Property:
-        return Property(of.get, function)
+        return Property(prop.get, function)
 
     return Native("setter", run)
 

@@ -30,24 +30,24 @@ _NUMBER = re.compile(
     rf"|(?P<words>\b(?:{_WORD})\b(?:(?:[\s-]+|\s+and\s+)\b(?:{_WORD})\b)*)",
     re.IGNORECASE,
 )
+# Characters in which a number is looked for.
 _READ = 2_000
-"""Characters in which a number is looked for."""
 _DIGITS = 300
 _TRUTH = {"true": "yes", "false": "no"}
+# Characters of an answer that are kept.
 _LONGEST = 4_000
-"""Characters of an answer that are kept."""
 
 
 def coerce(text: str) -> int | float | str:
     """The number in a text, or the text itself."""
     if _MONTHS.search(text[:_READ]) and (year := _YEAR.search(text[:_READ])):
         return int(year[1])
-    found = _NUMBER.search(text[:_READ])
-    if found is None:
+    match = _NUMBER.search(text[:_READ])
+    if match is None:
         return text
-    if found["words"]:
-        return words_to_number(found["words"])
-    digits = found["digits"].replace(",", "")
+    if match["words"]:
+        return words_to_number(match["words"])
+    digits = match["digits"].replace(",", "")
     if len(digits) > _DIGITS:
         return text
     return float(digits) if "." in digits else int(digits)

@@ -13,7 +13,7 @@ from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.methods import attribute
 from cfeval.cvqa.programs.objects import Class, Instance
 from cfeval.cvqa.programs.operators import binary, compare, unary
-from cfeval.cvqa.programs.regex_module import part_of
+from cfeval.cvqa.programs.standard_modules import part_of
 from cfeval.cvqa.programs.values import (
     Filled,
     Frame,
@@ -130,7 +130,11 @@ def _dict(node: ast.Dict, frame: Frame) -> dict[object, object]:
 def _subscript(node: ast.Subscript, frame: Frame) -> object:
     value = evaluate(node.value, frame)
     if isinstance(node.slice, ast.Slice):
-        return _sliced(value, node.slice, frame)
+        if not isinstance(value, list | tuple | str | range):
+            raise ProgramFault(f"a value of type {kind(value)} has no slices", kind="TypeError")
+        bounds = slice_of(node.slice, frame)
+        frame.machine.meter.step(1 + len(value) // 64)
+        return frame.machine.meter.keep(value[bounds])
     return item_of(value, evaluate(node.slice, frame), frame)
 
 
@@ -171,14 +175,6 @@ def _mapping(value: object, frame: Frame) -> dict[Any, Any]:
     return value
 
 
-def _sliced(value: Any, node: ast.Slice, frame: Frame) -> object:
-    if not isinstance(value, list | tuple | str | range):
-        raise ProgramFault(f"a value of type {kind(value)} has no slices", kind="TypeError")
-    bounds = slice_of(node, frame)
-    frame.machine.meter.step(1 + len(value) // 64)
-    return frame.machine.meter.keep(value[bounds])
-
-
 def slice_of(node: ast.Slice, frame: Frame) -> slice:
     """The slice `lower:upper:step`."""
     bounds = [None if part is None else evaluate(part, frame) for part in (node.lower, node.upper, node.step)]
@@ -196,7 +192,6 @@ def _joined(node: ast.JoinedStr, frame: Frame) -> str:
 
 
 def _formatted(node: ast.FormattedValue, frame: Frame) -> str:
-    """One `{…}` of an f-string."""
     meter = frame.machine.meter
     value = evaluate(node.value, frame)
     if node.conversion in (ord("r"), ord("a")):
@@ -225,7 +220,7 @@ def defined(
     defaults = tuple([evaluate(default, frame) for default in parameters.defaults])
     only = tuple(parameter.arg for parameter in parameters.kwonlyargs)
     pairs = zip(only, parameters.kw_defaults, strict=True)
-    by_name = tuple([(one, evaluate(default, frame)) for one, default in pairs if default is not None])
+    by_name = tuple([(pair, evaluate(default, frame)) for pair, default in pairs if default is not None])
     rest = parameters.vararg.arg if parameters.vararg else ""
     named = parameters.kwarg.arg if parameters.kwarg else ""
     return Function(name, names, defaults, body, frame.methods or frame, local, rest, named, only, by_name)
@@ -246,8 +241,8 @@ def _call(node: ast.Call, frame: Frame) -> object:
     return call(function, arguments, named, frame.machine)
 
 
+# Where a frame around methods holds their class; no program can write this name.
 CLASS = " class"
-"""Where a frame around methods holds their class; no program can write this name."""
 
 
 def _super(frame: Frame) -> object:

@@ -24,10 +24,10 @@ from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, collect, kind
 from cfeval.cvqa.programs.vision import Found
 
+# Pixels by which a crop is grown on each side.
 MARGIN = 10
-"""Pixels by which a crop is grown on each side."""
+# The score above which an attribute is taken to be there.
 VERIFIED = 0.6
-"""The score above which an attribute is taken to be there."""
 DEFAULT_QUESTION = "What is this?"
 _NEUTRAL = "something else"
 _FAMILIES = (
@@ -57,7 +57,7 @@ def patch_of(image: Image) -> ImagePatch:
     return ImagePatch(0, 0, int(right - left), int(bottom - top), left, bottom, image.view, image.view.found)
 
 
-def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, found: Found | None = None) -> ImagePatch:
+def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, place: Found | None = None) -> ImagePatch:
     """A part of a patch by left, lower, right, upper relative to it, grown by a margin and kept within it.
 
     Raises:
@@ -74,7 +74,7 @@ def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, found: Foun
             kind="ValueError",
         )
     x, y = patch.left, patch.lower
-    return ImagePatch(x + left, y + lower, x + right, y + upper, patch.x, patch.y, patch.source, found)
+    return ImagePatch(x + left, y + lower, x + right, y + upper, patch.x, patch.y, patch.source, place)
 
 
 def pixel(edge: object) -> int:
@@ -97,6 +97,7 @@ def size(image: Image) -> tuple[int, int]:
     return int(right - left), int(bottom - top)
 
 
+# Of a patch.
 ATTRIBUTES: dict[str, Callable[..., object]] = {
     "left": lambda patch: patch.left,
     "lower": lambda patch: patch.lower,
@@ -108,21 +109,20 @@ ATTRIBUTES: dict[str, Callable[..., object]] = {
     "vertical_center": lambda patch: (patch.lower + patch.upper) / 2,
     "cropped_image": lambda patch: Image(patch.view()),
 }
-"""Of a patch."""
+# Of a bare image.
 IMAGE_ATTRIBUTES: dict[str, Callable[..., object]] = {
     "width": lambda image: size(image)[0],
     "height": lambda image: size(image)[1],
     "size": size,
 }
-"""Of a bare image."""
 
 
 def _find(machine: Machine, self: ImagePatch, /, object_name: object) -> list[ImagePatch]:
     patches = []
-    for found in machine.eyes.find(self.view(), object_name):
-        left, top, right, bottom = found.box
+    for place in machine.eyes.find(self.view(), object_name):
+        left, top, right, bottom = place.box
         x, y = self.x + self.left, self.y - self.lower
-        patches.append(part_of(self, (left - x, y - bottom, right - x, y - top), MARGIN, found))
+        patches.append(part_of(self, (left - x, y - bottom, right - x, y - top), MARGIN, place))
     return patches
 
 
@@ -186,6 +186,7 @@ def _inside(machine: Machine, self: ImagePatch, /, other: object) -> bool:
     return machine.eyes.inside(self.view(), a_patch(other, "inside").view())
 
 
+# Of a patch; names and parameters are ViperGPT's.
 METHODS: dict[str, Callable[..., object]] = {
     "find": _find,
     "exists": _exists,
@@ -198,7 +199,6 @@ METHODS: dict[str, Callable[..., object]] = {
     "overlaps_with": _overlaps_with,
     "inside": _inside,
 }
-"""Of a patch; names and parameters are ViperGPT's."""
 
 
 def _whole_or_part(
@@ -262,16 +262,16 @@ def _simple_query(machine: Machine, /, question: object = None) -> str:
     return machine.eyes.ask(machine.eyes.root, DEFAULT_QUESTION if question is None else question)
 
 
-def _gap(one: ImagePatch, other: ImagePatch) -> float:
+def _gap(patch: ImagePatch, other: ImagePatch) -> float:
     """Between the nearest edges, in pixels; minus the IoU where the boxes overlap."""
-    across = max(0, one.left - other.right, other.left - one.right)
-    along = max(0, one.lower - other.upper, other.lower - one.upper)
+    across = max(0, patch.left - other.right, other.left - patch.right)
+    along = max(0, patch.lower - other.upper, other.lower - patch.upper)
     if across or along:
         return math.hypot(across, along)
-    width = min(one.right, other.right) - max(one.left, other.left)
-    height = min(one.upper, other.upper) - max(one.lower, other.lower)
+    width = min(patch.right, other.right) - max(patch.left, other.left)
+    height = min(patch.upper, other.upper) - max(patch.lower, other.lower)
     shared = width * height
-    return -shared / (_area(one) + _area(other) - shared)
+    return -shared / (_area(patch) + _area(other) - shared)
 
 
 def _area(patch: ImagePatch) -> int:
@@ -286,8 +286,8 @@ _OFFERED: dict[str, Callable[..., object]] = {
     "llm_query": _llm_query,
     "simple_query": _simple_query,
 }
+# By name; `ImagePatch` is also a type for `isinstance`.
 SURFACE: dict[str, object] = {
     **{name: Native(name, run, traced=True) for name, run in _OFFERED.items()},
     "ImagePatch": Native("ImagePatch", _whole_or_part, traced=True, type=(ImagePatch,)),
 }
-"""By name; `ImagePatch` is also a type for `isinstance`."""

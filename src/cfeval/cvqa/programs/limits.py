@@ -1,30 +1,83 @@
-"""What a program may use and the meter that stops it, why it failed, and what it did.
+"""What a program may use and the meter that stops it, why it failed, what it did, and the stored calls behind it.
 
-The caps on single values also bound what a single operation costs, so that the clock is looked at often enough.
+The caps on single values also bound what a single operation costs, so that the clock is looked at often enough. What a
+vision names as it is asked is kept with the step it is of.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cfeval.cvqa.programs.called import calls_of_step
 from cfeval.cvqa.records import TraceStep
 
+
+class Called:
+    """The calls of one program: all of them, each once, and those that no step of the trace has taken yet."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, None] = {}
+        self._new: list[str] = []
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Name calls, whether or not the model answered."""
+        for key in keys:
+            self._all[key] = None
+            self._new.append(key)
+
+    def take(self) -> tuple[str, ...]:
+        """The calls since the last step."""
+        taken, self._new = tuple(dict.fromkeys(self._new)), []
+        return taken
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All calls so far, in the order in which they were first named."""
+        return tuple(self._all)
+
+
+_OF_PROGRAM: ContextVar[Called] = ContextVar("calls of the program that runs")
+
+
+@contextmanager
+def calls_of_program() -> Iterator[Called]:
+    """Collect the calls that visions name until the block ends; blocks in other threads and contexts have their own."""
+    called = Called()
+    token = _OF_PROGRAM.set(called)
+    try:
+        yield called
+    finally:
+        _OF_PROGRAM.reset(token)
+
+
+def name_calls(keys: Iterable[str]) -> None:
+    """Name the stored calls behind the operation that is done now; nothing happens outside of a program."""
+    called = _OF_PROGRAM.get(None)
+    if called is not None:
+        called.add(keys)
+
+
+def calls_of_step() -> tuple[str, ...]:
+    """The calls since the last step of the program that runs."""
+    called = _OF_PROGRAM.get(None)
+    return called.take() if called is not None else ()
+
+
+# Characters of a reason; what a program names in it can be long.
 _LONGEST = 300
-"""Characters of a reason; what a program names in it can be long."""
+# How the line of a fault ends that is no error of the program.
 LIMIT_MARK = " (a limit of our interpreter)"
-"""How the line of a fault ends that is no error of the program."""
+# What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`.
 PYTHON_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError, MemoryError)
-"""What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`."""
 _T = TypeVar("_T")
+# Steps between two looks at the clock.
 _LOOK = 64
-"""Steps between two looks at the clock."""
+# Characters of the arguments, and of the result, of a call.
 SHOWN = 160
-"""Characters of the arguments, and of the result, of a call."""
+# Calls that are kept; a last entry says that there were more.
 KEPT = 1_000
-"""Calls that are kept; a last entry says that there were more."""
 
 
 class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cfeval

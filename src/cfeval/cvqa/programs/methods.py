@@ -15,13 +15,13 @@ from typing import Any
 import PIL.Image
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs import classes, image_patch, regex_module
+from cfeval.cvqa.programs import classes, image_patch, standard_modules
 from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
-from cfeval.cvqa.programs.formats import filled
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.operators import binary, equal, sign_of
+from cfeval.cvqa.programs.text import filled
 from cfeval.cvqa.programs.values import (
     Function,
     ImagePatch,
@@ -41,19 +41,20 @@ from cfeval.cvqa.programs.values import (
 
 Table = dict[str, Callable[..., object]]
 
+# What is offered as attributes that are no methods, by the value's type; each takes the value.
 ATTRIBUTES: dict[str, Table] = {
     "ImagePatch": image_patch.ATTRIBUTES,
     "image": image_patch.IMAGE_ATTRIBUTES,
     "exception": {"args": lambda error: (error.message,) if error.message else ()},
 }
-"""What is offered as attributes that are no methods, by the value's type; each takes the value."""
+# Methods by the value's type; each takes the machine, the value, then the program's arguments.
 METHODS: dict[str, Table] = {
     "ImagePatch": image_patch.METHODS,
-    "match": regex_module.MATCH_METHODS,
-    "pattern": regex_module.PATTERN_METHODS,
+    "match": standard_modules.MATCH_METHODS,
+    "pattern": standard_modules.PATTERN_METHODS,
 }
-"""Methods by the value's type; each takes the machine, the value, then the program's arguments."""
 _TRACED = {"ImagePatch"}
+# What Python's own values have: a name among these that is not offered here is no error of the program.
 _REAL: dict[str, frozenset[str]] = {
     name: frozenset(dir(of))
     for name, of in (
@@ -63,43 +64,46 @@ _REAL: dict[str, frozenset[str]] = {
         *(("pattern", re.Pattern), ("function", lru_cache(len)), ("None", None), ("image", PIL.Image.Image)),
     )
 }
-"""What Python's own values have: a name among these that is not offered here is no error of the program."""
 
 
 def attribute(value: object, name: str) -> object:
     """`value.name`: of a module, a patch, or a method bound to its value."""
-    of = kind(value)
+    type_name = kind(value)
     if isinstance(value, Module) and name in value.members:
         return value.members[name]
     if name == "__name__" and isinstance(value, Class | Function | Native):
         return value.name
-    if isinstance(value, Class | Instance | Super | Named) and (found := classes.member(value, name)):
-        return found[0]
+    if isinstance(value, Class | Instance | Super | Named) and (entry := classes.member(value, name)):
+        return entry[0]
     if isinstance(value, Property) and name == "setter":
         return classes.setter(value)
     if isinstance(value, ImagePatch) and name in value.own_attributes:
         return value.own_attributes[name]
     if isinstance(value, Native) and value.type and (methods := METHODS.get(value.name)) and name in methods:
         return Native(name, _of_type(value, methods[name]), value.name in _TRACED)
-    if name in ATTRIBUTES.get(of, {}):
-        return ATTRIBUTES[of][name](value)
-    if name in METHODS.get(of, {}):
-        return Native(name, METHODS[of][name], of in _TRACED, (value,))
+    if name in ATTRIBUTES.get(type_name, {}):
+        return ATTRIBUTES[type_name][name](value)
+    if name in METHODS.get(type_name, {}):
+        return Native(name, METHODS[type_name][name], type_name in _TRACED, (value,))
     if isinstance(value, Native) and (value.name, name) in _OF_FUNCTIONS:
         return Native(name, _OF_FUNCTIONS[value.name, name])
-    if name in _real(value, of):
-        raise Unsupported(f"{of} has no attribute {name!r} here")
-    known = sorted(value.members) if isinstance(value, Module) else [*ATTRIBUTES.get(of, {}), *METHODS.get(of, {})]
-    hint = nearest(name, known) if known else "it has no attributes"
-    raise ProgramFault(f"{of} has no attribute {name!r}; {hint}", kind="AttributeError")
+    if name in _real(value, type_name):
+        raise Unsupported(f"{type_name} has no attribute {name!r} here")
+    names = (
+        sorted(value.members)
+        if isinstance(value, Module)
+        else [*ATTRIBUTES.get(type_name, {}), *METHODS.get(type_name, {})]
+    )
+    hint = nearest(name, names) if names else "it has no attributes"
+    raise ProgramFault(f"{type_name} has no attribute {name!r}; {hint}", kind="AttributeError")
 
 
-def _real(value: object, of: str) -> frozenset[str]:
+def _real(value: object, type_name: str) -> frozenset[str]:
     """The attributes that Python's own value of the kind has."""
     if isinstance(value, Module):
         return value.real
     typed = _REAL.get(value.name, frozenset()) if isinstance(value, Native) and value.type else frozenset()
-    return typed | _REAL.get(of, frozenset())
+    return typed | _REAL.get(type_name, frozenset())
 
 
 def _from_keys(machine: Machine, names: object, value: object = None, /) -> dict[object, object]:
@@ -114,36 +118,36 @@ def _chained(machine: Machine, iterables: object, /) -> Lazy:
 def _translation(machine: Machine, sources: object, targets: str = "", gone: str = "", /) -> dict[object, object]:
     if isinstance(sources, dict):
         return {ord(name) if isinstance(name, str) else name: item for name, item in sources.items()}
-    if not all(isinstance(one, str) for one in (sources, targets, gone)):
+    if not all(isinstance(text, str) for text in (sources, targets, gone)):
         raise ProgramFault("maketrans takes texts, or a dictionary", kind="TypeError")
     machine.meter.length(len(str(sources)) + len(gone))
     table: dict[Any, Any] = str.maketrans(str(sources), targets, gone)
     return table
 
 
+# What functions and types have as attributes.
 _OF_FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
     ("dict", "fromkeys"): _from_keys,
     ("chain", "from_iterable"): _chained,
     ("str", "maketrans"): _translation,
 }
-"""What functions and types have as attributes."""
 
 
 def _translate(machine: Machine, value: str, table: dict[object, object], /) -> str:
     if not isinstance(table, dict):
         raise ProgramFault(f"translate takes a dictionary, not {kind(table)}", kind="TypeError")
     machine.meter.step(1 + len(value) // 4)
-    found = [table.get(ord(letter), letter) for letter in value]
-    letters = [chr(one) if isinstance(one, int) else one for one in found if one is not None]
+    entries = (table.get(ord(letter), letter) for letter in value)
+    letters = [chr(entry) if isinstance(entry, int) else entry for entry in entries if entry is not None]
     return _join(machine, "", letters)
 
 
-def _of_type(of: Native, method: Callable[..., object]) -> Callable[..., object]:
+def _of_type(type_: Native, method: Callable[..., object]) -> Callable[..., object]:
     """A method that is read from its type: `str.lower` takes the text as its first argument."""
 
     def run(machine: Machine, value: object = None, /, *arguments: object, **named: object) -> object:
-        if not isinstance(value, of.type):
-            raise ProgramFault(f"a method of {of.name} cannot take {kind(value)}", kind="TypeError")
+        if not isinstance(value, type_.type):
+            raise ProgramFault(f"a method of {type_.name} cannot take {kind(value)}", kind="TypeError")
         return method(machine, value, *arguments, **named)
 
     return run
@@ -167,7 +171,6 @@ def _replace(machine: Machine, value: str, old: str, new: str, count: int = -1, 
 
 
 def _padded(method: Callable[..., str]) -> Callable[..., str]:
-    """A method that makes a text of a given length."""
 
     def run(machine: Machine, value: str, width: int, /, *fill: str) -> str:
         machine.meter.text(max(len(value), width))
@@ -368,12 +371,12 @@ def _elements(machine: Machine, value: Tally, /) -> Lazy:
     return Lazy(name for name, count in list(value.items()) for _ in range(count))
 
 
-def _listing(of: Callable[[dict[object, object]], Any]) -> Callable[..., object]:
+def _listing(view: Callable[[dict[object, object]], Any]) -> Callable[..., object]:
     """`items`, `keys` and `values` give lists: a view of a dictionary that changes would depend on when it is read."""
 
     def run(machine: Machine, value: dict[object, object], /) -> list[object]:
         machine.meter.step(1 + len(value) // 16)
-        return list(of(value))
+        return list(view(value))
 
     return run
 
@@ -448,13 +451,13 @@ METHODS["set"] = {
     "update": update,
     "copy": _copy,
     "clear": _clear,
-    "isdisjoint": _with(lambda one, other: not any(item in other for item in one)),
-    "symmetric_difference": _with(lambda one, other: (one - other) | (other - one)),
-    "union": _with(lambda one, other: one | other),
-    "intersection": _with(lambda one, other: Members(item for item in one if item in other)),
-    "difference": _with(lambda one, other: one - other),
-    "issubset": _with(lambda one, other: one <= other),
-    "issuperset": _with(lambda one, other: one >= other),
+    "isdisjoint": _with(lambda left, right: not any(item in right for item in left)),
+    "symmetric_difference": _with(lambda left, right: (left - right) | (right - left)),
+    "union": _with(lambda left, right: left | right),
+    "intersection": _with(lambda left, right: Members(item for item in left if item in right)),
+    "difference": _with(lambda left, right: left - right),
+    "issubset": _with(lambda left, right: left <= right),
+    "issuperset": _with(lambda left, right: left >= right),
 }
 
 

@@ -16,16 +16,16 @@ from typing import Any
 
 import PIL.Image
 
-from cfeval.cvqa.programs import classes, regex_module, text
+from cfeval.cvqa.programs import classes, standard_modules, text
 from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.expressions import SUPER, item_of
 from cfeval.cvqa.programs.limits import ProgramFault, Unsupported
-from cfeval.cvqa.programs.math_module import MATH
 from cfeval.cvqa.programs.methods import attribute, update
 from cfeval.cvqa.programs.objects import Instance, Suppressed
 from cfeval.cvqa.programs.operators import binary, sign_of
 from cfeval.cvqa.programs.parser import IMPORTED
+from cfeval.cvqa.programs.standard_modules import MATH
 from cfeval.cvqa.programs.values import (
     NUMBERS,
     Error,
@@ -77,18 +77,15 @@ def _lazily(function: Callable[..., Iterator[Any]], whole: bool = True) -> Calla
         read: list[Any] = []
         for value in values:
             listed = not isinstance(value, (*NUMBERS, type(None)))
-            read.append(value if not listed else collect(value, machine.meter) if whole else _items(value, machine))
+            read.append(
+                value if not listed else collect(value, machine.meter) if whole else iterate(value, machine.meter)
+            )
         return Lazy(function(*read, **named))
 
     return run
 
 
-def _items(value: object, machine: Machine) -> Iterator[Any]:
-    return iterate(value, machine.meter)
-
-
 def _small(number: object) -> int:
-    """How many at a time are combined."""
     if not isinstance(number, int) or not 0 <= number <= 8:
         raise Unsupported("at most 8 at a time")
     return number
@@ -109,9 +106,9 @@ def _groupby(machine: Machine, values: object, /, key: object = None) -> Lazy:
 
 
 def _accumulate(machine: Machine, values: object, /, func: object = None) -> Lazy:
-    def add(one: object, other: object) -> object:
+    def add(item: object, other: object) -> object:
         return (
-            binary(sign_of("+"), one, other, machine.meter) if func is None else call(func, [one, other], {}, machine)
+            binary(sign_of("+"), item, other, machine.meter) if func is None else call(func, [item, other], {}, machine)
         )
 
     return Lazy(itertools.accumulate(iterate(values, machine.meter), add))
@@ -152,16 +149,16 @@ def _statistic(function: Callable[[list[Any]], object]) -> Callable[..., object]
 def _itemgetter(machine: Machine, /, *names: object) -> Native:
     def run(machine: Machine, value: object, /) -> object:
         frame = Frame(machine)
-        found = [item_of(value, name, frame) for name in names]
-        return found[0] if len(found) == 1 else tuple(found)
+        items = [item_of(value, name, frame) for name in names]
+        return items[0] if len(items) == 1 else tuple(items)
 
     return Native("itemgetter", run)
 
 
 def _attrgetter(machine: Machine, /, *names: str) -> Native:
     def run(machine: Machine, value: object, /) -> object:
-        found = [attribute(value, name) for name in names]
-        return found[0] if len(found) == 1 else tuple(found)
+        values = [attribute(value, name) for name in names]
+        return values[0] if len(values) == 1 else tuple(values)
 
     return Native("attrgetter", run)
 
@@ -201,23 +198,22 @@ def _setattr(machine: Machine, value: object, name: str, new: object, /) -> None
 def _type(machine: Machine, value: object, /) -> object:
     if isinstance(value, Instance):
         return value.cls
-    found = OFFERED.get(value.kind if isinstance(value, Error) else kind(value))
-    if not isinstance(found, Native) or not found.type:
+    type_ = OFFERED.get(value.kind if isinstance(value, Error) else kind(value))
+    if not isinstance(type_, Native) or not type_.type:
         raise Unsupported(f"type of {kind(value)} is not supported; use isinstance")
-    return found
+    return type_
 
 
 def _remembered(function: Function) -> Function:
-    """A function that gives what it gave before for the same arguments."""
-    known: dict[object, object] = {}
+    results: dict[object, object] = {}
 
     def body(frame: Frame) -> object:
         meter = frame.machine.meter
         arguments = tuple((name, key(frame.names[name], meter)) for name in sorted(frame.names))
-        if arguments not in known:
-            known[arguments] = function.body(frame)
-            meter.grow(len(known))
-        return known[arguments]
+        if arguments not in results:
+            results[arguments] = function.body(frame)
+            meter.grow(len(results))
+        return results[arguments]
 
     return replace(function, body=body)
 
@@ -269,7 +265,6 @@ def _deep_copied(machine: Machine, value: Any, /) -> object:
 
 
 def _best_of(reverse: bool) -> Callable[..., list[object]]:
-    """`nlargest` and `nsmallest`."""
 
     def run(machine: Machine, n: int, iterable: object, key: object = None) -> list[object]:
         items = collect(iterable, machine.meter)
@@ -319,15 +314,15 @@ def _dumps(machine: Machine, obj: object, /, *, indent: object = None, ensure_as
 
 
 def _module(name: str, functions: dict[str, Callable[..., object]], **constants: object) -> Module:
-    return Module(name, {one: Native(one, run) for one, run in functions.items()} | constants)
+    return Module(name, {entry: Native(entry, run) for entry, run in functions.items()} | constants)
 
 
 def _nothing(machine: Machine, /, *values: object) -> None:
     """What stands in annotations is never evaluated; elsewhere it is nothing."""
 
 
+# The names of `typing` that are types.
 _NAMES = {"List": (list,), "Dict": (dict,), "Set": (Members,), "Tuple": (tuple,), "Sequence": (list, tuple, str, range)}
-"""The names of `typing` that are types."""
 _TYPES = (
     "Iterator",
     "Mapping",
@@ -350,9 +345,10 @@ _TYPES = (
     "Literal",
 )
 _IMAGES = Module("PIL.Image", {"Image": Native("Image", _nothing, type=(Image,))}, frozenset(dir(PIL.Image)))
+# Every module by its name.
 MODULES: dict[str, Module] = {
     "math": MATH,
-    "re": regex_module.RE,
+    "re": standard_modules.RE,
     "collections": Module(
         "collections",
         {
@@ -440,10 +436,10 @@ MODULES: dict[str, Module] = {
     ),
     "PIL": Module("PIL", {"Image": _IMAGES}),
 }
-"""Every module by its name."""
 MODULES = {name: replace(module, real=frozenset(dir(import_module(name)))) for name, module in MODULES.items()}
 assert tuple(MODULES) == IMPORTED
 _ATTRIBUTES = (("getattr", _getattr), ("hasattr", _hasattr), ("setattr", _setattr), ("type", _type))
+# What a program has without importing it, beside the surface.
 OFFERED: dict[str, object] = (
     FUNCTIONS
     | {name: Native(name, run) for name, run in _ATTRIBUTES}
@@ -451,4 +447,3 @@ OFFERED: dict[str, object] = (
     | {"super": SUPER}
     | {name: MODULES[name] for name in ("math", "re")}
 )
-"""What a program has without importing it, beside the surface."""

@@ -12,8 +12,8 @@ _METHODS = (
     *("contains", "call", "getitem", "setitem", "enter", "exit", "add", "sub", "mul", "truediv", "floordiv", "mod"),
     *("radd", "rsub", "rmul", "rtruediv"),
 )
+# The special methods that the interpreter heeds; a class with another is refused.
 SPECIAL = frozenset(f"__{name}__" for name in _METHODS)
-"""The special methods that the interpreter heeds; a class with another is refused."""
 
 
 @dataclass(eq=False)

@@ -5,9 +5,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from cfeval.cvqa.programs.formats import percent
 from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import Class, Instance
+from cfeval.cvqa.programs.text import percent
 from cfeval.cvqa.programs.values import NUMBERS, Members, Native, Tally, collect, iterate, key, kind, weigh
 
 _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
@@ -25,8 +25,8 @@ _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitXor: ("^", operator.xor),
     ast.MatMult: ("@", operator.matmul),
 }
+# The program's special methods for operators.
 _METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"}
-"""The program's special methods for operators."""
 _CHECKED = {ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitAnd, ast.BitXor}
 _SETS = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
 _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
@@ -95,7 +95,7 @@ def _tallied(op: ast.operator, left: Tally, right: Tally, meter: Meter) -> Tally
 
 def sign_of(text: str) -> ast.operator:
     """The operator of a sign."""
-    return next(of() for of, (sign, _) in _NUMERIC.items() if sign == text)
+    return next(operation() for operation, (sign, _) in _NUMERIC.items() if sign == text)
 
 
 def _number(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
@@ -119,7 +119,6 @@ def _check_numbers(op: ast.operator, left: Any, right: Any, meter: Meter) -> Non
 
 
 def _new(like: object, count: int, meter: Meter) -> None:
-    """Count a sequence that is about to be made."""
     if isinstance(like, str):
         meter.text(count)
     else:

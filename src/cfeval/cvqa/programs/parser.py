@@ -11,8 +11,8 @@ import warnings
 from cfeval.cvqa.programs.limits import Budget, Exhausted, ProgramFault, Unsupported
 from cfeval.cvqa.programs.objects import SPECIAL
 
+# The file name given to the parser, which looks for the line of an error in it: a name that no file can have.
 NOWHERE = "<program>/."
-"""The file name given to the parser, which looks for the line of an error in it: a name that no file can have."""
 _STATEMENTS = (
     ast.FunctionDef,
     ast.ClassDef,
@@ -85,31 +85,31 @@ _PARTS = (
     ast.pattern,
 )
 _ALLOWED = _STATEMENTS + EXPRESSIONS + _PARTS
-_WORDS: dict[type[ast.AST], str] = {
+_NAMES_OF_NODES: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "an async function",
     ast.AsyncWith: "`async with`",
     ast.AsyncFor: "`async for`",
     ast.Await: "`await`",
     ast.TryStar: "`except*`",
 }
+# What an `except` may name and `raise` may raise, beside the program's own: Python's.
 EXCEPTIONS = frozenset(
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException) and "Group" not in name
 )
-"""What an `except` may name and `raise` may raise, beside the program's own: Python's."""
+# Packages that exist, though not here: an import of another that is not Python's is the program's error.
 ALSO = (
     *("numpy", "PIL", "cv2", "torch", "torchvision", "scipy", "sklearn", "skimage", "pandas", "matplotlib", "requests"),
     *("transformers", "tqdm", "nltk", "spacy", "sympy", "word2number", "inflect", "dateutil", "networkx", "shapely"),
     *("clip", "timm", "einops", "webcolors", "pytesseract", "easyocr", "openai", "imageio", "typing_extensions"),
     *("pydantic", "rapidfuzz", "fuzzywuzzy", "sentence_transformers", "supervision", "ultralytics"),
 )
-"""Packages that exist, though not here: an import of another that is not Python's is the program's error."""
+# The modules that can be imported: our own, of what programs need of them.
 IMPORTED = (
     *("math", "re", "collections", "itertools", "functools", "statistics", "operator", "typing", "__future__"),
     *("dataclasses", "enum", "abc", "contextlib", "copy", "heapq", "json", "string", "PIL"),
 )
-"""The modules that can be imported: our own, of what programs need of them."""
 
 
 def parse(code: str, budget: Budget) -> ast.Module:
@@ -207,16 +207,14 @@ def names_read(tree: ast.AST) -> set[str]:
 
 
 def _is_annotation(node: ast.AST, child: ast.AST) -> bool:
-    """Annotations are neither checked nor evaluated: they do nothing."""
     if isinstance(node, ast.FunctionDef):
         return child is node.returns
     return isinstance(node, ast.AnnAssign | ast.arg) and child is node.annotation
 
 
 def _refusal(node: ast.AST, budget: Budget) -> str:
-    """Why a node is refused; empty where it is not."""
-    if type(node) in _WORDS or not isinstance(node, _ALLOWED):
-        return f"{_WORDS.get(type(node), type(node).__name__)} is not supported"
+    if type(node) in _NAMES_OF_NODES or not isinstance(node, _ALLOWED):
+        return f"{_NAMES_OF_NODES.get(type(node), type(node).__name__)} is not supported"
     if isinstance(node, ast.Constant):
         return _refused_constant(node.value, budget)
     if isinstance(node, ast.Attribute):
@@ -231,7 +229,6 @@ def _refusal(node: ast.AST, budget: Budget) -> str:
 
 
 def _names_given(node: ast.AST) -> list[str]:
-    """The names that a node uses or gives."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.FunctionDef):

@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 
 from cfeval.cvqa.programs.limits import Meter, ProgramFault, Unsupported
 
+# The largest number in braces.
 _MOST = 200
-"""The largest number in braces."""
+# Instructions of a pattern.
 _LARGEST = 2_000
-"""Instructions of a pattern."""
+# Characters of a pattern.
 _LONGEST = 500
-"""Characters of a pattern."""
 _GROUPS = 20
+# Groups within groups.
 _DEEPEST = 20
-"""Groups within groups."""
 _SETS: dict[str, Callable[[str], bool]] = {
     "d": str.isdecimal,
-    "w": lambda one: one.isalnum() or one == "_",
+    "w": lambda letter: letter.isalnum() or letter == "_",
     "s": str.isspace,
 }
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
 Test = Callable[[str], bool]
+# Start and end of the match and of each group, by turns.
 Spans = tuple[int | None, ...]
-"""Start and end of the match and of each group, by turns."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ def compiled(text: str, ignore_case: bool, meter: Meter) -> Pattern:
 def matched(pattern: Pattern, text: str, start: int, anchored: bool, whole: bool, meter: Meter) -> Spans | None:
     """The first match at or behind `start`, by Python's rules of which is preferred; None where there is none."""
     threads: list[tuple[int, Spans]] = []
-    found: Spans | None = None
+    result: Spans | None = None
     empty: Spans = (None,) * (2 * pattern.groups + 2)
     for at in range(start, len(text) + 1):
-        if found is None and (at == start or not anchored):
+        if result is None and (at == start or not anchored):
             threads = [*threads, (0, empty)]
         threads = _closed(pattern, threads, text, at, meter)
-        if not threads and (found is not None or anchored):
+        if not threads and (result is not None or anchored):
             break
         after: list[tuple[int, Spans]] = []
         for place, spans in threads:
@@ -78,12 +78,12 @@ def matched(pattern: Pattern, text: str, start: int, anchored: bool, whole: bool
             if what == "match":
                 if whole and at < len(text):
                     continue
-                found = spans
+                result = spans
                 break
             if at < len(text) and test(text[at]):  # type: ignore[operator]
                 after.append((place + 1, spans))
         threads = after
-    return found
+    return result
 
 
 def _closed(
@@ -91,7 +91,7 @@ def _closed(
 ) -> list[tuple[int, Spans]]:
     """All threads that wait for a character or have matched, the preferred first; each place once."""
     seen: set[int] = set()
-    found = []
+    places = []
     stack = list(reversed(threads))
     while stack:
         place, spans = stack.pop()
@@ -99,20 +99,20 @@ def _closed(
             continue
         meter.step()
         seen.add(place)
-        what, one, other = pattern.code[place]
+        what, step, other = pattern.code[place]
         if what == "jump":
-            stack.append((_number(one), spans))
+            stack.append((_number(step), spans))
         elif what == "split":
-            stack += [(_number(other), spans), (_number(one), spans)]
+            stack += [(_number(other), spans), (_number(step), spans)]
         elif what == "save":
-            number = _number(one)
+            number = _number(step)
             stack.append((place + 1, (*spans[:number], at, *spans[number + 1 :])))
         elif what == "where":
-            if one(text, at):  # type: ignore[operator]
+            if step(text, at):  # type: ignore[operator]
                 stack.append((place + 1, spans))
         else:
-            found.append((place, spans))
-    return found
+            places.append((place, spans))
+    return places
 
 
 def _number(value: object) -> int:
@@ -121,8 +121,8 @@ def _number(value: object) -> int:
 
 
 Code = list[tuple[str, object, object]]
+# A part of a pattern: it adds its instructions.
 Node = Callable[[Code], None]
-"""A part of a pattern: it adds its instructions."""
 
 
 @dataclass
@@ -192,7 +192,7 @@ class _Reader:
             raise _wrong(self.text, "nothing to repeat")
         if sign in "^$":
             return _where(_at_start if sign == "^" else _at_end)
-        return _char((lambda one: one != "\n") if sign == "." else self._literal(sign))
+        return _char((lambda letter: letter != "\n") if sign == "." else self._literal(sign))
 
     def _group(self, level: int) -> Node:
         number = name = None
@@ -246,7 +246,7 @@ class _Reader:
                 tests.append(self._range(low, self._member()[0]))
             else:
                 tests.append(self._literal(low))
-        return lambda one: any(test(one) for test in tests) != opposite
+        return lambda letter: any(test(letter) for test in tests) != opposite
 
     def _member(self) -> tuple[str, Test | None]:
         if self.at >= len(self.text):
@@ -265,27 +265,26 @@ class _Reader:
         if high < low:
             raise _wrong(self.text, f"the range {low}-{high} is empty")
         if not self.ignore_case:
-            return lambda one: low <= one <= high
-        return lambda one: low <= one.lower() <= high or low <= one.upper() <= high
+            return lambda letter: low <= letter <= high
+        return lambda letter: low <= letter.lower() <= high or low <= letter.upper() <= high
 
     def _literal(self, sign: str) -> Test:
         if self.ignore_case:
-            return lambda one: one.lower() == sign.lower()
-        return lambda one: one == sign
+            return lambda letter: letter.lower() == sign.lower()
+        return lambda letter: letter == sign
 
     def _take(self, sign: str) -> bool:
-        found = self.text.startswith(sign, self.at)
-        self.at += len(sign) if found else 0
-        return found
+        there = self.text.startswith(sign, self.at)
+        self.at += len(sign) if there else 0
+        return there
 
 
 def _set(sign: str) -> Test:
     test = _SETS[sign.lower()]
-    return test if sign.islower() else lambda one: not test(one)
+    return test if sign.islower() else lambda letter: not test(letter)
 
 
 def _nothing(code: Code) -> None:
-    """A flag is no instruction."""
     del code
 
 
@@ -372,17 +371,17 @@ def _grown(inner: Node, code: Code, text: str) -> None:
     inner(code)
 
 
-def _wrong(text: str, why: str, of: type[ProgramFault] = ProgramFault) -> ProgramFault:
-    return of(f"the pattern {text[:60]!r}: {why}", kind="ValueError")
+def _wrong(text: str, why: str, fault: type[ProgramFault] = ProgramFault) -> ProgramFault:
+    return fault(f"the pattern {text[:60]!r}: {why}", kind="ValueError")
 
 
 def spans(pattern: Pattern, text: str, meter: Meter) -> Iterator[Spans]:
     """All matches that do not overlap, as Python finds them."""
     at = 0
     while at <= len(text):
-        found = matched(pattern, text, at, anchored=False, whole=False, meter=meter)
-        if found is None:
+        match = matched(pattern, text, at, anchored=False, whole=False, meter=meter)
+        if match is None:
             return
-        yield found
-        end, start = found[1] or 0, found[0] or 0
+        yield match
+        end, start = match[1] or 0, match[0] or 0
         at = end if end > start else end + 1

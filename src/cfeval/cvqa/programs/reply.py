@@ -22,7 +22,7 @@ from itertools import takewhile
 from cfeval.cvqa.programs.image_patch import SURFACE
 from cfeval.cvqa.programs.limits import Budget, ProgramFault
 from cfeval.cvqa.programs.parser import check_grammar, names_read, parsed
-from cfeval.cvqa.programs.vipergpt import ENTRY
+from cfeval.cvqa.programs.run import ENTRY
 from cfeval.cvqa.records import Language
 from cfeval.inference.thinking import without_thoughts
 
@@ -35,27 +35,27 @@ _TAGS = re.compile(
 )
 _PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)")
 _QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u00a0": " "})
+# The longest reply that is parsed; a program in it may be as long as `Budget` says when it runs.
 _LARGE = Budget(string=100_000)
-"""The longest reply that is parsed; a program in it may be as long as `Budget` says when it runs."""
+# Lines among which the end of a function that does not parse is looked for.
 _LONGEST = 400
-"""Lines among which the end of a function that does not parse is looked for."""
 _STEP = re.compile(r"[A-Za-z_]\w*\s*=\s*[A-Z][A-Z_]*\s*\(.*\)")
+# How a line begins that is meant as a step, whether or not it is one.
 _STEP_LIKE = re.compile(r"(?:[A-Z]+[0-9]+|[A-Z]+_[A-Z_]+)\s*=(?!=)|[A-Za-z_]\w*\s*=\s*[A-Z][A-Z_]+\s*\(")
-"""How a line begins that is meant as a step, whether or not it is one."""
+# Code that is no step, where it stands among steps.
 _NO_STEP = re.compile(r"[A-Za-z_]\w*\s*=(?!=)|(?:if|elif|else|for|while|return|print)\b.*[:)]$")
-"""Code that is no step, where it stands among steps."""
 _ITEM = re.compile(r"^(?:Program:|Step\s+\d+[:.)]|\d+[.)]|[-*•])?\s*")
+# Statements that do not parse for whose end is looked far away.
 _MOST = 40
-"""Statements that do not parse for whose end is looked far away."""
 _NEXT = re.compile(r"^(?:Question|Query)\s*:")
 _DEFINES = re.compile(rf"^(?:async )?def {ENTRY}\b", re.MULTILINE)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# How a line at the margin begins that is code, whether or not it parses.
 _CODE = re.compile(
     r"(?:async )?def \w|class \w+\s*[:(]|import \w|from [\w.]+ import |@\w|(?:if|elif|while|for|with|assert|return) ?\S"
     r"|(?:else|try|except|finally)\b.*:|[A-Za-z_][\w.]*\("
     r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])?\s*(?::\s*[\w.\[\], |\"']+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)"
 )
-"""How a line at the margin begins that is code, whether or not it parses."""
 _SURELY = re.compile(r"(?:async )?def \w|class \w+\s*[:(]|@\w|return$")
 _SENTENCE = re.compile(r"[A-Z][\w'’]*(?:,? [\w'’`()-]+){2,}[.!:]")
 _LOOKS, _RETURNS = re.compile(r"\bImagePatch\(|\bimage_patch\."), re.compile(r"^\s*return\b", re.MULTILINE)
@@ -65,26 +65,25 @@ _WORD = re.compile(r"[A-Za-z'’]+")
 def cut_program(text: str, language: Language) -> str:
     """The program in a reply; empty where there is none."""
     plain = re.sub("[\ufeff\u200b]", "", re.sub(r"\r+\n?", "\n", text))
-    said = (without_thoughts(plain) or "").rpartition(_RESPONSE)[2]
-    return _python(said) if language == "vipergpt" else _steps(said)
+    reply_text = (without_thoughts(plain) or "").rpartition(_RESPONSE)[2]
+    return _python(reply_text) if language == "vipergpt" else _steps(reply_text)
 
 
-def _python(said: str) -> str:
-    blocks = [*_fenced(said), *_in_json(said)]
+def _python(text: str) -> str:
+    blocks = [*_fenced(text), *_in_json(text)]
     for number in range(len(blocks) - 1, -1, -1):
         if _defines(blocks[number]):
             return _module(blocks[number], blocks[:number])
-    return _in_prose(said) or next(filter(None, map(_as_body, (*reversed(blocks), said))), "")
+    return _in_prose(text) or next(filter(None, map(_as_body, (*reversed(blocks), text))), "")
 
 
 def _defines(text: str) -> bool:
-    """Whether a text holds the function, well formed or not."""
     return any(_DEFINES.search(repaired) for repaired in _repaired(text))
 
 
-def _fenced(said: str) -> list[str]:
+def _fenced(text: str) -> list[str]:
     """The texts within fences, without the margin or the quotation marks that all their lines share."""
-    return [_unquoted(found[4]) for found in _FENCE.finditer(said)]
+    return [_unquoted(match[4]) for match in _FENCE.finditer(text)]
 
 
 def _unquoted(block: str) -> str:
@@ -94,9 +93,9 @@ def _unquoted(block: str) -> str:
     return textwrap.dedent("\n".join(lines))
 
 
-def _in_json(said: str) -> list[str]:
+def _in_json(reply: str) -> list[str]:
     """The texts with a function in what is JSON, such as the arguments of a tool call."""
-    for text in (said.strip(), said[said.find("{") : said.rfind("}") + 1], *_fenced(said)):
+    for text in (reply.strip(), reply[reply.find("{") : reply.rfind("}") + 1], *_fenced(reply)):
         try:
             value = json.loads(text, strict=False)
         except (ValueError, RecursionError):
@@ -123,7 +122,6 @@ def _loaded(text: str) -> object:
 
 
 def _tree(text: str) -> ast.Module | None:
-    """The tree of a text that is Python; None of any other."""
     try:
         tree = parsed(text, _LARGE)
         check_grammar(tree)
@@ -173,7 +171,9 @@ def _pruned(text: str, entry: ast.stmt, tree: ast.Module) -> str:
 
 def _lines(node: ast.stmt) -> range:
     decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
-    return range(min([node.lineno, *(one.lineno for one in decorators)]), (node.end_lineno or node.lineno) + 1)
+    return range(
+        min([node.lineno, *(decorator.lineno for decorator in decorators)]), (node.end_lineno or node.lineno) + 1
+    )
 
 
 def _belongs(node: ast.stmt, used: set[str]) -> bool:
@@ -214,7 +214,7 @@ def _with_missing(code: str, before: Sequence[str]) -> str:
     defined = set().union(*map(_names_made, own.body))
     wanted, pieces = names_read(own), list[str]()
     for block in reversed(before):
-        text = next((one for one in _repaired(block) if _tree(one) is not None), "")
+        text = next((repaired for repaired in _repaired(block) if _tree(repaired) is not None), "")
         tree = _tree(text)
         for node in reversed(tree.body if tree else []):
             names = _names_made(node)
@@ -225,9 +225,9 @@ def _with_missing(code: str, before: Sequence[str]) -> str:
     return "\n\n".join([*pieces, code])
 
 
-def _in_prose(said: str) -> str:
+def _in_prose(reply: str) -> str:
     """The first program in a text that holds other things too, without these; empty where there is none."""
-    texts = [_own_lines(repaired) for repaired in _repaired(_at_margin(said))]
+    texts = [_own_lines(repaired) for repaired in _repaired(_at_margin(reply))]
     texts += [[_TAGS.sub("", line) for line in lines] for lines in texts]
     holding = dict.fromkeys("\n".join(_first(lines)) for lines in texts)
     programs = ["\n".join(_code_lines(text.split("\n"))) for text in holding if _DEFINES.search(text)]
@@ -241,10 +241,10 @@ def _in_prose(said: str) -> str:
 def _at_margin(text: str) -> str:
     """A text with the function at the margin; where it is indented among prose, only what is indented like it."""
     text = textwrap.dedent(text)
-    found = None if _DEFINES.search(text) else re.search(rf"^([ \t]+)def {ENTRY}\b", text, re.MULTILINE)
-    if found is None:
+    match = None if _DEFINES.search(text) else re.search(rf"^([ \t]+)def {ENTRY}\b", text, re.MULTILINE)
+    if match is None:
         return text
-    return textwrap.dedent("\n".join(line for line in text.split("\n") if line.startswith(found[1])))
+    return textwrap.dedent("\n".join(line for line in text.split("\n") if line.startswith(match[1])))
 
 
 def _own_lines(text: str) -> list[str]:
@@ -271,16 +271,15 @@ def _code_lines(lines: list[str]) -> Iterator[str]:
         if end:
             tree = _tree("\n".join(lines[at:end]))
             broken += tree is None
-            goes_on = tree is not None and isinstance(tree.body[-1], ast.FunctionDef) and not _ends(tree.body[-1])
+            goes_on = (
+                tree is not None
+                and isinstance(tree.body[-1], ast.FunctionDef)
+                and not isinstance(tree.body[-1].body[-1], ast.Return | ast.Raise)
+            )
         elif goes_on and lines[at][:1] in (" ", "\t") and _CODE.match(lines[at].strip()):
             yield lines[at]
         yield from lines[at:end]
         at = max(at + 1, end)
-
-
-def _ends(node: ast.FunctionDef) -> bool:
-    """Whether a function's last statement leaves it."""
-    return isinstance(node.body[-1], ast.Return | ast.Raise)
 
 
 def _end(lines: list[str], start: int, far: bool) -> int:
@@ -305,13 +304,13 @@ def _is_prose(line: str) -> bool:
     Of a lone `return` it takes more of them: where its margin is lost it is still the program's.
     """
     most = 4 if line.startswith("return") else 2
-    words = re.sub(r"""("[^"]*"|'[^']*'|\s#.*)""", '"', line).split()
+    tokens = re.sub(r"""("[^"]*"|'[^']*'|\s#.*)""", '"', line).split()
     run = 0
-    for word in words:
+    for word in tokens:
         run = run + 1 if _WORD.fullmatch(word.strip(",.")) and not keyword.iskeyword(word) else 0
         if run == most:
             return True
-    return len(words) > 2 and line.rstrip()[-1:] in ".!?"
+    return len(tokens) > 2 and line.rstrip()[-1:] in ".!?"
 
 
 def _as_body(text: str) -> str:
@@ -335,19 +334,18 @@ def _as_body(text: str) -> str:
 
 
 def _looks(tree: ast.Module) -> bool:
-    """Whether a function returns something and looks at the image."""
     returns = any(isinstance(node, ast.Return) for node in ast.walk(tree))
     return returns and bool({"ImagePatch", "image"} & names_read(tree))
 
 
-def _steps(said: str) -> str:
+def _steps(text: str) -> str:
     """The steps of the last fence that has some, or of the text, to the next question.
 
     Steps that use what only an earlier fence defines are led by the earlier ones.
     """
-    fenced = [steps for steps in map(_steps_of, _fenced(said)) if steps]
+    fenced = [steps for steps in map(_steps_of, _fenced(text)) if steps]
     if not fenced:
-        return "\n".join(_steps_of(said))
+        return "\n".join(_steps_of(text))
     last = fenced[-1]
     made = {line.partition("=")[0].strip() for line in last} | {"IMAGE", "LEFT", "RIGHT"}
     needed = {name for line in last for name in re.findall(r"(?:=|\{)\s*([A-Z]+\d*(?:_IMAGE)?)\s*[,)}]", line)}
@@ -357,7 +355,9 @@ def _steps(said: str) -> str:
 
 def _steps_of(text: str) -> list[str]:
     kept: list[str] = []
-    for line in _joined(text).split("\n"):
+    for line in re.sub(
+        r"(?<=[(,])[ \t]*\n[ \t]*(?=\w+\s*=|\))|(?<=['\"\w])[ \t]*\n[ \t]*(?=\)\s*$)", "", text, flags=re.MULTILINE
+    ).split("\n"):
         bare = _ITEM.sub("", line.strip().strip("`*")).strip().strip("`*")
         bare = re.sub(r"\)\s*(?:;|#[^'\"]*)$", ")", bare)
         ended = bool(kept) and re.match(r"\w+\s*=\s*RESULT\b", kept[-1]) is not None
@@ -367,10 +367,3 @@ def _steps_of(text: str) -> list[str]:
         elif ended or (kept and _NEXT.match(bare)):
             break
     return kept
-
-
-def _joined(text: str) -> str:
-    """A text with the lines of a step that is spread over several put together."""
-    return re.sub(
-        r"(?<=[(,])[ \t]*\n[ \t]*(?=\w+\s*=|\))|(?<=['\"\w])[ \t]*\n[ \t]*(?=\)\s*$)", "", text, flags=re.MULTILINE
-    )

@@ -2,17 +2,67 @@
 
 from dataclasses import replace
 
-from cfeval.cvqa.programs import vipergpt, visprog
-from cfeval.cvqa.programs.called import calls_of_step
+from cfeval.cvqa.programs import visprog
+from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.coercion import normalise
-from cfeval.cvqa.programs.limits import Budget, clean, cut
-from cfeval.cvqa.programs.vision import View, Vision, VisionError
+from cfeval.cvqa.programs.image_patch import SURFACE
+from cfeval.cvqa.programs.limits import (
+    Broken,
+    Budget,
+    Meter,
+    Outcome,
+    ProgramFault,
+    Trace,
+    calls_of_step,
+    clean,
+    cut,
+    failed,
+    from_python,
+    returned,
+)
+from cfeval.cvqa.programs.modules import OFFERED
+from cfeval.cvqa.programs.parser import names_read, parse
+from cfeval.cvqa.programs.statements import run as run_statements
+from cfeval.cvqa.programs.values import Frame, Function, Image, Machine
+from cfeval.cvqa.programs.vision import Eyes, View, Vision, VisionError
 from cfeval.cvqa.records import Language, ProgramRun, TraceStep
 
-_RUNNERS = {"vipergpt": vipergpt.run, "visprog": visprog.run}
+ENTRY = "execute_command"
+
+
+def run_vipergpt(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
+    """Run a program on an image. What it does wrong is the outcome's `fault`, one line.
+
+    Raises:
+        VisionError: a call to a model failed (its status is not `ok`); that is no fault of the program.
+    """
+    meter, trace = Meter(budget), Trace()
+    machine = Machine(meter, trace, Eyes(vision, meter, root), surface=SURFACE)
+    try:
+        tree = parse(code, budget)
+        machine.read = frozenset(names_read(tree))
+        frame = Frame(machine, Frame(machine, names=OFFERED | SURFACE))
+        run_statements(tree.body, frame)
+        function = frame.names.get(ENTRY)
+        if not isinstance(function, Function):
+            raise ProgramFault(f"there is no function {ENTRY}(image)")
+        # What the function returns; parameters beyond the first are what the surface calls by that name, as upstream.
+        extra = function.names[1 : len(function.names) - len(function.defaults)]
+        named = {name: frame.find(name) for name in extra}
+        value = call(function, [Image(root)], named, machine)
+        return returned(normalise(value), meter, trace, nothing=value is None)
+    except ProgramFault as fault:
+        return failed(fault, meter, trace)
+    except RecursionError as error:
+        return failed(from_python(error, 0), meter, trace)
+    except Broken as broken:
+        raise broken.error from None
+
+
+_RUNNERS = {"vipergpt": run_vipergpt, "visprog": visprog.run_visprog}
 DEFAULT = Budget()
+# The fault of a program that ran to its end without an answer.
 NOTHING = "the program returned nothing; end it with `return` and the answer"
-"""The fault of a program that ran to its end without an answer."""
 
 
 def run_program(

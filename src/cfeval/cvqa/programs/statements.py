@@ -25,8 +25,8 @@ from cfeval.cvqa.programs.text import text_of
 from cfeval.cvqa.programs.values import Error, Frame, Lazy, Machine, Native, iterate, key, kind, stored_names
 from cfeval.cvqa.programs.vision import VisionError
 
+# A block as it runs: it yields what the program yields, and returns what ended it.
 Block = Generator[object, None, object]
-"""A block as it runs: it yields what the program yields, and returns what ended it."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,8 @@ _BREAK, _CONTINUE = object(), object()
 
 def run(body: Sequence[ast.stmt], frame: Frame) -> object:
     """Run statements to their end, or to what ends them early."""
-    return _finished(_block(body, frame))
-
-
-def _finished(block: Block) -> object:
     try:
-        next(block)
+        next(_block(body, frame))
     except StopIteration as end:
         return end.value
     raise AssertionError("a block without `yield` yields nothing")
@@ -101,13 +97,12 @@ def _function(node: ast.FunctionDef, frame: Frame) -> None:
 
 
 def _decorated(value: object, decorators: Sequence[ast.expr], frame: Frame) -> object:
-    for decorator in reversed([evaluate(one, frame) for one in decorators]):
+    for decorator in reversed([evaluate(node, frame) for node in decorators]):
         value = call(decorator, [value], {}, frame.machine)
     return value
 
 
 def _yields(node: ast.FunctionDef) -> bool:
-    """Whether a function's own body yields."""
     stack: list[ast.AST] = list(node.body)
     while stack:
         part = stack.pop()
@@ -149,9 +144,11 @@ def _class(node: ast.ClassDef, frame: Frame) -> None:
     inner = Frame(frame.machine, frame, methods=methods)
     run(node.body, inner)
     annotated = [
-        one.target.id
-        for one in node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and not _is_class_variable(one)
+        statement.target.id
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and not _is_class_variable(statement)
     ]
     frame.store(node.name, _decorated(close_class(cls, inner.names, annotated, bases), node.decorator_list, frame))
 
@@ -208,23 +205,19 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
         elif isinstance(target, ast.Subscript):
             container = evaluate(target.value, frame)
             index = target.slice
-            of = slice_of(index, frame) if isinstance(index, ast.Slice) else evaluate(index, frame)
-            _delete_item(container, of, frame)
+            place = slice_of(index, frame) if isinstance(index, ast.Slice) else evaluate(index, frame)
+            if isinstance(container, list) and isinstance(place, slice):
+                frame.machine.meter.step(1 + len(container) // 64)
+                del container[place]
+            elif isinstance(container, dict):
+                del container[key(place, frame.machine.meter)]
+            elif isinstance(container, list) and isinstance(place, int):
+                frame.machine.meter.step(1 + len(container) // 64)
+                del container[place]
+            else:
+                raise ProgramFault(f"an item of {kind(container)} cannot be deleted", kind="TypeError")
         else:
             raise ProgramFault("only names, items and attributes can be deleted")
-
-
-def _delete_item(container: Any, index: Any, frame: Frame) -> None:
-    if isinstance(container, list) and isinstance(index, slice):
-        frame.machine.meter.step(1 + len(container) // 64)
-        del container[index]
-    elif isinstance(container, dict):
-        del container[key(index, frame.machine.meter)]
-    elif isinstance(container, list) and isinstance(index, int):
-        frame.machine.meter.step(1 + len(container) // 64)
-        del container[index]
-    else:
-        raise ProgramFault(f"an item of {kind(container)} cannot be deleted", kind="TypeError")
 
 
 def _for(node: ast.For, frame: Frame) -> Block:
@@ -288,7 +281,7 @@ def _with(node: ast.With, frame: Frame) -> Block:
 def _left(manager: object, fault: ProgramFault | None) -> bool:
     """End a `with`; whether its fault is dropped."""
     if isinstance(manager, Suppressed):
-        return fault is not None and any(_matches_fault(one, fault) for one in manager.kinds)
+        return fault is not None and any(_matches_fault(name, fault) for name in manager.kinds)
     assert isinstance(manager, Instance)
     error = None if fault is None else _error(fault)
     return bool(manager.invoke("__exit__", error, error, None))
@@ -315,7 +308,7 @@ def _tried(node: ast.Try, frame: Frame) -> Block:
     except Unsupported:
         raise
     except ProgramFault as fault:
-        handler = next((one for one in node.handlers if _handles(one.type, fault, frame)), None)
+        handler = next((option for option in node.handlers if _handles(option.type, fault, frame)), None)
         if handler is None:
             raise
         return (yield from _handle(handler, fault, frame))
@@ -338,16 +331,14 @@ def _handle(handler: ast.ExceptHandler, fault: ProgramFault, frame: Frame) -> Bl
 
 
 def _error(fault: ProgramFault) -> object:
-    """A fault as the program sees it."""
     return Error(fault.kind, fault.message) if fault.value is None else fault.value
 
 
 def _handles(named: ast.expr | None, fault: ProgramFault, frame: Frame) -> bool:
-    """Whether an `except` is for a fault."""
     if named is None:
         return True
     wanted = evaluate(named, frame)
-    return any(_matches_fault(one, fault) for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
+    return any(_matches_fault(type_, fault) for type_ in (wanted if isinstance(wanted, tuple) else (wanted,)))
 
 
 def _matches_fault(wanted: object, fault: ProgramFault) -> bool:
@@ -393,9 +384,9 @@ def _outer(node: ast.Global | ast.Nonlocal, frame: Frame) -> None:
 
 def _assert(node: ast.Assert, frame: Frame) -> None:
     if not evaluate(node.test, frame):
-        said = "" if node.msg is None else text_of(evaluate(node.msg, frame), frame.machine.meter)
-        reason = f"an assertion of the program failed{': ' if said else ''}{said}"
-        raise ProgramFault(reason, kind="AssertionError", message=said)
+        message = "" if node.msg is None else text_of(evaluate(node.msg, frame), frame.machine.meter)
+        reason = f"an assertion of the program failed{': ' if message else ''}{message}"
+        raise ProgramFault(reason, kind="AssertionError", message=message)
 
 
 def _import(node: ast.Import, frame: Frame) -> None:

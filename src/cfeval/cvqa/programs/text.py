@@ -1,6 +1,12 @@
-"""Values as text: `str()`, f-strings and traces. Written by hand, so that its length is bounded as it grows."""
+"""Values as text: as `str` and `repr` write them, glimpses for traces, and texts made from templates.
+
+`'{} of {n:.1f}'.format(…)`, `'%d of %s' % …`: a place in a template is empty, a number or a name; nothing is ever
+looked up in a value.
+"""
 
 import re
+import string
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.cvqa.programs.limits import SHOWN, Exhausted, Meter, ProgramFault, Unsupported
@@ -9,8 +15,8 @@ from cfeval.cvqa.programs.regex import Pattern
 from cfeval.cvqa.programs.values import Error, Function, Image, ImagePatch, Lazy, Match, Members, Module, Native, kind
 from cfeval.cvqa.programs.vision import Found, View
 
+# Format specifications that are allowed: a width and precision of at most two digits.
 _SPEC = re.compile(r"(?:[^{}]?[<>^=])?[+\- ]?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[dfeg%sbx]?")
-"""Format specifications that are allowed: a width and precision of at most two digits."""
 
 
 def text_of(value: object, meter: Meter) -> str:
@@ -72,11 +78,10 @@ _BRACKETS: tuple[tuple[type[Any], str, str], ...] = ((list, "[", "]"), (tuple, "
 
 
 def _own_text(value: Instance, name: str, meter: Meter) -> str:
-    """What a special method of a program's class writes."""
-    said = value.invoke(name)
-    if not isinstance(said, str):
+    text = value.invoke(name)
+    if not isinstance(text, str):
         raise ProgramFault(f"{name} returns a text", kind="TypeError")
-    return meter.keep(said)
+    return meter.keep(text)
 
 
 def _pieces(value: Any, level: int, meter: Meter | None = None) -> Any:
@@ -97,9 +102,11 @@ def _pieces(value: Any, level: int, meter: Meter | None = None) -> Any:
     if isinstance(value, Instance) and meter is not None and value.has("__repr__"):
         yield _own_text(value, "__repr__", meter)
         return
-    for of, start, end in _BRACKETS:
-        if isinstance(value, of):
-            yield from _listed(list(value), start, end if of is not tuple or len(value) != 1 else ",)", level, meter)
+    for brackets, start, end in _BRACKETS:
+        if isinstance(value, brackets):
+            yield from _listed(
+                list(value), start, end if brackets is not tuple or len(value) != 1 else ",)", level, meter
+            )
             return
     if isinstance(value, dict):
         yield "{"
@@ -154,3 +161,59 @@ def _plain(value: object) -> str:
 
 def _box(name: str, box: tuple[float, ...]) -> str:
     return f"{name}({', '.join(f'{edge:g}' for edge in box)})"
+
+
+_TEMPLATE_PLACE = re.compile(r"[A-Za-z0-9]\w*|")
+_PERCENT = re.compile(r"%(?:\((\w+)\))?([-+ 0]{0,3}[0-9]{0,2}(?:\.[0-9]{1,2})?)([sdifgerx%])")
+
+
+def filled(template: str, values: Sequence[object], named: Mapping[str, object], meter: Meter) -> str:
+    """`template.format(*values, **named)`.
+
+    Raises:
+        ProgramFault: a place that has an attribute or an index, or for which there is no value.
+    """
+    meter.step(1 + len(template) // 16)
+    pieces, count = [], 0
+    for literal, place, spec, conversion in string.Formatter().parse(template):
+        pieces.append(literal)
+        if place is None:
+            continue
+        if not _TEMPLATE_PLACE.fullmatch(place):
+            raise Unsupported(f"the place {place[:40]!r} of a format: only numbers and names")
+        name = place or str(count)
+        count += not place
+        value = values[int(name)] if name.isdecimal() else named[name]
+        shown = quoted(value, meter) if conversion in ("r", "a") else value
+        pieces.append(formatted(shown, spec or "", meter))
+    meter.text(sum(map(len, pieces)))
+    return "".join(pieces)
+
+
+def percent(template: str, value: object, meter: Meter) -> str:
+    """`template % value`.
+
+    Raises:
+        ProgramFault: more or fewer values than places, or a place of another form than a short width and precision.
+    """
+    meter.step(1 + len(template) // 16)
+    values = list(value) if isinstance(value, tuple) else [value]
+    if template.count("%") != sum(match[0].count("%") for match in _PERCENT.finditer(template)):
+        raise Unsupported("a place of a % format: only a width and precision of at most two digits")
+
+    def filled_in(match: re.Match[str]) -> str:
+        name, shape, sign = match.groups()
+        if sign == "%":
+            return "%"
+        if not name and not values:
+            raise ProgramFault("more places than values in a % format", kind="TypeError")
+        own = value[name] if name and isinstance(value, dict) else values.pop(0)
+        if sign not in "sr" and not isinstance(own, int | float):
+            raise ProgramFault(f"%{sign} takes a number", kind="TypeError")
+        shown = text_of(own, meter) if sign == "s" else quoted(own, meter) if sign == "r" else own
+        return meter.keep(f"%{shape}{'s' if sign == 'r' else sign}" % shown)
+
+    made = _PERCENT.sub(filled_in, template)
+    if values and not isinstance(value, dict):
+        raise ProgramFault("more values than places in a % format", kind="TypeError")
+    return meter.keep(made)

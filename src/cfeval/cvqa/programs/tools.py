@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from cfeval.cvqa.programs.limits import Broken, Budget, Exhausted, Meter, ProgramFault, Trace, clean, cut
-from cfeval.cvqa.programs.vision import Box, Eyes, Found, View, Vision, VisionError
+from cfeval.cvqa.programs.vision import Eyes, Found, View, Vision, VisionError
 from cfeval.inference.chat import Tool, ToolCall
 
 _BOX = {
@@ -28,6 +28,7 @@ def _tool(name: str, description: str, required: Sequence[str], /, **properties:
     return Tool(name, description, {"type": "object", "properties": properties, "required": list(required)})
 
 
+# The operations of `cfeval.cvqa.programs.vision.Vision` that look at the image.
 TOOLS = (
     _tool("find", "Where things of a name are: a box for each, the surest first.", ["name"], name=_TEXT, box=_BOX),
     _tool("ask", "A short answer to a simple question about the part.", ["question"], question=_TEXT, box=_BOX),
@@ -47,10 +48,9 @@ TOOLS = (
         outer=_BOX,
     ),
 )
-"""The operations of `cfeval.cvqa.programs.vision.Vision` that look at the image."""
 _WRITTEN = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+# Characters of a result that the model gets.
 _LONGEST = 2_000
-"""Characters of a result that the model gets."""
 
 
 def written_calls(text: str) -> tuple[ToolCall, ...]:
@@ -59,12 +59,12 @@ def written_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 def _written(text: str) -> Iterator[ToolCall]:
-    for number, found in enumerate(_WRITTEN.findall(text)):
+    for number, call in enumerate(_WRITTEN.findall(text)):
         try:
-            said = json.loads(found)
+            content = json.loads(call)
         except (ValueError, RecursionError):
-            said = {}
-        name, arguments = said.get("name"), said.get("arguments", said.get("parameters", {}))
+            content = {}
+        name, arguments = content.get("name"), content.get("arguments", content.get("parameters", {}))
         if isinstance(name, str):
             yield ToolCall(
                 f"written-{number}", name, arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -121,14 +121,14 @@ class Toolbox:
         if name not in self._does:
             raise ProgramFault(f"there is no tool {name[:60]!r}; there are {', '.join(self._does)}")
         wanted = next(tool for tool in TOOLS if tool.name == name).parameters["required"]
-        if missing := [one for one in wanted if one not in given]:
+        if missing := [key for key in wanted if key not in given]:
             raise ProgramFault(f"{name} needs {', '.join(missing)}")
         return self._does[name](given)
 
-    def _boxes(self, found: Sequence[Found]) -> list[list[int]]:
+    def _boxes(self, places: Sequence[Found]) -> list[list[int]]:
         """The boxes of findings in whole pixels, by which they are known later."""
-        whole = [tuple(map(round, one.box)) for one in found]
-        self._found.update(zip(whole, found, strict=True))
+        whole = [tuple(map(round, place.box)) for place in places]
+        self._found.update(zip(whole, places, strict=True))
         return [list(box) for box in whole]
 
     def _match(self, given: dict[str, Any]) -> dict[str, float]:
@@ -145,16 +145,13 @@ class Toolbox:
             return self._root
         if not (isinstance(box, list) and len(box) == 4 and all(_is_number(edge) for edge in box)):
             raise ProgramFault(f"{name} must be [left, top, right, bottom] in pixels")
-        if found := self._found.get(tuple(map(round, box))):
-            return replace(self._root, box=found.box, found=found)
-        return replace(self._root, box=self._within(box, name))
-
-    def _within(self, box: Sequence[float], name: str) -> Box:
+        if place := self._found.get(tuple(map(round, box))):
+            return replace(self._root, box=place.box, found=place)
         left, top, right, bottom = self._root.box
         cut_at = (max(left, box[0]), max(top, box[1]), min(right, box[2]), min(bottom, box[3]))
         if cut_at[0] >= cut_at[2] or cut_at[1] >= cut_at[3]:
             raise ProgramFault(f"{name} {box} holds no pixel of the image, which has {right:.0f} × {bottom:.0f}")
-        return cut_at
+        return replace(self._root, box=cut_at)
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

@@ -60,8 +60,8 @@ class Turns:
         self._ended = True
 
 
+# Programs that are under way where all is on this machine.
 AT_ONCE = 64
-"""Programs that are under way where all is on this machine."""
 
 
 class Workers:

@@ -15,10 +15,10 @@ from cfeval.cvqa.programs.objects import Class, Instance, Named, Property, Super
 from cfeval.cvqa.programs.regex import Pattern, Spans
 from cfeval.cvqa.programs.vision import Eyes, Found, View
 
+# From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock.
 _LARGEST_KEY = 2**61 - 1
-"""From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock."""
+# Booleans are integers, as in Python.
 NUMBERS = (int, float)
-"""Booleans are integers, as in Python."""
 
 
 class Members(MutableSet[Hashable]):
@@ -253,7 +253,7 @@ KINDS: tuple[tuple[Any, str], ...] = (
 
 def kind(value: object) -> str:
     """What a value is called in a fault."""
-    return next((name for of, name in KINDS if isinstance(value, of)), "value")
+    return next((name for types, name in KINDS if isinstance(value, types)), "value")
 
 
 def iterate(value: object, meter: Meter) -> Iterator[Any]:
@@ -264,7 +264,7 @@ def iterate(value: object, meter: Meter) -> Iterator[Any]:
         made = value.invoke("__iter__")
         return _counted(made.items(), meter) if isinstance(made, Instance) else iterate(made, meter)
     elif isinstance(value, Class) and value.enumeration:
-        items = iter([one for one in value.members.values() if isinstance(one, Instance)])
+        items = iter([member for member in value.members.values() if isinstance(member, Instance)])
     elif isinstance(value, str | list | tuple | dict | Members | range):
         items = iter(value)
     else:

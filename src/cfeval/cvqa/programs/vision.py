@@ -14,11 +14,11 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.cvqa.programs.limits import Broken, Exhausted, Meter, ProgramFault, clean
 
+# Left, top, right, bottom in pixels of the whole image; y points down, right and bottom are exclusive.
 Box = tuple[float, float, float, float]
-"""Left, top, right, bottom in pixels of the whole image; y points down, right and bottom are exclusive."""
 _T = TypeVar("_T")
+# Of Python's stack, what is kept for a vision operation.
 _HOSTS_FRAMES = 300
-"""Of Python's stack, what is kept for a vision operation."""
 
 
 class VisionError(Exception):
@@ -95,15 +95,15 @@ class Eyes:
     def find(self, view: View, name: object) -> list[Found]:
         """What of that name is there, the surest first."""
         text = _text("a name of what to find", name)
-        found = self._do(lambda: list(self._vision.find(view, text)))
-        self._meter.length(len(found))
-        self._meter.step(len(found))
-        return found
+        places = self._do(lambda: list(self._vision.find(view, text)))
+        self._meter.length(len(places))
+        self._meter.step(len(places))
+        return places
 
     def ask(self, view: View, question: object) -> str:
         """A short answer."""
         text = _text("a question", question)
-        return self._said(self._do(lambda: self._vision.ask(view, text)))
+        return self._cleaned(self._do(lambda: self._vision.ask(view, text)))
 
     def match(self, view: View, texts: Sequence[object]) -> list[float]:
         """How well each text describes the part."""
@@ -125,9 +125,9 @@ class Eyes:
     def tell(self, question: object, long: bool) -> str:
         """What a language model replies."""
         text = _text("a question", question)
-        return self._said(self._do(lambda: self._vision.tell(text, long)))
+        return self._cleaned(self._do(lambda: self._vision.tell(text, long)))
 
-    def _said(self, text: str) -> str:
+    def _cleaned(self, text: str) -> str:
         return self._meter.keep(clean(str(text)))
 
     def _do(self, operation: Callable[[], _T]) -> _T:

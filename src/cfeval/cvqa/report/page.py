@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
-from cfeval.cvqa.asked import Conditions
 from cfeval.cvqa.files import Results
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.report.items import ENDINGS, items_of, sets_of
+from cfeval.cvqa.step_params import StudyConditions
 from cfeval.cvqa.tables import FIGURES, TABLES
 from cfeval.cvqa.tables.accuracy import PUBLISHED, SHOWN, AccuracyRow, Shown, shown
 from cfeval.cvqa.tables.items import range_of
@@ -61,11 +61,11 @@ def run(
     per_condition: Annotated[int, typer.Option(min=1, help="At most so many pairs of each set in the gallery.")] = 120,
 ) -> None:
     """Write the report: accuracy with and without the "if", the tables, and every pair, on one HTML page."""
-    write(read_study_params(study, Conditions), out, results, per_condition)
+    write(read_study_params(study, StudyConditions), out, results, per_condition)
 
 
 def write(
-    asked: Conditions, out: Path, results: Path, per_condition: int = 120, progress: Progress | None = None
+    asked: StudyConditions, out: Path, results: Path, per_condition: int = 120, progress: Progress | None = None
 ) -> None:
     """Write the page of what a study's results hold; those of a run at work with its progress.
 

@@ -20,8 +20,8 @@ from cfeval.cvqa.records import Answer, QuestionPair, Side, form_of
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
+# Pairs whose images are held at a time.
 BATCH = 64
-"""Pairs whose images are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,24 @@ def answers(
         images = {ref.path: open_image(ref) for ref in pair.all_images}
         return [_request(put, images, seed) for put in _puts(pair, orders)]
 
-    async def answer(its: list[AnswerRequest]) -> list[AnswerReply]:
-        return await asyncio.gather(*(solver.answer(request) for request in its))
+    async def answer(batch: list[AnswerRequest]) -> list[AnswerReply]:
+        return await asyncio.gather(*(solver.answer(request) for request in batch))
 
     for pair, replies in map_requests(pairs, requests, answer, BATCH):
-        yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
+        yield from (
+            Answer(
+                id=put.pair.id,
+                side=put.side,
+                option_order=put.option_order,
+                asked=reply.asked,
+                text=reply.text,
+                model=reply.model,
+                calls=reply.calls,
+                program=reply.program,
+                **failure(reply.status, "answers", reply.reason),
+            )
+            for put, reply in zip(_puts(pair, orders), replies, strict=True)
+        )
 
 
 def asked_in_all(pairs: Iterable[QuestionPair], orders: int) -> int:
@@ -84,20 +97,6 @@ def _request(put: _Put, images: Mapping[str, Image], seed: int) -> AnswerRequest
     return AnswerRequest(pair.id, side, pair.type, first, put.question, own, form_of(pair.questions[side]), tuple(more))
 
 
-def _said(put: _Put, reply: AnswerReply) -> Answer:
-    return Answer(
-        id=put.pair.id,
-        side=put.side,
-        option_order=put.option_order,
-        asked=reply.asked,
-        text=reply.text,
-        model=reply.model,
-        calls=reply.calls,
-        program=reply.program,
-        **failure(reply.status, "answers", reply.reason),
-    )
-
-
 def run(
     questions: QuestionsFile,
     solver: Annotated[str, typer.Option(help="Who answers, as JSON: its plugin and options.")],
@@ -113,5 +112,5 @@ def run(
     total = asked_in_all(read_jsonl(questions, QuestionPair), orders)
     pairs = read_jsonl(questions, QuestionPair)
     who = build("solvers", solver, "--solver")
-    said = answers(pairs, opener(questions), who, orders, seed)
-    write_jsonl(out, track(said, total, "answers"))
+    replies = answers(pairs, opener(questions), who, orders, seed)
+    write_jsonl(out, track(replies, total, "answers"))

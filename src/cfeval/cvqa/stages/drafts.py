@@ -1,4 +1,7 @@
-"""From questions with known answers to drafts of counterfactual ones (C-VQA, Section 3.1 and Appendix B)."""
+"""Drafts of counterfactual questions from questions with known answers, and their reviews by a second model.
+
+C-VQA, Sections 3.1 and 3.2 and Appendix B.
+"""
 
 import json
 import re
@@ -11,26 +14,36 @@ import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
 from cfeval.core.images import Image
+from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, failure
+from cfeval.core.records import Status, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import file_with_images
-from cfeval.cvqa.building.arithmetic import check_sum
-from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator, Wanted
-from cfeval.cvqa.records import Draft, Question
+from cfeval.cvqa.building import check_sum
+from cfeval.cvqa.files import DraftsFile, opener
+from cfeval.cvqa.interfaces import (
+    BuildReply,
+    BuildRequest,
+    CheckReply,
+    CheckRequest,
+    QuestionGenerator,
+    QuestionValidator,
+    Wanted,
+)
+from cfeval.cvqa.records import Draft, Question, Review
 from cfeval.datasets.sample import RawSample, Sample, as_record
 from cfeval.datasets.vqa import read_questions
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
-BATCH = 256
-STAGE = "drafts"
+DRAFT_BATCH = 256
+DRAFTS = "drafts"
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ANSWERS: dict[Wanted, str] = {"direct": "0|[1-9][0-9]{0,8}", "boolean": "yes|no"}
+# Datasets in VQA's layout, whose image ids are COCO's.
 _OF_COCO = ("vqav2", "okvqa")
-"""Datasets in VQA's layout, whose image ids are COCO's."""
+# The name that a published set would give a sample's image, and its number in COCO.
 NameOf = Callable[[Sample], tuple[str, int | None]]
-"""The name that a published set would give a sample's image, and its number in COCO."""
 _Source = tuple[Sample, Question, Wanted]
 
 
@@ -67,8 +80,8 @@ def drafts(
         name_of: see `NameOf`; without it the sample's id and no number.
     """
     sources = _sources(samples, skipped)
-    asked = map_requests(sources, lambda one: _request(*one, seed), question_generator.build, BATCH)
-    for (sample, original, kind), reply in asked:
+    replies = map_requests(sources, lambda source: _build_request(*source, seed), question_generator.build, DRAFT_BATCH)
+    for (sample, original, kind), reply in replies:
         yield _draft(sample, original, kind, _consistent(reply, kind), (name_of or _by_id)(sample))
 
 
@@ -100,22 +113,22 @@ def source(sample: Sample) -> tuple[Question, Wanted] | None:
 
 def _sources(samples: Iterable[Sample], skipped: Skipped) -> Iterator[_Source]:
     for sample in samples:
-        found = source(sample)
-        if found is not None and (found[1] == "boolean" or _counts(sample.question)):
-            yield sample, *found
+        original = source(sample)
+        if original is not None and (original[1] == "boolean" or _asks_for_count(sample.question)):
+            yield sample, *original
         elif sample.reference.strip():
             skipped.other_answer += 1
         else:
             skipped.no_reference += 1
 
 
-def _counts(question: str) -> bool:
+def _asks_for_count(question: str) -> bool:
     """Whether a question with a number for an answer asks for a count, not for a year or a time."""
-    words = " ".join(question.lower().split())
-    return words.startswith("how many ") or "number of" in words
+    text = " ".join(question.lower().split())
+    return text.startswith("how many ") or "number of" in text
 
 
-def _request(sample: Sample, original: Question, kind: Wanted, seed: int) -> BuildRequest:
+def _build_request(sample: Sample, original: Question, kind: Wanted, seed: int) -> BuildRequest:
     return BuildRequest(sample.id, original.question, original.answer, kind, derive_seed(seed, sample.id, "draft"))
 
 
@@ -147,7 +160,7 @@ def _draft(sample: Sample, original: Question, kind: Wanted, reply: BuildReply, 
         arithmetic=sums.result if sums else None,
         completion=reply.completion,
         calls=reply.calls,
-        **failure(reply.status, STAGE, reply.reason),
+        **failure(reply.status, DRAFTS, reply.reason),
     )
 
 
@@ -155,7 +168,7 @@ def _by_id(sample: Sample) -> tuple[str, None]:
     return f"{sample.id}.png", None
 
 
-def run(
+def run_drafts(
     source: Annotated[str, typer.Option(help="Where the originals come from, as JSON: a dataset and its options.")],
     question_generator: Annotated[str, typer.Option(help="Who writes, as JSON: its plugin and options.")],
     items: Annotated[int, typer.Option(min=1, help="Originals that are looked at.")],
@@ -174,7 +187,10 @@ def run(
     raws = build("datasets", source, "--source").samples(items, seed)
     kept = _Kept(raws)
     skipped = Skipped()
-    made = drafts(kept, writer, seed, skipped, _names(source))
+    # How images are named: as COCO names them where the originals are in VQA's layout.
+    spec = json.loads(source)
+    name_of = in_coco(read_questions(Path(spec["questions"])).split) if spec["plugin"] in _OF_COCO else None
+    made = drafts(kept, writer, seed, skipped, name_of)
     try:
         file_with_images(out, track(_with_images(made, kept), items, "drafts"), shards, archive)
     finally:
@@ -208,7 +224,58 @@ def _with_images(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draf
         yield draft.id, draft, {draft.image.path: kept.take(draft.id)}
 
 
-def _names(source: str) -> NameOf | None:
-    """How images are named: as COCO names them where the originals are in VQA's layout."""
-    spec = json.loads(source)
-    return in_coco(read_questions(Path(spec["questions"])).split) if spec["plugin"] in _OF_COCO else None
+REVIEW_BATCH = 64
+REVIEWS = "reviews"
+ImageOf = Callable[[Draft], Image]
+
+
+def reviews(
+    drafts: Iterable[Draft], image_of: ImageOf, question_validator: QuestionValidator, seed: int
+) -> Iterator[Review]:
+    """Have every draft reviewed, in order; one that failed before carries its failure on."""
+
+    def request(draft: Draft) -> CheckRequest:
+        return CheckRequest(
+            item=draft.id,
+            image=image_of(draft),
+            original=draft.original,
+            counterfactual=Question(question=draft.question, answer=draft.answer),
+            type=draft.type,
+            seed=derive_seed(seed, draft.id, "review"),
+            metadata=draft.metadata,
+        )
+
+    for draft, reply in map_ok(
+        drafts, lambda sound: map_requests(sound, request, question_validator.check, REVIEW_BATCH)
+    ):
+        yield _review(draft.id, reply) if reply else Review(id=draft.id, **propagated(draft))
+
+
+def _review(item: str, reply: CheckReply) -> Review:
+    status, reason = reply.status, reply.reason
+    if status == Status.OK and (reply.related is None or reply.reasonable is None):
+        status, reason = Status.UNPARSABLE, "the question_validator gave no verdict"
+    if status != Status.OK:
+        return Review(id=item, completion=reply.completion, calls=reply.calls, **failure(status, REVIEWS, reason))
+    return Review(
+        id=item,
+        related=reply.related,
+        reasonable=reply.reasonable,
+        reason_given=reply.reason_given,
+        completion=reply.completion,
+        calls=reply.calls,
+    )
+
+
+def run_reviews(
+    drafts: DraftsFile,
+    question_validator: Annotated[str, typer.Option(help="Who checks, as JSON: its plugin and options.")],
+    seed: Seed,
+    out: Out,
+    offline: Offline = False,
+) -> None:
+    """Have drafts checked by a second model: is the question about the image, and is its answer right?"""
+    use_offline_cache(offline)
+    who, open_image = build("question_validators", question_validator, "--question-validator"), opener(drafts)
+    made = reviews(read_jsonl(drafts, Draft), lambda draft: open_image(draft.image), who, seed)
+    write_jsonl(out, track(made, count_records(drafts), "reviews"))

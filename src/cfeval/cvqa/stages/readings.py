@@ -26,8 +26,8 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
+# Seeds that `derive_seed` gives.
 _DRAWS = 2**31
-"""Seeds that `derive_seed` gives."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,18 @@ def readings(
 
     requests = _given(pairs, replies, share, seed, judges=judge is not None)
     for given, reply in map_requests(requests, lambda given: given.request, ask, BATCH):
-        yield _reading(given, reply)
+        yield Reading(
+            id=given.id,
+            side=given.side,
+            option_order=given.option_order,
+            rule=given.rule,
+            read=standing(reply.read, given.option_order) if isinstance(reply, ReadReply) else None,
+            correct=reply.correct if isinstance(reply, OpenVerdict) else None,
+            known=given.known,
+            completion=reply.completion,
+            calls=reply.calls,
+            **failure(reply.status, "readings", reply.reason),
+        )
 
 
 def _given(
@@ -77,7 +88,10 @@ def _given(
         question = pairs[reply.id].questions[reply.side]
         if form_of(question) != "text":
             given = None if failed(reply) else _to_read(question, reply, seed)
-            if given and (given.rule is None or _is_drawn(reply, share, seed)):
+            if given and (
+                given.rule is None
+                or derive_seed(seed, reply.id, reply.side, reply.option_order, "reread") / _DRAWS < share
+            ):
                 yield given
         elif judges:
             if not tried:
@@ -85,7 +99,11 @@ def _given(
             tried = True
             yield _tried(known_replies.to(reply.id, reply.side, question), seed)
             if not failed(reply):
-                yield _to_judge(question, reply, seed)
+                rule = read_both(reply.text, "text", None, question.question)["robust"]
+                accepted = (question.answer, *question.also)
+                own = derive_seed(seed, reply.id, reply.side, reply.option_order, "reading")
+                request = OpenAnswer(reply.id, question.question, accepted, reply.text, own)
+                yield _Given(reply.id, reply.side, reply.option_order, rule, request)
 
 
 def _to_read(question: Question, reply: Answer, seed: int) -> _Given:
@@ -94,43 +112,16 @@ def _to_read(question: Question, reply: Answer, seed: int) -> _Given:
     if choices and reply.option_order:
         choices = choices.reordered(reply.option_order)
     rule = read_both(reply.text, form, choices, choices.stem if choices else question.question)["robust"]
-    asked = choices.text() if choices else question.question
+    shown_question = choices.text() if choices else question.question
     own = derive_seed(seed, reply.id, reply.side, reply.option_order, "reading")
-    request = ReadRequest(reply.id, asked, form, reply.text, own)
+    request = ReadRequest(reply.id, shown_question, form, reply.text, own)
     return _Given(reply.id, reply.side, reply.option_order, standing(rule, reply.option_order), request)
-
-
-def _is_drawn(reply: Answer, share: float, seed: int) -> bool:
-    return derive_seed(seed, reply.id, reply.side, reply.option_order, "reread") / _DRAWS < share
-
-
-def _to_judge(question: Question, reply: Answer, seed: int) -> _Given:
-    rule = read_both(reply.text, "text", None, question.question)["robust"]
-    accepted = (question.answer, *question.also)
-    own = derive_seed(seed, reply.id, reply.side, reply.option_order, "reading")
-    request = OpenAnswer(reply.id, question.question, accepted, reply.text, own)
-    return _Given(reply.id, reply.side, reply.option_order, rule, request)
 
 
 def _tried(known_reply: KnownReply, seed: int) -> _Given:
     item, side, question, accepted, reply, truth = known_reply
     own = derive_seed(seed, item, side, "known reply", "reading")
     return _Given(item, side, "", None, OpenAnswer(item, question, accepted, reply, own), truth)
-
-
-def _reading(given: _Given, reply: ReadReply | OpenVerdict) -> Reading:
-    return Reading(
-        id=given.id,
-        side=given.side,
-        option_order=given.option_order,
-        rule=given.rule,
-        read=standing(reply.read, given.option_order) if isinstance(reply, ReadReply) else None,
-        correct=reply.correct if isinstance(reply, OpenVerdict) else None,
-        known=given.known,
-        completion=reply.completion,
-        calls=reply.calls,
-        **failure(reply.status, "readings", reply.reason),
-    )
 
 
 def run(

@@ -11,7 +11,7 @@ from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, PairType, Question, Ques
 _OPPOSITE = {"yes": "no", "no": "yes"}
 
 
-def _said(question: Question) -> str:
+def _answer_text(question: Question) -> str:
     """The right answer itself: of options not the letter, which stands elsewhere in another list, but its value."""
     choices = read_choices(question.question)
     return choices.values[choices.letters.index(question.answer)] if choices else question.answer
@@ -61,7 +61,7 @@ class Counts:
         self.if_inside += " if " in changed.question.lower()
         self.if_first += changed.question.startswith("If")
         if original is not None:
-            self.unchanged += _said(original) == _said(changed)
+            self.unchanged += _answer_text(original) == _answer_text(changed)
             self.negated += _OPPOSITE.get(original.answer) == changed.answer
         self.booleans += form_of(changed) == "boolean"
         self.choices += form_of(changed) == "choice"
@@ -76,7 +76,7 @@ class Counts:
 
     def majority(self, side: Side) -> tuple[str, float]:
         """The commonest right answer and its share; of equally common ones the first in the alphabet."""
-        answer, count = min(self.answers[side].items(), key=lambda found: (-found[1], found[0]))
+        answer, count = min(self.answers[side].items(), key=lambda item: (-item[1], item[0]))
         return answer, count / self.asked(side)
 
     def share(self, side: Side, answer: str) -> float:
@@ -92,11 +92,11 @@ def question_pairs(pairs: Iterable[QuestionPair]) -> Iterator[PairStatistics]:
 
 def count(pairs: Iterable[PairStatistics]) -> dict[str, Counts]:
     """Counts by type, in the paper's order whatever the pairs', and of all together as `all`; empty for no pairs."""
-    found: dict[str, Counts] = {}
+    counts: dict[str, Counts] = {}
     whole = Counts()
     for pair in pairs:
-        found.setdefault(pair.type, Counts()).add(pair)
+        counts.setdefault(pair.type, Counts()).add(pair)
         whole.add(pair)
-    known = [kind for kind in (*REAL, *SYNTHETIC) if kind in found]
-    ordered: dict[str, Counts] = {kind: found[kind] for kind in [*known, *sorted(found.keys() - known)]}
-    return ordered | {"all": whole} if found else {}
+    published = [kind for kind in (*REAL, *SYNTHETIC) if kind in counts]
+    ordered: dict[str, Counts] = {kind: counts[kind] for kind in [*published, *sorted(counts.keys() - published)]}
+    return ordered | {"all": whole} if counts else {}

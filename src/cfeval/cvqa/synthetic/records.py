@@ -22,18 +22,18 @@ PuzzleType = Literal[
     "abs_counting_6",
 ]
 PUZZLE_TYPES: tuple[PuzzleType, ...] = get_args(PuzzleType)
+# The templates about flowers and polygons; the other three are about dots in circles.
 FLOWER_TYPES: tuple[PuzzleType, ...] = PUZZLE_TYPES[:3]
-"""The templates about flowers and polygons; the other three are about dots in circles."""
 RegionName = Literal["in1_in2", "in1_out2", "out1_in2", "out1_out2"]
+# The parts into which two polygons divide the image: inside or outside the first and the second.
 REGIONS: tuple[RegionName, ...] = get_args(RegionName)
-"""The parts into which two polygons divide the image: inside or outside the first and the second."""
+# x and y, pixels.
 Point = tuple[float, float]
-"""x and y, pixels."""
 Rgb = tuple[int, int, int]
+# The side of an image unless another is asked for; all lengths below are for this one, and grow with it.
 SIZE = 336
-"""The side of an image unless another is asked for; all lengths below are for this one, and grow with it."""
+# Smaller, rounding to whole pixels would eat up the gaps.
 LEAST_SIZE, GREATEST_SIZE = 224, 2048
-"""Smaller, rounding to whole pixels would eat up the gaps."""
 BACKGROUND: Rgb = (255, 255, 255)
 POLYGON_RGB: dict[PolygonColor, Rgb] = {
     "purple": (128, 0, 160),
@@ -45,15 +45,15 @@ POLYGON_RGB: dict[PolygonColor, Rgb] = {
     "blue": (0, 60, 255),
     "pink": (255, 105, 180),
 }
+# Percent of its color with which a polygon tints what is inside; both tints add up where two overlap.
 FILL = 8
-"""Percent of its color with which a polygon tints what is inside; both tints add up where two overlap."""
+# Width of a polygon's outline, half of it on either side of the edge.
 LINE = 5
-"""Width of a polygon's outline, half of it on either side of the edge."""
+# Least distance between two things that are drawn, and between them and the border.
 GAP = 3
-"""Least distance between two things that are drawn, and between them and the border."""
 ICON_RADIUS = 11
+# The least and the greatest radius of a circle, its line included.
 CIRCLE_RADII = (40, 46)
-"""The least and the greatest radius of a circle, its line included."""
 CIRCLE_LINE = 3
 CIRCLE_RGB: Rgb = (70, 78, 96)
 CIRCLE_FILL: Rgb = (246, 247, 250)

@@ -21,14 +21,13 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import ensure_writable, write_bytes, write_text
 from cfeval.core.streams import batched
 from cfeval.cvqa.csv_format import CvqaRow, write_questions
-from cfeval.cvqa.synthetic.icons import Icons, icons_of
+from cfeval.cvqa.synthetic.drawing import Icons, icons_of, png_of
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.records import GREATEST_SIZE, LEAST_SIZE, PUZZLE_TYPES, SIZE, Puzzle, PuzzleTruth, PuzzleType
-from cfeval.cvqa.synthetic.render import png_of
 
 QUESTIONS = "C-VQA-Synthetic_questions.csv"
+# Puzzles that a process is given at once, and how often each process is given some before all are waited for.
 _CHUNK, _AHEAD = 25, 20
-"""Puzzles that a process is given at once, and how often each process is given some before all are waited for."""
 _Chunk = Sequence[tuple[int, PuzzleType]]
 
 

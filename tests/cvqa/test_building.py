@@ -2,8 +2,17 @@
 
 import pytest
 
-from cfeval.cvqa.building.arithmetic import Verdict, check_sum
-from cfeval.cvqa.building.steps import LONGEST, Steps, StepsError, numbers_fault, read_steps, turn_fault, write_steps
+from cfeval.cvqa.building import (
+    LONGEST_FIELD,
+    Steps,
+    StepsError,
+    Verdict,
+    check_sum,
+    numbers_fault,
+    read_steps,
+    turn_fault,
+    write_steps,
+)
 
 QUESTION = "How many kites are there?"
 LINES = (
@@ -83,7 +92,7 @@ MALFORMED: list[tuple[str, str]] = [
     (changed(2, "Step1 Let 2 kites fall."), "line 3 is no field"),
     (changed(2, "Step1: Add or remove <number> <item>"), "placeholder"),
     (changed(3, "Step2:"), "'Step2' is empty"),
-    (changed(3, f"Step2: {'so ' * LONGEST}"), "longer than"),
+    (changed(3, f"Step2: {'so ' * LONGEST_FIELD}"), "longer than"),
     (changed(3, "Step2: 3 - 2 = 1\nso one is left"), "line 5 is no field"),
     (changed(4, "New question: How many kites would there be if 2 fell"), "question mark"),
     (changed(4, "New question: How many kites would there be?"), "supposes nothing"),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
+from cfeval.cvqa import open_answers
 from cfeval.cvqa.choices import Choices, listed_options, read_choices, with_options
-from cfeval.cvqa.extraction import robust, words
+from cfeval.cvqa.extraction import robust
 from cfeval.cvqa.interfaces import RawPair
-from cfeval.cvqa.plugins.question_sets.plain import is_published
-from cfeval.cvqa.question_tables import question_of
+from cfeval.cvqa.plugins.question_tables import is_published, question_of
 from cfeval.cvqa.records import form_of
 from cfeval.cvqa.stages.scores import read_both
 from tests.cvqa.files import write_questions
@@ -137,7 +137,7 @@ def test_a_value_in_words_is_read_where_it_is_clear(reply: str, letter: str | No
 def test_an_open_answer_is_right_wrong_or_unread(reply: str, score: int | None) -> None:
     question = "What colour would the wall be if it were painted like the sky?"
     read = read_both(reply, "text", None, question)["robust"]
-    assert (None if read is None else words.compare(read, ("blue", "navy"), question)) == score
+    assert (None if read is None else open_answers.compare(read, ("blue", "navy"), question)) == score
 
 
 def test_rows_of_every_form_are_taken_and_what_cannot_be_is_named(tmp_path: Path) -> None:

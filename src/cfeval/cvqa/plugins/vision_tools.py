@@ -28,18 +28,18 @@ from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import quiet
 
 T = TypeVar("T")
+# The kinds of image-text matcher.
 MATCHERS = ("clip", "siglip")
-"""The kinds of image-text matcher."""
+# The kinds of depth estimator.
 DEPTHS = ("dpt", "depth_anything", "glpn")
-"""The kinds of depth estimator."""
+# Those that say distances; the others say, unless their configuration calls them metric, how near something is.
 METRIC = ("glpn",)
-"""Those that say distances; the others say, unless their configuration calls them metric, how near something is."""
+# Depth maps that are kept: programs of several questions are under way at the same time.
 MAPS = 16
-"""Depth maps that are kept: programs of several questions are under way at the same time."""
+# A part of an image, and how what is looked for in it is called.
 _Sought = tuple[Pixels, str]
-"""A part of an image, and how what is looked for in it is called."""
+# A part of an image, and what it is matched with.
 _Texts = tuple[Pixels, tuple[str, ...]]
-"""A part of an image, and what it is matched with."""
 Role = Literal["detector", "matcher", "depth", "sam"]
 KINDS: dict[Role, tuple[str, ...]] = {
     "detector": tuple(DETECTORS),
@@ -47,13 +47,13 @@ KINDS: dict[Role, tuple[str, ...]] = {
     "depth": DEPTHS,
     "sam": BOX_SEGMENTERS,
 }
+# The classes of transformers by which a model and what makes its inputs are loaded.
 LOADERS: dict[Role, tuple[str, str]] = {
     "detector": ("AutoModelForZeroShotObjectDetection", "AutoProcessor"),
     "matcher": ("AutoModel", "AutoProcessor"),
     "depth": ("AutoModelForDepthEstimation", "AutoImageProcessor"),
     "sam": ("Sam2Model", "Sam2Processor"),
 }
-"""The classes of transformers by which a model and what makes its inputs are loaded."""
 
 
 class Plugin(TellingPlugin):
@@ -143,7 +143,11 @@ class Models:
         self._kinds: dict[Role, str] = {}
         self._loaded: dict[Role, pretrained.Loaded] = {}
         for role, checkpoint in options.checkpoints().items():
-            self._load(role, checkpoint)
+            device = devices.chosen(self.options.device)
+            with memory_errors(f"loading model '{checkpoint.model}'", pretrained.SMALLER):
+                self._kinds[role] = pretrained.check_kind(checkpoint, KINDS[role])
+                loader, reader = LOADERS[role]
+                self._loaded[role] = pretrained.load(checkpoint, loader, device, reader)
         self._found: Batcher[_Sought, list[tuple[float, Box]]] = Batcher(self._find, exact=False)
         self._matched: Batcher[_Texts, list[float]] = Batcher(self._match, exact=False)
         self._maps: dict[str, npt.NDArray[np.float32]] = {}
@@ -155,8 +159,8 @@ class Models:
         pixels = np.ascontiguousarray(view.image.pixels[top:bottom, left:right])
         phrase = self.options.phrase.replace("{name}", name)
         with waiting():
-            found = answered(self._found.answer, (pixels, phrase))
-        moved = [(score, (x + left, y + top, u + left, v + top)) for score, (x, y, u, v) in found]
+            places = answered(self._found.answer, (pixels, phrase))
+        moved = [(score, (x + left, y + top, u + left, v + top)) for score, (x, y, u, v) in places]
         cut = [(score, _cut(box, (left, top, right, bottom))) for score, box in moved]
         kept = distinct(
             [(score, box) for score, box in cut if box[0] < box[2] and box[1] < box[3]], self.options.overlap
@@ -199,13 +203,6 @@ class Models:
         """See `Vision.tell`."""
         return self._talk.tell(question, long)
 
-    def _load(self, role: Role, checkpoint: Checkpoint) -> None:
-        device = devices.chosen(self.options.device)
-        with memory_errors(f"loading model '{checkpoint.model}'", pretrained.SMALLER):
-            self._kinds[role] = pretrained.check_kind(checkpoint, KINDS[role])
-            loader, reader = LOADERS[role]
-            self._loaded[role] = pretrained.load(checkpoint, loader, device, reader)
-
     def _model(self, role: Role, what: str) -> pretrained.Loaded:
         if role not in self._loaded:
             allowed = " or ".join(KINDS[role])
@@ -214,23 +211,21 @@ class Models:
             )
         return self._loaded[role]
 
-    def _find(self, asked: Sequence[_Sought]) -> list[list[tuple[float, Box]]]:
-        """What a detector finds in some parts, each of its own name."""
+    def _find(self, searches: Sequence[_Sought]) -> list[list[tuple[float, Box]]]:
         threshold = self.options.threshold or DETECTORS[self._kinds["detector"]]
         detector = Detector(self._loaded["detector"], threshold, self.options.boxes)
-        return [found for some in batched(asked, self.options.batch) for found in detector.many(some)]
+        return [places for some in batched(searches, self.options.batch) for places in detector.many(some)]
 
-    def _match(self, asked: Sequence[_Texts]) -> list[list[float]]:
-        """The shares of each part's own texts."""
-        return [shares for some in batched(asked, self.options.batch) for shares in self._shares(some)]
+    def _match(self, matchings: Sequence[_Texts]) -> list[list[float]]:
+        return [shares for some in batched(matchings, self.options.batch) for shares in self._shares(some)]
 
-    def _shares(self, asked: Sequence[_Texts]) -> list[list[float]]:
+    def _shares(self, matchings: Sequence[_Texts]) -> list[list[float]]:
         import torch
 
         loaded = self._loaded["matcher"]
         # SigLIP was trained on texts of one length.
         padding: Any = "max_length" if self._kinds["matcher"] == "siglip" else True
-        shares: list[list[float]] = [[] for _ in asked]
+        shares: list[list[float]] = [[] for _ in matchings]
         with torch.inference_mode(), quiet("transformers"):
             inputs = [
                 loaded.processor(
@@ -240,13 +235,13 @@ class Models:
                     padding=padding,
                     truncation=True,
                 )
-                for pixels, texts in asked
+                for pixels, texts in matchings
             ]
             for places, together in stacked(inputs):
-                moved = {name: of.to(loaded.device) for name, of in together.items()}
+                moved = {name: tensor.to(loaded.device) for name, tensor in together.items()}
                 logits = loaded.model(**moved).logits_per_image  # (parts, texts of all parts)
                 for row, place in enumerate(places):
-                    count = len(asked[place][1])
+                    count = len(matchings[place][1])
                     own = logits[row, row * count : (row + 1) * count]
                     shares[place] = [float(share) for share in own.double().softmax(dim=-1).cpu()]
         return shares
@@ -254,50 +249,51 @@ class Models:
     def _depths(self, view: View) -> npt.NDArray[np.float32]:
         """The map of the whole image, (H, W), larger is farther; that of the last images is kept."""
         loaded = self._model("depth", "depth")
-        found = self._maps.pop(view.image.sha256, None)
-        if found is None:
-            found = self._estimated(loaded, view.image.pixels)
-        self._maps[view.image.sha256] = found
+        depths = self._maps.pop(view.image.sha256, None)
+        if depths is None:
+            import torch
+
+            with torch.inference_mode(), quiet("transformers"):
+                inputs = loaded.processor(images=PIL.Image.fromarray(view.image.pixels), return_tensors="pt").to(
+                    loaded.device
+                )
+                outputs = loaded.model(**inputs)
+                [estimate] = loaded.processor.post_process_depth_estimation(
+                    outputs, target_sizes=[view.image.pixels.shape[:2]]
+                )
+            depth = np.asarray(estimate["predicted_depth"].float().cpu(), dtype=np.float32)
+            metric = (
+                self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
+            )
+            depths = depth if metric else -depth
+        self._maps[view.image.sha256] = depths
         if len(self._maps) > MAPS:
             del self._maps[next(iter(self._maps))]
-        return found
-
-    def _estimated(self, loaded: pretrained.Loaded, pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        import torch
-
-        with torch.inference_mode(), quiet("transformers"):
-            inputs = loaded.processor(images=PIL.Image.fromarray(pixels), return_tensors="pt").to(loaded.device)
-            outputs = loaded.model(**inputs)
-            [found] = loaded.processor.post_process_depth_estimation(outputs, target_sizes=[pixels.shape[:2]])
-        depth = np.asarray(found["predicted_depth"].float().cpu(), dtype=np.float32)
-        metric = (
-            self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
-        )
-        return depth if metric else -depth
+        return depths
 
 
-def batched(asked: Sequence[T], size: int) -> Iterator[list[T]]:
+def batched(items: Sequence[T], size: int) -> Iterator[list[T]]:
     """Some after each other, so many at a time."""
-    left = iter(asked)
+    left = iter(items)
     while some := list(islice(left, size)):
         yield some
 
 
-def distinct(found: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[float, Box]]:
+def distinct(places: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[float, Box]]:
     """Boxes with their scores, the surest first, without those that overlap a surer one by more than `overlap`."""
     kept: list[tuple[float, Box]] = []
-    for score, box in sorted(found, key=lambda one: -one[0]):
-        if all(shared(box, other) <= overlap for _, other in kept):
+    for score, box in sorted(places, key=lambda place: -place[0]):
+        if all(box_overlap(box, other) <= overlap for _, other in kept):
             kept.append((score, box))
     return kept
 
 
-def shared(one: Box, other: Box) -> float:
+def box_overlap(first: Box, second: Box) -> float:
     """Intersection over union of two boxes that are not empty."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     both = max(0.0, width) * max(0.0, height)
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
     return both / (sum(areas) - both)
 
 

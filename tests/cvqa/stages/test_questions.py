@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cfeval.core.shards import file_with_images
-from cfeval.cvqa.published import FIELDS
+from cfeval.cvqa.stages.questions import FIELDS
 from tests.conftest import Run
 from tests.cvqa.pairs import image_of, pair
 

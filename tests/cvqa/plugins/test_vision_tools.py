@@ -13,7 +13,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.cvqa.plugins.vision_tools.transformers import Models, distinct, shared
+from cfeval.cvqa.plugins.vision_tools import Models, box_overlap, distinct
 from cfeval.cvqa.programs.turns import Workers
 from cfeval.cvqa.programs.vision import Found, View, VisionError
 from cfeval.inference.batching import map_requests
@@ -70,7 +70,7 @@ def test_threshold_overlap_and_number_of_boxes_are_kept_to() -> None:
         f.score for f in every if f.score > middle
     }
     apart = vision(detector=detector, threshold=ANY, overlap=0).find(WHOLE, "red bus")
-    assert all(shared(one.box, other.box) == 0 for one in apart for other in apart if one is not other)
+    assert all(box_overlap(one.box, other.box) == 0 for one in apart for other in apart if one is not other)
     assert len(apart) <= len(every)
     assert len(vision(detector=detector, threshold=ANY, overlap=1, boxes=2).find(WHOLE, "red bus")) <= 2
 
@@ -86,8 +86,8 @@ def test_of_overlapping_boxes_the_surer_one_stays() -> None:
     boxes = [(0.5, (0.0, 0.0, 10.0, 10.0)), (0.9, (0.0, 0.0, 10.0, 8.0)), (0.4, (0.0, 0.0, 10.0, 4.0))]
     assert distinct(boxes, 0.5) == [boxes[1], boxes[2]]  # shares .8 with the first, exactly .5 with the last
     assert distinct(boxes, 0.8) == [boxes[1], boxes[0], boxes[2]]
-    assert shared((0, 0, 2, 2), (2, 0, 4, 2)) == 0
-    assert shared((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
+    assert box_overlap((0, 0, 2, 2), (2, 0, 4, 2)) == 0
+    assert box_overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
 
 
 @pytest.mark.slow

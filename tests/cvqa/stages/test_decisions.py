@@ -7,8 +7,8 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import ImageRef, Status
-from cfeval.cvqa.decisions_file import ASKED, read_decisions, write_decisions
 from cfeval.cvqa.records import Decision, Draft, Question, Review
+from cfeval.cvqa.stages.builds import DECISION_COLUMNS, read_decisions, write_decisions
 
 IMAGE = ImageRef(path="a.png", sha256="0" * 64)
 
@@ -64,7 +64,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_every_draft_that_could_be_read_has_a_row_with_empty_cells(written: Path) -> None:
     rows = table(written)
     assert [row["id"] for row in rows] == ["a", "b"]
-    assert all(row[name] == "" for row in rows for name in ASKED)
+    assert all(row[name] == "" for row in rows for name in DECISION_COLUMNS)
     assert rows[0]["related"] == "1"
     assert rows[1]["original_question"] == "Würde es?"
     assert written.read_bytes().startswith(b"\xef\xbb\xbf"), "a spreadsheet knows UTF-8 by it"

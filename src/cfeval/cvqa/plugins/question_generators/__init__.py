@@ -1,1 +1,0 @@
-"""Question generators of counterfactual questions: question and answer → new question and answer, in steps."""

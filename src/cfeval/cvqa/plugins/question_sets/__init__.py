@@ -1,1 +1,0 @@
-"""Pairs of questions about images: what the cvqa study asks."""

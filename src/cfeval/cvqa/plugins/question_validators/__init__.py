@@ -1,1 +1,0 @@
-"""Question validators of drafted questions: is the question about the image, is its answer right?"""

@@ -1,1 +1,0 @@
-"""Language models that read replies which the rules leave unread."""

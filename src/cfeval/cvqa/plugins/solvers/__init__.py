@@ -1,1 +1,0 @@
-"""Whoever answers questions about images: a model that is asked, a program, chance."""

@@ -1,1 +1,0 @@
-"""Vision operations that programs call: find, ask, match, depth, inside."""
