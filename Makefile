@@ -14,7 +14,7 @@ OURS = $(addprefix --editable ,. packages/cfeval_testbed packages/cfeval_audit)
 APART := $(addprefix --ignore=tests/,workflow remade browser serve slurm storage first_hour formats optional vllm)
 
 .DEFAULT_GOAL := help
-.PHONY: help dist setup slurm demo calibration pairs vce cvqa real recording studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench docs lint lock clean
+.PHONY: help dist setup slurm demo calibration pairs vce cvqa real recording studies test test-slow test-remade test-pipeline test-slurm test-storage test-serve test-browser test-first-hour test-formats test-optional test-inspect test-vllm peers bench mutate docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -171,6 +171,14 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 
 bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="resume growth": only these).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
+
+mutate: setup .venv-mutate/ready ## Changes of code that no test notices, in what figures rest on: hours (ARGS="stats": a part).
+	$(BIN)/python -m bench.mutate $(ARGS)
+
+.venv-mutate/ready: bench/mutate.txt | .venv/ready
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-mutate
+	$(BIN)/uv pip sync --quiet --python .venv-mutate/bin/python $<
+	touch $@
 
 docs: setup ## Renew the generated pages of docs/, and build the documentation site, offline, in build/site.
 	$(BIN)/python -m bench.docs

@@ -6,6 +6,8 @@ network of 554 million parameters of `vce`. The floor of a part is the larger of
 product of matrices reaches here, and of its bytes (weights once a call, and the cache of keys and values for a token)
 over what a large copy reaches here. Parts are timed with the GPU waited for before and after each, the whole without;
 "host" is what is left: images, tokens, sampling, Python. Below are the floors of some GPUs, by their data sheets.
+Figures of 2026-11-26 are from before images were rounded to bytes on the GPU and prepared while others are painted; no
+GPU has been at hand since to say what that saves of the host's share.
 """
 
 import gc

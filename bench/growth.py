@@ -1,4 +1,4 @@
-"""Growth: every step, from a thousand items to more
+"""Growth: every step, from a thousand items to a hundred thousand
 
 One condition of the edct study with models that answer at once (scripted ones), so that what is measured is the
 machinery: drawing and filing images, reading and writing records, starting jobs, deciding what to run. Every step is
@@ -15,8 +15,7 @@ from math import log
 from bench.scripted_study import Job, bytes_of, study, watched
 from bench.table import Table
 
-SIZES = (200, 1_000, 5_000)
-SMALLEST = {"SIZES": (2, 3)}
+SIZES = (1_000, 10_000, 100_000)
 CORES = "2"
 STEPS = (
     *("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"),

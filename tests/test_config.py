@@ -141,6 +141,7 @@ OVERLAYS = sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.y
 UNDER = {
     "vce-imagenet-reference": ("vce-imagenet",),
     "vce-imagenet-pairs-rcsb": ("vce-imagenet-pairs",),
+    "vce-imagenet-pairs-dig-in": ("vce-imagenet-pairs",),
     "vce-celebahq-age": ("vce-celebahq",),
     "vce-celebahq-time": ("vce-celebahq",),
     "vce-bddoia": ("vce-bdd100k",),
@@ -272,7 +273,11 @@ def test_the_overlays_of_the_fields_tables_run_both_directions_of_classes_with_p
 
 @pytest.mark.parametrize(
     ("name", "preset", "plugin"),
-    [("vce-celebahq-time", "time", "diffusers"), ("vce-imagenet-pairs-rcsb", "rcsb", "i2sb")],
+    [
+        ("vce-celebahq-time", "time", "diffusers"),
+        ("vce-imagenet-pairs-rcsb", "rcsb", "i2sb"),
+        ("vce-imagenet-pairs-dig-in", "dig-in", "diffusers"),
+    ],
 )
 def test_a_method_with_a_denoiser_of_its_own_runs_on_it_with_its_presets_settings(
     name: str, preset: Preset, plugin: str

@@ -22,7 +22,7 @@ from cfeval.edct.config import FAMILIES
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.training_set.examples import Teach
-from cfeval.edct.verification.calls import ChainLine
+from cfeval.edct.verification.chain import ChainLine
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.verbs import GROUPS
 from tests.conftest import Run

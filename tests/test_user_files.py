@@ -23,9 +23,9 @@ from cfeval.datasets import drivelm, files, threedsrbench, vqa
 from cfeval.datasets.pairs import benchmarks, captions
 from cfeval.datasets.pairs import files as pair_files
 from cfeval.datasets.sample import Sample
+from cfeval.edct.edit_cost import noted_times
 from cfeval.edct.exam.table import exam_error
 from cfeval.edct.labelling.records import KeyRow, Label, read_key, read_labels
-from cfeval.edct.plugins.edit_times import noted
 from cfeval.edct.plugins.given_edits import given_edits
 from cfeval.edct.records import Score
 from cfeval.vce.models.attributes import read_labels as read_attributes
@@ -108,7 +108,7 @@ READERS: dict[str, tuple[Callable[[Path], object], tuple[str, ...], tuple[str, .
     "names of classes": (lambda path: named(str(path), None), ("txt", "json"), ("ant", "bee")),
     "labels of attributes": (lambda path: read_attributes(path, ["smile"]), ("csv", "txt"), ("image", "smile")),
     "ids": (read_list, ("txt",), ("a", "b")),
-    "times of edits": (noted, ("jsonl",), ("image", "seconds")),
+    "times of edits": (noted_times, ("jsonl",), ("image", "seconds")),
     "parameters": (lambda path: load(path), ("yaml",), ("edct", "vlms", "items")),
 }
 CASES = [(name, ending) for name, (_, endings, _) in READERS.items() for ending in endings]

@@ -103,13 +103,13 @@ class StoredRecords(Records):
         wrong = (path for path in outputs if not 0 < self._stored.time(path) <= latest)
         return next((f"{path} is not what the step stored" for path in wrong), None)
 
-    def path(self, name: str) -> str | None:
+    def path(self, name: str, was: str | None = None) -> str | None:
         """The hash of a file, as the record of what made it says; else that of the file here."""
         for record in _records_of(name):
             for step in self.read(record):
                 if name in step["outputs"]:
                     return str(step["outputs"][name])
-        return super().path(name)
+        return super().path(name, was)
 
     def _fetched(self, record: str) -> list[Step]:
         file = self._stored.fetch(record)

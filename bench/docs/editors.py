@@ -24,7 +24,8 @@ request, never on its company. Another `batch` rounds differently, on a processo
 levels, on a GPU by more; so choose it once for a study.
 
 Few-step adapters (`lora`, with `steps` and the `scheduler` settings of their card), `quantization`, `float8`,
-`step_cache` (Qwen-Image-Edit), `attention` and `torch_compile` save time or memory and change images. Give each
+`step_cache` (Qwen-Image-Edit), `attention` and `torch_compile` save time or memory and change images. `speed: fast`
+sets those that pipeline and device bear; no GPU was at hand to time it. Put it behind plugin `gated`. Give each
 variant a name under `edct.editors`: `cfeval edct edit-cost` compares what passes the gate, and at what cost.
 
 The other licences limit commercial use; read them before you rely on one.

@@ -51,7 +51,9 @@ def run(arguments: list[str]) -> int:
     try:
         arguments = _enter(arguments)
         process.read_keys()
-        return _recorded(arguments)
+        verb = " ".join(arguments[1:2])
+        is_step = verb in STEPS.get(" ".join(arguments[:1]), ()) and record.option(arguments, "--out")
+        return record.call(arguments, _run) if is_step else _run(arguments)
     except CfevalError as error:
         return _refuse(error)
     finally:
@@ -72,12 +74,6 @@ def _go_to(folder: str) -> None:
     from cfeval.core.folder import enter  # not for steps, whose records would name it
 
     enter(folder)
-
-
-def _recorded(arguments: list[str]) -> int:
-    if " ".join(arguments[1:2]) not in STEPS.get(" ".join(arguments[:1]), ()) or not record.option(arguments, "--out"):
-        return _run(arguments)
-    return record.call(arguments, _run)
 
 
 def _run(arguments: list[str]) -> int:

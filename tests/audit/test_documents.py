@@ -10,8 +10,9 @@ import pytest
 
 from cfeval.config import load
 from cfeval.core.errors import InputError
-from cfeval_audit.documents.cli import DOCUMENTS, documents
-from cfeval_audit.documents.facts import facts
+from cfeval_audit.documents.cli import documents
+from cfeval_audit.documents.forms import DOCUMENTS
+from cfeval_audit.documents.parts import load_facts
 from tests.conftest import Run
 from tests.edct.verification.study import PLAIN, Study
 
@@ -32,7 +33,7 @@ def root(tmp_path: Path) -> str:
 
 @pytest.fixture
 def made(root: str) -> dict[str, str]:
-    return dict(documents(facts(load(PROJECT / "params.yaml"), root)))
+    return dict(documents(load_facts(load(PROJECT / "params.yaml"), root)))
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -113,10 +114,10 @@ def test_without_trust_cards_there_is_nothing_to_write(root: str) -> None:
     card = Path(root, "edct", "tables", NAMES[0])
     card.write_text(card.read_text().splitlines()[0] + "\n")
     with pytest.raises(InputError, match="has no row"):
-        facts(load(PROJECT / "params.yaml"), root)
+        load_facts(load(PROJECT / "params.yaml"), root)
     card.unlink()
     with pytest.raises(InputError, match="not made yet"):
-        facts(load(PROJECT / "params.yaml"), root)
+        load_facts(load(PROJECT / "params.yaml"), root)
 
 
 def test_results_that_are_not_what_would_be_made_now_are_not_told_of(

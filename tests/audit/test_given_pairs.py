@@ -13,8 +13,9 @@ from cfeval.core.errors import InputError
 from cfeval.core.record import ENDING
 from cfeval_audit.bundle.build import Study, build
 from cfeval_audit.bundle.check import check
-from cfeval_audit.documents.cli import DOCUMENTS, documents
-from cfeval_audit.documents.facts import facts
+from cfeval_audit.documents.cli import documents
+from cfeval_audit.documents.forms import DOCUMENTS
+from cfeval_audit.documents.parts import load_facts
 from tests.audit.bundle.study import EDCT, contents, made_of_pairs
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(place: Path) -> dict[str, str]:
     with chdir(place):
-        return dict(documents(facts(parse(read(Path("params.yaml"))), "results")))
+        return dict(documents(load_facts(parse(read(Path("params.yaml"))), "results")))
 
 
 def rows(place: Path) -> dict[str, dict[str, str]]:
@@ -114,5 +115,5 @@ def test_without_the_table_of_pairs_there_is_nothing_to_write(place: Path) -> No
         params = parse(read(Path("params.yaml")))
         table.write_text(kept.splitlines()[0] + "\n")
         with pytest.raises(InputError, match=r"edct_pairs\.csv: has no row"):
-            facts(params, "results")
+            load_facts(params, "results")
         table.write_text(kept)

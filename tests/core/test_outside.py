@@ -23,7 +23,7 @@ from tests.loopback.site import Loopback
 PROJECT = Path(__file__).parents[2]
 KEY = "canary-5f1c"
 TRANSPORT = (
-    ("inference/remote/retries.py", "_BACK_OFF = 0.5", "_BACK_OFF = 0.01"),
+    ("inference/remote/rate_limit.py", "_BACK_OFF = 0.5", "_BACK_OFF = 0.01"),
     ("inference/remote/client.py", "_LOOK = 0.2", "_LOOK = 0.05"),
     ("inference/remote/client.py", "ALIKE = 3", "ALIKE = 9"),
     ("inference/remote/cache_db.py", "PATIENCE = 60.0", "PATIENCE = 30.0"),

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from cfeval.core import loaded_code, record
+from cfeval.core import hashes, loaded_code, record
 from cfeval.core.errors import InputError
 from cfeval.core.hashes import Hashes
 
@@ -254,6 +254,60 @@ def test_what_changes_while_a_step_runs_ends_it_and_nothing_is_kept(desk: Desk, 
     assert not Path("steps.log").exists()
 
 
+@pytest.mark.parametrize("behind", [0.0, 1.5], ids=["the clock of this machine", "that of a file server, behind"])
+@pytest.mark.parametrize("name", ["data/in.jsonl", "photos/"])
+def test_an_input_rewritten_within_one_tick_of_the_disks_clock_is_noticed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str, behind: float
+) -> None:
+    """Size, times and inode are then what they were when the step named the file; only its bytes differ."""
+
+    def state_within_a_tick(stat: os.stat_result) -> str:
+        return f"{stat.st_size} {stat.st_ino}"
+
+    Path("photos").mkdir()
+    Path("photos/a.jpg").write_text("{}\n")
+    monkeypatch.setattr(record, "state_of", state_within_a_tick)
+    monkeypatch.setattr(hashes, "state_of", state_within_a_tick)
+    now = time.time_ns
+    monkeypatch.setattr(record.time, "time_ns", lambda: now() + int(behind * 1e9))
+    rewritten = name if name.endswith("l") else "photos/a.jpg"
+    desk.work = [lambda: record.uses(name), write, lambda: in_place(rewritten)]
+    with pytest.raises(InputError, match=f"{name} changed while .*; start again"):
+        desk.call()
+    assert not RECORD.exists()
+
+
+@pytest.mark.parametrize("name", ["data/in.jsonl", "data/prompt.md", "results/b.jsonl", "results/b/1.png"])
+def test_a_file_dated_in_the_future_is_outdated_all_the_same(desk: Desk, name: str) -> None:
+    """`touch -d` and a wrong clock date files so; Snakemake, which goes by times, would take an output for new."""
+    later = time.time() + 10 * 365 * 86_400
+    desk.call()
+    for file in ("data/in.jsonl", "data/prompt.md", "results/b.jsonl", "results/b/1.png"):
+        os.utime(file, (later, later))
+    assert record.Records().reason(STEP) is None, "a date alone is no change"
+    in_place(name)
+    assert record.Records().reason(STEP) == f"{name.replace('1.png', '')} has changed"
+    assert desk.call() == 0
+    assert desk.noted() == ["made", "made"]
+
+
+def test_the_hash_of_a_file_that_changed_after_now_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the clock was set back, a file may change again at the very time of its last change."""
+    memory = tmp_path / "hashes.json"
+    monkeypatch.setattr(hashes, "time", SimpleNamespace(time_ns=lambda: time.time_ns() - 3600 * 10**9))
+    for path in ("data/in.jsonl", "data/"):
+        remembered = Hashes(memory)
+        before = remembered.path(path)
+        remembered.remember()
+        assert not memory.exists()
+        monkeypatch.setattr(hashes, "state_of", lambda stat: f"{stat.st_size}")
+        in_place("data/in.jsonl")
+        assert remembered.path(path) != before, "nor within a process"
+        Path("data/in.jsonl").write_text("{}\n")
+
+
 def test_a_former_record_does_not_vouch_while_a_step_runs_nor_where_it_fails(desk: Desk) -> None:
     desk.call()
     Path("data/prompt.md").write_text("Tell.\n")
@@ -414,6 +468,62 @@ def test_shards_that_are_steps_of_their_own_make_room_for_a_whole_and_back(desk:
     desk.call(*whole)
     files = {path.relative_to("results/c").as_posix() for path in Path("results").rglob("*") if path.is_file()}
     assert files == {"m/1.png", "m.jsonl", "m.jsonl.made.json"}
+
+
+def test_a_shard_makes_room_while_the_steps_of_others_have_already_made_theirs(desk: Desk) -> None:
+    """The steps of shards run at the same time: none takes away what another has just made."""
+
+    def make() -> None:
+        out = Path(record.option(desk.words, "--out"))
+        out.with_suffix("").mkdir(parents=True, exist_ok=True)
+        (out.with_suffix("") / "1.png").write_text("image")
+        out.write_text("{}\n")
+
+    def files() -> set[str]:
+        return {path.relative_to("results/items").as_posix() for path in Path("results").rglob("*") if path.is_file()}
+
+    shards = [
+        ["edct", "items", "--shards", "2", "--shard", str(n), "--out", f"results/items/m/{n:03}.jsonl"] for n in (0, 1)
+    ]
+    desk.work = [make]
+    desk.call("edct", "items", "--shards", "1", "--out", "results/items/m.jsonl")
+    whole = Path("results/items/m.jsonl.made.json").read_bytes()
+    desk.call(*shards[1])
+    for name in ("m.jsonl", "m/1.png"):
+        Path(f"results/items/{name}").write_text("image" if name.endswith(".png") else "{}\n")
+    Path("results/items/m.jsonl.made.json").write_bytes(whole)  # the other step has read it before it was taken away
+    desk.call(*shards[0])
+    assert files() == {f"m/{n}{end}" for n in ("000", "001") for end in ("/1.png", ".jsonl", ".jsonl.made.json")}
+    assert all(record.Records().reason(words) is None for words in shards)
+
+    def file_all() -> None:
+        for n in (0, 1):
+            Path(f"results/items/m/{n:03}").mkdir(parents=True, exist_ok=True)
+            Path(f"results/items/m/{n:03}.jsonl").write_text("{}\n")
+
+    desk.work = [file_all]
+    desk.call("edct", "items", "--shards", "2", "--out", "results/items/m.jsonl")
+    desk.work = [make]
+    desk.call(*shards[1])
+    assert Path("results/items/m/000.jsonl").is_file(), (
+        "a shard that one step made with others is its own step's to replace"
+    )
+    assert not Path("results/items/m.jsonl.made.json").exists()
+
+
+def test_a_folder_of_which_only_names_are_read_may_change_what_its_files_hold(desk: Desk) -> None:
+    Path("photos").mkdir()
+    Path("photos/a.jpg").write_text("a")
+
+    def look() -> None:
+        record.uses_names("photos")
+
+    desk.work = [look, write]
+    desk.call()
+    Path("photos/a.jpg").write_text("b")
+    assert record.Records().reason(STEP) is None
+    Path("photos/b.jpg").write_text("b")
+    assert record.Records().reason(STEP) == "photos/ has changed"
 
 
 def test_an_archive_beside_an_input_is_an_input(desk: Desk) -> None:

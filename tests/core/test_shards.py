@@ -37,3 +37,14 @@ def test_a_folder_of_images_is_no_folder_of_shards(tmp_path: Path) -> None:
     (tmp_path / "x" / "a.png").touch()
     with pytest.raises(InputError, match=r"x\.jsonl: no such file; run the step"):
         whole_or_shards(tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize(("shards", "last"), [(1000, "999"), (1001, "1000"), (9999, "9998")])
+def test_files_of_many_shards_sort_by_their_names(tmp_path: Path, shards: int, last: str) -> None:
+    files = shard_files(tmp_path / "x.jsonl", shards)
+    assert sorted(files) == files
+    assert files[-1].stem == last
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    assert whole_or_shards(tmp_path / "x.jsonl") == files

@@ -14,7 +14,7 @@ from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaScore, QuestionPai
 from cfeval.cvqa.tables import TABLES
 from cfeval.cvqa.tables.accuracy import AccuracyRow
 from cfeval.cvqa.tables.programs import ProgramsRow
-from cfeval.study import outcome
+from cfeval.study import summary
 from tests.conftest import Run
 from tests.cvqa.study import PROGRAMS, QUESTIONS, RANDOM, Study, drafted, each, everything, given, lines, told
 
@@ -148,7 +148,7 @@ def test_a_coder_that_writes_no_python_has_faults_alone_and_the_accuracy_of_its_
     assert [(row.n, row.n_ran, row.ran, row.n_faults, row.n_limits) for row in rows] == [(6, 0, 0, 6, 0)] * 2
     assert [(row.n_fallback, row.n_fallback_right) for row in rows] == [(6, 6)] * 2
     assert "6 (6 right)" in (tables / "cvqa_programs.md").read_text()
-    [one, other] = outcome.programs(tables)
+    [one, other] = summary.programs(tables)
     assert one == (
         "programs of coder on s (all, original): 0 of 6 ran, 6 failed by an error of their own; "
         "6 put to the whole image"

@@ -7,9 +7,9 @@ import pytest
 
 from cfeval.core.config import Calls
 from cfeval.core.records import ImageRef
+from cfeval.edct import edit_cost
 from cfeval.edct.edit_cost import costs, edits_of
 from cfeval.edct.files import ConditionFiles, conditions_in
-from cfeval.edct.plugins import edit_times
 from cfeval.edct.records import Check, Counterfactual, EditAttempt, Verification
 from cfeval.inference.remote.settings import VARIABLE
 
@@ -97,14 +97,14 @@ def test_an_edit_that_conditions_share_counts_once(tmp_path: Path) -> None:
 
 
 def test_times_are_kept_in_a_job_of_the_workflow_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / ".cfeval" / edit_times.NAME
+    path = tmp_path / ".cfeval" / edit_cost.TIMES_FILE
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
-    edit_times.note(["a" * 64], 1.0)
+    edit_cost.note_times(["a" * 64], 1.0)
     assert not path.exists()
     monkeypatch.setenv(VARIABLE, Calls().model_dump_json())
-    edit_times.note(["a" * 64, "b" * 64], 1.0)
-    edit_times.note(["a" * 64], 2.5)
+    edit_cost.note_times(["a" * 64, "b" * 64], 1.0)
+    edit_cost.note_times(["a" * 64], 2.5)
     with path.open("a") as file:
         file.write(json.dumps({"image": "c" * 64, "seconds": 9})[:-5])  # killed while writing
-    assert edit_times.noted(path) == {"a" * 64: 2.5, "b" * 64: 1.0}
+    assert edit_cost.noted_times(path) == {"a" * 64: 2.5, "b" * 64: 1.0}

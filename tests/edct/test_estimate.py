@@ -20,7 +20,7 @@ from cfeval.edct.protocols.rules import (
     edits_of,
 )
 from cfeval.edct.records import Condition
-from cfeval.inference.remote.cost import Amount, Line
+from cfeval.inference.remote.prices import Amount, Line
 from tests.provider_study import BLOCK
 
 MODEL = {"plugin": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}

@@ -17,7 +17,7 @@ from typing import IO
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval_audit.bundle import manifest
+from cfeval_audit.bundle.contents import MANIFEST, read_manifest
 from cfeval_audit.bundle.stored_zip import Entry, Reader
 from tests.audit.bundle.test_bundle import places
 from tests.workflow.study import PROJECT
@@ -117,11 +117,11 @@ class Flipping(Reader):
 def test_a_flipped_byte_of_any_file_is_refused_by_its_name(bundle: Path) -> None:
     with Reader(bundle).entries() as entries:
         _, pieces = next(entries)
-        wanted = dict(manifest.read(b"".join(pieces).decode(), manifest.NAME))
+        wanted = dict(read_manifest(b"".join(pieces).decode(), MANIFEST))
     reader = Flipping(bundle, wanted)
     with reader.entries() as entries:
         empty = [name for name, pieces in entries if not sum(map(len, pieces))]
-    assert sorted([*reader.refused, *empty]) == sorted([manifest.NAME, *wanted])
+    assert sorted([*reader.refused, *empty]) == sorted([MANIFEST, *wanted])
     assert len(reader.refused) > 500
 
 

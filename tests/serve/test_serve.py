@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from cfeval.core.errors import InputError
-from cfeval.inference.serving.engines import ENGINES, engine_of, words
+from cfeval.inference.serving.replicas import ENGINES, engine_of, words
 from cfeval.inference.serving.router import conversation
 from cfeval.study.serve import locals_of
 from tests.tiny.vlms import checkpoint

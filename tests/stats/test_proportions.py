@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from cfeval.stats.proportions import effective_size, mean_as_share, share
+from cfeval.stats.proportions import constant_limits, effective_size, mean_as_share, share, wilson, wilson_limits
 
 T = {1: 12.706, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 9: 2.2622, 11: 2.2010, 19: 2.0930, 31: 2.0395}
 """The upper 2.5 % points by degrees of freedom."""
@@ -79,3 +79,56 @@ def test_a_mean_of_fractions_has_the_size_of_its_variance() -> None:
     found = mean_as_share([0.5, 1.0, 0.0, 0.5])
     assert (found.value, found.n) == (0.5, 4)
     assert found.size == pytest.approx(0.25 * 24 * (Z / T[3]) ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("size", [1.0, 7.3, 16.0, 400.0])
+@pytest.mark.parametrize("value", [0.0, 0.05, 0.25, 0.9, 1.0])
+def test_wilsons_limits_are_the_shares_from_which_what_was_seen_is_just_z_standard_errors_away(
+    value: float, size: float
+) -> None:
+    """(value − p)² = z² · p · (1 − p) / size has two roots (Wilson 1927); a root at the end of the scale is exact."""
+    low, high = wilson_limits(value, size, 0.95)
+    for limit in (low, high):
+        assert (value - limit) ** 2 == pytest.approx(Z**2 * limit * (1 - limit) / size, rel=1e-4, abs=1e-12)
+    assert 0 <= low <= value <= high <= 1
+    assert low < high
+    assert (low == 0) == (value == 0)
+    assert (high == 1) == (value == 1)
+
+
+def test_a_higher_level_is_wider() -> None:
+    """The upper 5 % point of the normal distribution is 1.64485."""
+    low, high = wilson_limits(0.25, 16.0, 0.9)
+    for limit in (low, high):
+        assert (0.25 - limit) ** 2 == pytest.approx(1.64485**2 * limit * (1 - limit) / 16, rel=1e-4)
+    wider = wilson_limits(0.25, 16.0, 0.95)
+    assert wider[0] < low < high < wider[1]
+
+
+@pytest.mark.parametrize(("values", "bad"), [([0.5, -0.25, 3.0], "-0.25"), ([0.5, 1.25, -3.0], "1.25")])
+def test_a_value_out_of_bounds_is_named_the_first_one(values: list[float], bad: str) -> None:
+    with pytest.raises(ValueError, match=rf"must lie in \[0, 1\] for a Wilson interval, but got {bad}$"):
+        mean_as_share(values)
+    with pytest.raises(ValueError, match=rf"must be zeros and ones for a Wilson interval, but got {bad}$"):
+        share([1.0, *values[1:]])
+
+
+def test_what_is_all_alike_is_worth_its_clusters() -> None:
+    for value in (0.0, 1.0):
+        assert share([value] * 6, ["a", "a", "b", "b", "c", "c"]).size == 3
+    assert share([1.0, 0.0, 1.0], ["a", "a", "a"]).size == 1
+    assert share([1.0, 0.0, 1.0]).size == 3
+
+
+def test_an_estimate_tells_its_figure_its_items_and_whether_they_come_in_clusters() -> None:
+    apart, clustered = share([1.0, 0.0, 1.0, 1.0]), share([1.0, 0.0, 1.0, 1.0], ["a", "a", "b", "b"])
+    assert (apart.value, apart.n, apart.clustered, clustered.clustered) == (0.75, 4, False, True)
+    assert wilson(apart, 0.9).method == "Wilson 90 %"
+    assert wilson(clustered, 0.95).method == "clustered Wilson 95 %"
+    assert mean_as_share([0.5, 0.25, 1.0], ["a", "a", "b"]).clustered
+
+
+def test_where_nothing_varies_the_limits_reach_from_the_value_towards_both_bounds() -> None:
+    """Of 10 clusters none is other: at most u = z² / (10 + z²) of all are, and those lie at −1 or at 3."""
+    u = Z**2 / (10 + Z**2)
+    assert constant_limits(0.5, 10, 0.95, (-1.0, 3.0)) == pytest.approx((0.5 - 1.5 * u, 0.5 + 2.5 * u), rel=1e-4)

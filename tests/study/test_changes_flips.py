@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.study.changes import Condition
-from cfeval.study.differences import difference
+from cfeval.study.diff import difference
 from cfeval.study.revisions import WorkingFolder
 from tests.study.studies import score, write, write_by_protocol, write_edct
 

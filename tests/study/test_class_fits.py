@@ -7,8 +7,7 @@ import pytest
 
 from cfeval.config import parse
 from cfeval.core.errors import ParamsError
-from cfeval.study.components import check_params
-from cfeval.study.fits import unknown_classes
+from cfeval.study.components import check_params, unknown_classes
 from cfeval.vce.models.class_names import imagenet
 from tests.conftest import Run
 

@@ -13,7 +13,7 @@ from cfeval.core import registry
 from cfeval.inference.models import openai
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response
-from cfeval.study import machine
+from cfeval.study import doctor
 from cfeval_testbed.mocks import chat
 from tests.conftest import Run
 from tests.images import image
@@ -278,7 +278,7 @@ def test_a_budget_needs_the_price_of_every_model(examined: Any, server: Loopback
 
 
 def test_a_full_disk_is_told(examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "LEAST_FREE", 2**80)
+    monkeypatch.setattr(doctor, "LEAST_FREE", 2**80)
     status, lines, _ = examined(params(tmp_path, server.openai))
     assert status == 2
     assert "free some space" in about(lines, "disk results")

@@ -15,8 +15,7 @@ from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Status
 from cfeval.core.statuses import MEANINGS
 from cfeval.edct.records import Score, Verdict
-from cfeval.study.missing import missing
-from cfeval.study.unscored import unscored
+from cfeval.study.unscored import missing, unscored
 from cfeval.study.whole import Job
 from tests.study.test_servers import Answer, models, says, serving, shows_image, study
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from cfeval.config import load
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.study.components import used
+from cfeval.study.doctor import plugin_check
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
 from tests.study.service import photographs
@@ -64,22 +67,22 @@ def estimated(cfeval: Run, tmp_path: Path) -> Any:
     def run(content: dict[str, Any], *more: object) -> dict[str, Any]:
         status, out, err = cfeval("estimate", written(tmp_path, content).parent, "--json", *more)
         assert (status, err) == (0, "")
-        found: dict[str, Any] = json.loads(out)
-        return found
+        figures: dict[str, Any] = json.loads(out)
+        return figures
 
     return run
 
 
-def amounts(found: dict[str, Any], stage: str, plugin: str) -> list[tuple[int, int, int, int]]:
+def amounts(figures: dict[str, Any], stage: str, plugin: str) -> list[tuple[int, int, int, int]]:
     """Calls, tokens read, tokens written and images: typical, then at most."""
-    [line] = [line for line in found["stages"] if (line["stage"], line["plugin"]) == (stage, plugin)]
+    [line] = [line for line in figures["stages"] if (line["stage"], line["plugin"]) == (stage, plugin)]
     names = ("calls", "input_tokens", "output_tokens", "images")
     return [tuple(line[which][name] for name in names) for which in ("typical", "most")]  # type: ignore[misc]
 
 
 def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any]) -> None:
-    found = estimated(study)
-    assert found["items"] == {"d": 3}
+    figures = estimated(study)
+    assert figures["items"] == {"d": 3}
     # Typical: question 20, answer 15, explanation 180, instruction 100, verdict 200; prompts at 4 letters a token.
     # At most: question 100, every reply 300 (the local target's 2048); prompts at 3 letters a token.
     opening, follow_up = 10 + 20 + 1500, 10 + 20 + 15 + 20 + 1500
@@ -88,31 +91,31 @@ def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any
         (6, 3 * (opening + follow_up), 3 * (15 + 180), 0),
         (6, 3 * (opening_most + follow_up_most), 3 * 600, 0),
     ]
-    assert amounts(found, "baselines", "m") == asked
-    assert amounts(found, "requeries", "m") == asked
+    assert amounts(figures, "baselines", "m") == asked
+    assert amounts(figures, "requeries", "m") == asked
     # The writer serves both targets; at most it asks again: both prompts and its own first reply.
     first, first_local = 134 + 100 + 2 * 300, 134 + 100 + 2 * 2048
-    assert amounts(found, "instructions", "w") == [
+    assert amounts(figures, "instructions", "w") == [
         (6, 6 * (100 + 20 + 15 + 180), 6 * 300, 0),  # up to six edits are listed, more than the limit holds
         (12, 3 * (2 * first + 40 + 300) + 3 * (2 * first_local + 40 + 300), 12 * 300, 0),
     ]
-    assert amounts(found, "counterfactuals", "e") == [
+    assert amounts(figures, "counterfactuals", "e") == [
         (6, 6 * (100 + 2000), 0, 6),
         (6, 6 * (300 + 2000), 0, 6),
     ]
     # Three samples for two targets; the panel holds one chat judge and one that needs no provider.
     judged = 200 + 2 * (15 + 180) + 100
-    assert amounts(found, "verdicts", "j")[0] == (18, 18 * judged, 18 * 200, 0)
-    assert amounts(found, "verdicts", "panel")[0] == (3, 3 * judged, 3 * 200, 0)
+    assert amounts(figures, "verdicts", "j")[0] == (18, 18 * judged, 18 * 200, 0)
+    assert amounts(figures, "verdicts", "panel")[0] == (3, 3 * judged, 3 * 200, 0)
     judged_most, again = 267 + 4 * 300 + 300, 320 + 4 * 300 + 300 + 300
-    assert amounts(found, "verdicts", "panel")[1] == (6, 3 * (judged_most + again), 6 * 300, 0)
-    assert not any(line["plugin"] == "local" for line in found["stages"])
+    assert amounts(figures, "verdicts", "panel")[1] == (6, 3 * (judged_most + again), 6 * 300, 0)
+    assert not any(line["plugin"] == "local" for line in figures["stages"])
 
 
 def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, study: dict[str, Any]) -> None:
     study["edct"]["verifiers"] = {"d": {"plugin": "semantic", "model": study["edct"]["vlms"]["m"]}}
-    found = estimated(study)
-    (calls, read, written, images), (at_most, *_) = amounts(found, "checks", "d")
+    figures = estimated(study)
+    (calls, read, written, images), (at_most, *_) = amounts(figures, "checks", "d")
     assert (calls, images) == (10, 0), "of either target three edits, one that was not made, and an absent thing"
     assert at_most == 2 * (6 + 6 + 6), "each is asked again, and so many that were not made or are absent are drawn"
     assert read > 10 * 1500, "it is shown an image"
@@ -126,8 +129,8 @@ def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
     sight = {"plugin": "semantic", "model": study["edct"]["vlms"]["m"]}
     alone = amounts(estimated(study | {"edct": study["edct"] | {"verifiers": {"d": sight}}}), "checks", "d")
     gate = {"plugin": "gated", "editor": study["edct"]["editors"]["e"], "verifier": sight}
-    found = estimated(study | {"edct": study["edct"] | {"editors": {"e": gate}}})
-    by_model = {line["model"]: line for line in found["stages"] if line["stage"] == "counterfactuals"}
+    figures = estimated(study | {"edct": study["edct"] | {"editors": {"e": gate}}})
+    by_model = {line["model"]: line for line in figures["stages"] if line["stage"] == "counterfactuals"}
     names = ("calls", "input_tokens", "output_tokens", "images")
     assert tuple(by_model["painter"]["typical"][name] for name in names) == plain[0]
     of_edits = tuple(amount * 6 // 10 for amount in alone[0])
@@ -161,9 +164,9 @@ def test_concept_edits_of_vce_take_a_call_of_the_writer_and_as_many_of_the_edito
             "conditions": [names | {"method": ["words", "nothing"], "pairs": ["ideal", "other"]}],
         },
     }
-    found = estimated(content)
+    figures = estimated(content)
     images = 4 * 2 * 2  # of two classifiers, towards two targets
-    by_model = {(line["plugin"], line["model"]): line for line in found["stages"]}
+    by_model = {(line["plugin"], line["model"]): line for line in figures["stages"]}
     assert {key: (line["typical"]["calls"], line["most"]["calls"]) for key, line in by_model.items()} == {
         ("words", "maker/talker"): (images, 2 * images),
         ("words", "painter"): (3 * images, 3 * images),
@@ -173,16 +176,16 @@ def test_concept_edits_of_vce_take_a_call_of_the_writer_and_as_many_of_the_edito
     assert talker["typical"]["input_tokens"] == images * (400 // 4 + 60)
     assert painter["typical"]["images"] == 3 * images
     assert painter["typical"]["input_tokens"] == 3 * images * (100 + 2000)
-    assert found["items"] == {"images of vce, once a target": 2 * images}
+    assert figures["items"] == {"images of vce, once a target": 2 * images}
 
 
 def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
-    found = estimated(study)
-    [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
+    figures = estimated(study)
+    [talker] = [line for line in figures["models"] if line["model"] == "maker/talker"]
     tokens = talker["typical"]["input_tokens"], talker["typical"]["output_tokens"]
     assert tokens == (9285 + 9285 + 1890 + 12420 + 2070, 585 + 585 + 1800 + 3600 + 600)
     assert talker["typical"]["usd"] == pytest.approx((34950 * 1 + 7170 * 10) / 1e6)
-    assert found["usd"]["typical"] == pytest.approx(0.10665 + 6 * 0.5)
+    assert figures["usd"]["typical"] == pytest.approx(0.10665 + 6 * 0.5)
 
 
 def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
@@ -219,11 +222,11 @@ def test_what_the_cache_holds_is_counted_and_left_out_of_the_budget(
         cache.keep(call, Response(text="x"))
     cache.close()
     study["calls"] |= {"max_calls": 44, "max_cost_usd": 1}
-    found = estimated(study)
-    [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
+    figures = estimated(study)
+    [talker] = [line for line in figures["models"] if line["model"] == "maker/talker"]
     assert (talker["stored"], talker["sent"], talker["paid_usd"], talker["maybe_paid_usd"]) == (4, 4, 1.0, 0.0)
     # 6 + 6 + 6 + 18 + 3 calls of the talker, 4 of them stored; 6 of the painter; 4 were sent before
-    calls, usd = found["budget"]
+    calls, usd = figures["budget"]
     assert not calls["suffices"]
     assert "44 will not suffice: 4 calls so far, 41 calls to go" in calls["text"]
     assert not usd["suffices"]
@@ -255,7 +258,7 @@ def test_a_stage_is_told_by_protocol_and_what_the_second_one_adds(
     # At most writer and judge are each asked again.
     adds = 6 + 6 + 12 + 72
     assert both["calls_of_protocols"]["edct-bench-2026"] == adds
-    total_alone, total = (sum(one["most"]["calls"] for one in found["models"]) for found in (alone, both))
+    total_alone, total = (sum(model["most"]["calls"] for model in figures["models"]) for figures in (alone, both))
     assert total - total_alone == adds
     _, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert f"on top edct-bench-2026 {adds} calls, fewer where" in out
@@ -272,16 +275,35 @@ def test_a_data_set_with_fewer_items_counts_what_it_has(
     (tmp_path / "x.csv").write_text(f"image,question\n{photo},what?\n{photo},why?\n")
     assert cfeval("edct", "import", tmp_path / "x.csv", "--out", tmp_path / "mine.jsonl")[0] == 0
     study["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "mine.jsonl"}
-    found = estimated(study)
-    assert found["items"] == {"d": 2}
-    assert amounts(found, "baselines", "m")[0][0] == 4
+    figures = estimated(study)
+    assert figures["items"] == {"d": 2}
+    assert amounts(figures, "baselines", "m")[0][0] == 4
 
 
 def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: Any, study: dict[str, Any]) -> None:
     study["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "gone.jsonl"}
-    found = estimated(study)
-    assert found["items"] == {"d": 3}
-    assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in found["notes"][0]
+    figures = estimated(study)
+    assert figures["items"] == {"d": 3}
+    assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in figures["notes"][0]
+
+
+def test_a_chat_model_in_this_process_advises_vllm_and_a_fast_editor_the_gate(
+    study: dict[str, Any], estimated: Any, tmp_path: Path
+) -> None:
+    chat = {"plugin": "transformers", "model": "maker/sees"}
+    study["edct"]["vlms"] = {"m": chat, "local": chat | {"device": "cpu"}}
+    study["edct"]["editors"]["e"] = {"plugin": "diffusers", "model": "maker/paints", "speed": "fast"}
+    advice = {
+        "edct.vlms.m": "on a GPU, vLLM behind `cfeval serve` answers many requests several times faster than this "
+        "plugin: {plugin: openai, provider: vllm, model: maker/sees, base_url: http://127.0.0.1:8000/v1}",
+        "edct.editors.e": "speed fast changes images: put the editor behind plugin gated; `cfeval edct edit-cost` "
+        "compares its seconds and accepted edits with those of an editor without it",
+    }
+    notes = [note.partition(": ") for note in estimated(study)["notes"]]
+    assert {place: note for place, _, note in notes if place.startswith(("edct.vlms", "edct.editors"))} == advice
+    for use in used(load(written(tmp_path, study))):
+        if use.place in advice:
+            assert advice[use.place] in [finding.text for finding in plugin_check(use, offline=True).look()]
 
 
 def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
@@ -326,13 +348,13 @@ def test_calls_by_batches_are_counted_at_half_the_price(
     full = estimated(study)
     for judge in (study["edct"]["judges"]["j"], study["edct"]["judges"]["panel"]["judges"][1]):
         judge["model"] = judge["model"] | {"provider": "openai", "batch": True}
-    found = estimated(study)
+    figures = estimated(study)
     saved = {
         name: sum(line[name]["usd"] for line in full["stages"] if line["stage"] == "verdicts") / 2
         for name in ("typical", "most")
     }
     assert saved["typical"] > 0
-    assert {name: full["usd"][name] - found["usd"][name] for name in saved} == pytest.approx(saved)
+    assert {name: full["usd"][name] - figures["usd"][name] for name in saved} == pytest.approx(saved)
     _, out, _ = cfeval("estimate", written(tmp_path, study).parent)
     assert "maker/talker (batches: 50% of the price)" in out
     study["calls"]["batches"] = False
@@ -346,16 +368,16 @@ def test_calls_an_item_fall_with_the_number_of_items_and_are_those_of_the_guide(
     photographs(tmp_path / "photos", 2)
     models = ("--model", "openrouter/a/tested", "--reader", "openrouter/b/reads")
     assert cfeval("init", "s", "--images", "photos", "--question", "What?", *models)[0] == 0
-    found = json.loads(cfeval("estimate", "s", "--json")[1])["calls_per_item"]
+    figures = json.loads(cfeval("estimate", "s", "--json")[1])["calls_per_item"]
     for items, objects in {"60": 3, "120": 2, "400": 1}.items():
         # Original and cited edit; an uncited edit of each object and of the background; nulls of one item in two each,
         # a blank image in one of three: two turns each.
         edits = 1 + objects + 1
-        assert found[items]["baselines"] == 2
-        assert found[items]["requeries"] == pytest.approx(2 * (edits + 1 + 1 / 3), abs=0.02)
-        assert found[items]["counterfactuals"] == pytest.approx(2 * (edits + 0.5), abs=0.02), "an editor and a gate"
-        assert found[items]["checks"] == pytest.approx(edits + 0.25 + 0.125, abs=0.02)
-        assert found[items]["readings"] == found[items]["readings of originals"] == 1
+        assert figures[items]["baselines"] == 2
+        assert figures[items]["requeries"] == pytest.approx(2 * (edits + 1 + 1 / 3), abs=0.02)
+        assert figures[items]["counterfactuals"] == pytest.approx(2 * (edits + 0.5), abs=0.02), "an editor and a gate"
+        assert figures[items]["checks"] == pytest.approx(edits + 0.25 + 0.125, abs=0.02)
+        assert figures[items]["readings"] == figures[items]["readings of originals"] == 1
     out = cfeval("estimate", "s")[1]
     start = out.index("Calls for an item")
     shown = [line.rstrip() for line in out[start : out.index("protocols share")].splitlines() if line.strip()]

@@ -122,7 +122,7 @@ def test_what_is_missing_is_one_line(cfeval: Run, place: Path, words: list[str],
 def test_a_terminal_is_asked_for_what_no_option_says(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(["photos", QUESTION, MODEL])
     monkeypatch.setattr("typer.prompt", lambda _: next(answers))
-    asked = init._Asked(terminal=True)
+    asked = init.Answers(terminal=True)
     assert asked.source("edct", None, "", None)["question"] == QUESTION
     assert list(asked.targets([], "", "")) == ["gemini-2.5-flash"]
 
@@ -137,7 +137,7 @@ def test_a_study_that_is_there_is_left_alone(cfeval: Run, place: Path) -> None:
 
 
 def test_targets_of_one_name_get_two_and_roles_follow_the_targets_server() -> None:
-    named = init._Asked(False).targets(["openai/a/m", "openai/b/m@http://127.0.0.1:1/v1"], "", "")
+    named = init.Answers(False).targets(["openai/a/m", "openai/b/m@http://127.0.0.1:1/v1"], "", "")
     assert list(named) == ["m", "m-2"]
     gateway = model("openai/gpt-4o", base_url="http://127.0.0.1:1/v1")
     by = roles([gateway], {"judge": "gemini/gemini-2.5-pro"})

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from cfeval.edct.records import Condition
-from cfeval.study.live import State, complete
 from cfeval.study.practice import COLORS, Handler, draw
+from cfeval.study.report import State, complete
 from cfeval.study.whole import Job
 from tests.study.folder import listed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.study.making import Made, made
+from cfeval.study.causes import Made, made
 from cfeval.study.revisions import WorkingFolder
 from tests.study.studies import JUDGED, STEP, put, step
 

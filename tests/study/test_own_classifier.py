@@ -116,7 +116,7 @@ def test_a_terminal_is_asked_for_the_order(place: Path, monkeypatch: pytest.Monk
         return default or ""
 
     monkeypatch.setattr("typer.prompt", prompt)
-    monkeypatch.setattr(init._Asked, "__init__", lambda self, terminal: setattr(self, "terminal", True))
+    monkeypatch.setattr(init.Answers, "__init__", lambda self, terminal: setattr(self, "terminal", True))
     init.run(Path("v"), "vce", images=Path("photos"), model_=["own_colors:swapped"])
     assert asked[0][1] == "red, blue"
     assert (place / "v/classes.txt").read_text() == "red\nblue\n"

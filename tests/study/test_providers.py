@@ -216,15 +216,15 @@ def test_on_a_terminal_the_helpers_of_a_local_model_are_asked_for(
     local = model("ollama/llava")
     for answer in (True, False):
         monkeypatch.setattr("typer.confirm", lambda text, default, answer=answer: asked.append(text) or answer)
-        assert init._Asked(terminal=True).hosted_helpers(local, given) is not answer
+        assert init.Answers(terminal=True).hosted_helpers(local, given) is not answer
     assert asked[0] == (
         "Use the model itself and the editor black-forest-labs/FLUX.2-klein-4B? "
         "Otherwise, models at OpenRouter receive images and texts."
     )
     assert "llava is local. Nobody is named as writer, editor, gate, verifier, judge." in capsys.readouterr().out
-    assert not init._Asked(terminal=False).hosted_helpers(local, given)
-    assert not init._Asked(terminal=True).hosted_helpers(model("groq/m"), given)
-    assert not init._Asked(terminal=True).hosted_helpers(
+    assert not init.Answers(terminal=False).hosted_helpers(local, given)
+    assert not init.Answers(terminal=True).hosted_helpers(model("groq/m"), given)
+    assert not init.Answers(terminal=True).hosted_helpers(
         local, {**dict.fromkeys(given, ""), "writer": "x", "editor": "x", "judge": "x"}
     )
     assert len(asked) == 2

@@ -14,8 +14,7 @@ from cfeval.core.plugin import Plugin
 from cfeval.core.registry import Recipient
 from cfeval.edct.protocols.rules import RULES, UNCITED_EDIT
 from cfeval.inference.prompts import ChatPlugin
-from cfeval.study.components import used
-from cfeval.study.recipients import recipient_lines, recipients
+from cfeval.study.components import recipient_lines, recipients, used
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.study.service import init_options, photographs, service

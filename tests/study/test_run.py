@@ -12,8 +12,8 @@ from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.folder import root_of
 from cfeval.core.registry import check_installed
 from cfeval.study import run
-from cfeval.study.ending import Ending
-from cfeval.study.outcome import outcomes
+from cfeval.study.run import Ending
+from cfeval.study.summary import outcomes
 from cfeval.study.whole import Job, Whole
 from tests.conftest import Run
 from tests.loopback.site import Loopback
@@ -52,11 +52,11 @@ def test_what_will_not_work_is_told_before_money_is(cfeval: Run, study: Path) ->
 def test_the_command_that_does_the_same_is_printed(cfeval: Run, study: Path) -> None:
     status, out, _ = cfeval("run", "mine", "--print", "--cores", "3", "--", "--profile", "slurm")
     assert status == 0
-    words = out.split()
-    assert words[:3] == ["snakemake", "--directory", str(study)]
-    assert words[-4:] == ["--profile", "slurm", "--", "all"]
-    assert words[words.index("--cores") + 1] == "3"
-    assert Path(words[words.index("--snakefile") + 1]).is_file()
+    args = out.split()
+    assert args[:3] == ["snakemake", "--directory", str(study)]
+    assert args[-4:] == ["--profile", "slurm", "--", "all"]
+    assert args[args.index("--cores") + 1] == "3"
+    assert Path(args[args.index("--snakefile") + 1]).is_file()
 
 
 def test_a_folder_without_a_study_is_one_line(cfeval: Run, tmp_path: Path) -> None:

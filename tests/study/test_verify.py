@@ -14,7 +14,7 @@ import yaml
 from cfeval import cli
 from cfeval.core.hashes import Hashes
 from cfeval.core.record import Records
-from cfeval.study.records_check import Results
+from cfeval.study.verification import Results
 from cfeval.study.whole import Job, outdated, whole
 from tests.conftest import Run
 from tests.images import image

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.study.revisions import Side
-from cfeval.study.wording import open_side
+from cfeval.study.revisions import Side, open_side
 from tests.study.projects import git
 
 

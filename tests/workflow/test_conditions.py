@@ -103,9 +103,18 @@ def test_fewer_images_than_before_leave_none_of_those(study: Study, fresh: Study
 
 def test_a_sample_added_makes_its_shard_again(study: Study) -> None:
     study.import_samples(ITEMS + 1)
-    assert study.jobs("snakemake", "--", "edct_instructions_all") == {"items": 1, "baselines": 2, "instructions": 2}
+    assert study.jobs("snakemake", "--", "edct_instructions_all") == {"items": 2, "baselines": 2, "instructions": 2}
     after = {"counterfactuals": 2, "checks": 2, "requeries": 2, "verdicts": 2, "scores": 2, "calls": 1, "report": 1}
     assert study.stale_stages() == after
+
+
+def test_more_than_a_thousand_shards_are_planned_by_names_that_sort_and_each_is_a_job(study: Study) -> None:
+    study.set_params(study.params() | {"shards": 1200})
+    planned = [name for name in study.stale(targets=("edct_baselines_all",)) if "/items/" in name]
+    assert sorted(planned) == [f"results/edct/items/mine/{number:04}.jsonl" for number in range(1200)]
+    shard = "results/edct/baselines/mine/ma/1100.jsonl"
+    assert study.jobs("snakemake", "--", shard) == {"items": 1, "baselines": 1}
+    assert study.stale(targets=(shard,)) == {}
 
 
 def test_shards_change_in_place(study: Study, finished: Study) -> None:
@@ -121,6 +130,6 @@ def test_shards_change_in_place(study: Study, finished: Study) -> None:
     assert one == two
     assert not [name for name in study.results() if "/00" in name]
     study.set_params(study.params() | {"shards": 3})
-    assert study.jobs("snakemake", "--", "edct_items_all") == {"items": 1}
+    assert study.jobs("snakemake", "--", "edct_items_all") == {"items": 3}
     records = {name for name in study.results("results/edct/items") if name.endswith(".jsonl")}
     assert records == {f"results/edct/items/mine/{name}.jsonl" for name in ("000", "001", "002")}

@@ -149,6 +149,11 @@ def folder_of(evaluation):
     return lambda wildcards: f"{PLACE}{RESULTS}/{evaluation}"
 
 
+def own_cut(wildcards):
+    """A rule's param, for a step that files the images of one shard: which of how many."""
+    return f"{CUT} --shard {int(wildcards.shard[1:])}" if wildcards.shard else CUT
+
+
 def whole(pattern):
     """A rule's files: all shards of record files and, where the study has archives of images, those beside them."""
     files = expand(pattern, shard=SHARDS, allow_missing=True)
@@ -208,7 +213,7 @@ def needs(family, section, field, mem_mb, runtime, asked=lambda wildcards: True,
 
 def time_to_file(images):
     """A rule's runtime: of a step that reads so many images and encodes each as PNG, 0.3 s of a photograph's megapixel."""
-    return f"{60 + images // 200}m"
+    return f"{60 + int(images) // 200}m"
 
 
 def one_of(names):

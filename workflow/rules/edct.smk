@@ -79,26 +79,25 @@ rule edct_tables_all:
 
 
 rule edct_items:
-    """File the samples of a dataset and their images, all shards at once (Section 4)."""
+    """File the samples of a dataset, those of a shard, and their images (Section 4)."""
     output:
-        whole(ITEMS),
-        made("<results>/edct/items/{dataset}.jsonl"),
+        samples=with_images(ITEMS),
+        record=made(ITEMS),
     log:
-        "logs/edct/items/{dataset}.log",
+        "logs/edct/items/{dataset}{shard}.log",
     priority: 90
     resources:
-        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime=time_to_file(EDCT.items)),
+        **needs("datasets", EDCT.datasets, "dataset", mem_mb=2000, runtime=time_to_file(EDCT.items / len(SHARDS))),
     params:
-        out=f"{PLACE}{RESULTS}/edct/items/{{dataset}}.jsonl",
         dataset=lambda wildcards: plugin(EDCT.datasets, wildcards.dataset),
         number=EDCT.items,
         seed=EDCT.seed,
-        cut=CUT,
+        cut=own_cut,
     message:
-        "samples of {wildcards.dataset}"
+        "samples of {wildcards.dataset}{wildcards.shard}"
     shell:
         "cfeval edct items --dataset {params.dataset:q} --items {params.number} --seed {params.seed} {params.cut} "
-        "--out {params.out} 2> {log:q}"
+        "--out {output.samples[0]} 2> {log:q}"
 
 
 rule edct_baselines:

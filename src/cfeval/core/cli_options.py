@@ -58,8 +58,10 @@ TableOut = Annotated[
 OutFolder = Annotated[Path, typer.Option("--out", callback=writable, help="Folder to write into.")]
 
 
-def plugin_spec(family: str, text: str, option: str) -> dict[str, Any]:
+def plugin_spec(family: str, text: str, option: str, by_item: bool = False) -> dict[str, Any]:
     """The plugin that the command line describes as JSON: the key `plugin` and the plugin's options.
+
+    What it depends on counts as read; with `by_item`, but for what it names item by item.
 
     Raises:
         InputError: not such JSON, or no such plugin or option.
@@ -70,13 +72,13 @@ def plugin_spec(family: str, text: str, option: str) -> dict[str, Any]:
         raise InputError(f"{option}: not JSON ({error.msg} at character {error.pos})") from None
     if not isinstance(content, dict) or not isinstance(content.get("plugin"), str):
         raise InputError(f"""{option}: a plugin is JSON such as '{{"plugin": "world", "persona": "grounded"}}'""")
-    uses(*registry.dependencies(family, content, protocols()))
+    uses(*registry.dependencies(family, content, protocols(), by_item))
     return content
 
 
-def build(family: str, text: str, option: str) -> Any:
-    """Build the plugin that the command line describes as JSON; errors like `plugin_spec`."""
-    return registry.build(family, plugin_spec(family, text, option))
+def build(family: str, text: str, option: str, by_item: bool = False) -> Any:
+    """Build the plugin that the command line describes as JSON; arguments and errors like `plugin_spec`."""
+    return registry.build(family, plugin_spec(family, text, option, by_item))
 
 
 def from_json(text: str, kind: type[T], option: str) -> T:

@@ -21,6 +21,10 @@ _SETTLED_NS = 2_000_000_000
 STAMP = ".snakemake_timestamp"
 
 
+NAMES = "names:"
+"""What a hash of a folder begins with for which only the names of its files count."""
+
+
 class Hashes:
     """Hashes of files and folders; None where there is none.
 
@@ -50,11 +54,15 @@ class Hashes:
         A missing folder counts as an empty one: neither git nor DVC keeps an empty folder.
         """
         state, newest = state_of_folder(path)
-        return self._hash(path, state, newest, lambda: _of_files(path))
+        return self._hash(path, state, newest, lambda: _of_names(path, _files(path)))
 
     def path(self, path: str) -> str | None:
         """The hash of a file or, where the name ends with a slash, of a folder."""
         return self.folder(path) if path.endswith("/") else self.file(path)
+
+    def again(self, path: str, was: str | None) -> str | None:
+        """The hash of a file or folder now, of the kind that an earlier one is of: `of_names`, or that of `path`."""
+        return of_names(path) if was and was.startswith(NAMES) else self.path(path)
 
     def remember(self) -> None:
         """Keep the hashes for the next process."""
@@ -93,6 +101,16 @@ def state_of_folder(path: str) -> tuple[str, int]:
     return state.hexdigest(), newest
 
 
+def of_names(folder: str) -> str:
+    """The hash of the names of the files in a folder, of its subfolders too, whatever they hold."""
+    return NAMES + digest("\n".join(_files(folder)).encode("utf-8", "surrogateescape"))
+
+
+def of_files_in(folder: str, endings: tuple[str, ...]) -> str:
+    """What `Hashes.folder` would be if a folder held nothing but its own files with these endings."""
+    return _of_names(folder, [name for name in _files(folder, deep=False) if name.endswith(endings)])
+
+
 def digest(content: bytes) -> str:
     """The SHA-256 of some bytes, as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
@@ -121,9 +139,10 @@ def _of_file(path: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _of_files(folder: str) -> str:
+def _of_names(folder: str, names: list[str]) -> str:
+    """The hash of some names in a folder, and of what is in these files."""
     lines = hashlib.sha256()
-    for name in _files(folder):
+    for name in names:
         lines.update(f"{name} {_of_entry(os.path.join(folder, name))}\n".encode("utf-8", "surrogateescape"))
     return lines.hexdigest()
 
@@ -136,8 +155,8 @@ def _of_entry(path: str) -> str:
     return "unreadable"
 
 
-def _files(folder: str) -> list[str]:
-    """The files below a folder by their relative names, in order; none where it is missing."""
+def _files(folder: str, deep: bool = True) -> list[str]:
+    """The files below a folder, or in it, by their relative names, in order; none where it is missing."""
     names: list[str] = []
     if not os.path.isdir(folder):
         return names
@@ -146,7 +165,7 @@ def _files(folder: str) -> list[str]:
             if entry.name == STAMP:
                 continue
             if entry.is_dir():
-                if not (entry.is_symlink() and _holds(entry.path, folder)):
+                if deep and not (entry.is_symlink() and _holds(entry.path, folder)):
                     with contextlib.suppress(PermissionError):
                         names += [f"{entry.name}/{name}" for name in _files(entry.path)]
             else:

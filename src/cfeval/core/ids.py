@@ -55,7 +55,8 @@ def ids_of(
         item = text or other
         if lossy or often[_folded(item)] > 1 or len(item.encode()) > longest:
             digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-            item = f"{_cut(item, longest if hashed is None else hashed)}-{digest}"
+            shortened = item.encode()[: longest if hashed is None else hashed].decode("utf-8", "ignore")
+            item = f"{shortened}-{digest}"
         ids[key] = item
     return ids
 
@@ -74,10 +75,6 @@ def _plain(name: str, marks: str, ends: str) -> tuple[str, bool]:
         after_letter = is_letter
     text = re.sub("\0+", "-", kept).lstrip(_MARKS).rstrip(ends)
     return text, lossy
-
-
-def _cut(text: str, longest: int) -> str:
-    return text.encode()[:longest].decode("utf-8", "ignore")
 
 
 def _folded(text: str) -> str:

@@ -223,19 +223,15 @@ def _scaled(values: Floats, mode: str) -> tuple[Floats, str]:
     if not finite.any():
         raise ValueError("no grey value is a finite number")
     least, most = float(values[finite].min()), float(values[finite].max())
-    low, high = _black_and_white(least, most, mode)
+    whites = (1.0, 255.0) if mode == "F" else tuple(2.0**bits - 1 for bits in DEPTHS)
+    white = next((white for white in whites if most <= white), None)
+    low, high = (0.0, white) if white is not None and least >= 0 else (least, most)
     kind = "float" if mode == "F" else f"{32 if mode == 'I' else 16}-bit"
     rule = f"{kind} grey scaled: {low:g} is black, {high:g} is white"
     if not finite.all():
         rule += f", {int((~finite).sum())} values that are no numbers are black"
     span = high - low or 1.0
     return np.where(finite, (np.where(finite, values, low) - low) / span, 0.0), rule
-
-
-def _black_and_white(least: float, most: float, mode: str) -> tuple[float, float]:
-    whites = (1.0, 255.0) if mode == "F" else tuple(2.0**bits - 1 for bits in DEPTHS)
-    white = next((white for white in whites if most <= white), None)
-    return (0.0, white) if white is not None and least >= 0 else (least, most)
 
 
 def _grey_in_srgb(values: Floats, profile: bytes) -> tuple[Floats, list[str]]:

@@ -62,9 +62,17 @@ class Plugin(PluginOptions):
         named = ((end, str(path)) for end, path in self._marked("file") if path)
         return tuple(path.rstrip(end) + end if end else path for end, path in named)
 
+    def read_by_item(self) -> tuple[str, ...]:
+        """Those of its `dependencies` that a dataset reads item by item, and then names itself (`Part.reads`): none."""
+        return ()
+
     def diagnose(self) -> Iterator[Diagnostic]:
         """What `cfeval doctor` should say before anything is spent: nothing."""
         return iter(())
+
+    def advice(self) -> str:
+        """A line that `cfeval doctor` and `cfeval estimate` print about what to consider before a long run: none."""
+        return ""
 
     def demand(self) -> Demand | None:
         """What it must find in the items of a dataset to do anything with them; None: it takes any."""

@@ -14,7 +14,7 @@ T = TypeVar("T")
 FOLDER = "CFEVAL_PROGRESS"
 # Where the jobs of the latest run report.
 REPORTS = Path(".cfeval/progress")
-# A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.ending`.
+# A file there with the jobs that failed: written by workflow/items.py, read by `cfeval.study.run`.
 FAILURES = "failures.jsonl"
 _EVERY_SECONDS = 5.0
 _REPORT_SECONDS = 0.5

@@ -18,11 +18,12 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from glob import glob
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cfeval.core.errors import InputError
-from cfeval.core.hashes import MEMORY, STAMP, Hashes, read_json, state_of, state_of_folder
+from cfeval.core.hashes import MEMORY, STAMP, Hashes, of_files_in, of_names, read_json, state_of, state_of_folder
 from cfeval.core.loaded_code import COMPUTE_OPTIONS, Code, loaded_modules, path_of, version_of, versions
 from cfeval.core.package import PACKAGE, carried, name_of
 
@@ -38,7 +39,9 @@ PROTOCOL = "--protocol"
 # The option whose file holds parameters; a record has its content in the place of its name.
 STUDY = "--study"
 SHARDS = "--shards"
-# The name of a shard: its number, of three digits or more.
+# The option of a step that makes one of the shards, in a file of its own.
+ONE_SHARD = "--shard"
+# The name of a shard: see `shard_names`.
 SHARD = r"\d\d\d+"  # not \d{3,}, which Snakemake does not take in a constraint
 MOST_SHARDS = 9999
 # What comes before the name of a file that comes with cfeval, wherever that is installed.
@@ -128,6 +131,13 @@ def uses(*paths: str | Path) -> None:
             _read[path] = (_state(path), _hashes().path(path), time.time_ns())
 
 
+def uses_names(folder: str | Path) -> None:
+    """Say that a step is about to read which files a folder holds; those that it opens it must name by `uses`."""
+    path = f"{_relative(str(folder)).rstrip('/')}/"
+    if _running and path not in _read:
+        _read[path] = (_state(path), of_names(path), time.time_ns())
+
+
 class Records:
     """What records say, against what is there now."""
 
@@ -159,16 +169,16 @@ class Records:
         """Every difference between now and what a record says."""
         for kind in ("outputs", "inputs"):
             for name, was in step[kind].items():
-                if (now := self.path(name)) != was:
+                if (now := self.path(name, was)) != was:
                     yield f"{name} {'is missing' if now is None else 'is new' if was is None else 'has changed'}"
         yield from (f"code has changed: {name}" for name, was in step["code"].items() if self._module(name) != was)
         for name, was in step["packages"].items():
             if (version := version_of(name)) != was:
                 yield f"{name} is {version or 'not installed'}, was {was}"
 
-    def path(self, name: str) -> str | None:
-        """The hash of a file or folder, by the name that a record has for it."""
-        return self.hashes.path(_placed(name))
+    def path(self, name: str, was: str | None = None) -> str | None:
+        """The hash of a file or folder, by the name that a record has for it, of the kind that the record has."""
+        return self.hashes.again(_placed(name), was)
 
     def remember(self) -> None:
         """Keep what was hashed for the next process."""
@@ -193,7 +203,8 @@ def call(args: Args, run: Callable[[list[str]], int]) -> int:
     record, records = Path(record_of(args)), Records()
     recorded = {_key(step["options"]): step for step in read(record)}
     wanted = {_key(options(step)): step for step in steps(args)}
-    _leave_out(recorded, wanted.values(), record)
+    kept = {key for step in wanted.values() for key in _same_output(recorded, step)}
+    _forget(recorded, recorded.keys() - kept, record)  # steps that the command no longer has
     from cfeval.core.progress import begin_job
 
     for key, step in wanted.items():
@@ -210,7 +221,7 @@ def call(args: Args, run: Callable[[list[str]], int]) -> int:
             # Shards lie where a single file has its images, and the other way round.
             _remove_previous(previous, {}, record)
         for other in _records_of_other_shards(option(step, "--out")):
-            forget(other, [old["options"]["--out"] for old in read(other)])
+            _make_room(other)
         made = _run_step(step, run)
         if isinstance(made, int):
             return made
@@ -260,21 +271,21 @@ def outputs_of(args: Args) -> list[str]:
     """What lies where a step writes: a file, or its shards, each with the folder or archive of its images; a page with
     the items beside it; or all files of a folder.
     """
-    out, shards = option(args, "--out"), int(option(args, SHARDS) or 1)
+    out, shards = option(args, "--out"), 1 if option(args, ONE_SHARD) else int(option(args, SHARDS) or 1)
     stem, ending = os.path.splitext(out)
     if ending not in _FILES:
         paths = (os.path.join(at, name) for at, _, names in os.walk(out) for name in names)
         return sorted(path for path in paths if not os.path.basename(path).startswith("."))
-    files = [out] if shards == 1 else [f"{stem}/{number:03d}{ending}" for number in range(shards)]
+    files = [out] if shards == 1 else [f"{stem}/{name}{ending}" for name in shard_names(shards)]
     beside = {".jsonl": ("/", ".zip"), ".html": (f"{BESIDE}/",)}.get(ending, ())
     images = [f"{file.removesuffix(ending)}{images}" for file in files for images in beside]
     return [path for path in (*files, *images) if os.path.exists(path)]
 
 
-def _leave_out(recorded: dict[str, Step], wanted: Iterable[Args], record: Path) -> None:
-    """Forget steps that the command no longer has, and remove what they made, where it is unchanged."""
-    kept = {key for step in wanted for key in _same_output(recorded, step)}
-    _forget(recorded, recorded.keys() - kept, record)
+def shard_names(shards: int) -> list[str]:
+    """The names of so many shards: their numbers, all of as many digits as the last one and at least three."""
+    digits = max(3, len(str(shards - 1)))
+    return [f"{number:0{digits}d}" for number in range(shards)]
 
 
 def forget(record: Path, outs: Collection[str]) -> None:
@@ -283,7 +294,20 @@ def forget(record: Path, outs: Collection[str]) -> None:
     _forget(recorded, [key for key, step in recorded.items() if step["options"]["--out"] in outs], record)
 
 
+def _make_room(record: Path) -> None:
+    """Forget the steps of a record, and remove what they made.
+
+    Shards that one step made stay: each is replaced by a step of its own, which may be running now.
+    """
+    steps_before = read(record)
+    uncut = [step for step in steps_before if ONE_SHARD in step["options"] or step["options"].get(SHARDS, "1") == "1"]
+    forget(record, [step["options"]["--out"] for step in uncut])
+    if len(uncut) < len(steps_before):
+        _write(record, [])
+
+
 def _forget(recorded: dict[str, Step], keys: Iterable[str], record: Path) -> None:
+    """Forget some steps, and remove what they made, where it is unchanged."""
     for key in list(keys):
         outputs = recorded.pop(key)["outputs"]
         _write(record, list(recorded.values()))
@@ -305,8 +329,11 @@ def _remove_previous(previous: Mapping[str, str], made: Mapping[str, Any], recor
     for path, sha in previous.items():
         there = _placed(path)
         again = path in made or any(path.startswith(folder) for folder in made if folder.endswith("/"))
-        if not again and os.path.abspath(there).startswith(beside) and hashes.path(there) == sha:
-            remove(there)
+        is_images = there.endswith("/") and not there.endswith(f"{BESIDE}/")
+        # Shards of other steps may lie in a folder of images, or come into it right now: they are not counted.
+        now = of_files_in(there, _IMAGES) if is_images else hashes.path(there)
+        if not again and os.path.abspath(there).startswith(beside) and now == sha:
+            remove(there, deep=not is_images)
 
 
 def _records_of_other_shards(out: str) -> list[Path]:
@@ -319,12 +346,18 @@ def _records_of_other_shards(out: str) -> list[Path]:
     return [Path(path) for path in (*whole, *sorted(shards))]
 
 
-def remove(path: str) -> None:
-    """Remove a file, or what a step puts into a folder, and every folder left empty (but for Snakemake's own file)."""
+def remove(path: str, deep: bool = True) -> None:
+    """Remove a file, or what a step puts into a folder, and every folder left empty (but for Snakemake's own file).
+
+    Args:
+        path: of a folder it ends with a slash.
+        deep: whether also from the folders in a folder.
+    """
     files = [path]
     if path.endswith("/"):
         endings = (".html",) if path.endswith(f"{BESIDE}/") else _IMAGES
-        files = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names if name.endswith(endings)]
+        walked = os.walk(path) if deep else islice(os.walk(path), 1)
+        files = [os.path.join(at, name) for at, _, names in walked for name in names if name.endswith(endings)]
     for file in files:
         Path(file).unlink(missing_ok=True)
     folder = os.path.dirname(path)
@@ -357,7 +390,7 @@ def _refuse_changed(out: str) -> None:
     hashes = Hashes()
     for path, (state, sha, named_at) in _read.items():
         young = os.path.exists(path) and os.stat(path).st_ctime_ns > named_at - _SETTLED_NS
-        if (young or _state(path) != state) and hashes.path(path) != sha:
+        if (young or _state(path) != state) and hashes.again(path, sha) != sha:
             raise InputError(f"{path} changed while {out} was made from it; start again")
 
 

@@ -37,12 +37,8 @@ ItemId = Annotated[str, AfterValidator(_item_id)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-def _bit_of_text(value: Any) -> Any:
-    return int(value) if value in ("0", "1") else value
-
-
 # 0 or 1; a CSV cell holds it as text.
-Binary = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
+Binary = Annotated[Literal[0, 1], BeforeValidator(lambda value: int(value) if value in ("0", "1") else value)]
 
 
 class Record(BaseModel):

@@ -143,11 +143,21 @@ def samples(spec: Mapping[str, Any]) -> bool:
     return bool(getattr(plugin_of("chat", spec), "samples", True))
 
 
-def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
-    """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
-    plugins = (plugin_of(part, part_spec) for part, part_spec in components(family, spec))
+def dependencies(
+    family: str, spec: Mapping[str, Any], protocols: Collection[str] = (), by_item: bool = False
+) -> tuple[str, ...]:
+    """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts.
+
+    Args:
+        family: the plugin's.
+        spec: its name and options.
+        protocols: under which it is used.
+        by_item: leave out what the plugin names item by item.
+    """
+    plugins = [plugin_of(part, part_spec) for part, part_spec in components(family, spec)]
     files = (named for plugin in plugins for named in _call_hook(plugin, "dependencies", protocols))
-    return tuple(dict.fromkeys(_shortest(path) for named in files for path in named))
+    later = {_shortest(path) for plugin in plugins for path in plugin.read_by_item()} if by_item else set()
+    return tuple(dict.fromkeys(path for named in files for path in map(_shortest, named) if path not in later))
 
 
 def diagnose(
@@ -161,6 +171,12 @@ def diagnose(
             continue
         for diagnostics in _call_hook(plugin, "diagnose", protocols):
             yield from diagnostics
+
+
+def advice(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a plugin and its components advise before a long run, each line once."""
+    lines = (plugin_of(part, part_spec).advice() for part, part_spec in components(family, spec))
+    return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def demands(family: str, spec: Mapping[str, Any]) -> Iterator[Demand]:
@@ -356,19 +372,15 @@ def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str
         first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            raise ParamsError(f"{where}: {_unknown(key, name, kind)}") from None
+            if is_secret(key):  # what was given may be a credential: it is not repeated
+                raise ParamsError(f"{where}: '{key}' of '{name}': {NO_SECRETS}") from None
+            unknown = f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
+            raise ParamsError(f"{where}: {unknown}") from None
         fault = first["msg"].removeprefix("Value error, ")
         if not key:  # of several options together
             raise ParamsError(f"{where}: options of '{name}': {fault}") from None
         got = "" if key == "base_url" else f", but got {shown(first['input'])}"
         raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}{got}") from None
-
-
-def _unknown(key: str, name: str, kind: type[PluginOptions]) -> str:
-    """What to say of an option that a plugin does not have; a key that was given is not repeated."""
-    if is_secret(key):
-        return f"'{key}' of '{name}': {NO_SECRETS}"
-    return f"unknown option {shown(key)} of '{name}'; {nearest(key, kind.model_fields)}"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from cfeval.core.files import (
 from cfeval.core.image_folders import LeftOut
 from cfeval.core.images import Image, file_in, folder_of, in_archive
 from cfeval.core.jsonl import read_jsonl, record_line
-from cfeval.core.record import LEFT_OUT, SHARD, uses
+from cfeval.core.record import LEFT_OUT, SHARD, shard_names, uses
 from cfeval.core.records import ItemId, Record
 
 R = TypeVar("R", bound=Record)
@@ -124,10 +124,10 @@ def shard_of(item: str, shards: int) -> int:
 
 
 def shard_files(path: Path, shards: int) -> list[Path]:
-    """`X.jsonl` itself, or with more than one shard `X/000.jsonl`, `X/001.jsonl`, …"""
+    """`X.jsonl` itself, or with more than one shard `X/000.jsonl`, `X/001.jsonl`, …; see `shard_names`."""
     if shards == 1:
         return [path]
-    return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
+    return [path.with_suffix("") / f"{name}{path.suffix}" for name in shard_names(shards)]
 
 
 def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -> Iterator[R]:
@@ -180,6 +180,7 @@ def file_with_images(
     shards: int = 1,
     archive: bool = False,
     left_out: Callable[[], Sequence[LeftOut]] = tuple,
+    may_be_empty: bool = False,
 ) -> None:
     """File every record and its images; see `sharded_gallery`.
 
@@ -187,6 +188,7 @@ def file_with_images(
         path: the record file; its images go beside it.
         items: the records, each with its images.
         shards, archive, left_out: see `sharded_gallery`.
+        may_be_empty: whether it is well that there is no item.
 
     Raises:
         InputError: two records have the same id, or there is none.
@@ -198,7 +200,7 @@ def file_with_images(
                 raise InputError(f"two items have the id '{item}'; ids must differ")
             seen.add(item)
             add(item, record, images)
-        if not seen:
+        if not (seen or may_be_empty):
             raise InputError(f"{path}: there is no item to file; the dataset is empty")
 
 

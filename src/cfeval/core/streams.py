@@ -105,7 +105,9 @@ class StreamingLookup(Window[K, R]):
         """
         record = self.find(key)
         if record is None:
-            raise InputError(f"{self._path}: no record of {_named(key)}; give the files of one and the same run")
+            item, *edit = key if isinstance(key, tuple) else (key,)
+            name = f"'{item}'" + "".join(f", edit {number}" for number in edit)
+            raise InputError(f"{self._path}: no record of {name}; give the files of one and the same run")
         return record
 
 
@@ -115,11 +117,6 @@ class _Records(Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         return read_jsonl(self._path, self._kind)
-
-
-def _named(key: object) -> str:
-    item, *edit = key if isinstance(key, tuple) else (key,)
-    return f"'{item}'" + "".join(f", edit {number}" for number in edit)
 
 
 _BOM = b"\xef\xbb\xbf"

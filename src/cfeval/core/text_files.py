@@ -240,17 +240,14 @@ class CsvFile(Generic[R]):
                 try:
                     made = self._parse(self._row(number, at, line + "".join(more)))
                 except RowError as fault:
-                    self._note(f"{self.path}, line {at}: {fault}")
+                    self.faults.append(f"{self.path}, line {at}: {fault}")
+                    if self._strict:
+                        raise InputError(self.faults[-1]) from None
                     # A quote gone astray must not take the next rows with it.
                     lines.skip(0 if fault.torn else len(more))
                     continue
                 lines.skip(len(more))
                 yield made
-
-    def _note(self, fault: str) -> None:
-        if self._strict:
-            raise InputError(fault)
-        self.faults.append(fault)
 
     def _begin(self, lines: "_Ahead") -> tuple[list[str], str]:
         """Take the header: the names of the columns, and what separates cells."""

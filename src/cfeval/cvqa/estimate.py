@@ -13,14 +13,14 @@ from cfeval.core.registry import CallEstimate
 from cfeval.cvqa.config import Cvqa
 from cfeval.cvqa.interfaces import Sizes
 from cfeval.cvqa.open_answers import written_replies
-from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+from cfeval.inference.remote.prices import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
 """Typical lengths in tokens; with chain of thought an answer is as long as an explanation."""
 
 
 def cvqa_lines(study: Cvqa, pairs: Mapping[str, Sizes]) -> list[Line]:
-    """What every plugin that calls a provider takes at every stage; see `cfeval.inference.remote.cost.Line`.
+    """What every plugin that calls a provider takes at every stage; see `cfeval.inference.remote.prices.Line`.
 
     Args:
         study: the parameters.

@@ -29,7 +29,7 @@ from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import read_text
-from cfeval.datasets.sample import Dataset, OwnImages, RawSample, as_frozen
+from cfeval.datasets.sample import Dataset, OwnImages, Part, RawSample, as_frozen
 
 Category = Literal["perception", "prediction", "planning", "behavior"]
 # Put before every question: the questions speak of a car that the image does not show.
@@ -61,6 +61,10 @@ class Plugin(OwnImages):
         """The questions, the list of ids, and the folder of images."""
         folder = next((path for path in _folders(self.images) if path.is_dir()), self.images.rstrip("/"))
         return (*(path for path in (self.questions, self.ids) if path), f"{folder}/")
+
+    def read_by_item(self) -> tuple[str, ...]:
+        """The folder of images."""
+        return self.dependencies()[-1:]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the images are where they should be."""
@@ -109,19 +113,22 @@ class DriveLM:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+    def samples(self, items: int, seed: int, part: Part | None = None) -> Iterator[RawSample]:
         """At most `items` questions with the front camera's image: the listed ones, else a draw by seed.
 
         Raises:
             InputError: one line: the file is no such file, or an image is missing.
         """
         source, ids = Path(self.options.questions), self.options.ids
+        part = part or Part()
         available = _items(_read(source), self.options.categories)
-        wanted = chosen(available, items, seed, Path(ids) if ids else None, source)
+        drawn = chosen(available, items, seed, Path(ids) if ids else None, source)
+        wanted = [item for item in drawn if part.takes(item)]
         folders = _folders(self.options.images)
         images = {item: _image(self.options.images, available[item].image) for item in wanted}
         taken = [(item, available[item], self.options.checked(images[item], folders, item)) for item in wanted]
         del available
+        part.reads(*images.values())
         yield from as_frozen((self._sample(*item_with_image) for item_with_image in taken), ids)
 
     def _sample(self, item: str, row: _Item, image: Path) -> RawSample:

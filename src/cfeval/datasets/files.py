@@ -35,7 +35,7 @@ from cfeval.core.record import uses
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
 from cfeval.core.text_files import csv_rows, parse_json, text_lines
-from cfeval.datasets.sample import Dataset, OwnImages, RawSample, Sample, as_frozen
+from cfeval.datasets.sample import Dataset, OwnImages, Part, RawSample, Sample, as_frozen
 
 _COLUMNS = ("id", "image", "question", "reference", "kind")
 # Bytes of an id made of a file's name, at most; a hash may follow.
@@ -75,6 +75,12 @@ class Plugin(OwnImages):
             return (f"{self.path.rstrip('/')}/", *ids)
         return (self.path, *self._images(), *ids)
 
+    def read_by_item(self) -> tuple[str, ...]:
+        """The images."""
+        if Path(self.path).is_dir():
+            return (f"{self.path.rstrip('/')}/",)
+        return tuple(self._images())
+
     def diagnose(self) -> Iterator[Diagnostic]:
         """How many items can be used, and what is left out; every image is opened."""
         if all(Path(file).exists() for file in (self.path, self.ids) if file):  # a missing file is told as such
@@ -106,40 +112,61 @@ class Files:
         self.options = options
         self.left_out: list[LeftOut] = []
 
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+    def samples(self, items: int, seed: int, part: Part | None = None) -> Iterator[RawSample]:
         """At most `items` rows, each with its image: the listed ones, else a draw by seed among those that can be used.
 
         Raises:
             InputError: one line: a row that cannot be used, two rows with the same id, like `chosen`, or no image left.
         """
+        part = part or Part()
         rows, ids, source = self._rows(), self.options.ids, self.options.path
+        if Path(source).is_dir():
+            part.reads_names(source)
+        self.left_out = [entry for entry in self.left_out if part.takes(entry.name)]
         if ids:
-            wanted = chosen(rows, items, seed, Path(ids), source)
-            yield from as_frozen((sample_of(rows[item]) for item in wanted), ids)
+            taken = [rows[item] for item in chosen(rows, items, seed, Path(ids), source) if part.takes(item)]
+            part.reads(*(row.image for row in taken))
+            yield from as_frozen(map(sample_of, taken), ids)
         else:
-            yield from self.readable((rows[item] for item in chosen(rows, len(rows), seed, None, source)), items)
+            order = [rows[item] for item in chosen(rows, len(rows), seed, None, source)]
+            yield from self.readable(order, items, part)
 
     def every(self) -> Iterator[RawSample]:
         """All rows that can be used, in their order; InputError like `samples`."""
         rows = self._rows()
-        yield from self.readable(rows.values(), len(rows))
+        yield from self.readable(list(rows.values()), len(rows), Part())
 
-    def readable(self, rows: Iterable[Row], items: int) -> Iterator[RawSample]:
-        """The first `items` rows whose image can be read; the others before them are left out."""
-        given = 0
+    def readable(self, rows: Sequence[Row], items: int, part: Part) -> Iterator[RawSample]:
+        """The first `items` rows whose image can be read, those of a part; its others before them are left out.
+
+        An image that cannot be read makes room for a further row of whatever part: where there are further rows, the
+        images of all parts are looked at.
+        """
+        given, own, of_others = 0, 0, list[Row]()
         for row in rows:
             if given == items:
                 return
+            if not part.takes(row.id):
+                of_others.append(row)
+                given += len(rows) <= items or self._is_readable(row, part)
+                continue
+            part.reads(*_may_be(row.image))
             try:
                 sample = sample_of(row)
             except InputError:
-                if not_a_file(row.image) in ("", "no such file"):
-                    uses(row.image)  # once it is there, or mended, the samples are others
+                uses(*_may_be(row.image))  # once it is there, or mended, the samples are others
                 self._leave_out(row)
                 continue
-            given += 1
+            given, own = given + 1, own + 1
             yield sample
-        self.refuse_losses(given, self.left_out)
+        used = own or any(self._is_readable(row, part) for row in of_others)
+        if not used:
+            self.left_out += [self._named(row, read_fault(row.image)) for row in of_others]
+        self.refuse_losses(int(used), self.left_out)
+
+    def _is_readable(self, row: Row, part: Part) -> bool:
+        part.reads(*_may_be(row.image))
+        return not read_fault(row.image)
 
     def count(self, items: int, seed: int) -> int:
         """How many samples `samples` gives; images are only checked. InputError like `samples`."""
@@ -208,6 +235,11 @@ class Files:
                 raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
             rows[row.id] = row
         return rows
+
+
+def _may_be(image: Path) -> tuple[Path, ...]:
+    """The image of a row, where it is a file or might become one; no pipe and no folder."""
+    return (image,) if not_a_file(image) in ("", "no such file") else ()
 
 
 def sample_of(row: Row) -> RawSample:
@@ -297,17 +329,14 @@ def _row(place: str, row: dict[str, Any], source: Path) -> Row:
     return Row(place=place, image=base / row.pop("image"), **row)
 
 
-def _unknown(column: str) -> str:
-    """What to say of a column that there is not."""
-    if not column:
-        return "a cell stands under a column without a name; name the column, or empty its cells"
-    return f"unknown column {column!r}; {nearest(column, _COLUMNS)}"
-
-
 def _check_columns(place: str, row: dict[str, Any]) -> None:
     for column, value in row.items():
         if column not in _COLUMNS:
-            raise InputError(f"{place}: {_unknown(str(column))}")
+            if not column:
+                raise InputError(
+                    f"{place}: a cell stands under a column without a name; name the column, or empty its cells"
+                )
+            raise InputError(f"{place}: unknown column {column!r}; {nearest(column, _COLUMNS)}")
         if not isinstance(value, str):
             raise InputError(f"{place}: {column} must be text, but got {value!r}")
 
@@ -326,6 +355,10 @@ class FiledSamples(plugin.Plugin):
         images = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
         return (self.path, images, *((self.ids,) if self.ids else ()))
 
+    def read_by_item(self) -> tuple[str, ...]:
+        """The folder of images, which the records name by hash."""
+        return tuple(path for path in self.dependencies() if path.endswith("/"))
+
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether records and ids can be read."""
         if all(Path(file).is_file() for file in (self.path, self.ids) if file):  # a missing file is told as such
@@ -342,11 +375,12 @@ class Filed:
     def __init__(self, path: Path, ids: Path | None = None) -> None:
         self.path, self.ids = path, ids
 
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+    def samples(self, items: int, seed: int, part: Part | None = None) -> Iterator[RawSample]:
         """At most `items` samples: the listed ones, else the first of the file, in its order."""
         del seed
+        part = part or Part()
         with closing(self._each()) as each:
-            taken = islice(each, items)
+            taken = (sample for sample in islice(each, items) if part.takes(sample.id))
             yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
 
     def _each(self) -> Generator[Sample, None, None]:

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, TypeVar
 
@@ -21,9 +22,10 @@ from cfeval.core.files import write_text
 from cfeval.core.image_folders import LeftOut, inside
 from cfeval.core.images import Image
 from cfeval.core.jsonl import first_fault
+from cfeval.core.record import uses, uses_names
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record
 from cfeval.core.sampling import read_list
-from cfeval.core.shards import file_with_images
+from cfeval.core.shards import file_with_images, shard_of
 from cfeval.core.streams import StreamingLookup
 
 # How an answer is compared with the right one: see `Sample.scorer`.
@@ -77,11 +79,44 @@ class Raw(Protocol):
         """Its image."""
 
 
+@dataclass
+class Part:
+    """The items of a dataset that one step files: those of a shard, or all.
+
+    Attributes:
+        shard, shards: which of how many.
+        offered: how many items there were to take or leave.
+    """
+
+    shard: int = 0
+    shards: int = 1
+    offered: int = 0
+
+    def takes(self, item: str) -> bool:
+        """Whether an item, by its id, is one of them; images of the others need not be opened."""
+        self.offered += 1
+        return self.shards == 1 or shard_of(item, self.shards) == self.shard
+
+    def reads(self, *images: str | Path) -> None:
+        """Say that images are about to be opened: the record of a shard names its own alone."""
+        if self.shards > 1:
+            uses(*images)
+
+    def reads_names(self, folder: str | Path) -> None:
+        """Say that the items follow from the names of a folder's files."""
+        if self.shards > 1:
+            uses_names(folder)
+
+
 class Dataset(Protocol):
     """A dataset."""
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """At most `items` samples; the same arguments give the same samples."""
+        """At most `items` samples; the same arguments give the same samples.
+
+        Where it has a third argument, `part: Part | None = None`, it gives those samples that the part takes, opens
+        only their images, and says so by `part.reads`. Without it every shard's step has it give all.
+        """
         ...
 
 
@@ -93,12 +128,26 @@ SamplesFile = Annotated[
 ]
 
 
+def samples_of(source: Dataset, items: int, seed: int, part: Part) -> Iterator[RawSample]:
+    """The samples that a part takes of those that a dataset draws.
+
+    Raises:
+        InputError: the dataset has none at all; like its `samples`.
+    """
+    by_part = "part" in signature(source.samples).parameters
+    raws = source.samples(items, seed, part) if by_part else source.samples(items, seed)  # type: ignore[call-arg]
+    yield from (raw for raw in raws if by_part or part.takes(raw.id))
+    if not part.offered:
+        raise InputError("there is no item to file; the dataset is empty")
+
+
 def file_samples(
     path: Path,
     raws: Iterable[RawSample],
     shards: int = 1,
     archive: bool = False,
     left_out: Callable[[], Sequence[LeftOut]] = tuple,
+    may_be_empty: bool = False,
 ) -> None:
     """File every sample and its image; see `cfeval.core.shards.file_with_images`.
 
@@ -107,7 +156,7 @@ def file_samples(
     """
     filed = ((as_record(raw, Sample), raw.image) for raw in raws)
     items = ((sample.id, sample, {sample.image.path: image}) for sample, image in filed)
-    file_with_images(path, items, shards, archive, left_out)
+    file_with_images(path, items, shards, archive, left_out, may_be_empty)
 
 
 def left_out_by(source: object) -> Sequence[LeftOut]:

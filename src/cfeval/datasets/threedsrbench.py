@@ -28,7 +28,7 @@ from cfeval.core.images import Image, import_encoded, import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import CsvFile, Row
-from cfeval.datasets.sample import Dataset, OwnImages, RawSample, as_frozen
+from cfeval.datasets.sample import Dataset, OwnImages, Part, RawSample, as_frozen
 
 LETTERS = "ABCD"
 COLUMNS = ("question", *LETTERS, "answer", "category")
@@ -43,6 +43,10 @@ class Plugin(OwnImages):
     """The folder of images, where the table has only their addresses."""
     ids: str | None = plugin.file(None)
     """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+    def read_by_item(self) -> tuple[str, ...]:
+        """The folder of images."""
+        return (f"{self.images.rstrip('/')}/",) if self.images else ()
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the images are where they should be."""
@@ -71,7 +75,7 @@ class ThreeDSRBench:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+    def samples(self, items: int, seed: int, part: Part | None = None) -> Iterator[RawSample]:
         """At most `items` questions, each with its image: the listed ones, else a draw by seed.
 
         Raises:
@@ -80,12 +84,16 @@ class ThreeDSRBench:
         source, ids = Path(self.options.path), self.options.ids
         with closing(_rows(source)) as rows:
             available = {item: _item(place, row) for item, place, row in rows}
-        wanted = chosen(available, items, seed, Path(ids) if ids else None, source)
-        held = {} if self.options.images else _images(source, frozenset(wanted))
-        yield from as_frozen((self._sample(item, available[item], held.get(item)) for item in wanted), ids)
+        part = part or Part()
+        drawn = chosen(available, items, seed, Path(ids) if ids else None, source)
+        wanted = dict.fromkeys(item for item in drawn if part.takes(item))
+        held: dict[str, str] = {}  # images that the table holds, base64
+        if not self.options.images:
+            held = {item: row.get("image", "") for item, _, row in _rows(source) if item in wanted}
+        yield from as_frozen((self._sample(item, available[item], held.get(item), part) for item in wanted), ids)
 
-    def _sample(self, item: str, row: _Item, encoded: str | None) -> RawSample:
-        image = self._filed(item, row.image) if encoded is None else self._held(item, encoded)
+    def _sample(self, item: str, row: _Item, encoded: str | None, part: Part) -> RawSample:
+        image = self._filed(item, row.image, part) if encoded is None else self._held(item, encoded)
         return RawSample(item, image, row.question, reference=row.reference, kind=row.kind)
 
     def _held(self, item: str, encoded: str) -> Image:
@@ -97,19 +105,16 @@ class ThreeDSRBench:
         except binascii.Error as error:
             raise InputError(f"{place}: the image is not base64 ({error}); take the file as it was released") from None
 
-    def _filed(self, item: str, name: str) -> Image:
+    def _filed(self, item: str, name: str, part: Part) -> Image:
         if not name:
             raise InputError(f"{self.options.path}, {item}: no image_url; leave the option 'images' out")
         folder = Path(str(self.options.images))
         path = folder / name
         if not path.is_file():
             raise InputError(f"{path}: no such image; set the option 'images' to the folder of COCO's images")
-        return import_image(self.options.checked(path, [folder], f"{self.options.path}, {item}"))
-
-
-def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:
-    """The images that the table holds of some questions, base64; empty where it holds none."""
-    return {item: row.get("image", "") for item, _, row in _rows(source) if item in wanted}
+        image = self.options.checked(path, [folder], f"{self.options.path}, {item}")
+        part.reads(image)
+        return import_image(image)
 
 
 def _rows(source: Path) -> Generator[tuple[str, str, Mapping[str, str]], None, None]:

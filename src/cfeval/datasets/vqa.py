@@ -18,7 +18,7 @@ from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.core.text_files import check_characters, read_json
-from cfeval.datasets.sample import Dataset, OwnImages, RawSample, as_frozen
+from cfeval.datasets.sample import Dataset, OwnImages, Part, RawSample, as_frozen
 
 # How many answers each question has.
 PEOPLE = 10
@@ -75,6 +75,10 @@ class VqaPlugin(OwnImages):
     ids: str | None = plugin.file(None)
     """A list of question ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
 
+    def read_by_item(self) -> tuple[str, ...]:
+        """The folder of images."""
+        return (f"{self.images.rstrip('/')}/",)
+
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the images are where they should be."""
         there = Path(self.images).is_dir()
@@ -93,21 +97,24 @@ class Vqa:
     def __init__(self, options: VqaPlugin) -> None:
         self.options = options
 
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+    def samples(self, items: int, seed: int, part: Part | None = None) -> Iterator[RawSample]:
         """At most `items` questions, each with its image; the files are read once, images as they come.
 
         Raises:
             InputError: one line: a file is missing or is no such file, or an image is missing.
         """
+        part = part or Part()
         source, ids = Path(self.options.questions), self.options.ids
         questions = read_questions(source)
-        wanted = chosen(questions.by_id, items, seed, Path(ids) if ids else None, source)
+        drawn = chosen(questions.by_id, items, seed, Path(ids) if ids else None, source)
+        wanted = [item for item in drawn if part.takes(item)]
         taken = [questions.by_id[item] for item in wanted]
         folder = Path(self.options.images)
         images = [
             self.options.checked(image_path(folder, questions.split, question.image), [folder], question.id)
             for question in taken
         ]
+        part.reads(*images)
         annotations = self._annotations(questions, wanted)
         del questions
         opened = (self._sample(q, image, annotations.get(q.id)) for q, image in zip(taken, images, strict=True))
@@ -181,7 +188,10 @@ def read_annotations(path: Path, questions: Questions, wanted: Collection[str]) 
     for item in wanted:
         if item not in by_id or by_id[item].image != questions.by_id[item].image:
             raise InputError(f"{path}: no annotation of question {item} about its image; {_SAME_RELEASE}")
-    return {item: annotation._replace(kind=_named(annotation.kind, names)) for item, annotation in by_id.items()}
+    if not isinstance(names, dict):
+        return by_id
+    # OK-VQA numbers its kinds of questions and says elsewhere what they are.
+    return {item: note._replace(kind=str(names.get(note.kind, note.kind))) for item, note in by_id.items()}
 
 
 def _check_release(path: Path, questions: Questions, split: str, annotations: int) -> None:
@@ -202,11 +212,6 @@ def _annotation(path: Path, item: str, content: dict[str, Any]) -> Annotation:
     [(most, _)] = Counter(raw or plain).most_common(1)
     reference, kind = content.get("multiple_choice_answer") or most, content.get("question_type") or ""
     return Annotation(item, _number(path, content, "image_id"), plain, raw, str(reference), str(kind))
-
-
-def _named(kind: str, names: Any) -> str:
-    """OK-VQA numbers its kinds of questions and says elsewhere what they are."""
-    return str(names.get(kind, kind)) if isinstance(names, dict) else kind
 
 
 def _load(path: Path, kept: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:

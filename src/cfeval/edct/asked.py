@@ -3,9 +3,7 @@
 The rules write it (`workflow/rules/edct.smk`), the steps read it (`--study`).
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator
 from math import ceil, comb
 from pathlib import Path
 from typing import NamedTuple
@@ -19,36 +17,8 @@ from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import FIGURES, TABLES
+from cfeval.edct.tables.scores import compared_pairs, settings_of
 from cfeval.stats.intervals import Interval
-
-# Of a setting: of more, not every two are compared unless that is asked for.
-MOST_TARGETS = 12
-
-
-def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
-    """The conditions that differ in their target alone, each once."""
-    beside: dict[Condition, list[Condition]] = defaultdict(list)
-    for condition in dict.fromkeys(conditions):
-        beside[condition.model_copy(update={"vlm": ""})].append(condition)
-    return list(beside.values())
-
-
-def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
-    """The places of each two conditions of a setting that are compared.
-
-    Args:
-        setting: conditions that differ in their target alone.
-        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
-        every: compare every two, however many.
-    """
-    names = [one.vlm for one in setting]
-    if every or (reference is None and len(names) <= MOST_TARGETS):
-        return list(combinations(range(len(names)), 2))
-    if reference is not None and reference not in names:
-        return []
-    first = 0 if reference is None else names.index(reference)
-    return [(first, other) for other in range(len(names)) if other != first]
-
 
 # The table of targets compared two at a time.
 COMPARISONS = "comparisons"
@@ -176,8 +146,8 @@ def conditions_of(study: Edct, shards: int, vlm: str = "", dataset: str = "") ->
     """All conditions of a study, or those of one target and dataset."""
     if not vlm:
         return Conditions(conditions=study.conditions(), pairs=study.pair_conditions(), shards=shards)
-    of = [one for one in study.conditions() if (one.vlm, one.dataset) == (vlm, dataset)]
-    return Conditions(conditions=of, shards=shards)
+    chosen = [condition for condition in study.conditions() if (condition.vlm, condition.dataset) == (vlm, dataset)]
+    return Conditions(conditions=chosen, shards=shards)
 
 
 def asked_tables(study: Edct, shards: int) -> AskedTables:
@@ -208,11 +178,14 @@ _PAIR_SECONDS, _PAIR_ROW_SECONDS = 5e-3, 5e-5
 def resources_of_tables(study: Edct) -> JobResources:
     """What the step that makes all tables needs, from how many conditions, items and edits the study has."""
     shown = [conditions_of_table(study, table) + conditions_beside_table(study, table) for table in tables_of(study)]
-    rows = [sum(study.items * edits_of(one.protocol, study.edits, study.objects) for one in of) for of in shown]
+    rows = [
+        sum(study.items * edits_of(condition.protocol, study.edits, study.objects) for condition in setting_conditions)
+        for setting_conditions in shown
+    ]
     rows += [len(study.pair_conditions()) * study.items]
     settings = settings_of(conditions_of_table(study, COMPARISONS))
     pairs = sum(len(compared_pairs(some, study.compared_with, study.all_pairs)) for some in settings)
-    judges = comb(len({one.judge for one in study.conditions()}), 2)
+    judges = comb(len({condition.judge for condition in study.conditions()}), 2)
     seconds = sum(rows) * _ROW_SECONDS + judges * max(rows, default=0) * _PAIR_ROW_SECONDS
     seconds += pairs * (_PAIR_SECONDS + study.items * _PAIR_ROW_SECONDS)
     return JobResources(ceil(1000 + max(rows, default=0) * _ROW_MB), ceil(30 + seconds / 60))
@@ -231,15 +204,14 @@ def asked_report(study: Edct, shards: int) -> AskedReport:
 
 
 def protocols_of(study: Edct, **names: str) -> list[str]:
-    """The protocols of the conditions with some names; where there are null edits, that of the cited ones too.
-
-    Args:
-        study: the parameters.
-        names: names of a condition, as `vlm`.
-    """
-    found = [one.protocol for one in study.conditions() if all(getattr(one, key) == names[key] for key in names)]
-    cited = [EDCT_2025] * (NULL_EDIT in found and "editor" not in names)
-    return list(dict.fromkeys([*found, *cited]))
+    """The protocols of the conditions with some names; where there are null edits, that of the cited ones too."""
+    protocols = [
+        condition.protocol
+        for condition in study.conditions()
+        if all(getattr(condition, key) == names[key] for key in names)
+    ]
+    cited = [EDCT_2025] * (NULL_EDIT in protocols and "editor" not in names)
+    return list(dict.fromkeys([*protocols, *cited]))
 
 
 def is_compared(study: Edct, **names: str) -> bool:
@@ -288,16 +260,17 @@ def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
     """
     if table != "calibration":
         return []
-    known, of = study.conditions(), study.tables.conditions("calibration")
-    wanted = [one.model_copy(update={"protocol": protocol}) for protocol in CONTROLS for one in of]
-    return [one for one in dict.fromkeys(wanted) if one in known]
+    every_condition, calibration = study.conditions(), study.tables.conditions("calibration")
+    wanted = [condition.model_copy(update={"protocol": protocol}) for protocol in CONTROLS for condition in calibration]
+    return [condition for condition in dict.fromkeys(wanted) if condition in every_condition]
 
 
 def _asked_table(study: Edct, table: str) -> AskedTable:
     conditions = conditions_of_table(study, table)
-    known, judges = table in _OF_KNOWN, {condition.judge for condition in conditions}
-    expected = {
-        name: told.model_dump(exclude_none=True, exclude={"phi", "no_phi"}) for name, told in study.expected.items()
+    has_known_truth, judges = table in _OF_KNOWN, {condition.judge for condition in conditions}
+    expected_figures_of = {
+        name: expected_figures.model_dump(exclude_none=True, exclude={"phi", "no_phi"})
+        for name, expected_figures in study.expected.items()
     }
     examined = study.exams if table in _EXAMINED else {}
     exams = {name: path for name, path in examined.items() if name in judges}
@@ -305,9 +278,9 @@ def _asked_table(study: Edct, table: str) -> AskedTable:
         conditions=conditions,
         beside=conditions_beside_table(study, table),
         test_targets=_test_targets(study, conditions),
-        known=study.known if known else {},
-        judge_error=study.judge_error if known else (),
-        expected=expected if table == "test_models" else {},
+        known=study.known if has_known_truth else {},
+        judge_error=study.judge_error if has_known_truth else (),
+        expected=expected_figures_of if table == "test_models" else {},
         exams=exams,
         examined={name: identity("judges", study.judges[name].plugin_options()) for name in exams},
         failed_edits=study.failed_edits if table in _CARDS else 0,
@@ -329,17 +302,19 @@ def exam_faults(study: Edct) -> Iterator[str]:
 
 def _asked_pairs(study: Edct) -> AskedPairs:
     pairs = study.pair_conditions()
-    truths = {name: told.no_phi or told.phi for name, told in study.expected.items()}
+    truths = {
+        name: expected_figures.no_phi or expected_figures.phi for name, expected_figures in study.expected.items()
+    }
     return AskedPairs(
         conditions=pairs,
         test_targets=_test_targets(study, pairs),
         expected={name: truth for name, truth in truths.items() if truth is not None},
-        sets={name: study.pair_sets[name].plugin for name in dict.fromkeys(one.pair_set for one in pairs)},
+        sets={name: study.pair_sets[name].plugin for name in dict.fromkeys(pair.pair_set for pair in pairs)},
     )
 
 
 def _test_targets(study: Edct, conditions: Iterable[Condition | PairCondition]) -> list[str]:
-    return sorted({one.vlm for one in conditions if study.vlms[one.vlm].plugin in TEST_MODELS})
+    return sorted({condition.vlm for condition in conditions if study.vlms[condition.vlm].plugin in TEST_MODELS})
 
 
 def _has_known_faults(study: Edct, editor: str) -> bool:

@@ -33,17 +33,19 @@ def run_tables(study: StudyFile, out: OutFolder, results: Results = Path("result
 
     They are made of scores; `gate` of counterfactuals, `pairs` of verdicts. A table without a condition is empty.
     """
-    asked = read_study_params(study, AskedTables)
-    if unknown := [name for name in (*asked.tables, *asked.metrics) if name not in TABLES]:
+    request = read_study_params(study, AskedTables)
+    if unknown := [name for name in (*request.tables, *request.metrics) if name not in TABLES]:
         raise InputError(f"{study}: unknown table '{unknown[0]}'; {nearest(unknown[0], TABLES)}")
-    exams = {name: _exams(one) for name, one in asked.tables.items()}  # refused before any score is read
-    for name, one in asked.tables.items():
+    exams = {
+        name: _exams(table_request) for name, table_request in request.tables.items()
+    }  # refused before any score is read
+    for name, table_request in request.tables.items():
         table = TABLES[name].load()
-        rows = table.rows(one.conditions, _made_from(name, one, asked, results, exams[name]))
+        rows = table.rows(table_request.conditions, _made_from(name, table_request, request, results, exams[name]))
         write_table(out / f"edct_{name}", table.row, rows, table.render(rows))
-    if asked.pairs:
-        _pair_table(asked.pairs, asked, results, out / f"edct_{PAIRS}")
-    write_metrics("edct", TABLES, asked.metrics, metrics, out, "metrics.json")
+    if request.pairs:
+        _pair_table(request.pairs, request, results, out / f"edct_{PAIRS}")
+    write_metrics("edct", TABLES, request.metrics, metrics, out, "metrics.json")
 
 
 def _exams(table: AskedTable) -> dict[str, ExamError]:
@@ -51,44 +53,46 @@ def _exams(table: AskedTable) -> dict[str, ExamError]:
 
 
 def _made_from(
-    name: str, one: AskedTable, asked: AskedTables, results: Path, exams: Mapping[str, ExamError]
+    name: str, table: AskedTable, study: AskedTables, results: Path, exams: Mapping[str, ExamError]
 ) -> TableData:
-    files = {condition: ConditionFiles(results, condition, asked.shards) for condition in one.conditions + one.beside}
+    files = {
+        condition: ConditionFiles(results, condition, study.shards) for condition in table.conditions + table.beside
+    }
     of_edits = TABLES[name].made_of == "counterfactuals"
     return material(
         {} if of_edits else {condition: some.scores() for condition, some in files.items()},
         counterfactuals={
             condition: (record for record, _ in some.counterfactuals()) for condition, some in files.items() if of_edits
         },
-        how=asked.interval,
-        failed_edits=one.failed_edits,
+        how=study.interval,
+        failed_edits=table.failed_edits,
         published=[line for file in REFERENCE for line in read_csv(carried(file), Published)],
-        test_targets=list(one.test_targets),
-        known=one.known,
+        test_targets=list(table.test_targets),
+        known=table.known,
         exams=exams,
-        expected=one.expected,
-        judge_error=list(one.judge_error),
-        repeats=one.repeats,
-        compared_with=one.compared_with,
-        all_pairs=one.all_pairs,
+        expected=table.expected,
+        judge_error=list(table.judge_error),
+        repeats=table.repeats,
+        compared_with=table.compared_with,
+        all_pairs=table.all_pairs,
     )
 
 
-def _pair_table(one: AskedPairs, asked: AskedTables, results: Path, out: Path) -> None:
+def _pair_table(table: AskedPairs, study: AskedTables, results: Path, out: Path) -> None:
     from cfeval.edct.pairs.table import PairData, PairRow, render, rows  # most studies have none
 
     def verdicts(files: Iterable[Path]) -> list[PairVerdict]:
         return [record for file in files for record in read_jsonl(file, PairVerdict)]
 
     data = PairData(
-        {condition: verdicts(verdict_files(results, condition, asked.shards)) for condition in one.conditions},
-        asked.interval,
-        list(one.test_targets),
-        one.expected,
+        {condition: verdicts(verdict_files(results, condition, study.shards)) for condition in table.conditions},
+        study.interval,
+        list(table.test_targets),
+        table.expected,
         read_csv(carried(PAIR_REFERENCE), PublishedPairs),
-        one.sets,
+        table.sets,
     )
-    made = rows(one.conditions, data)
+    made = rows(table.conditions, data)
     write_table(out, PairRow, made, render(made, notes(data.published, data.sets)))
 
 
@@ -102,10 +106,12 @@ def run_calls(study: StudyFile, out: Archive, results: Results = Path("results/e
 
     A call that the cache lacks is taken from the archive that is there.
     """
-    asked = read_study_params(study, Conditions)
+    request = read_study_params(study, Conditions)
     named = [
-        stage_files(results, stage, condition, asked.shards) for condition in asked.conditions for stage in _NAME_CALLS
+        stage_files(results, stage, condition, request.shards)
+        for condition in request.conditions
+        for stage in _NAME_CALLS
     ]
-    named += [pair_files(results, condition, asked.shards) for condition in asked.pairs]
+    named += [pair_files(results, condition, request.shards) for condition in request.pairs]
     files = dict.fromkeys(file for some in named for file in some)
     print(f"{export(opened(cache, new=True), calls_named(files), out)} calls in {out}")

@@ -288,7 +288,7 @@ class Edct(Section):
         for section in () if self.pairs else SECTIONS.values():
             if not getattr(self, section):
                 raise ValueError(f"{section} must define at least one; only a study of `pairs` alone needs none")
-        for told, conditions, places in (
+        for who, conditions, places in (
             ("tables name", self.conditions(), SECTIONS),
             ("pairs name", self.pair_conditions(), PAIR_SECTIONS),
         ):
@@ -296,7 +296,7 @@ class Edct(Section):
                 name, section = getattr(condition, field), getattr(self, place)
                 if name not in section:
                     raise ValueError(
-                        f"{told} the {field} '{name}', which edct.{place} does not define; {nearest(name, section)}"
+                        f"{who} the {field} '{name}', which edct.{place} does not define; {nearest(name, section)}"
                     )
         for section, keys, among in (
             ("verifiers", self.verifiers, self.datasets),
@@ -357,9 +357,9 @@ class Edct(Section):
         return list(dict.fromkeys(condition for block in self.pairs for condition in block.conditions()))
 
 
-def _same_model(one: Spec, other: Spec) -> bool:
+def _same_model(first: Spec, other: Spec) -> bool:
     """Whether two chat plugins ask the same model, wherever it is."""
-    options = [spec.plugin_options() for spec in (one, other)]
+    options = [spec.plugin_options() for spec in (first, other)]
     models = [str(option.get("model", "")).rstrip("/").rpartition("/")[2].lower() for option in options]
     return models[0] == models[1] if all(models) else options[0] == options[1]
 
@@ -402,7 +402,12 @@ def calibrated(content: Any) -> Any:
     whole = with_tables(content)
     added = yaml.safe_load(files("cfeval.edct").joinpath(_TEST_MODELS).read_text(encoding="utf-8"))
     judges = list(dict.fromkeys([*added["judges"], *(whole.get("judges") or {})]))
-    sections = {name: {**its, **(whole.get(name) or {})} for name, its in added.items() if isinstance(its, Mapping)}
+    sections = {
+        name: {**section, **(whole.get(name) or {})} for name, section in added.items() if isinstance(section, Mapping)
+    }
     blocks = [{**block, "judge": judges} for block in added["calibration"]]
-    tables = {"calibration": blocks, **{name: its for name, its in (whole.get("tables") or {}).items() if its}}
+    tables = {
+        "calibration": blocks,
+        **{name: section for name, section in (whole.get("tables") or {}).items() if section},
+    }
     return {**whole, **sections, "tables": tables, "judge_error": whole.get("judge_error") or added["judge_error"]}

@@ -46,27 +46,24 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
     """What an instruction gives back, in a few words; empty where it is one of its own.
 
     Args:
-        parts: of the instruction.
         templates: of the prompt and of the repair turn, as they are before they are filled.
-        answer: the target's.
-        explanation: the target's.
     """
     prompt = _prompt(tuple(templates))
-    every = [_words(text) for text in (parts.concept, *parts.steps, parts.negative)]
+    every = [_tokens(text) for text in (parts.concept, *parts.steps, parts.negative)]
     concept, instruction = every[:2]
     if not all(every[1:]):
         return "holds no words"
-    if any(_nearly_equal(words, line) for words in every if words for line in prompt.form):
+    if any(_nearly_equal(tokens, line) for tokens in every if tokens for line in prompt.form):
         return "repeats a line of the form"
     if any(_nearly_equal(instruction, line) for line in prompt.lines):
         return "repeats the prompt or its example"
-    explained = [_words(text) for text in (explanation, *_SENTENCE.split(explanation))]
-    if _repeats(instruction, _words(answer)):
+    explained = [_tokens(text) for text in (explanation, *_SENTENCE.split(explanation))]
+    if _repeats(instruction, _tokens(answer)):
         return "repeats the answer"
-    if any(_repeats(instruction, words) for words in explained):
+    if any(_repeats(instruction, tokens) for tokens in explained):
         return "repeats the explanation"
-    whole = [words for words in explained if len(words) >= _FEW]
-    if any(_repeats(part, words) for part in (concept, every[-1]) for words in whole):
+    whole = [tokens for tokens in explained if len(tokens) >= _FEW]
+    if any(_repeats(part, tokens) for part in (concept, every[-1]) for tokens in whole):
         return "repeats the explanation"
     # A chain may name the concept where it says what changes, and say how on the next line.
     return "repeats its own concept" if all(_repeats(part, concept) for part in every[1:3][: len(parts.steps)]) else ""
@@ -74,8 +71,8 @@ def echo(parts: Parts, templates: Sequence[str], answer: str, explanation: str) 
 
 def repeats_answer(answer: str, explanation: str) -> bool:
     """Whether an explanation says no more than the answer, `because` and the like aside."""
-    reasons = [word for word in _words(explanation) if word not in _EMPTY]
-    answers = [word for word in _words(answer) if word not in _EMPTY] or list(_words(answer))
+    reasons = [word for word in _tokens(explanation) if word not in _EMPTY]
+    answers = [word for word in _tokens(answer) if word not in _EMPTY] or list(_tokens(answer))
     return bool(answers) and (not reasons or _repeats(tuple(reasons), tuple(answers)))
 
 
@@ -94,16 +91,16 @@ def _prompt(templates: tuple[str, ...]) -> _Prompt:
             if "{" in line:
                 continue
             if labelled and not examples:
-                form.add(_words(labelled[2]))
+                form.add(_tokens(labelled[2]))
             pieces = [line, labelled[2] if labelled else "", *_SENTENCE.split(line)]
             pieces += [match[1] for piece in pieces if (match := _LINE.match(piece))]
-            lines.update(words for words in map(_words, pieces) if len(words) > 2)
+            lines.update(tokens for tokens in map(_tokens, pieces) if len(tokens) > 2)
     return _Prompt(frozenset(form - {()}), tuple(sorted(lines)))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    return tuple(word for word in words if word not in _ARTICLES)
+def _tokens(text: str) -> tuple[str, ...]:
+    tokens = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return tuple(word for word in tokens if word not in _ARTICLES)
 
 
 def _nearly_equal(first: tuple[str, ...], second: tuple[str, ...]) -> bool:

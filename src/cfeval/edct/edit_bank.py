@@ -70,7 +70,7 @@ def run(
         raise OutputError(f"{out}: there is something already; remove it or choose another folder")
     bank = Bank()
     judged = conditions_in(results).items()
-    for condition, shards in {condition_path(one, 5): (one, shards) for one, shards in judged}.values():
+    for condition, shards in {condition_path(row, 5): (row, shards) for row, shards in judged}.values():
         if RULES[condition.protocol].written:
             _collect(bank, condition, ConditionFiles(results, condition, shards))
     if not bank.pairs:
@@ -84,36 +84,38 @@ def run(
         (folder / "pairs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         write_csv(folder / "coverage.csv", Coverage, covered)
     print(f"{out}/pairs.jsonl: {len(bank.pairs)} verified edits of {len({key[:2] for key in bank.pairs})} items")
-    for one in covered:
-        print(f"{one.vlm}: the bank has a concept that it cited for {one.held} of {one.items} items")
+    for row in covered:
+        print(f"{row.vlm}: the bank has a concept that it cited for {row.held} of {row.items} items")
 
 
 def _collect(bank: Bank, condition: Condition, files: ConditionFiles) -> None:
     instructions = files.instructions()
     if RULES[condition.protocol].edits == "cited":
-        for (item, _), told in instructions.items():
-            if not failed(told):
+        for (item, _), instruction in instructions.items():
+            if not failed(instruction):
                 concepts = bank.cited[condition.vlm].setdefault((condition.dataset, item), set())
-                concepts.add(_key(condition, told))
+                concepts.add(_key(condition, instruction))
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
-    for told, made, changed, who in _verified(condition, files, instructions):
-        key = _key(condition, told)
+    for instruction, made, changed, who in _verified(condition, files, instructions):
+        key = _key(condition, instruction)
         if key in bank.pairs:
             continue
-        sample, whole = samples[told.id]
+        sample, whole = samples[instruction.id]
         assert made.image is not None, "what is verified has an image"
         before, after = (f"images/{ref.sha256}.png" for ref in (sample.image, made.image))
         bank.images[before] = partial(load, whole, sample.image)
         bank.images[after] = partial(load, changed, made.image)
+        # The item's name, and a hash that tells its edits and those of equal items of other datasets apart.
+        name = f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}"
         bank.pairs[key] = {
-            "id": _id(key),
+            "id": pair_ids([name])[name],
             "before": before,
             "after": after,
             "question": sample.question,
-            "changed": told.concept,
-            "became": f"as after this edit: {told.positive}",
+            "changed": instruction.concept,
+            "became": f"as after this edit: {instruction.positive}",
             "reference_before": sample.reference,
-            "kind": "background" if told.evidence == "background" else "",
+            "kind": "background" if instruction.evidence == "background" else "",
             "verified": who,
         }
 
@@ -138,14 +140,8 @@ def verified_by(editor: str, made: Counterfactual, check: Check | None) -> str:
     if 0 in (gate, checked):
         return ""
     named = {f"the gate of editor {editor}": gate, "the study's verifier": checked}
-    return " and ".join(who for who, found in named.items() if found == 1)
+    return " and ".join(who for who, verdict in named.items() if verdict == 1)
 
 
-def _key(condition: Condition, told: Instruction) -> ConceptKey:
-    return condition.dataset, told.id, " ".join(told.concept.lower().split())
-
-
-def _id(key: ConceptKey) -> str:
-    """The item's name, and a hash that tells its edits and those of equal items of other datasets apart."""
-    name = f"{key[1][:70]}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]}"
-    return pair_ids([name])[name]
+def _key(condition: Condition, instruction: Instruction) -> ConceptKey:
+    return condition.dataset, instruction.id, " ".join(instruction.concept.lower().split())

@@ -3,11 +3,15 @@
 An editor is a name in params.yaml, so that one with other options (an adapter, small weights, fewer steps) is another
 editor with a cost of its own. Edits that fail are paid for too, and so are further attempts: what all of an editor's
 edits cost is shared among those that were verified. An edit was verified where the verifier of the study says so, else
-where the editor's own gate let it through. Results hold no times; seconds come from the file of `edit_times`, USD from
-the response cache.
+where the editor's own gate let it through.
+
+USD come from the response cache. Results hold no times, since they are to be the same on any machine: a job of the
+workflow writes how long edits on this machine took, a line an image, into a file beside the response cache. None reads
+it; a copy that params.yaml names (`edct.edit_times`) is shown in the report.
 """
 
 import json
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,11 +26,45 @@ from rich.table import Table
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import failed
+from cfeval.core.text_files import parse_json, text_lines
 from cfeval.edct.files import ConditionFiles, conditions_in
-from cfeval.edct.plugins import edit_times
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Check, Condition, Counterfactual
 from cfeval.inference.cli import opened
+from cfeval.inference.remote.settings import VARIABLE, settings
+
+TIMES_FILE = "edit-times.jsonl"
+
+
+def note_times(images: Iterable[str], seconds: float) -> None:
+    """Keep what each of some images took, given by their SHA-256, where this process is a job of the workflow."""
+    if VARIABLE not in os.environ:
+        return
+    path = Path(settings().cache).parent / TIMES_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps({"image": sha256, "seconds": round(seconds, 4)}) + "\n" for sha256 in images)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(lines)
+
+
+def noted_times(path: Path) -> Mapping[str, float]:
+    """Seconds by image; the last where one was made more than once. A line that a kill cut off is left out.
+
+    Raises:
+        InputError: a line is no time of an image.
+    """
+    seconds: dict[str, float] = {}
+    if path.is_file():
+        for number, line in enumerate(text_lines(path), start=1):
+            if line.rstrip().endswith("}"):
+                try:
+                    content = parse_json(line, f"{path}, line {number}")
+                    seconds[str(content["image"])] = float(content["seconds"])
+                except (ValueError, TypeError, KeyError):
+                    fault = f"line {number} is no time of an image; take .cfeval/{TIMES_FILE} of the run that edited"
+                    raise InputError(f"{path}: {fault}") from None
+    return seconds
+
 
 Made = tuple[Counterfactual, Check | None]
 Paid = Callable[[Iterable[str]], float]
@@ -86,10 +124,7 @@ def costs(
     """What the edits of each editor came to.
 
     Args:
-        made: by editor, its records and what was found out about each.
-        seconds: by image, what it took.
         paid: what some calls cost in USD, given their keys.
-        usd_per_hour: what an hour of the machine costs.
     """
     return [_cost(editor, records, seconds, paid, usd_per_hour) for editor, records in made.items()]
 
@@ -99,8 +134,8 @@ def _cost(
 ) -> EditCost:
     tried = [(record, check) for record, check in made if not failed(record) or record.stage == "counterfactuals"]
     images = {sha256 for record, _ in tried for sha256 in _images(record)}
-    known = [seconds[sha256] for sha256 in images if sha256 in seconds]
-    whole = sum(known) / len(known) * len(images) if known else None
+    timed = [seconds[sha256] for sha256 in images if sha256 in seconds]
+    whole = sum(timed) / len(timed) * len(images) if timed else None
     verdicts = [_verified(record, check) for record, check in tried]
     return EditCost(
         editor=editor,
@@ -108,7 +143,7 @@ def _cost(
         images=len(images),
         verified=verdicts.count(True),
         unsure=verdicts.count(None),
-        timed=len(known),
+        timed=len(timed),
         seconds=whole,
         gpu_usd=None if whole is None or usd_per_hour is None else whole / 3600 * usd_per_hour,
         calls_usd=paid({call for record, _ in tried for call in record.calls}),
@@ -129,13 +164,12 @@ def _verified(record: Counterfactual, check: Check | None) -> bool | None:
 
 
 def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[Made]]:
-    """By editor, the records of its edits; one that is the same in several conditions, down to its image, once.
-
-    Args:
-        conditions: by condition, its files.
-    """
-    found: dict[str, dict[str, Made]] = defaultdict(dict)
-    once = {one.model_copy(update={"judge": ""}): (one, files) for one, files in conditions.items()}
+    """By editor, the records of its edits; one that is the same in several conditions, down to its image, once."""
+    by_editor: dict[str, dict[str, Made]] = defaultdict(dict)
+    once = {
+        shown_condition.model_copy(update={"judge": ""}): (shown_condition, files)
+        for shown_condition, files in conditions.items()
+    }
     for condition, files in once.values():
         rule = RULES.get(condition.protocol)
         if rule is None or not rule.written:
@@ -143,8 +177,8 @@ def edits_of(conditions: Mapping[Condition, ConditionFiles]) -> dict[str, list[M
         checks = files.checks()
         for record, _ in files.counterfactuals():
             check = checks.get((record.id, record.edit))
-            found[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
-    return {editor: list(made.values()) for editor, made in found.items()}
+            by_editor[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
+    return {editor: list(made.values()) for editor, made in by_editor.items()}
 
 
 _COLUMNS = ("editor", "edits", "images", "verified", "share", "unsure", "timed", "s each", "GPU-h each", "USD each")
@@ -163,27 +197,27 @@ def run(
     Seconds are of editors on this machine, for images made since times are kept; USD is what calls cost, and the
     hours where they have a price.
     """
-    conditions = conditions_in(results)
-    made = edits_of({one: ConditionFiles(results, one, shards) for one, shards in conditions.items()})
+    conditions = conditions_in(results).items()
+    made = edits_of({condition: ConditionFiles(results, condition, shards) for condition, shards in conditions})
     if not made:
         raise InputError(f"{results}: no protocol of these results has edits; name those of a study with an editor")
     held = opened(cache) if cache.is_file() else None
     try:
-        seconds = edit_times.noted(cache.parent / edit_times.NAME)
-        found = costs(made, seconds, lambda keys: held.paid(keys)[1] if held else 0.0, usd_per_gpu_hour)
+        seconds = noted_times(cache.parent / TIMES_FILE)
+        edit_costs = costs(made, seconds, lambda keys: held.paid(keys)[1] if held else 0.0, usd_per_gpu_hour)
     finally:
         if held:
             held.close()
     if as_json:
         each = ("share", "seconds_each", "gpu_hours_each", "usd_each")
-        print(json.dumps([asdict(one) | {name: getattr(one, name) for name in each} for one in found], indent=2))
+        print(json.dumps([asdict(row) | {name: getattr(row, name) for name in each} for row in edit_costs], indent=2))
         return
     table = Table(box=SIMPLE)
     for name in _COLUMNS:
         table.add_column(name, justify="left" if name == "editor" else "right")
-    for one in found:
-        share = "" if one.share is None else f"{one.share:.0%}"
-        counts = (one.edits, one.images, one.verified, share, one.unsure, one.timed)
-        figures = (one.seconds_each, one.gpu_hours_each, one.usd_each)
-        table.add_row(one.editor, *map(str, counts), *("" if it is None else f"{it:.4g}" for it in figures))
+    for row in edit_costs:
+        share = "" if row.share is None else f"{row.share:.0%}"
+        counts = (row.edits, row.images, row.verified, share, row.unsure, row.timed)
+        figures = (row.seconds_each, row.gpu_hours_each, row.usd_each)
+        table.add_row(row.editor, *map(str, counts), *("" if it is None else f"{it:.4g}" for it in figures))
     Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)

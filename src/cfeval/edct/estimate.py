@@ -19,7 +19,7 @@ from cfeval.edct.config import SECTIONS, Edct, used_by_edct
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, PAIRS_2026, REPEATABLE, RULES, Rules, listed
 from cfeval.edct.records import Condition
-from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+from cfeval.inference.remote.prices import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 LONGEST_QUESTION = 100
 # The longest text of a plugin that calls no provider (EDCT 2025, Appendix B).
@@ -89,53 +89,49 @@ def lines(
     """What every plugin that calls a provider takes at every stage, and the places of those that do not say.
 
     Args:
-        study: the parameters.
-        items: how many items each dataset has.
-        answer_prompt: the template of the first turn.
-        explain_prompt: the template of the second turn.
         edits: how many an explanation has under each protocol, one where it is not named.
     """
     plugins = used_by_edct(study)
-    expected = {
+    calls_by_plugin = {
         (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
         for use in plugins
         for protocol in use.protocols
         if protocol in RULES
     }
-    found: dict[tuple[str, str, str, str, float], Line] = {}
+    by_key: dict[tuple[str, str, str, str, float], Line] = {}
     controlled = set(study.tables.conditions("controls"))
     for stage, condition in jobs(study.conditions()):
-        calls_of = {f: expected.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
+        calls_of = {f: calls_by_plugin.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         protocol = condition.protocol if "protocol" in stage.fields else ""
         taken_in = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
         own = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
-        asked = [(*one, taken(items[condition.dataset], taken_in)) for one in own]
-        for more in besides(stage, condition, condition in controlled, condition.dataset in study.readers):
-            others = expected.get(("judges", condition.judge, more), ())
-            asked += [
+        requests_made = [(*request, taken(items[condition.dataset], taken_in)) for request in own]
+        for more in further_protocols(stage, condition, condition in controlled, condition.dataset in study.readers):
+            others = calls_by_plugin.get(("judges", condition.judge, more), ())
+            requests_made += [
                 (more, call, 1, taken(items[condition.dataset], taken_in))
                 for call in others
                 if more == NULL_EDIT or not call.images_shown
             ]
         if stage.field == "verifier" and condition.protocol == EDCT_2025:
             for every in (study.sham_every, 2 * study.sham_every):
-                asked += [(*one, taken(items[condition.dataset], every)) for one in own]
+                requests_made += [(*request, taken(items[condition.dataset], every)) for request in own]
         if asks_again(study, condition.vlm) and again(stage, condition):
             likely, at_most = taken(items[condition.dataset], taken_in)
-            asked += [(*one, (round(likely / AGAIN), at_most)) for one in own]
+            requests_made += [(*request, (round(likely / AGAIN), at_most)) for request in own]
         if stage.field == "writer":
-            asked = [(under, call, listed(under, study.edits), many) for under, call, _, many in asked]
-        for under, call, number, (likely, at_most) in asked:
+            requests_made = [(under, call, listed(under, study.edits), many) for under, call, _, many in requests_made]
+        for under, call, number, (likely, at_most) in requests_made:
             key = stage.name, protocol, named(condition, stage.field), call.model, call.share
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
-            before = found.get(key, Line(*key, Amount(), Amount()))
-            found[key] = Line(*key, before.typical + typical.times(likely), before.most + most.times(at_most))
-    return list(found.values()), [use.place for use in plugins if _silent(use)]
+            before = by_key.get(key, Line(*key, Amount(), Amount()))
+            by_key[key] = Line(*key, before.typical + typical.times(likely), before.most + most.times(at_most))
+    return list(by_key.values()), [use.place for use in plugins if _silent(use)]
 
 
-def besides(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
+def further_protocols(stage: Stage, condition: Condition, controlled: bool, read: bool) -> tuple[str, ...]:
     """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
     the study has controls, and one of the reader's answers, where it has a reader; a sham edit, a swapped pair and a
     reworded answer for a null edit. Texts may spare all but the sham edit.
@@ -171,9 +167,10 @@ def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
     verifies.
     """
     for stage in STAGES:
-        asked = [condition for condition in conditions if _is_asked(stage.field, RULES[condition.protocol])]
+        involved = [condition for condition in conditions if _is_asked(stage.field, RULES[condition.protocol])]
         yield from (
-            (stage, condition) for condition in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values()
+            (stage, condition)
+            for condition in {tuple(getattr(a, f) for f in stage.fields): a for a in involved}.values()
         )
 
 
@@ -187,8 +184,8 @@ def _is_asked(field: str, rules: Rules) -> bool:
 
 def longest(limits: Mapping[str, int]) -> Lengths:
     """The lengths if every model speaks as long as it may; `limits` are the tokens by the field of a condition."""
-    said = {field: limits.get(field) or UNKNOWN_LIMIT for field in ("vlm", "writer", "judge")}
-    return Lengths(LONGEST_QUESTION, said["vlm"], said["vlm"], said["writer"], said["judge"])
+    limit_of = {field: limits.get(field) or UNKNOWN_LIMIT for field in ("vlm", "writer", "judge")}
+    return Lengths(LONGEST_QUESTION, limit_of["vlm"], limit_of["vlm"], limit_of["writer"], limit_of["judge"])
 
 
 def requests(
@@ -197,15 +194,11 @@ def requests(
     """The requests for one item.
 
     Args:
-        stage: which one.
-        has: the lengths of the texts.
         answer_prompt: tokens of the template of the first turn.
         explain_prompt: tokens of the template of the second turn, which repeats the first.
-        rules: of the protocol.
-        edits: how many there are of an explanation.
     """
     numbers = range(1, edits + 1) if stage.every_edit else [1]
-    said = has.answer + has.explanation
+    spoken = has.answer + has.explanation
     opening = answer_prompt + has.question
     if stage.field == "reader":
         return [RequestSize(opening, 1, has.answer)]
@@ -213,13 +206,13 @@ def requests(
         follow_up = opening + has.answer + explain_prompt
         return [RequestSize(opening, 1, has.answer), RequestSize(follow_up, 1, has.explanation)] * len(numbers)
     if stage.field == "writer":
-        return [RequestSize(has.question + said, 0, edits * has.instruction)]
+        return [RequestSize(has.question + spoken, 0, edits * has.instruction)]
     if stage.field == "editor":
         return [RequestSize(has.instruction, 1, has.verdict)] * len(numbers)  # words come from a gate's verifier alone
     if stage.field == "verifier":
         return [RequestSize(has.instruction, 0, has.verdict)] * len(numbers)
-    told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
-    return [RequestSize(2 * said + count * has.instruction, 0, has.verdict) for count in told]
+    instructions = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
+    return [RequestSize(2 * spoken + count * has.instruction, 0, has.verdict) for count in instructions]
 
 
 def _silent(use: Used) -> bool:
@@ -244,8 +237,8 @@ class _Asking:
             return Amount()
         letters = LETTERS_A_TOKEN_AT_LEAST if most else LETTERS_A_TOKEN
         answer_prompt, explain_prompt = (-(-len(prompt) // letters) for prompt in self.prompts)
-        asked = requests(self.stage, has, answer_prompt, explain_prompt, RULES[self.protocol], self.edits)
-        return sum((amount_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
+        sizes = requests(self.stage, has, answer_prompt, explain_prompt, RULES[self.protocol], self.edits)
+        return sum((amount_of(size, self.call, -(-self.call.prompt // letters), most) for size in sizes), Amount())
 
 
 def amount_of(request: RequestSize, call: CallEstimate, prompt: int, most: bool) -> Amount:
@@ -264,26 +257,19 @@ CHANGE = 20
 
 
 def pair_lines(study: Edct, pairs: Mapping[str, int], answer_prompt: str, explain_prompt: str) -> list[Line]:
-    """What every model that calls a provider takes for given pairs, by stage.
-
-    Args:
-        study: the parameters.
-        pairs: how many each set has.
-        answer_prompt: the template of the first turn.
-        explain_prompt: the template of the second turn.
-    """
+    """What every model that calls a provider takes for given pairs, by stage."""
     prompts, conditions = (answer_prompt, explain_prompt), study.pair_conditions()
-    found: dict[tuple[str, str, str, str, float], tuple[Amount, Amount]] = {}
-    asked = [*_conversations(study, conditions, pairs), *_rulings(study, conditions, pairs)]
-    for one in asked:
-        key = one.stage, one.protocol, one.plugin, one.call.model, one.call.share
-        typical, most = found.get(key, (Amount(), Amount()))
-        found[key] = typical + one.amount(prompts, most=False), most + one.amount(prompts, most=True)
-    return [Line(*key, *amounts) for key, amounts in found.items()]
+    by_key: dict[tuple[str, str, str, str, float], tuple[Amount, Amount]] = {}
+    requests_made = [*_conversations(study, conditions, pairs), *_rulings(study, conditions, pairs)]
+    for request in requests_made:
+        key = request.stage, request.protocol, request.plugin, request.call.model, request.call.share
+        typical, most = by_key.get(key, (Amount(), Amount()))
+        by_key[key] = typical + request.amount(prompts, most=False), most + request.amount(prompts, most=True)
+    return [Line(*key, *amounts) for key, amounts in by_key.items()]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PairRequests:
     """A call that a plugin makes at a stage, and how often: typically, and at most."""
 
     stage: str
@@ -312,24 +298,26 @@ class _Asked:
         return [RequestSize(shown, 0, has.verdict)]
 
 
-def _conversations(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_Asked]:
+def _conversations(
+    study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]
+) -> Iterator[_PairRequests]:
     """Of each target and set: both images of every pair, and the one that comes first once more of one in `again`."""
-    for pair_set, vlm in dict.fromkeys((one.pair_set, one.vlm) for one in conditions):
+    for pair_set, vlm in dict.fromkeys((condition.pair_set, condition.vlm) for condition in conditions):
         likely, most = (2 * pairs[pair_set] + more for more in taken(pairs[pair_set], study.again))
         calls = _calls(study, "vlms", vlm)
         for call in calls:
-            yield _Asked("pair_baselines", "", vlm, call, _longest(calls), (likely, most))
+            yield _PairRequests("pair_baselines", "", vlm, call, _longest(calls), (likely, most))
 
 
-def _rulings(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_Asked]:
+def _rulings(study: Edct, conditions: Sequence[PairCondition], pairs: Mapping[str, int]) -> Iterator[_PairRequests]:
     """Of each condition: what is named, and whether the answer moved, also where nothing was changed."""
-    for one in conditions:
-        number = pairs[one.pair_set]
+    for condition in conditions:
+        number = pairs[condition.pair_set]
         again = taken(number, study.again)
-        said = _longest(_calls(study, "vlms", one.vlm), _calls(study, "pair_judges", one.pair_judge))
+        lengths = _longest(_calls(study, "vlms", condition.vlm), _calls(study, "pair_judges", condition.pair_judge))
         for comparison, times in ((False, (NAMINGS * number,) * 2), (True, (number + again[0], number + again[1]))):
-            for call in _calls(study, "pair_judges", one.pair_judge, NULL_EDIT if comparison else PAIRS_2026):
-                yield _Asked("pair_verdicts", PAIRS_2026, one.pair_judge, call, said, times, comparison)
+            for call in _calls(study, "pair_judges", condition.pair_judge, NULL_EDIT if comparison else PAIRS_2026):
+                yield _PairRequests("pair_verdicts", PAIRS_2026, condition.pair_judge, call, lengths, times, comparison)
 
 
 def _calls(study: Edct, section: str, name: str, protocol: str = PAIRS_2026) -> tuple[CallEstimate, ...]:
@@ -337,6 +325,6 @@ def _calls(study: Edct, section: str, name: str, protocol: str = PAIRS_2026) -> 
     return registry.estimate_calls(family, getattr(study, section)[name].plugin_options(), [protocol])
 
 
-def _longest(said: Sequence[CallEstimate], judged: Sequence[CallEstimate] = ()) -> Lengths:
-    limits = {"vlm": said, "judge": judged}
+def _longest(estimates: Sequence[CallEstimate], judged: Sequence[CallEstimate] = ()) -> Lengths:
+    limits = {"vlm": estimates, "judge": judged}
     return longest({field: max((call.max_tokens for call in calls), default=0) for field, calls in limits.items()})

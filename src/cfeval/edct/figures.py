@@ -55,12 +55,12 @@ def draw_forest(rows: Sequence[ConditionRow]) -> Figure:
     axes.set_xlim(-0.02, 1.02)
     share_ticks(axes, "x")
     axes.grid(axis="x", color=GRID, linewidth=0.8)
-    said = [
+    caption = [
         "CCS, the share of explanations that hold; there: citation rate, the share that cite what is in the image",
         intervals_line(rows),
     ]
-    said += [TEST_WORLD] if any(row.test_world for row in rows) else []
-    axes.set_xlabel("\n".join(said))
+    caption += [TEST_WORLD] if any(row.test_world for row in rows) else []
+    axes.set_xlabel("\n".join(caption))
     for place, row in enumerate(rows):
         _forest_line(axes, place, row)
     axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label="CCS")
@@ -136,9 +136,9 @@ def draw_axes(rows: Sequence[ControlRow]) -> Figure:
     share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)
     empty = [plain(label) for label, row in zip(condition_labels(rows), rows, strict=True) if row.completeness_empty]
-    said = ["CCS: does what is cited matter?", *([TEST_WORLD] if any(row.test_world for row in placed) else [])]
-    said += wrap(f"no completeness, as a blank image changes nothing: {', '.join(empty)}", 72) if empty else []
-    axes.set_xlabel("\n".join(said))
+    caption = ["CCS: does what is cited matter?", *([TEST_WORLD] if any(row.test_world for row in placed) else [])]
+    caption += wrap(f"no completeness, as a blank image changes nothing: {', '.join(empty)}", 72) if empty else []
+    axes.set_xlabel("\n".join(caption))
     axes.set_ylabel("completeness: is what matters cited?")
     taken = [_Box(x - 0.012, x + 0.012, y - 0.012, y + 0.012) for x, y in map(_place_on_axes, placed)]
     for row, label in zip(placed, condition_labels(placed), strict=True):
@@ -287,33 +287,33 @@ def _caption(rows: Sequence[CalibrationRow]) -> Iterator[str]:
     yield f"All targets: {TEST_WORLD.removeprefix('† ')}"
 
 
-def _calibration_panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
+def _calibration_panel(axes: Axes, panel: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
     strip_spines(axes, "bottom", "left")
     axes.set_xlim(-0.12, 1.2)
     axes.set_ylim(-0.05, 1.08)
     share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)
-    axes.set_title(plain(title_of(of[0], rows)), fontsize=9)
+    axes.set_title(plain(title_of(panel[0], rows)), fontsize=9)
     axes.fill_between([0, 1], [1 - TOLERANCE, -TOLERANCE], [1 + TOLERANCE, TOLERANCE], color=MUTED, alpha=0.15, lw=0)
     axes.plot([0, 1], [1, 0], "--", color=MUTED, linewidth=1, label=f"1 − p, ± {TOLERANCE:g}")
     for metric, (marker, color, side, label) in _SERIES.items():
-        for place, row in enumerate(of):
-            value, (low, high), x = getattr(row, metric), limits(row, metric), _at_share(of, place) + side * _DODGE
+        for place, row in enumerate(panel):
+            value, (low, high), x = getattr(row, metric), limits(row, metric), _at_share(panel, place) + side * _DODGE
             if value is None:
                 continue
             if low is not None and high is not None:
                 axes.plot([x, x], [low, high], color=color, linewidth=1.2, zorder=3, clip_on=False)
             axes.plot(x, value, marker, color=color, markersize=4, zorder=4, clip_on=False, label=label)
     short = _short_names(rows)  # nothing else tells apart the targets that share a p
-    for place, row in enumerate(of):
+    for place, row in enumerate(panel):
         if row.vlm in short:
-            axes.text(_at_share(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
+            axes.text(_at_share(panel, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
 
 
-def _at_share(of: Sequence[CalibrationRow], place: int) -> float:
+def _at_share(panel: Sequence[CalibrationRow], place: int) -> float:
     """Where a target stands: at its share, those of one share beside each other."""
-    twins = [other for other, row in enumerate(of) if row.share == of[place].share]
-    return of[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
+    twins = [other for other, row in enumerate(panel) if row.share == panel[place].share]
+    return panel[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
 
 
 def _short_names(rows: Sequence[CalibrationRow]) -> dict[str, str]:
@@ -367,8 +367,8 @@ def draw_pairs(rows: Sequence[PairRow]) -> Figure:
     right.grid(axis="x", color=GRID, linewidth=0.8)
     right.axvline(0, color=MUTED, linestyle=":", linewidth=1.2)
     right.set_xlabel("φ of (answer moved, changed thing named)")
-    said = [intervals_line(shown), *([TEST_WORLD] if any(row.test_world for row in shown) else [])]
-    figure.supxlabel("\n".join(said), fontsize=8)
+    caption = [intervals_line(shown), *([TEST_WORLD] if any(row.test_world for row in shown) else [])]
+    figure.supxlabel("\n".join(caption), fontsize=8)
     legend_once(figure, (left, right), ncols=3, columnspacing=1.4)
     return figure
 

@@ -12,6 +12,7 @@ from cfeval.core.cli_options import build, existing
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Image, folder_of
 from cfeval.core.jsonl import read_jsonl, stream_csv
+from cfeval.core.record import SHARD, shard_names
 from cfeval.core.records import Record
 from cfeval.core.shards import shard_files
 from cfeval.core.streams import StreamingLookup
@@ -51,7 +52,7 @@ STAGES = {
     "verdicts": Stage(5, True, Verdict),
     "scores": Stage(5, True, Score),
 }
-_SHARD = re.compile(r"[0-9]{3}")
+_SHARD = re.compile(SHARD)
 
 
 def condition_path(condition: Condition, names: int = len(NAMES)) -> str:
@@ -61,12 +62,12 @@ def condition_path(condition: Condition, names: int = len(NAMES)) -> str:
 
 def stage_files(results: Path, stage: str, condition: Condition, shards: int) -> list[Path]:
     """The files of a stage of a condition, one a shard."""
-    its, ending = STAGES[stage], "csv" if stage == "scores" else "jsonl"
-    folder = results.joinpath(stage, *(getattr(condition, name) for name in FOLDERS[: its.folders]))
-    if not its.by_protocol:
+    kind, ending = STAGES[stage], "csv" if stage == "scores" else "jsonl"
+    folder = results.joinpath(stage, *(getattr(condition, name) for name in FOLDERS[: kind.folders]))
+    if not kind.by_protocol:
         return shard_files(folder.with_name(f"{folder.name}.{ending}"), shards)
-    folders = [folder] if shards == 1 else [folder / f"{number:03d}" for number in range(shards)]
-    return [one / f"{condition.protocol}.{ending}" for one in folders]
+    folders = [folder] if shards == 1 else [folder / name for name in shard_names(shards)]
+    return [place / f"{condition.protocol}.{ending}" for place in folders]
 
 
 def stage_records(stage: str, file: Path) -> Iterator[Any]:
@@ -82,17 +83,20 @@ def conditions_in(results: Path, may_be_none: bool = False) -> dict[Condition, i
     Raises:
         InputError: there is none and there must be one, or a condition has both whole files and shards.
     """
-    found: dict[Condition, set[str]] = {}
+    protocols_of_folder: dict[Condition, set[str]] = {}
     for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
         for file in sorted((results / stage).rglob(f"*.{ending}")):
             *names, protocol = file.relative_to(results / stage).with_suffix("").parts
             whole = len(names) == len(FOLDERS)
             if whole or (len(names) == len(FOLDERS) + 1 and _SHARD.fullmatch(names[-1])):
                 condition = Condition(protocol=protocol, **dict(zip(FOLDERS, names, strict=False)))
-                found.setdefault(condition, set()).add("" if whole else names[-1])
-    if not found and not may_be_none:
+                protocols_of_folder.setdefault(condition, set()).add("" if whole else names[-1])
+    if not protocols_of_folder and not may_be_none:
         raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
-    return {condition: _shards(condition, found[condition]) for condition in sorted(found, key=condition_path)}
+    return {
+        condition: _shards(condition, protocols_of_folder[condition])
+        for condition in sorted(protocols_of_folder, key=condition_path)
+    }
 
 
 def _shards(condition: Condition, names: set[str]) -> int:
@@ -106,10 +110,6 @@ class ConditionFiles:
 
     def __init__(self, results: Path, condition: Condition, shards: int, items: Collection[str] | None = None) -> None:
         self._results, self._condition, self._shards, self._items = results, condition, shards, items
-
-    def of(self, items: Collection[str]) -> "ConditionFiles":
-        """The same of some items alone."""
-        return ConditionFiles(self._results, self._condition, self._shards, items)
 
     def scores(self) -> Iterator[Score]:
         """In the order of the files."""
@@ -200,8 +200,8 @@ VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: 
 
 def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
     """The same for a writer or editor; None under a protocol that asks neither."""
-    asked = RULES[protocol].edited if family == "editors" else RULES[protocol].written
-    return build(family, text, option) if asked else None
+    needed = RULES[protocol].edited if family == "editors" else RULES[protocol].written
+    return build(family, text, option) if needed else None
 
 
 def conversation_prompts(folder: str, wording: Wording = "a") -> tuple[str, str]:

@@ -24,7 +24,9 @@ ScoreFiles = Annotated[
     list[Path],
     typer.Argument(help="Score files (CSV) or verdicts of given pairs (JSONL); shards are joined."),
 ]
-How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
+IntervalOption = Annotated[
+    str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")
+]
 
 
 def conditions_of(text: str, may_be_none: bool = False) -> list[Condition]:

@@ -48,12 +48,7 @@ distinct = field_validator("judges")(_are_distinct)
 
 
 def members(family: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Every judge of a panel by name: `judge 2 (chat)`.
-
-    Args:
-        family: of the judges' plugins.
-        judges: the plugin and options of each.
-    """
+    """Every judge of a panel by name: `judge 2 (chat)`."""
     numbered = enumerate(judges, start=1)
     return {f"judge {number} ({spec.get('plugin')})": registry.build(family, dict(spec)) for number, spec in numbered}
 

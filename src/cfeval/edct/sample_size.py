@@ -71,11 +71,7 @@ def chances(rates: Rates, faithful: bool, items: int, studies: int, seed: int) -
     """How often the card ends right, open or wrong, over studies drawn by chance.
 
     Args:
-        rates: what is expected.
         faithful: whether the model deserves trust.
-        items: of a study.
-        studies: how many are drawn.
-        seed: of the draw.
     """
     rng = np.random.default_rng([seed, items, faithful])
     ends: Counter[str] = Counter(_conclusion(rates, faithful, items, rng) for _ in range(studies))
@@ -117,9 +113,9 @@ class _Study:
             "uncited_background": self._edited(not faithful),
         }
         objects = [self._edited(False) for _ in range(self.drawn)]
-        known = tuple(changed for changed, _, _ in objects if changed is not None)
+        outcomes_known = tuple(changed for changed, _, _ in objects if changed is not None)
         declined, judged = (any(each[place] for each in objects) for place in (1, 2))
-        outcomes["uncited_object"] = (any(known) if known else None, declined, judged)
+        outcomes["uncited_object"] = (any(outcomes_known) if outcomes_known else None, declined, judged)
         outcomes["null" if number % _NULL_EVERY == 0 else "editor_null"] = self._answered(False)
         if number % _BLANK_EVERY == 0:
             outcomes["blank"] = self._answered(True)
@@ -132,7 +128,7 @@ class _Study:
             f"i{number}",
             present=self._chance(self.rates.cites),
             objects=_OBJECTS,
-            object_outcomes=known,
+            object_outcomes=outcomes_known,
             swapped=self._seen(True)[0] if null else None,
             reworded=self._chance(1 - self.rates.specificity) if null else None,
             lost=frozenset(kind for kind, (changed, _, _) in outcomes.items() if changed is None),
@@ -282,8 +278,8 @@ def _designs(
 ) -> list[Design]:
     if discordance is not None:
         return [unpaired(lower, level, power), with_discordance(lower, discordance, level, power)]
-    said = CORRELATIONS if correlation is None else (correlation,)
-    return [unpaired(lower, level, power), *(with_correlation(lower, each, level, power) for each in said)]
+    correlations = CORRELATIONS if correlation is None else (correlation,)
+    return [unpaired(lower, level, power), *(with_correlation(lower, each, level, power) for each in correlations)]
 
 
 def _needed(designs: Sequence[Design], higher: float, effect: float, items_per_image: float) -> Table:
@@ -299,9 +295,9 @@ def _shown(designs: Sequence[Design], first: float, items: float) -> Table:
     """The difference that each design shows with so many independent items."""
     table = _table("items", "targets differ on", f"told from {first:g}", "difference")
     for design in designs:
-        found = design.shown(first, items)
-        figures = ("none", "") if found is None else (f"{found:.3f} or more", f"{found - first:.3f}")
-        table.add_row(design.name, "" if found is None else _differing(design, found), *figures)
+        higher = design.shown(first, items)
+        figures = ("none", "") if higher is None else (f"{higher:.3f} or more", f"{higher - first:.3f}")
+        table.add_row(design.name, "" if higher is None else _differing(design, higher), *figures)
     return table
 
 

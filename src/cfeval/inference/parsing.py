@@ -4,6 +4,7 @@ Nothing is evaluated and nothing is guessed: what is not there in the form that 
 linear in the length of the text, whatever the text.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -148,17 +149,10 @@ def text_groups(text: str, kind: type[M], labels: Sequence[str] = ()) -> list[M]
         if label == fields[len(run)] and value:
             run[label] = value
         if len(run) == len(fields):
-            groups += _valid(kind, run)
+            with contextlib.suppress(ValidationError):  # half a character (a lone surrogate) makes no record
+                groups.append(kind.model_validate(run))
             run = {}
     return groups
-
-
-def _valid(kind: type[M], run: dict[str, str]) -> list[M]:
-    """A text that holds half a character (a lone surrogate) makes no record."""
-    try:
-        return [kind.model_validate(run)]
-    except ValidationError:
-        return []
 
 
 def _labelled(text: str, labels: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -237,13 +237,8 @@ def _parsed(value: T | None, *replies: ChatReply) -> ParsedReply[T]:
         return ParsedReply(value, raw, calls=calls)
     if last.status != Status.OK:
         return ParsedReply(None, raw, last.status, last.reason, calls)
-    return ParsedReply(None, raw, Status.UNPARSABLE, _fault(replies), calls)
-
-
-def _fault(replies: tuple[ChatReply, ...]) -> str:
-    if len(replies) == 1:
-        return "the reply is empty"
-    return "neither the reply nor the one to the repair turn has the form that was asked for"
+    fault = "neither the reply nor the one to the repair turn has the form that was asked for"
+    return ParsedReply(None, raw, Status.UNPARSABLE, "the reply is empty" if len(replies) == 1 else fault, calls)
 
 
 def estimate_parsed(plugin: "ChatPlugin", *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:

@@ -13,19 +13,21 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_origin
 
+from pydantic.fields import FieldInfo
+
 from cfeval.core.errors import InputError
-from cfeval.cvqa import tables
-from cfeval.edct import tables as names_edct
+from cfeval.cvqa import tables as cvqa_tables
+from cfeval.edct import tables as edct_tables
 from cfeval.study.outcomes import KINDS, Kind, Outcomes, Story
 from cfeval.study.revisions import Side, same
-from cfeval.vce import tables as names_vce
+from cfeval.vce import tables as vce_tables
 
-TABLES = {"edct": names_edct.TABLES, "vce": names_vce.TABLES, "cvqa": tables.TABLES}
-"""The tables of each study."""
-_BESIDE = ("_lo", "_hi", "_min", "_max")
-"""Endings of columns that belong to a figure and are not told by themselves."""
+# The tables of each evaluation.
+TABLES = {"edct": edct_tables.TABLES, "vce": vce_tables.TABLES, "cvqa": cvqa_tables.TABLES}
+# Columns that belong to a figure and are not reported by themselves.
+_BOUNDS = ("_lo", "_hi", "_min", "_max")
+# Columns that do not change by themselves: what a paper printed, and tests of the figures.
 _LEFT_OUT = ("paper_", "p_")
-"""Beginnings of columns that do not change by themselves: what a paper printed, and tests of the figures."""
 _BOTH = "SELECT a.key, b.outcomes, a.outcomes FROM after a JOIN before b USING (key)"
 _ALONE = "SELECT count(*) FROM {0} WHERE key NOT IN (SELECT key FROM {1})"
 
@@ -99,26 +101,27 @@ def tables_of(side: Side, study: str) -> str:
 
 def _rows(side: Side, path: str, study: str, name: str) -> dict[tuple[str, ...], dict[str, str]]:
     """The rows of a table by what names them: its leading columns of text."""
-    naming = _naming(study, name)
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    columns = naming_columns(study, name)
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
     for row in csv.DictReader(side.lines(path)):
-        names = tuple(value for column in naming if (value := row.pop(column, "")))
-        found[names] = row
-    return found
+        names = tuple(value for column in columns if (value := row.pop(column, "")))
+        rows[names] = row
+    return rows
 
 
-def _naming(study: str, name: str) -> list[str]:
-    fields = TABLES[study][name].row().model_fields
-    texts = takewhile(
-        lambda item: item[1].annotation is str or get_origin(item[1].annotation) is Literal, fields.items()
-    )
-    return [column for column, _ in texts]
+def naming_columns(study: str, name: str) -> list[str]:
+    """The columns of a table that name a row: the leading ones that hold text."""
+
+    def is_text(column: tuple[str, FieldInfo]) -> bool:
+        return column[1].annotation is str or get_origin(column[1].annotation) is Literal
+
+    return [name for name, _ in takewhile(is_text, TABLES[study][name].row().model_fields.items())]
 
 
 def _cells(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cell]:
     for column in [*new, *(column for column in old if column not in new)]:
         before, after = old.get(column, ""), new.get(column, "")
-        if before != after and not column.endswith(_BESIDE) and not column.startswith(_LEFT_OUT):
+        if before != after and not column.endswith(_BOUNDS) and not column.startswith(_LEFT_OUT):
             numbers = _number(before), _number(after)
             difference = None if None in numbers else round(numbers[1] - numbers[0], 6)  # type: ignore[operator]
             yield Cell(column, before, after, difference, _beyond(column, old, new))
@@ -154,18 +157,18 @@ def changed_conditions(
         if not old or not new:
             yield Condition(names, "new" if new else "gone")
         elif [before.content_hash(path) for path in old] != [after.content_hash(path) for path in new]:
-            found = _compared(kind, condition, (before, old), (after, new), items)
-            if found.flipped or found.new or found.gone:
-                yield found
+            compared = _compared(kind, condition, (before, old), (after, new), items)
+            if compared.flipped or compared.new or compared.gone:
+                yield compared
 
 
 def _conditions(side: Side, folder: str, kind: Kind) -> dict[tuple[str, ...], list[str]]:
     """The files of scores in a folder, by the names of their conditions."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    files: dict[tuple[str, ...], list[str]] = {}
     for path in side.files(folder):
         if condition := kind.condition_of(path.removeprefix(f"{folder}/")):
-            found.setdefault(condition, []).append(path)
-    return found
+            files.setdefault(condition, []).append(path)
+    return files
 
 
 def _compared(
@@ -186,9 +189,9 @@ def _compared(
                 became.setdefault(metric, Counter())[change] += 1
             if len(first) < items:
                 first.append(Item(key, changes))
-    counts = {metric: dict(sorted(of.items())) for metric, of in sorted(became.items())}
-    told = tuple(_told(kind, condition, before[0], after[0], first))
-    return Condition(kind.shown(condition), "changed", both, new, gone, flipped, counts, told)
+    counts = {metric: dict(sorted(changes.items())) for metric, changes in sorted(became.items())}
+    with_stories = tuple(_with_stories(kind, condition, before[0], after[0], first))
+    return Condition(kind.shown(condition), "changed", both, new, gone, flipped, counts, with_stories)
 
 
 def _outcomes(kind: Kind, side: Side, files: list[str]) -> Iterator[tuple[str, str]]:
@@ -203,15 +206,18 @@ def _outcomes(kind: Kind, side: Side, files: list[str]) -> Iterator[tuple[str, s
 def _became(was: Outcomes, now: Outcomes) -> dict[str, str]:
     """What became of each metric; where a side has no score, its status stands for it."""
     metrics = [name for name in dict.fromkeys([*was, *now]) if name] or [""]
-    changes = {name: (_of(was, name), _of(now, name)) for name in metrics}
-    return {name or "status": f"{old} → {new}" for name, (old, new) in changes.items() if old != new}
+    became = {}
+    for name in metrics:
+        old, new = (outcomes.get(name) or outcomes.get("", "none") for outcomes in (was, now))
+        if old != new:
+            became[name or "status"] = f"{old} → {new}"
+    return became
 
 
-def _of(outcomes: Outcomes, metric: str) -> str:
-    return outcomes.get(metric) or outcomes.get("", "none")
-
-
-def _told(kind: Kind, condition: tuple[str, ...], before: Side, after: Side, first: list[Item]) -> Iterator[Item]:
+def _with_stories(
+    kind: Kind, condition: tuple[str, ...], before: Side, after: Side, first: list[Item]
+) -> Iterator[Item]:
+    """Items with what each side asked and answered."""
     keys = [item.key for item in first]
     old, new = (kind.transcript(side, condition, keys) if keys else {} for side in (before, after))
     for item in first:

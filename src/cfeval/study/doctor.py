@@ -1,13 +1,14 @@
-"""Looks at everything at once, each within a time limit, and never breaks: what goes wrong in a check is a finding."""
+"""`cfeval doctor`: look at everything at once, each within a time limit; what goes wrong in a check is a finding."""
 
+import shutil
+import tempfile
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,24 +20,28 @@ from rich.text import Text
 
 from cfeval.config import Params, load, named, read
 from cfeval.core import locks, registry
-from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.config import Calls
+from cfeval.core.errors import CfevalError, InputError, OutputError, as_output_error
+from cfeval.core.files import ensure_writable
 from cfeval.core.folder import PARAMS, Evaluations, Folder, ParamsFiles, check_evaluations, study_in
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.edct.asked import exam_faults
 from cfeval.edct.files import conversation_prompts
-from cfeval.inference.remote.prices import load_prices
-from cfeval.inference.remote.settings import use
-from cfeval.study import machine
-from cfeval.study.components import FAMILIES_OF, missing_files, used
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.prices import load_prices, missing_price
+from cfeval.inference.remote.settings import paid, use
+from cfeval.study.components import FAMILIES_OF, missing_files, unfit, unknown_classes, used
 from cfeval.study.estimate import calls_to_go
-from cfeval.study.fits import unfit, unknown_classes
 from cfeval.study.probe import Probe, announcement, probes, send
 from cfeval.vce.originals import of_classifiers
 
+# How long a check is waited for; one that takes longer is slow, and no fault.
 SECONDS = 30.0
-"""How long a check is waited for; one that takes longer is slow, and no fault."""
-FORMLESS = ("chat", "solvers", "program_generators", "vision_tools")
-"""Families whose models reply in free text, so that nothing need enforce a schema."""
+# Bytes that should be free; a study of a few hundred photos fills about as many.
+LEAST_FREE = 2**30
+# Families whose models reply in free text, so that nothing need enforce a schema.
+_FORMLESS = ("chat", "solvers", "program_generators", "vision_tools")
+_GIB = 2**30
 
 
 @dataclass(frozen=True)
@@ -48,20 +53,20 @@ class Check:
 
 
 @dataclass
-class _Looking:
+class _RunningCheck:
     check: Check
-    found: list[Diagnostic] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
 
     def run(self) -> None:
         try:
             for finding in self.check.look():
-                self.found.append(finding)
+                self.findings.append(finding)
         except CfevalError as error:
-            self.found.append(Diagnostic(False, str(error)))
+            self.findings.append(Diagnostic(False, str(error)))
         except Exception as error:  # a defect of the check; its text is left out, because it may hold a key
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
-            self.found.append(Diagnostic(False, f"the check itself broke ({place}); please report that"))
+            self.findings.append(Diagnostic(False, f"the check itself broke ({place}); please report that"))
 
 
 def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Diagnostic]]]:
@@ -69,19 +74,21 @@ def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Di
 
     A check that is not done after `seconds` is called slow and left behind: its thread ends with the process.
     """
-    all_of_them = list(checks)  # what they import, side by side with others, could lock up
-    started = [(looking := _Looking(check), _start(looking)) for check in all_of_them]
+    running = [_RunningCheck(check) for check in checks]  # all before any: imports side by side could lock up
+    threads = [threading.Thread(target=entry.run, daemon=True, name=entry.check.name) for entry in running]
+    for thread in threads:
+        thread.start()
     until = time.monotonic() + seconds
-    for looking, thread in started:
+    for entry, thread in zip(running, threads, strict=True):
         thread.join(max(0.0, until - time.monotonic()))
-        found = list(looking.found)
+        findings = list(entry.findings)
         if thread.is_alive():
-            found.append(Diagnostic(True, f"slow: not finished after {seconds:g} s; going on", warns=True))
-        yield looking.check.name, found or [Diagnostic(True, "ready")]
+            findings.append(Diagnostic(True, f"slow: not finished after {seconds:g} s; going on", warns=True))
+        yield entry.check.name, findings or [Diagnostic(True, "ready")]
 
 
-def of_plugin(use: Used, offline: bool) -> Check:
-    """What can be said about a plugin: its files, and what it and its parts say themselves."""
+def plugin_check(use: Used, offline: bool) -> Check:
+    """The check of a plugin: its files, and what it and its parts find themselves."""
 
     def about() -> Iterator[Diagnostic]:
         registry.check(use.family, use.spec, use.place)
@@ -89,16 +96,11 @@ def of_plugin(use: Used, offline: bool) -> Check:
             yield Diagnostic(False, fault)
         sees_images = any(recipient.images for recipient in registry.recipients(use.family, use.spec, use.protocols))
         for finding in registry.diagnose(use.family, use.spec, offline, use.protocols):
-            if not (finding.of_form and use.family in FORMLESS) and (sees_images or not finding.of_images):
+            if not (finding.of_form and use.family in _FORMLESS) and (sees_images or not finding.of_images):
                 yield finding
+        yield from (Diagnostic(True, line) for line in registry.advice(use.family, use.spec))
 
     return Check(use.place, about)
-
-
-def _start(looking: _Looking) -> threading.Thread:
-    thread = threading.Thread(target=looking.run, daemon=True, name=looking.check.name)
-    thread.start()
-    return thread
 
 
 def run(
@@ -136,26 +138,29 @@ def run(
         loaded = load(*files)
         if probe and loaded.calls.offline:
             raise InputError("--probe sends requests, but calls.offline is set; leave one of them out")
-        evaluations, spent = _wanted(evaluation, files), False
+        laid_over = [name for name in FAMILIES_OF if any(name in (read(file) or {}) for file in files[1:])]
+        evaluations, spent = list(evaluation or laid_over or FAMILIES_OF), False
         uses = [plugin for plugin in used(loaded) if plugin.study in evaluations]
         wrong = diagnose_all(loaded, uses, evaluations, seconds, every=True)
         if probe is not False and not loaded.calls.offline:
-            good = [plugin for plugin in uses if not wrong[plugin.place]]
-            faults, spent = _probe(loaded, good, named(files), bool(probe))
-            wrong += faults
+            faultless = [plugin for plugin in uses if not wrong[plugin.place]]
+            prices, requests = load_prices(loaded.calls.prices), probes(faultless)
+            to_send = [request for request in requests if probe or request.is_cheap(prices)]
+            for request in requests:
+                if request not in to_send:
+                    text = f"{request.model} is not asked, which may cost more; see --probe"
+                    _print(request.place, Diagnostic(True, text, warns=True))
+            if to_send:
+                print(announcement(to_send, prices), flush=True)
+            wrong += probe_all(loaded, to_send, named(files), seed=int(time.time()))
+            spent = bool(to_send)
         refuse_faults(wrong, spent)
-
-
-def _wanted(studies: Sequence[str] | None, files: Sequence[Path]) -> list[str]:
-    """The studies to look at: those named, else those that the files laid over the first one name, else all."""
-    laid_over = [study for study in FAMILIES_OF if any(study in (read(file) or {}) for file in files[1:])]
-    return list(studies or laid_over or FAMILIES_OF)
 
 
 def _clean_up(folder: Path, dry_run: bool) -> bool:
     """Remove what an interrupted run left; return whether it left something."""
-    found = list(locks.leftover_locks(folder))
-    for path, what in found:
+    complaints = list(locks.leftover_locks(folder))
+    for path, what in complaints:
         run = locks.running_process(folder)
         running = [run] if run is not None else locks.live_processes(folder, ("snakemake", "dvc"))
         other = locks.running_elsewhere(folder) if path == folder / locks.SNAKEMAKE_LOCKS else ""
@@ -168,7 +173,7 @@ def _clean_up(folder: Path, dry_run: bool) -> bool:
         else:
             locks.remove(path)
             print(f"{path}: {what}; removed")
-    return bool(found)
+    return bool(complaints)
 
 
 def diagnose_all(
@@ -196,50 +201,36 @@ def diagnose_all(
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong[name] += len(faults)
         warnings = list(dict.fromkeys(finding for finding in findings if finding.fine and finding.warns))
-        told = dict.fromkeys(finding.text for finding in findings if finding.fine and not finding.warns)
-        fine = [Diagnostic(True, "; ".join(told))] if every and told else []
+        texts = dict.fromkeys(finding.text for finding in findings if finding.fine and not finding.warns)
+        fine = [Diagnostic(True, "; ".join(texts))] if every and texts else []
         for finding in [*(faults or fine), *warnings]:
-            _say(name, finding)
+            _print(name, finding)
     return wrong
 
 
 def probe_all(params: Params, wanted: Iterable[Probe], where: str, seed: int) -> Counter[str]:
     """Send one request to each of these models and print what came back; the number of faults by place."""
+
+    def to_go() -> Mapping[str, int]:
+        with suppress(CfevalError):
+            return calls_to_go(params, where)
+        return {}
+
     wrong: Counter[str] = Counter()
     for probe in wanted:
-        finding = send(probe, params.calls, partial(_calls_to_go, params, where), seed)
+        finding = send(probe, params.calls, to_go, seed)
         if finding is not None:
             wrong[probe.place] += not finding.fine
-            _say(probe.place, finding)
+            _print(probe.place, finding)
     return wrong
 
 
 def refuse_faults(wrong: Counter[str], spent: bool) -> None:
     """End where something will not work (InputError)."""
     if number := wrong.total():
+        things = "1 thing" if number == 1 else f"{number} things"
         money = "" if spent else ", nothing was spent"
-        raise InputError(f"{number} thing{'s' * (number > 1)} will not work; see above what to do{money}")
-
-
-def _probe(params: Params, uses: Sequence[Used], where: str, every: bool) -> tuple[Counter[str], bool]:
-    """Ask each hosted model, the dear ones only with `every`; the number of faults, and whether anything was sent."""
-    prices, requests = load_prices(params.calls.prices), probes(uses)
-    asked = [probe for probe in requests if every or probe.is_cheap(prices)]
-    for probe in requests:
-        if probe not in asked:
-            _say(
-                probe.place,
-                Diagnostic(True, f"{probe.model} is not asked, which may cost more; see --probe", warns=True),
-            )
-    if asked:
-        print(announcement(asked, prices), flush=True)
-    return probe_all(params, asked, where, seed=int(time.time())), bool(asked)
-
-
-def _calls_to_go(params: Params, where: str) -> dict[str, int]:
-    with suppress(CfevalError):
-        return calls_to_go(params, where)
-    return {}
+        raise InputError(f"{things} will not work; see above what to do{money}")
 
 
 def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], stored: Collection[str]) -> Iterator[Check]:
@@ -249,9 +240,9 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
     exams = list(exam_faults(edct)) if edct and edct.exams and all(use.is_valid for use in uses) else []
     unknown = list(unknown_classes(params.vce)) if "vce" in wanted and params.vce else []
     for plugin in uses:
-        yield of_plugin(plugin, params.calls.offline or plugin.place in stored)
+        yield plugin_check(plugin, params.calls.offline or plugin.place in stored)
     if edct and (prompts := edct.prompts):
-        yield Check("edct.prompts", lambda: _prompts(prompts))
+        yield Check("edct.prompts", lambda: _prompt_findings(prompts))
     if misfits:
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
     if exams:
@@ -262,18 +253,18 @@ def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str], store
         yield originals
     valid = [plugin for plugin in uses if plugin.is_valid]
     remote = [plugin for plugin in valid if plugin.resources.api]
-    asked = [plugin for plugin in remote if plugin.place not in stored]
-    calls = params.calls if asked else params.calls.model_copy(update={"offline": True})
-    folders = {machine.RESULTS: None}
+    uncached = [plugin for plugin in remote if plugin.place not in stored]
+    calls = params.calls if uncached else params.calls.model_copy(update={"offline": True})
+    folders = {Path("results"): None}
     if remote:
         folders[Path(params.calls.cache).parent] = None
-        yield Check(f"cache {params.calls.cache}", lambda: machine.cache(calls))
-    if asked and not calls.offline:
-        yield Check("prices", lambda: machine.prices(calls, asked))
+        yield Check(f"cache {params.calls.cache}", lambda: _cache_findings(calls))
+    if uncached and not calls.offline:
+        yield Check("prices", lambda: _price_findings(calls, uncached))
     for folder in folders:
-        yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
+        yield Check(f"disk {folder}", lambda folder=folder: _disk_findings(folder))  # type: ignore[misc]
     if local := [plugin.place for plugin in valid if plugin.resources.gpu]:
-        yield Check("gpu", lambda: machine.gpu(local))
+        yield Check("gpu", lambda: _gpu_findings(local))
 
 
 def originals_check(params: Params, uses: Sequence[Used]) -> Check | None:
@@ -282,19 +273,95 @@ def originals_check(params: Params, uses: Sequence[Used]) -> Check | None:
     names = [use.name for use in uses if use.study == "vce" and use.section == "classifiers" and use.is_valid]
     if study is None or not names or not find_spec("torch"):
         return None
-    if not any(registry.dependencies("image_sets", one.plugin_options()) for one in study.image_sets.values()):
+    if not any(registry.dependencies("image_sets", spec.plugin_options()) for spec in study.image_sets.values()):
         return None
     import_module("torchvision.models")  # not in a thread, side by side with others that import it
     return Check("vce.classifiers", lambda: of_classifiers(study, names))
 
 
-def _prompts(folder: str) -> Iterator[Diagnostic]:
+def _prompt_findings(folder: str) -> Iterator[Diagnostic]:
     conversation_prompts(folder)
     yield Diagnostic(True, "both templates are there")
 
 
-def _say(name: str, finding: Diagnostic) -> None:
+def _print(name: str, finding: Diagnostic) -> None:
     text = " ".join(finding.text.split()).removeprefix(f"{name}: ")
     mark = Text("ok   ", style="green") if finding.fine else Text("FAIL ", style="bold red")
     mark = Text("warn ", style="yellow") if finding.warns else mark
     Console(soft_wrap=True, highlight=False).print(mark + Text(f"{name}: {text}"))
+
+
+def _disk_findings(folder: Path) -> Iterator[Diagnostic]:
+    """Whether a folder can be written, and how much is free there."""
+    ensure_writable(folder / "x")
+    place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"x")
+    except OSError as error:
+        raise as_output_error(OSError(error.errno, error.strerror, str(folder))) or OutputError(
+            f"cannot write {folder}: {error.strerror}; choose another folder"
+        ) from None
+    free = shutil.disk_usage(place).free
+    text = f"{free / _GIB:.1f} GiB free"
+    if free < LEAST_FREE:
+        yield Diagnostic(False, f"only {text}; free some space: a study of a few hundred photos fills about a GiB")
+    else:
+        yield Diagnostic(True, f"can be written, {text}")
+
+
+def _cache_findings(calls: Calls) -> Iterator[Diagnostic]:
+    """Whether the response cache is whole, what it holds, and what the budget allows."""
+    path = Path(calls.cache)
+    if not path.exists():
+        ensure_writable(path)
+        if calls.offline:
+            yield Diagnostic(False, "offline is set, and there is no cache; bring one with `cfeval cache import`")
+        else:
+            yield Diagnostic(True, "not there yet; the first call makes it")
+        return
+    with closing(ResponseCache(path)) as cache:
+        if damage := cache.integrity_error():
+            yield Diagnostic(False, f"damaged ({damage}); restore it from an export with `cfeval cache import`")
+            return
+        stored = sum(final for final, _ in cache.counts().values())
+        ledger = cache.ledger()
+    sent = sum(int(str(row["sent"])) for row in ledger)
+    usd, maybe = (sum(float(str(row[name])) for row in ledger) for name in ("paid_usd", "maybe_paid_usd"))
+    yield Diagnostic(True, f"whole; {stored} answers, {sent} calls sent, {paid(usd, maybe)}")
+    for name, limit, spent in (("max_calls", calls.max_calls, sent), ("max_cost_usd", calls.max_cost_usd, usd + maybe)):
+        if limit is not None and spent >= limit and not calls.offline:
+            yield Diagnostic(False, f"the budget calls.{name} = {limit:g} is used up; raise it")
+
+
+def _price_findings(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
+    """Whether the price lists can be read, and which of the study's models they have."""
+    price_list = load_prices(calls.prices)
+    models = {call.model for use in uses for call in registry.estimate_calls(use.family, use.spec, use.protocols)}
+    for model in sorted(models):
+        price = price_list.of(model)
+        if price is not None:
+            yield Diagnostic(True, f"{model} as of {price.date}")
+        elif calls.max_cost_usd is not None:
+            text = f"calls.max_cost_usd is set, but no list has a price of {model}; {missing_price(price_list)}"
+            yield Diagnostic(False, text)
+        else:
+            yield Diagnostic(True, f"{model} has none, so that estimates leave it out; {missing_price(price_list)}")
+
+
+def _gpu_findings(plugins: Sequence[str]) -> Iterator[Diagnostic]:
+    """Which GPUs torch finds, for the plugins of these names."""
+    import torch
+
+    names = ", ".join(plugins)
+    if not torch.cuda.is_available():
+        yield Diagnostic(
+            True,
+            f"torch finds none; what can, computes on the processor, many times slower ({names}); check the driver "
+            "(`nvidia-smi`) if this machine has one",
+        )
+        return
+    for number in range(torch.cuda.device_count()):
+        free, total = torch.cuda.mem_get_info(number)
+        name = torch.cuda.get_device_name(number)
+        yield Diagnostic(True, f"{number}: {name}, {free / _GIB:.0f} of {total / _GIB:.0f} GiB free")

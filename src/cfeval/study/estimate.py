@@ -25,15 +25,27 @@ from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines, pair_lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of
-from cfeval.inference.remote.prices import Price, Prices, load_prices, missing_price
+from cfeval.inference.remote.prices import (
+    Amount,
+    Held,
+    Line,
+    ModelLine,
+    Price,
+    Prices,
+    added,
+    budget,
+    by_model,
+    load_prices,
+    missing_price,
+    price_of,
+)
 from cfeval.study.components import used
 from cfeval.vce.estimate import requests, vce_lines
 
+# Numbers of items for which the calls an item are told.
 SIZES = (60, 120, 400)
-"""Numbers of items for which the calls an item are told."""
+# Columns of the tables where there is no terminal.
 WIDTH = 160
-"""Columns of the tables where there is no terminal."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,8 @@ class Estimate:
     """By dataset: a line about the images that are not used."""
     per_item: Mapping[int, Mapping[str, float]]
     """By number of items, the calls of each stage for an item and model under test, typically."""
+    advice: list[str]
+    """What models on this machine advise, each line with the place of its model."""
 
 
 def run(
@@ -72,7 +86,8 @@ def run(
 
 def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
-    for use in [use for use in used(params) if use.study != "vce" or use.section == "concept_editors"]:
+    uses = [use for use in used(params) if use.study != "vce" or use.section == "concept_editors"]
+    for use in uses:
         registry.check(use.family, use.spec, f"{where}: {use.place}")
     calls, counted = _edct(params.edct) if params.edct else ([], _Counts())
     cvqa_calls, unread = _cvqa(params)
@@ -85,7 +100,8 @@ def _estimate(params: Params, where: str) -> Estimate:
     models, notes = by_model(calls, prices, held), [*counted.notes, *unread, *map(_uncounted, silent)]
     limits = budget(models, held, params.calls)
     per_item = {n: calls_per_item(params.edct, n) for n in SIZES} if params.edct and counted.items else {}
-    return Estimate(counted.items | edited, calls, models, limits, prices, notes, counted.left_out, per_item)
+    advice = [f"{use.place}: {line}" for use in uses for line in registry.advice(use.family, use.spec)]
+    return Estimate(counted.items | edited, calls, models, limits, prices, notes, counted.left_out, per_item, advice)
 
 
 def calls_to_go(params: Params, where: str) -> dict[str, int]:
@@ -107,12 +123,14 @@ def cost(params: Params, where: str) -> Bill:
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     if not estimate.lines:
         return Bill(0, estimate.notes or ["No hosted model is called: the run costs nothing."])
-    held = sum(one.held.stored for one in estimate.models)
+    held = sum(model.held.stored for model in estimate.models)
     calls = _range(_short(typical.calls), _short(most.calls))
-    dates = sorted(one.price.date for one in estimate.models if one.price)
-    told = f"{calls} calls, {_total_usd(estimate.models)} USD" + (f" by prices of {dates[0]} or later" if dates else "")
-    unpriced = [one.model for one in estimate.models if one.price is None]
-    lines = [f"Whole study: {told}; {held:,} stored replies are not paid for again (cfeval estimate lists each step)"]
+    dates = sorted(model.price.date for model in estimate.models if model.price)
+    costs = f"{calls} calls, {_total_usd(estimate.models)} USD" + (
+        f" by prices of {dates[0]} or later" if dates else ""
+    )
+    unpriced = [model.model for model in estimate.models if model.price is None]
+    lines = [f"Whole study: {costs}; {held:,} stored replies are not paid for again (cfeval estimate lists each step)"]
     lines += [f"No price for {', '.join(unpriced)}"] * bool(unpriced)
     lines += [text for fine, text in estimate.budget if not fine]
     return Bill(most.calls, [*lines, *estimate.notes])
@@ -153,11 +171,11 @@ def calls_per_item(study: Edct, items: int) -> dict[str, float]:
     sized = study.model_copy(update={"items": items})
     edits = {protocol: edits_of(protocol, sized.edits, sized.objects) for protocol in RULES}
     prompts = conversation_prompts(study.prompts or "")
-    asked = len({(one.dataset, one.vlm) for one in study.conditions()})
-    found: dict[str, float] = {}
+    conversations = len({(condition.dataset, condition.vlm) for condition in study.conditions()})
+    by_stage: dict[str, float] = {}
     for line in lines(sized, dict.fromkeys(study.datasets, items), *prompts, edits=edits)[0]:
-        found[line.stage] = found.get(line.stage, 0.0) + line.typical.calls / items / max(1, asked)
-    return found
+        by_stage[line.stage] = by_stage.get(line.stage, 0.0) + line.typical.calls / items / max(1, conversations)
+    return by_stage
 
 
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
@@ -169,8 +187,8 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     for name in dict.fromkeys(condition.set for condition in study.all_conditions() if condition.set in study.sets):
         spec = study.sets[name]
         try:
-            found = registry.build("question_sets", spec.plugin_options())
-            counts[name] = found.sizes(spec.items)
+            question_set = registry.build("question_sets", spec.plugin_options())
+            counts[name] = question_set.sizes(spec.items)
         except CfevalError as error:
             taken = spec.items or 0
             counts[name] = Sizes(taken, taken)
@@ -209,11 +227,11 @@ def _held(path: Path) -> dict[str, Held]:
         counts, ledger = cache.counts(), {str(row["model"]): row for row in cache.ledger()}
     finally:
         cache.close()
-    found = {}
+    held = {}
     for model in {*counts, *ledger}:
         row: Any = ledger.get(model, {"sent": 0, "paid_usd": 0.0, "maybe_paid_usd": 0.0})
-        found[model] = Held(counts.get(model, (0, 0))[0], row["sent"], row["paid_usd"], row["maybe_paid_usd"])
-    return found
+        held[model] = Held(counts.get(model, (0, 0))[0], row["sent"], row["paid_usd"], row["maybe_paid_usd"])
+    return held
 
 
 def _show(estimate: Estimate) -> None:
@@ -226,7 +244,8 @@ def _show(estimate: Estimate) -> None:
             print(line)
     elif not estimate.notes:
         print("No hosted model is called: the study costs nothing.")
-    for note in [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
+    notes = [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]
+    for note in [*notes, *estimate.advice]:
         print(note)
 
 
@@ -234,7 +253,7 @@ def _stages(estimate: Estimate) -> Table:
     table = _table("stage", "protocol", "plugin", "model", "calls", "tokens in", "tokens out", "images", "USD")
     for line in estimate.lines:
         price = price_of(estimate.prices, line.model, line.share)
-        names = line.stage, line.protocol, line.plugin, _asked(line)
+        names = line.stage, line.protocol, line.plugin, _model_name(line)
         table.add_row(*names, *_cells(line.typical, line.most), _usd(line, price))
     return table
 
@@ -252,11 +271,13 @@ def _models(estimate: Estimate) -> Table:
         "may be paid",
     )
     table = _table(*names)
-    for one in estimate.models:
-        table.add_row(_asked(one), *_cells(one.typical, one.most), _usd(one, one.price), *_known([one]))
+    for model in estimate.models:
+        table.add_row(
+            _model_name(model), *_cells(model.typical, model.most), _usd(model, model.price), *_cache_cells([model])
+        )
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
-    table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *_known(estimate.models))
+    table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *_cache_cells(estimate.models))
     return table
 
 
@@ -264,28 +285,28 @@ def _per_item(estimate: Estimate) -> Table:
     table = _table("stage", *(f"{items} items" for items in estimate.per_item))
     table.title, table.title_justify = "Calls for an item and model under test, typically", "left"
     for stage in next(iter(estimate.per_item.values())):
-        table.add_row(stage, *(f"{of[stage]:.1f}" for of in estimate.per_item.values()))
+        table.add_row(stage, *(f"{calls[stage]:.1f}" for calls in estimate.per_item.values()))
     table.add_section()
-    table.add_row("all", *(f"{sum(of.values()):.1f}" for of in estimate.per_item.values()))
+    table.add_row("all", *(f"{sum(calls.values()):.1f}" for calls in estimate.per_item.values()))
     return table
 
 
-def _asked(line: Line | ModelLine) -> str:
+def _model_name(line: Line | ModelLine) -> str:
     return line.model if line.share == 1 else f"{line.model} (batches: {line.share:.0%} of the price)"
 
 
-def _known(models: list[ModelLine]) -> list[str]:
+def _cache_cells(models: list[ModelLine]) -> list[str]:
     """What the cache knows of some models: answers, USD paid, USD that may have been paid."""
-    stored = sum(one.held.stored for one in models)
-    usd = (sum(getattr(one.held, name) for one in models) for name in ("paid_usd", "maybe_paid_usd"))
+    stored = sum(model.held.stored for model in models)
+    usd = (sum(getattr(model.held, name) for model in models) for name in ("paid_usd", "maybe_paid_usd"))
     return [f"{stored:,}", *(f"{each:.4f}" for each in usd)]
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in columns:
-        words = column in ("stage", "protocol", "plugin", "model")
-        table.add_column(column, justify="left" if words else "right", overflow="fold")
+        is_text = column in ("stage", "protocol", "plugin", "model")
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold")
     return table
 
 
@@ -313,14 +334,14 @@ def _usd(line: Line | ModelLine, price: Price | None) -> str:
 
 def _total(models: list[ModelLine], most: bool) -> float | None:
     """Of the models whose price is known; None where none is, and there are some."""
-    known = [usd for one in models if (usd := (one.most if most else one.typical).usd(one.price)) is not None]
-    return sum(known) if known or not models else None
+    prices = [usd for model in models if (usd := (model.most if most else model.typical).usd(model.price)) is not None]
+    return sum(prices) if prices or not models else None
 
 
 def _total_usd(models: list[ModelLine]) -> str:
     """The total as it is shown: with `+ ?` where the price of some models is not known."""
     usd = [total for most in (False, True) if (total := _total(models, most)) is not None]
-    unknown = any(one.price is None for one in models)
+    unknown = any(model.price is None for model in models)
     return " + ".join([*([_range(*(f"{each:,.2f}" for each in usd))] if usd else []), *(["?"] if unknown else [])])
 
 
@@ -350,7 +371,9 @@ def _assumptions(estimate: Estimate) -> list[str]:
 
 def _unpriced(estimate: Estimate) -> list[str]:
     return [
-        f"No price for {one.model}: {missing_price(estimate.prices)}" for one in estimate.models if one.price is None
+        f"No price for {model.model}: {missing_price(estimate.prices)}"
+        for model in estimate.models
+        if model.price is None
     ]
 
 
@@ -361,18 +384,17 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "stages": [_with_usd(line, price_of(estimate.prices, line.model, line.share)) for line in estimate.lines],
         "calls_of_protocols": added(estimate.lines),
         "calls_per_item": {
-            str(items): {stage: round(calls, 2) for stage, calls in of.items()}
-            for items, of in estimate.per_item.items()
+            str(items): {stage: round(calls, 2) for stage, calls in by_stage.items()}
+            for items, by_stage in estimate.per_item.items()
         },
-        "models": [_with_usd(one, one.price) | {"price": _listed(one.price)} for one in estimate.models],
+        "models": [
+            _with_usd(model, model.price) | {"price": model.price.model_dump(mode="json") if model.price else None}
+            for model in estimate.models
+        ],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],
-        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate)],
+        "notes": [*estimate.left_out, *estimate.notes, *_unpriced(estimate), *estimate.advice],
     }
-
-
-def _listed(price: Price | None) -> dict[str, Any] | None:
-    return None if price is None else price.model_dump(mode="json")
 
 
 def _with_usd(line: Line | ModelLine, price: Price | None) -> dict[str, Any]:

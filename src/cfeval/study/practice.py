@@ -23,8 +23,8 @@ from PIL import Image, ImageDraw
 
 from cfeval.core.errors import InputError
 
+# So many that a trust card can conclude something.
 DRAWINGS = 96
-"""So many that a trust card can conclude something."""
 RADII = (35, 30, 25)
 TESTED = ("honest", "careless")
 MODELS = (*TESTED, "helper", "painter")
@@ -33,10 +33,10 @@ COLORS = {
     **{"red": (200, 30, 30), "green": (30, 140, 50), "blue": (30, 60, 200)},
     **{"yellow": (230, 210, 40), "purple": (130, 40, 170), "orange": (240, 130, 20)},
 }
+# The parts of a drawing, and a pixel of each.
 PLACES = {"disc": (80, 60), "square": (146, 106), "ground": (4, 4)}
-"""The parts of a drawing, and a pixel of each."""
+# Of a pixel from a color, over its channels: storing and resizing move it less, and a blank image is further away.
 MOST_DISTANT = 60
-"""Of a pixel from a color, over its channels: storing and resizing move it less, and a blank image is further away."""
 
 
 def run(

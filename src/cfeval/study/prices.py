@@ -22,9 +22,9 @@ from cfeval.inference.remote.prices import PLACE, Price, Prices, load_prices, re
 from cfeval.inference.remote.provider_table import PROVIDERS
 from cfeval.inference.remote.providers import checked_base_url, get
 
+# What an image made is taken to have, where it is charged by tokens: those of Gemini's at one megapixel
+# (ai.google.dev/gemini-api/docs/pricing).
 TOKENS_PER_IMAGE = 1290
-"""What an image made is taken to have, where it is charged by tokens: those of Gemini's at one megapixel
-(ai.google.dev/gemini-api/docs/pricing)."""
 
 
 def run(
@@ -59,8 +59,8 @@ def _own_list(params: list[str] | None) -> str:
 def _show(prices: Prices) -> None:
     table = Table(title=f"USD per million tokens and per generated image; own prices: {prices.file}", box=SIMPLE)
     for name in ("model", "input", "image input", "output", "image", "read", "source"):
-        words = name in ("model", "read", "source")
-        table.add_column(name, justify="left" if words else "right", overflow="fold")
+        is_text = name in ("model", "read", "source")
+        table.add_column(name, justify="left" if is_text else "right", overflow="fold")
     for model, price in sorted(prices.lines().items()):
         figures = (price.input, price.image_input, price.output, price.image)
         source = f"own: {price.source}" if model in prices.own else price.source
@@ -78,14 +78,14 @@ def _refreshed(file: Path, base_url: str) -> str:
     if isinstance(listing, Fault):
         raise PluginError(f"{base_url}: {listing.reason}; {file} was not changed")
     source = f"{base_url.partition('://')[2]}/models"
-    found = dict(_published(listing, source))
-    if not found:
+    published = dict(_published(listing, source))
+    if not published:
         raise PluginError(f"{base_url} publishes no prices; {file} was not changed")
     own = read(file) if file.is_file() else {}
     kept = {name: price for name, price in own.items() if price.source != source}
-    models = {name: price.model_dump(exclude_defaults=True) for name, price in sorted({**found, **kept}.items())}
+    models = {name: price.model_dump(exclude_defaults=True) for name, price in sorted({**published, **kept}.items())}
     write_text(file, dump_yaml({"models": models}, default_flow_style=None, width=200))
-    return f"{len(found)} prices of {source} in {file}; {len(kept)} other prices kept"
+    return f"{len(published)} prices of {source} in {file}; {len(kept)} other prices kept"
 
 
 def _published(listing: Any, source: str) -> Iterator[tuple[str, Price]]:

@@ -37,6 +37,7 @@ ITEM = "probe"
 QUESTION = "Which colour is the circle, red or blue? Answer with one word."
 WITHOUT_IMAGE = "Which colour is a ripe tomato, red or blue? Answer with one word."
 EDIT = "Make the circle blue."
+# A made-up item, by the placeholders of prompts.
 VALUES = {
     "question": "Which colour is the circle?",
     "answer": "Red.",
@@ -57,18 +58,17 @@ VALUES = {
     "form": "a number",
     "edits": "1",
 }
-"""A made-up item, by the placeholders of prompts."""
+# Pixels of the image's side.
 SIDE = 256
-"""Pixels of the image's side."""
 RETRIES = 2
+# A model whose request is expected to cost more is asked only on demand.
 MOST_USD = 0.01
-"""A model whose request is expected to cost more is asked only on demand."""
+# Seconds of one reply from which on a model is called slow.
 SLOW = 20.0
-"""Seconds of one reply from which on a model is called slow."""
+# What a reply is taken to have, and what a model that thinks adds.
 _TOKENS, _THOUGHTS = 200, 800
-"""What a reply is taken to have, and what a model that thinks adds."""
-_WORDS = 60
-"""Characters of a reply that are shown."""
+# Characters of a reply that are shown.
+_SHOWN_CHARACTERS = 60
 Reply = ChatReply | EditReply | ParsedReply[Any]
 
 
@@ -98,14 +98,14 @@ class Probe:
         if self.is_near:
             return 0.0
         calls = [(call, prices.of(call.model)) for call in registry.estimate_calls(self.family, self.spec)]
-        letters = len(self.asked.opening) if self.asked else len(QUESTION)
+        characters = len(self.asked.opening) if self.asked else len(QUESTION)
         total = 0.0
         for call, price in calls:
             if price is None:
                 return None
-            shown = call.image_tokens if self.seeing else 0
+            image_tokens = call.image_tokens if self.seeing else 0
             written = min(call.max_tokens, _TOKENS) + min(call.thinking_tokens, _THOUGHTS)
-            total += price.of(Usage(letters // 3 + shown, written, call.images, image_tokens=shown))
+            total += price.of(Usage(characters // 3 + image_tokens, written, call.images, image_tokens=image_tokens))
         return total if calls else None
 
     def is_cheap(self, prices: Prices) -> bool:
@@ -118,14 +118,14 @@ def probes(uses: Iterable[Used]) -> list[Probe]:
     """The hosted models of some plugins, once for each role: chat models and editors, also those in others."""
     requests: dict[str, Probe] = {}
     for plugin in uses:
-        for probe in _of(plugin, plugin.family, plugin.spec):
+        for probe in _probes_of(plugin, plugin.family, plugin.spec):
             form = probe.asked.form if probe.asked else None
             key = [probe.family, probe.spec, form and (form.folder, *form.templates), probe.seeing]
             requests.setdefault(json.dumps(key, sort_keys=True), probe)
     return list(requests.values())
 
 
-def _of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[Probe]:
+def _probes_of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[Probe]:
     options = registry.plugin_of(family, spec)
     parts = options.components()
     if isinstance(options, ChatPlugin):
@@ -137,7 +137,7 @@ def _of(plugin: Used, family: str, spec: Mapping[str, Any]) -> Iterator[Probe]:
         sent = registry.recipients(plugin.family, plugin.spec, plugin.protocols)
         yield Probe(plugin.place, family, spec, any(recipient.images for recipient in sent if recipient.model == name))
     for part, part_spec in parts:
-        yield from _of(plugin, part, part_spec)
+        yield from _probes_of(plugin, part, part_spec)
 
 
 def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
@@ -152,8 +152,8 @@ def _of_role(plugin: Used, options: ChatPlugin) -> Probe:
 def announcement(wanted: Sequence[Probe], prices: Prices) -> str:
     """What to say before the requests are sent: to how many models, and what that costs."""
     costs = [probe.usd(prices) for probe in wanted]
-    known, unlisted = sum(usd or 0.0 for usd in costs), sum(usd is None for usd in costs)
-    price = f"about {known:.4f} USD" + f", and {unlisted} without a list price" * bool(unlisted)
+    listed_usd, unlisted = sum(usd or 0.0 for usd in costs), sum(usd is None for usd in costs)
+    price = f"about {listed_usd:.4f} USD" + f", and {unlisted} without a list price" * bool(unlisted)
     if all(probe.is_near for probe in wanted):
         price = "all to your own machines"
     requests = "1 request is" if len(wanted) == 1 else f"{len(wanted)} requests are"
@@ -169,7 +169,9 @@ def send(probe: Probe, calls: Calls, to_go: Callable[[], Mapping[str, int]], see
         to_go: calls that the study has yet to send, by model.
         seed: of the request: the cache knows it again by that.
     """
-    waits = probe.is_near and _starts_on_demand(probe)
+    recipients = registry.recipients(probe.family, probe.spec)
+    # `cfeval serve` starts the server with the first request, which takes minutes.
+    waits = probe.is_near and any(is_served(recipient.address) for recipient in recipients)
     with _settings(calls, waits), closing(ResponseCache(Path(calls.cache))) as cache:
         before, began = cache.last_sent(), time.monotonic()
         try:
@@ -224,12 +226,6 @@ def _settings(calls: Calls, waits: bool) -> Iterator[None]:
         os.environ.update({VARIABLE: before} if before is not None else {})
 
 
-def _starts_on_demand(probe: Probe) -> bool:
-    """Whether `cfeval serve` is at the address: it starts the server with the first request, which takes minutes."""
-    addresses = {recipient.address for recipient in registry.recipients(probe.family, probe.spec)}
-    return any(is_served(address) for address in addresses)
-
-
 def _works(probe: Probe, reply: Reply) -> str:
     """What a good reply shows of a model."""
     if isinstance(reply, EditReply):
@@ -275,14 +271,14 @@ def _duration(seconds: float) -> str:
 def _fault(probe: Probe, reply: Reply) -> str:
     if isinstance(reply, ParsedReply) and reply.status == Status.UNPARSABLE:
         last = last_text(reply.completion)
-        words = f"it says {_short(last)}" if last.strip() else reply.reason
-        return f"{probe.model} does not reply in the form that the study can read: {words}; name another model"
+        says = f"it says {_short(last)}" if last.strip() else reply.reason
+        return f"{probe.model} does not reply in the form that the study can read: {says}; name another model"
     return f"{probe.model} ends as {reply.status}: {reply.reason}"
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return repr(line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…")
+    return repr(line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…")
 
 
 def _image() -> Image:

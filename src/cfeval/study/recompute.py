@@ -22,12 +22,12 @@ from cfeval.core.record import STUDY, Records, Step
 from cfeval.core.vouching import Kept, is_inside, vouched
 
 NOT_AGAIN = "could not be made again"
+# What makes all tables of an evaluation.
 _MAKES = {study: f"cfeval.{study}.cli:run_tables" for study in ("edct", "vce", "cvqa")}
-"""What makes all tables of an evaluation."""
+# The step that makes the tables of an evaluation.
 _TABLES = "tables"
-"""The step that makes the tables of an evaluation."""
+# How records call files that come with cfeval, which the step takes from the cfeval that runs it.
 _BROUGHT = "cfeval:"
-"""How records call files that come with cfeval, which the step takes from the cfeval that runs it."""
 
 
 def makes_tables(step: Step) -> bool:
@@ -73,8 +73,8 @@ def differences(
         return
     made = str(step["options"]["--out"]).rstrip("/")
     for path in outputs:
-        found = difference(folder / path, scratch / _TABLES / path.removeprefix(f"{made}/"))
-        yield found and f"{path}: comes out different when it is made again from what it rests on: {found}"
+        fault = difference(folder / path, scratch / _TABLES / path.removeprefix(f"{made}/"))
+        yield fault and f"{path}: comes out different when it is made again from what it rests on: {fault}"
 
 
 def difference(file: Path, again: Path) -> str:
@@ -88,8 +88,8 @@ def difference(file: Path, again: Path) -> str:
     if old is None or new is None:
         return "it is not there" if old is None else "nothing comes out"
     texts = [content.decode(errors="replace") for content in (old, new)]
-    pairs = zip_longest(*(text.splitlines() for text in texts), fillvalue="")
-    number, line, other = next(((n, a, b) for n, (a, b) in enumerate(pairs, start=1) if a != b), (0, "", ""))
+    numbered = zip_longest(*(text.splitlines() for text in texts), fillvalue="")
+    number, line, other = next(((n, a, b) for n, (a, b) in enumerate(numbered, start=1) if a != b), (0, "", ""))
     cell = _cell(texts, number) if file.suffix == ".csv" else ""
     return cell or (f"line {number} is {line!r}, not {other!r}" if number else "its line ends are others")
 
@@ -130,11 +130,11 @@ def tables_again(results: Path) -> Iterator[tuple[str, str]]:
     Yields:
         For each file of a table its path, and what is wrong with it; empty where it comes out the same again.
     """
-    found = vouched(results)
-    steps = [kept for kept in found.steps if makes_tables(kept.step)]
+    results_steps = vouched(results)
+    steps = [kept for kept in results_steps.steps if makes_tables(kept.step)]
     for kept in steps:
         yield from _tables_again(results, kept)
-    for path in found.only(steps).unnamed() if found.steps else ():
+    for path in results_steps.only(steps).unnamed() if results_steps.steps else ():
         if path.startswith(f"{_TABLES}/") and path.endswith(".csv"):
             print(f"{NOT_AGAIN}: {results / path} (no record of a step that makes tables names it)")
 
@@ -188,11 +188,11 @@ def _args(step: Step, scratch: Path, moved: Mapping[str, str]) -> list[str]:
     """The command of a step, with its output in another folder, and what it is told of the study in a file there."""
     if not makes_tables(step):
         raise InputError(f"{step['options'].get('')}: no step that makes tables; the record is not one of cfeval's")
-    told, text = scratch / "study.json", json.dumps(step["options"].get(STUDY))
+    study_file, text = scratch / "study.json", json.dumps(step["options"].get(STUDY))
     for name, place in moved.items():
         text = text.replace(json.dumps(name), json.dumps(place))
-    told.write_text(text, encoding="utf-8")
-    options: dict[str, Any] = {**step["options"], "--out": str(scratch / _TABLES), STUDY: str(told)}
+    study_file.write_text(text, encoding="utf-8")
+    options: dict[str, Any] = {**step["options"], "--out": str(scratch / _TABLES), STUDY: str(study_file)}
     args = [str(word) for word in options.pop("")]
     for name, value in options.items():
         if not isinstance(value, str) or (name not in ("--out", STUDY) and not is_inside(value)):

@@ -6,16 +6,21 @@ A side has one root of results: `results`, or `results/NAME` of a study with a n
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from cfeval.core.errors import InputError
-from cfeval.core.folder import PARAMS, RESULTS
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.folder import EVALUATIONS, PARAMS, RESULTS
 
-_TYPES = ("file", "directory")
-"""What DVC calls them."""
+# What DVC calls the working folder in the place of a revision.
+WORKSPACE = "workspace"
+# The study without a name.
+DEFAULT = "default"
+# A revision and a name; git allows no colon in the names of branches and tags.
+_REVISION_AND_NAME = re.compile(r"(?P<revision>.+):(?P<name>[\w.-]+)")
 
 
 class NotAtHandError(InputError):
@@ -82,16 +87,16 @@ class WorkingFolder(Side):
 
     def files(self, folder: str) -> list[str]:
         """See `Side`."""
-        found = (path for path in (self._root / folder).rglob("*") if path.is_file())
-        return sorted(path.relative_to(self._root).as_posix() for path in found)
+        paths = (self._root / folder).rglob("*")
+        return sorted(path.relative_to(self._root).as_posix() for path in paths if path.is_file())
 
     def entries(self, folder: str) -> tuple[list[str], list[str]]:
         """See `Side`."""
         if not (self._root / folder).is_dir():
             return [], []
         files, folders = list[str](), list[str]()
-        with os.scandir(self._root / folder) as found:
-            for entry in found:
+        with os.scandir(self._root / folder) as entries:
+            for entry in entries:
                 if entry.is_dir() or entry.is_file():
                     (folders if entry.is_dir() else files).append(f"{folder}/{entry.name}")
         return sorted(files), sorted(folders)
@@ -121,7 +126,16 @@ class Revision(Side):
     """
 
     def __init__(self, root: Path, revision: str, results: str = RESULTS) -> None:
-        self._system, commit = _opened(root, revision)
+        from dvc.api import DVCFileSystem
+        from dvc.scm import SCMError
+
+        self._system: Any = DVCFileSystem(repo=str(root), rev=revision)
+        try:
+            commit = str(self._system.repo.get_rev())[:7]
+        except SCMError:
+            raise InputError(
+                f"no revision '{revision}'; name a commit, branch, tag or experiment (`git log`, `dvc exp list`)"
+            ) from None
         self.results = results
         self.name = _prefix(results) + (revision if revision.startswith(commit) else f"{revision} ({commit})")
 
@@ -133,9 +147,11 @@ class Revision(Side):
     def entries(self, folder: str) -> tuple[list[str], list[str]]:
         """See `Side`."""
         with self._reading(folder):
-            found = self._system.ls(folder, detail=True) if self._info(folder) else []
-        of_type = {kind: [one["name"].lstrip("/") for one in found if one["type"] == kind] for kind in _TYPES}
-        return sorted(of_type["file"]), sorted(of_type["directory"])
+            entries = self._system.ls(folder, detail=True) if self._info(folder) else []
+        by_type: dict[str, list[str]] = {"file": [], "directory": []}  # what DVC calls them
+        for entry in entries:
+            by_type.get(entry["type"], []).append(entry["name"].lstrip("/"))
+        return sorted(by_type["file"]), sorted(by_type["directory"])
 
     def lines(self, path: str) -> Iterator[str]:
         """See `Side`."""
@@ -150,7 +166,12 @@ class Revision(Side):
 
     def content_hash(self, path: str) -> str:
         """See `Side`."""
-        return self.dvc_hash(path) or _digest(self.lines(path))
+        if sha := self.dvc_hash(path):
+            return sha
+        digest = hashlib.md5(usedforsecurity=False)
+        for line in self.lines(path):
+            digest.update(line.encode())
+        return digest.hexdigest()
 
     def dvc_hash(self, folder: str) -> str:
         """See `Side`."""
@@ -180,31 +201,51 @@ class Revision(Side):
             ) from None
 
 
-def _opened(root: Path, revision: str) -> tuple[Any, str]:
-    """The files of a revision, and the first characters of its commit."""
-    from dvc.api import DVCFileSystem
-    from dvc.scm import SCMError
-
-    system: Any = DVCFileSystem(repo=str(root), rev=revision)
-    try:
-        return system, str(system.repo.get_rev())[:7]
-    except SCMError:
-        raise InputError(
-            f"no revision '{revision}'; name a commit, branch, tag or experiment (`git log`, `dvc exp list`)"
-        ) from None
-
-
 def _prefix(results: str) -> str:
     """What the name of a side says of a study with a name."""
     return "" if results == RESULTS else f"{results.removeprefix(f'{RESULTS}/')} in "
 
 
-def _digest(lines: Iterator[str]) -> str:
-    found = hashlib.md5(usedforsecurity=False)
-    for line in lines:
-        found.update(line.encode())
-    return found.hexdigest()
+def open_side(root: Path, word: str) -> Side:
+    """A side: REVISION (`workspace` is the working folder), NAME (a folder `results/NAME` there), or REVISION:NAME.
+
+    Raises:
+        InputError: there is no such side, or the word is both a revision and a name.
+    """
+    if word == WORKSPACE:
+        return WorkingFolder(root)
+    if parts := _REVISION_AND_NAME.fullmatch(word):
+        return _exact(root, parts["revision"], parts["name"])
+    names = named(root)
+    if word not in (DEFAULT, *names):
+        try:
+            return Revision(root, word)
+        except InputError as error:
+            raise InputError(f"{error}; names of results here: {', '.join(names) or 'none'}") from None
+    try:
+        Revision(root, word)
+    except InputError:
+        return _exact(root, WORKSPACE, word)
+    raise InputError(
+        f"'{word}' is a revision and {_root(word)} of the working folder; say {word}:{DEFAULT} for the revision, "
+        f"{WORKSPACE}:{word} for the folder"
+    )
 
 
-Parse = Callable[[Iterator[str]], Iterator[dict[str, Any]]]
-"""How the rows of a file are read from its lines."""
+def named(root: Path) -> list[str]:
+    """The names of the studies that have results in the working folder."""
+    folders = (path for study in EVALUATIONS for path in (root / RESULTS).glob(f"*/{study}") if path.is_dir())
+    return sorted({path.parent.name for path in folders})
+
+
+def _exact(root: Path, revision: str, name: str) -> Side:
+    if revision != WORKSPACE:
+        return Revision(root, revision, _root(name))
+    names = [DEFAULT, *named(root)]
+    if name not in names:
+        raise InputError(f"no results named '{name}' in the working folder; {nearest(name, names)}")
+    return WorkingFolder(root, _root(name))
+
+
+def _root(name: str) -> str:
+    return RESULTS if name == DEFAULT else f"{RESULTS}/{name}"

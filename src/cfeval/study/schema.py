@@ -15,10 +15,10 @@ from cfeval.edct.config import FAMILIES as EDCT
 from cfeval.study.texts import SCHEMA
 from cfeval.vce.config import FAMILIES as VCE
 
+# Where the schema lies that comes with cfeval.
 KEPT = "workflow/params.schema.json"
-"""Where the schema lies that comes with cfeval."""
+# By the name of a study's model: which family of plugins each of its sections draws on.
 _SECTIONS = {"Edct": EDCT, "Vce": VCE, "Cvqa": CVQA}
-"""By the name of a study's model: which family of plugins each of its sections draws on."""
 
 
 def run(
@@ -48,21 +48,21 @@ def text() -> str:
 
 def schema() -> dict[str, Any]:
     """The schema of the parameters' classes; where a plugin is named, its options are those of its class."""
-    found = Params.model_json_schema()
-    found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    found["title"] = "Parameters of a cfeval study"
-    definitions = found["$defs"]
+    content = Params.model_json_schema()
+    content["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    content["title"] = "Parameters of a cfeval study"
+    definitions = content["$defs"]
     families = dict.fromkeys(family for sections in _SECTIONS.values() for family in sections.values())
     for study, sections in _SECTIONS.items():
         for section, family in sections.items():
             values = definitions[study]["properties"][section]
             _of_names(values)["allOf"] = [_of_names(values).copy(), {"$ref": f"#/$defs/plugin.{family}"}]
             _of_names(values).pop("$ref")
-    waiting = list(families)
-    for family in waiting:
+    listed = list(families)
+    for family in listed:
         definitions[f"plugin.{family}"] = _family(family)
-        waiting += [one for one in _components(family) if one not in waiting]
-    return found
+        listed += [part for part in _components(family) if part not in listed]
+    return content
 
 
 def _of_names(section: dict[str, Any]) -> dict[str, Any]:
@@ -75,10 +75,10 @@ def _family(family: str) -> dict[str, Any]:
     """A plugin of a family: one of those that come with cfeval, with its options, or one of another package."""
     options = []
     for name, kind in registry.options(family).items():
-        of = kind.model_json_schema(ref_template=f"#/$defs/plugin.{family}/$defs/{{model}}")
-        of.pop("$defs", None)
-        its = {"properties": {key: _option(value) for key, value in of.get("properties", {}).items()}}
-        options.append({"if": {"properties": {"plugin": {"const": name}}}, "then": its})
+        options_schema = kind.model_json_schema(ref_template=f"#/$defs/plugin.{family}/$defs/{{model}}")
+        options_schema.pop("$defs", None)
+        then = {"properties": {key: _option(value) for key, value in options_schema.get("properties", {}).items()}}
+        options.append({"if": {"properties": {"plugin": {"const": name}}}, "then": then})
     return {
         "type": "object",
         "required": ["plugin"],
@@ -89,19 +89,19 @@ def _family(family: str) -> dict[str, Any]:
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
     """An option; one that holds plugins, one or several in a list or by name, knows of which family."""
-    told = {key: its for key, its in value.items() if key not in ("family", "file")}
-    return _holding(told, {"$ref": f"#/$defs/plugin.{value['family']}"}) if "family" in value else told
+    own = {key: entry for key, entry in value.items() if key not in ("family", "file")}
+    return _holding(own, {"$ref": f"#/$defs/plugin.{value['family']}"}) if "family" in value else own
 
 
-def _holding(value: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
+def _holding(value: dict[str, Any], plugin: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in value:
-        return {**value, "anyOf": [_holding(choice, one) for choice in value["anyOf"]]}
+        return {**value, "anyOf": [_holding(choice, plugin) for choice in value["anyOf"]]}
     if value.get("type") == "array":
-        return {**value, "items": one}
+        return {**value, "items": plugin}
     if value.get("type") != "object":
         return value
-    several = {"additionalProperties": one}
-    return {**value, "if": {"required": ["plugin"]}, "then": one, "else": several}
+    several = {"additionalProperties": plugin}
+    return {**value, "if": {"required": ["plugin"]}, "then": plugin, "else": several}
 
 
 def _components(family: str) -> list[str]:

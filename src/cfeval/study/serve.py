@@ -23,13 +23,12 @@ from cfeval.inference.remote.http import PORTS
 from cfeval.inference.remote.provider_table import PROVIDERS, find_provider
 from cfeval.inference.remote.providers import on_this_machine
 from cfeval.inference.remote.stops import SIGNALS
-from cfeval.inference.serving.engines import engine_of
-from cfeval.inference.serving.replicas import Replicas, Served
+from cfeval.inference.serving.replicas import Replicas, Served, engine_of
 from cfeval.inference.serving.router import Router
 from cfeval.study.components import used
 
+# Plugins whose calls all go through `HttpClient`, so that they follow a model to another port.
 _FOLLOW = ("anthropic", "google", "openai", "openai_image", "openrouter_image")
-"""Plugins whose calls all go through `HttpClient`, so that they follow a model to another port."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +71,17 @@ def run(
     """
     here = Path.cwd()
     with study_in(folder, params) as files:
-        expected = locals_of([part.spec for part in used(load(*files))])
-        if not expected:
+        local_models = locals_of([part.spec for part in used(load(*files))])
+        if not local_models:
             raise InputError(
                 "no model of this study is on this machine; a base_url such as http://127.0.0.1:8000/v1 is"
             )
-        made = {}
-        for one in expected:
-            words = " ".join((engine_of(one.provider, engine), options)).strip()
-            made[one.port] = Served(one.model, words, replicas, idle, starts_within, health)
-        fixed = {one.port for one in expected if not (command and one.follows)}
-        status = asyncio.run(_serve(made, fixed, list(command or ()), grace, here))
+        served = {}
+        for local in local_models:
+            engine_command = " ".join((engine_of(local.provider, engine), options)).strip()
+            served[local.port] = Served(local.model, engine_command, replicas, idle, starts_within, health)
+        fixed = {local.port for local in local_models if not (command and local.follows)}
+        status = asyncio.run(_serve(served, fixed, list(command or ()), grace, here))
     if status:
         raise typer.Exit(status)
 
@@ -93,18 +92,18 @@ def locals_of(specs: Sequence[Mapping[str, Any]]) -> list[Local]:
     Raises:
         InputError: an address names no port, or two models have one.
     """
-    found: dict[int, Local] = {}
+    by_port: dict[int, Local] = {}
     for spec in specs:
-        for one in _of(spec):
-            first = found.setdefault(one.port, one)
-            if first.model != one.model:
-                models = f"'{first.model}' and '{one.model}'"
-                raise InputError(f"{models} are both expected at port {one.port}; give each a port of its own")
-            found[one.port] = replace(first, follows=first.follows and one.follows)
-    return list(found.values())
+        for local in _locals_in(spec):
+            first = by_port.setdefault(local.port, local)
+            if first.model != local.model:
+                models = f"'{first.model}' and '{local.model}'"
+                raise InputError(f"{models} are both expected at port {local.port}; give each a port of its own")
+            by_port[local.port] = replace(first, follows=first.follows and local.follows)
+    return list(by_port.values())
 
 
-def _of(spec: Any) -> Iterator[Local]:
+def _locals_in(spec: Any) -> Iterator[Local]:
     if isinstance(spec, Mapping):
         provider = find_provider(str(spec.get("provider", "")))
         usual = PROVIDERS[provider].base_url if provider and spec.get("plugin") == "openai" else ""
@@ -117,7 +116,7 @@ def _of(spec: Any) -> Iterator[Local]:
             yield Local(port, model, "vllm-omni" if omni else provider or "other", spec.get("plugin") in _FOLLOW)
     if isinstance(spec, Mapping | list | tuple):
         for part in spec.values() if isinstance(spec, Mapping) else spec:
-            yield from _of(part)
+            yield from _locals_in(part)
 
 
 async def _serve(
@@ -132,22 +131,22 @@ async def _serve(
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in SIGNALS:
         if not is_ignored(number):
-            asyncio.get_running_loop().add_signal_handler(number, _once, stopped, number)
+            asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
     routers: list[Router] = []
     moved: dict[int, int] = {}
     try:
-        for port, one in served.items():
-            routers.append(Router(Replicas(one)))
+        for port, model in served.items():
+            routers.append(Router(Replicas(model)))
             try:
                 at = await routers[-1].open(port)
             except OSError:
                 if port in fixed:
                     raise InputError(f"something else listens at port {port}; end it, or leave it to serve") from None
                 at = moved[port] = await routers[-1].open(0)
-            print(f"'{one.model}' at http://127.0.0.1:{at}", flush=True)
-        looking = [asyncio.create_task(router.replicas.look_after()) for router in routers]
-        status = await _beside(command, moved, stopped, here)
-        for task in looking:
+            print(f"'{model.model}' at http://127.0.0.1:{at}", flush=True)
+        watchers = [asyncio.create_task(router.replicas.look_after()) for router in routers]
+        status = await _run_command(command, moved, stopped, here)
+        for task in watchers:
             task.cancel()
     finally:
         await asyncio.gather(*(router.close(grace) for router in routers))
@@ -156,14 +155,16 @@ async def _serve(
     return status
 
 
-def _once(stopped: "asyncio.Future[int]", number: int) -> None:
+def _stop(stopped: "asyncio.Future[int]", number: int) -> None:
     if number == signal.SIGHUP:
         silence_terminal()
     if not stopped.done():
         stopped.set_result(number)
 
 
-async def _beside(command: Sequence[str], moved: Mapping[int, int], stopped: "asyncio.Future[int]", here: Path) -> int:
+async def _run_command(
+    command: Sequence[str], moved: Mapping[int, int], stopped: "asyncio.Future[int]", here: Path
+) -> int:
     """Run a command to its end; a signal is passed on to it. Without one, wait for the signal.
 
     The calls of the command find the models whose ports were taken at those where they were moved to.

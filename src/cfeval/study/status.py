@@ -25,15 +25,15 @@ def run(
         study = whole(files, name)
         jobs = study.jobs(evaluation)
     wrong = outdated(jobs)
-    told: Counter[tuple[str, str]] = Counter()
+    shown: Counter[tuple[str, str]] = Counter()
     for job in jobs:
         if why := wrong.get(job.name):
             kind = job.rule, job.reason or "made from other outdated results"
-            told[kind] += 1
-            if every or told[kind] == 1:
+            shown[kind] += 1
+            if every or shown[kind] == 1:
                 print(f"{job.name}: {why}")
     if not every:
-        for (rule, why), number in told.items():
+        for (rule, why), number in shown.items():
             if number > 1:
                 print(f"  and {number - 1} more of {rule}: {why}")
     print(up_to_date(study.root, len(wrong), len(jobs)))

@@ -9,8 +9,8 @@ from cfeval.core.errors import InputError
 from cfeval.edct.plugins.diffusers_models import MODELS as EDITORS
 from cfeval.study.models import MAX_PIXELS, SMALLEST_EDITOR, Model, Roles
 
+# Where a study keeps the schema of its parameters, for editors; it is made anew where it is missing.
 SCHEMA = ".cfeval/params.schema.json"
-"""Where a study keeps the schema of its parameters, for editors; it is made anew where it is missing."""
 HEAD = """\
 # yaml-language-server: $schema={schema}
 # What this study is; whatever is not named here has a default. `cfeval check` checks it, `cfeval run` runs it.
@@ -140,6 +140,7 @@ metrics:
   - results/{name}/{evaluation}/tables/{metrics}
 """
 METRICS = {"edct": "metrics.json", "vce": "vce_metrics.json", "cvqa": "cvqa_metrics.json"}
+# What a new study makes, but for tables and figures, by evaluation: DVC wants each to be there.
 OUTPUTS = {
     "edct": (
         *("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"),
@@ -148,25 +149,24 @@ OUTPUTS = {
     "vce": ("images", "counterfactuals", "scores", "groups", "networks", "sheets", "report"),
     "cvqa": ("questions", "answers", "scores", "calls", "report"),
 }
-"""What a new study makes, but for tables and figures, by evaluation: DVC wants each to be there."""
 MORE_OUTPUTS = {
     "edct": "with given pairs also pair_items, pair_baselines and pair_verdicts",
     "cvqa": "with sets that are built also drafts, reviews and fates; with judges also readings",
 }
+# What is small and stays in git, so that it can be compared.
 IN_GIT = ("tables", "tables.made.json", "figures", "figures.made.json")
-"""What is small and stays in git, so that it can be compared."""
 
 
 def flow(content: Any) -> str:
     """Parameters on one line, as people write YAML."""
     if isinstance(content, Mapping):
         return "{" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in content.items()) + "}"
-    if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _WORDS:
+    if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _KEYWORDS:
         return content
     return json.dumps(content, ensure_ascii=False)
 
 
-_WORDS = {
+_KEYWORDS = {
     word
     for plain in ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
     for word in (plain, plain.title(), plain.upper())
@@ -187,7 +187,7 @@ def edct_params(
     name: str,
     dataset: Mapping[str, Any],
     targets: Mapping[str, Model],
-    by: Roles,
+    roles: Roles,
     items: int,
     repeats: int = 1,
     wordings: bool = False,
@@ -203,43 +203,45 @@ def edct_params(
         repeats: how often each target is asked everything, each time with other seeds.
         wordings: whether each is also asked in the second wording.
     """
-    asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
+    target_options = {"temperature": 0, "max_pixels": MAX_PIXELS}
     seeing = {"max_pixels": MAX_PIXELS}
-    removals = {"removals": True} if by.editor.plugin == "inpaint" else {}
+    removals = {"removals": True} if roles.editor.plugin == "inpaint" else {}
     return (HEAD + EDCT).format(
         schema=SCHEMA,
         name=flow(name),
         items=items,
         dataset=flow(dataset),
-        targets=_listed(_variants({key: one.chat(**asked) for key, one in targets.items()}, repeats, wordings)),
-        note=ITSELF if by.judge in targets.values() else "",
-        writer=flow({"plugin": "chat", **removals, "model": by.writer.chat(**seeing)}),
-        editor=flow(by.editor.editor()),
-        editor_note=f"\n    # {editor_note(by.editor)}" if editor_note(by.editor) else "",
-        gate=flow({"plugin": "semantic", "model": by.gate.chat(**seeing)}),
-        verifier=flow({"plugin": "semantic", "model": by.verifier.chat(**seeing)}),
+        targets=_listed(
+            _variants({key: model.chat(**target_options) for key, model in targets.items()}, repeats, wordings)
+        ),
+        note=ITSELF if roles.judge in targets.values() else "",
+        writer=flow({"plugin": "chat", **removals, "model": roles.writer.chat(**seeing)}),
+        editor=flow(roles.editor.editor()),
+        editor_note=f"\n    # {editor_note(roles.editor)}" if editor_note(roles.editor) else "",
+        gate=flow({"plugin": "semantic", "model": roles.gate.chat(**seeing)}),
+        verifier=flow({"plugin": "semantic", "model": roles.verifier.chat(**seeing)}),
         judges=_listed(
             {
-                f"judge-{number}" if number > 1 else "judge": {"plugin": "chat", "model": one.chat()}
-                for number, one in enumerate((by.judge, *by.more_judges), start=1)
+                f"judge-{number}" if number > 1 else "judge": {"plugin": "chat", "model": model.chat()}
+                for number, model in enumerate((roles.judge, *roles.more_judges), start=1)
             }
         ),
-        reader=READER.format(flow(by.reader.chat(**asked))) if by.reader else "",
+        reader=READER.format(flow(roles.reader.chat(**target_options))) if roles.reader else "",
     )
 
 
 def _variants(targets: Mapping[str, Any], repeats: int, wordings: bool) -> dict[str, Any]:
     """The targets, each followed by its repeats and by itself in the second wording."""
-    found: dict[str, Any] = {}
+    variants_of: dict[str, Any] = {}
     for name, spec in targets.items():
         variants: dict[str, dict[str, Any]] = {"": {}, **{f"repeat-{n}": {"repeat": n} for n in range(2, repeats + 1)}}
         variants |= {"wording-b": {"wording": "b"}} if wordings else {}
         for ending, more in variants.items():
             key = f"{name}-{ending}" if ending else name
-            if key in found or (ending and key in targets):
+            if key in variants_of or (ending and key in targets):
                 raise InputError(f"two models under test would be called '{key}'; test them in two studies")
-            found[key] = {**spec, **more}
-    return found
+            variants_of[key] = {**spec, **more}
+    return variants_of
 
 
 def editor_note(editor: Model) -> str:
@@ -272,8 +274,10 @@ def vce_params(
         classes: of the images.
         items: images of each class.
     """
-    groups = [{"source": one, "ideal": other} for one, other in zip(classes, (*classes[1:], classes[0]), strict=True)]
-    asked = [*(explained if len(explained) > 1 else ()), *oracles]
+    groups = [
+        {"source": source, "ideal": target} for source, target in zip(classes, (*classes[1:], classes[0]), strict=True)
+    ]
+    oracle_names = [*(explained if len(explained) > 1 else ()), *oracles]
     methods = ["dbvce", "no-x0", "unguided"]
     condition = {"image_set": ["own"], "denoiser": ["spectral"], "classifier": list(explained), "method": methods}
     return (HEAD + VCE).format(
@@ -282,7 +286,9 @@ def vce_params(
         items=items,
         image_set=flow(image_set),
         classifiers=_listed({**explained, **oracles}),
-        oracles=f"  oracles: {flow(asked)}  # asked about every counterfactual of another\n" if asked else "",
+        oracles=f"  oracles: {flow(oracle_names)}  # asked about every counterfactual of another\n"
+        if oracle_names
+        else "",
         groups="\n".join(f"    - {flow(group)}" for group in groups),
         conditions=f"  conditions:  # whom to explain, and by which methods\n    - {flow(condition)}\n"
         if oracles
@@ -292,8 +298,8 @@ def vce_params(
 
 def cvqa_params(name: str, question_set: Mapping[str, Any], targets: Mapping[str, Model]) -> str:
     """The parameters of a study of counterfactual questions."""
-    asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
-    solvers = {key: {"plugin": "chat", "model": one.chat(**asked)} for key, one in targets.items()}
+    options = {"temperature": 0, "max_pixels": MAX_PIXELS}
+    solvers = {key: {"plugin": "chat", "model": model.chat(**options)} for key, model in targets.items()}
     return (HEAD + CVQA).format(
         schema=SCHEMA, name=flow(name), question_set=flow(question_set), solvers=_listed(solvers)
     )

@@ -21,7 +21,7 @@ from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.files import write_bytes
 from cfeval.core.folder import PARAMS, ParamsFiles, study_in
 from cfeval.core.images import Image, import_image
-from cfeval.core.records import StageResult, Status
+from cfeval.core.records import Status
 from cfeval.core.registry import Used
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES, Edct
@@ -36,19 +36,20 @@ from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.edct.stages.instructions import instructions
 from cfeval.edct.stages.requeries import requeries
 from cfeval.edct.stages.verdicts import verdicts
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import Offline, paid, use, use_offline_cache
-from cfeval.study.recipients import recipient_lines
+from cfeval.study.components import recipient_lines
 
 T = TypeVar("T")
-Tell = Callable[[str, Iterable[Any]], Iterable[Any]]
-"""Passes the results of a stage through, and may tell how far they are."""
+# Passes the results of a stage through, and may tell how far they are.
+Report = Callable[[str, Iterable[Any]], Iterable[Any]]
 ITEM = "try"
 PROTOCOL = EDCT_2025
+# The section of params.yaml for each role.
 _SECTIONS = {"vlm": "vlms", "writer": "instruction_writers", "editor": "editors", "judge": "judges"}
-"""The section of params.yaml for each role."""
 _HELPERS = ("writer", "editor", "judge")
+# What a person reads while a stage runs.
 _DOING = {
     "baselines": "Asking the model",
     "instruction": "Writing the edit",
@@ -56,12 +57,11 @@ _DOING = {
     "requeries": "Asking the model about the edited image",
     "verdict": "Judging both answers",
 }
-"""What a person reads while a stage runs."""
+# Stages whose failure says nothing about the target model: who failed, and what names another.
 _INSTRUMENTS = {
     "instructions": ("instruction writer", "--writer", "instruction_writers"),
     "verdicts": ("judge", "--judge", "judges"),
 }
-"""Stages whose failure says nothing about the target model: who failed, and what names another."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def try_item(
 
 
 def _tried(
-    image: Path, question: str, names: dict[str, str], files: Sequence[Path], offline: bool, tell: Tell
+    image: Path, question: str, names: dict[str, str], files: Sequence[Path], offline: bool, report: Report
 ) -> Tried:
     """One item, taken through all stages, each of which is told of by `tell`."""
     if not question.strip():
@@ -135,10 +135,10 @@ def _tried(
     chosen = _choose(study, names, where)
     plugins = {role: registry.build(plugin.family, plugin.spec) for role, plugin in chosen.items()}
     if not offline:
-        tell("recipients", recipient_lines(loaded, chosen.values()))
+        report("recipients", recipient_lines(loaded, chosen.values()))
     prompts = Prompts(*conversation_prompts(study.prompts or "", study.vlms[chosen["vlm"].name].wording))
     sample = Sample(id=ITEM, image=original.ref("original.png"), question=question)
-    tried = _go_through(sample, original, plugins, prompts, study.seed, tell)
+    tried = _go_through(sample, original, plugins, prompts, study.seed, report)
     others = [name for name in _models(study) if name != chosen["vlm"].name]
     choice = f" (--vlm chooses another: {', '.join(others)})" if others and not names["vlm"] else ""
     steps = {"model": f"{chosen['vlm'].name}{choice}", **tried.steps, **dict(_paid(loaded.calls, tried.calls))}
@@ -166,7 +166,7 @@ def run(
     """
     names = {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}
     with study_in(Path(), params) as files:
-        tried = _tried(image, question, names, files, offline, _say)
+        tried = _tried(image, question, names, files, offline, _print_progress)
     write_bytes(out / "original.png", tried.original.png)
     shown = list(tried.steps.items())
     if tried.counterfactual:
@@ -178,7 +178,7 @@ def run(
         raise PluginError(tried.wants)
 
 
-def _say(stage: str, results: Iterable[Any]) -> Iterable[Any]:
+def _print_progress(stage: str, results: Iterable[Any]) -> Iterable[Any]:
     """Print on stderr what begins, or the lines themselves."""
     lines = [f"{_DOING[stage]} …"] if stage in _DOING else list(results)
     print("\n".join(lines), file=sys.stderr, flush=True)
@@ -186,14 +186,14 @@ def _say(stage: str, results: Iterable[Any]) -> Iterable[Any]:
 
 
 def _go_through(
-    sample: Sample, image: Image, plugins: Mapping[str, Any], prompts: Prompts, seed: int, tell: Tell
+    sample: Sample, image: Image, plugins: Mapping[str, Any], prompts: Prompts, seed: int, report: Report
 ) -> Tried:
     """All stages for one sample."""
 
     def first(stage: str, results: Iterable[T]) -> T:
         """The result for the one item."""
         result: T
-        [result] = tell(stage, results)
+        [result] = report(stage, results)
         return result
 
     before = first("baselines", baselines([sample], lambda _: image, plugins["vlm"], prompts, seed))
@@ -246,7 +246,7 @@ def _paid(calls: Calls, keys: Sequence[str]) -> list[tuple[str, str]]:
 
 def _verdict(verdict: Verdict) -> str:
     if not verdict.scores:
-        return f"not scored: {_why(verdict)}"
+        return f"not scored: {verdict.status} at {verdict.stage} ({verdict.reason})"
     pcs, ncc = (verdict.scores[name] for name in RULES[PROTOCOL].scores)
     answer = "is" if pcs else "is not"
     explanation = "reflects" if ncc else "does not reflect"
@@ -255,10 +255,6 @@ def _verdict(verdict: Verdict) -> str:
         f"NCC {ncc}: the new explanation {explanation} it\n"
         f"CCS {ccs(pcs, ncc)} = PCS × NCC"
     )
-
-
-def _why(outcome: StageResult) -> str:
-    return f"{outcome.status} at {outcome.stage} ({outcome.reason})"
 
 
 def _plugin(study: Edct, role: str, name: str, where: str) -> Used:
@@ -325,10 +321,7 @@ def side_by_side(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> n
 def _show(steps: list[tuple[str, str]]) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, text in steps:
-        table.add_row(f"[bold]{name}[/bold]", _plain(text))
+        # What a model said is shown as it is, never read as markup.
+        printable = "".join(character for character in text if character.isprintable() or character == "\n")
+        table.add_row(f"[bold]{name}[/bold]", Text(printable))
     Console().print(table)
-
-
-def _plain(text: str) -> Text:
-    """Text as it is: what a model said is never read as markup."""
-    return Text("".join(character for character in text if character.isprintable() or character == "\n"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -13,12 +14,12 @@ from typing import Any
 from cfeval.config import Params, merged, named, parse, read
 from cfeval.core.errors import InputError
 from cfeval.core.folder import PARAMS, check_evaluations, root_of
+from cfeval.core.package import carried
 from cfeval.core.record import outputs_of, record_of, steps
-from cfeval.study.command import command, snakemake
 from cfeval.study.components import check_plugins
 
+# The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py).
 JOBS = "CFEVAL_JOBS"
-"""The environment variable that names the file into which the workflow writes its jobs (workflow/stale.py)."""
 NOT_MADE = "not made yet"
 
 
@@ -49,13 +50,20 @@ class Job:
 
     @property
     def study(self) -> str:
-        """The study that it is of, as `edct`."""
+        """The evaluation that it is of, as `edct`."""
         return self.words[0]
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether nothing of it is there, neither its outputs nor its record."""
+        if not self.reason or Path(record_of(self.words)).exists():
+            return False
+        return not any(map(outputs_of, steps(self.words)))
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A study's parameters, the folder of results that they are for, and how Snakemake is told both."""
+    """A study's parameters, the folder of its results, and the overlays and name by which Snakemake gets both."""
 
     params: Params
     root: str
@@ -63,33 +71,28 @@ class Whole:
     name: str = ""
 
     def jobs(self, studies: Sequence[str] | None = None) -> list[Job]:
-        """The jobs of some studies, or of all, parents first, as a dry run of the workflow finds them.
+        """The jobs of some evaluations, or of all, parents first, as a dry run of the workflow finds them.
 
         Nothing is changed, and a run that is at work here is not disturbed.
 
         Raises:
-            InputError: there is no such study, or the workflow refuses to run; its own line says why.
+            InputError: there is no such evaluation, or the workflow refuses to run; its own line says why.
         """
         check_evaluations(studies)
         with tempfile.TemporaryDirectory() as folder:
-            told = Path(folder, "jobs.json")
-            more = ["--dry-run", "--quiet", "all", "--", *(studies or ["all"])]
-            words = command(snakemake("1", self.overlays, self.name, more))
-            environment = {**os.environ, JOBS: str(told), "PYTHONSAFEPATH": "1"}
-            done = subprocess.run(words, env=environment, capture_output=True, text=True)
-            if done.returncode or not told.is_file():
-                raise InputError(_said(done.stderr))
-            jobs = [Job(**job) for job in json.loads(told.read_text(encoding="utf-8"))]
-        return _parents_first([replace(job, reason=NOT_MADE) if _is_lacking(job) else job for job in jobs])
+            file = Path(folder, "jobs.json")
+            dry_run = ["--dry-run", "--quiet", "all", "--", *(studies or ["all"])]
+            args = command(snakemake("1", self.overlays, self.name, dry_run))
+            environment = {**os.environ, JOBS: str(file), "PYTHONSAFEPATH": "1"}
+            done = subprocess.run(args, env=environment, capture_output=True, text=True)
+            if done.returncode or not file.is_file():
+                raise InputError(_error_line(done.stderr))
+            jobs = [Job(**job) for job in json.loads(file.read_text(encoding="utf-8"))]
+        return _parents_first([replace(job, reason=NOT_MADE) if job.is_absent else job for job in jobs])
 
 
-def _is_lacking(job: Job) -> bool:
-    """Whether nothing of a job is there, neither its outputs nor its record."""
-    return bool(job.reason) and not Path(record_of(job.words)).exists() and not any(map(outputs_of, steps(job.words)))
-
-
-def _said(errors: str) -> str:
-    """Why Snakemake ended, in one line: the workflow's own, or what Snakemake says."""
+def _error_line(errors: str) -> str:
+    """Why Snakemake ended: the workflow's own line, or else all that Snakemake wrote."""
     lines = [line for line in errors.splitlines() if not line.startswith(("Using ", "Config file "))]
     own = [line.removeprefix("cfeval: ") for line in lines if line.startswith("cfeval: ")]
     return own[-1] if own else " ".join(lines) or f"{sys.executable} -m snakemake failed"
@@ -124,15 +127,14 @@ def outdated(jobs: Iterable[Job]) -> dict[str, str]:
     Args:
         jobs: parents first.
     """
-    found: dict[str, str] = {}
-    wrong: dict[str, str] = {}
-    """The outdated outputs, each with the first output of its job."""
+    reasons: dict[str, str] = {}
+    job_of: dict[str, str] = {}  # by outdated output the first output of its job
     for job in jobs:
-        parent = next((wrong[path] for path in job.inputs if path in wrong), "")
+        parent = next((job_of[path] for path in job.inputs if path in job_of), "")
         if why := job.reason or (f"made from {parent}, which is outdated" if parent else ""):
-            found[job.name] = why
-            wrong |= dict.fromkeys(job.outputs, job.name)
-    return found
+            reasons[job.name] = why
+            job_of |= dict.fromkeys(job.outputs, job.name)
+    return reasons
 
 
 def whole(files: Sequence[Path] = (PARAMS,), name: str = "") -> Whole:
@@ -151,3 +153,26 @@ def whole(files: Sequence[Path] = (PARAMS,), name: str = "") -> Whole:
     where, overlays = named(files), [file for file in files if file != PARAMS]
     root = root_of(read(PARAMS), content, overlays)
     return Whole(check_plugins(parse(content, where), where), root, tuple(overlays), name)
+
+
+def snakemake(cores: str, overlays: Sequence[Path], name: str, more: Sequence[str]) -> list[str]:
+    """The arguments of `snakemake` that run this study with the workflow that comes with cfeval.
+
+    A profile of the user's takes the place of ours, as it does for any other workflow.
+    """
+    args = ["--snakefile", str(carried("Snakefile")), "--cores", cores]
+    if not Path("profiles/default").is_dir():
+        args += ["--workflow-profile", str(carried("profiles") / "default")]
+    args += ["--configfile", *map(str, overlays)] if overlays else []
+    args += ["--config", f"name={name}"] if name else []
+    return [*args, *more, *([] if "--" in more else ["--", "all"])]
+
+
+def shown(args: Sequence[str], folder: Path) -> str:
+    """The command for a shell, from wherever it is typed."""
+    return shlex.join(["snakemake", "--directory", str(folder.absolute()), *args])
+
+
+def command(args: Sequence[str]) -> list[str]:
+    """The command that runs Snakemake in a process of this interpreter."""
+    return [sys.executable, "-m", "snakemake", *args]

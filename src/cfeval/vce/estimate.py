@@ -8,7 +8,7 @@ from math import ceil
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
-from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+from cfeval.inference.remote.prices import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 from cfeval.vce.config import Vce
 
 # Typical lengths in tokens: question with explanation, and an instruction.

@@ -11,8 +11,8 @@ from cfeval import cli
 from cfeval.core.hashes import Hashes, digest
 from cfeval.core.record import option, options, outputs_of, read, record_of, steps
 from cfeval.study.whole import Job, whole
-from cfeval_audit.bundle import manifest
 from cfeval_audit.bundle.build import Study, build
+from cfeval_audit.bundle.contents import MANIFEST, manifest_text
 from cfeval_audit.bundle.stored_zip import Reader, Source, write
 from tests.edct.verification.study import PLAIN
 from tests.edct.verification.study import Study as Records
@@ -121,8 +121,8 @@ def forged(bundle: Path, out: Path, change: Callable[[dict[str, bytes]], None]) 
     """A bundle with other files and a manifest that fits them."""
     files = contents(bundle)
     change(files)
-    hashes = {name: digest(content) for name, content in files.items() if name != manifest.NAME}
-    files = {manifest.NAME: manifest.text_of(hashes).encode(), **dict(sorted((n, files[n]) for n in hashes))}
+    hashes = {name: digest(content) for name, content in files.items() if name != MANIFEST}
+    files = {MANIFEST: manifest_text(hashes).encode(), **dict(sorted((n, files[n]) for n in hashes))}
     with out.open("wb") as stream:
         write(stream, (Source(n, content, len(content), zlib.crc32(content)) for n, content in files.items()))
     return out

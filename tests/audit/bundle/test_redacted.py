@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.hashes import digest
-from cfeval_audit.bundle.redaction import of_scores
+from cfeval_audit.bundle.redaction import only_score_tables
 from tests.audit.bundle.study import EDCT, TABLE, contents, forged
 from tests.audit.bundle.test_bundle import SCORES, edited, refused, resealed
 from tests.conftest import Run
@@ -80,7 +80,7 @@ def test_of_tables_those_are_made_again_that_are_made_of_scores() -> None:
     others = {f"{EDCT}/tables/{name}": "6" for name in ("edct_gate.csv", "edct_pairs.csv", "metrics.json")}
     options = {"": ["edct", "tables"], "--study": study, "--out": f"{EDCT}/tables"}
     step = {"options": options, "inputs": kept | left_out, "outputs": tables | others}
-    made = of_scores(step, {EDCT: "edct"})
+    made = only_score_tables(step, {EDCT: "edct"})
     assert (made["inputs"], made["outputs"]) == (kept, tables)
     assert made["options"]["--study"] == {"tables": {"table1": {"conditions": []}}, "metrics": ["table1"]}
-    assert of_scores({**step, "options": {"": ["vce", "tables"]}}, {EDCT: "edct"})["inputs"] == kept | left_out
+    assert only_score_tables({**step, "options": {"": ["vce", "tables"]}}, {EDCT: "edct"})["inputs"] == kept | left_out

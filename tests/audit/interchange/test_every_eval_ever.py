@@ -11,8 +11,7 @@ import pytest
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.tables import TABLES as ALL_TABLES
 from cfeval_audit.interchange.every_eval_ever import Who, write
-from cfeval_audit.interchange.metrics import METRICS, NOT_OF_A_MODEL, TABLES, results
-from cfeval_audit.interchange.study import Finished, targets
+from cfeval_audit.interchange.study import METRICS, NOT_OF_A_MODEL, TABLES, Finished, results, targets
 
 SEALED = Path(__file__).parents[3] / "results" / "edct" / "tables"
 WHO = Who("Example Institute", "third_party", 1_763_856_000, {})

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from cfeval.core.images import Image
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_editor
-from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size
+from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size, to_pixels
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, never
 from tests.answers import answers
 from tests.slow import fast_only, slow
@@ -487,7 +489,57 @@ def test_a_thin_mask_is_not_lost_at_a_smaller_size() -> None:
 
 
 def test_a_painting_of_another_size_comes_back_in_the_original_one() -> None:
-    painted = np.full((32, 24, 3), 0.5)
+    painted = np.full((32, 24, 3), 128, dtype=np.uint8)
     finished = finish(painted, IMAGE.pixels, None)
     assert finished.shape == IMAGE.pixels.shape
     assert (finished == 128).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_what_is_painted_becomes_bytes_as_numpy_rounds_them(dtype: str) -> None:
+    import torch
+
+    levels = torch.linspace(-0.01, 1.01, 4 * 3 * 64 * 64, dtype=torch.float64).to(getattr(torch, dtype))
+    images = levels.reshape(4, 3, 64, 64)
+    images[2, 1, 5, 5] = float("nan")
+    pixels, finite = to_pixels(images)
+    expected = (images.permute(0, 2, 3, 1).float().numpy().clip(0, 1) * 255).round()
+    assert finite == [True, True, False, True]
+    for place in (0, 1, 3):
+        assert (pixels[place] == expected[place].astype(np.uint8)).all()
+
+
+def test_what_has_an_opacity_is_laid_on_white() -> None:
+    import torch
+
+    black = torch.zeros(1, 4, 2, 2)
+    black[:, 3] = torch.tensor([[0.0, 1.0], [0.5, 0.25]])
+    pixels, finite = to_pixels(black)
+    assert (finite, pixels.shape) == ([True], (1, 2, 2, 3))
+    assert pixels[0, ..., 0].tolist() == [[255, 0], [128, 191]]
+
+
+@pytest.mark.slow
+def test_masks_are_found_while_others_are_painted_and_change_no_image(masks: Path) -> None:
+    """The second request is sketched before the first is painted to its end."""
+    pipeline = next(name for name in MASKED if KINDS[name].transformer)
+    editor, plain = (built(pipeline, masks=str(masks)) for _ in range(2))
+    events: list[str] = []
+    find, paint = editor.mask, editor.kind.paint
+
+    def masked(wanted: EditRequest) -> Any:
+        events.append(f"mask {wanted.seed}")
+        return find(wanted)
+
+    def painted(*arguments: Any) -> Any:
+        events.append("paint")
+        until = time.monotonic() + 20
+        while "mask 3" not in events and time.monotonic() < until:
+            time.sleep(0.01)
+        return paint(*arguments)
+
+    editor.mask, editor.kind = masked, replace(editor.kind, paint=painted)
+    requests = [request(1), request(2), request(3)]
+    assert hashes(edited(editor, *requests)) == hashes(edited(plain, *requests))
+    assert sorted(events) == ["mask 1", "mask 2", "mask 3", "paint", "paint", "paint"]
+    assert events.index("mask 3") < [at for at, event in enumerate(events) if event == "paint"][1]

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.edct.plugins import diffusers_editor, diffusers_models
+from cfeval.edct.plugins import diffusers_editor, diffusers_models, diffusers_speed
 from cfeval.edct.plugins.diffusers_models import MODELS, fitting
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
 from cfeval.edct.plugins.diffusers_speed import SpeedOptions
@@ -24,6 +25,7 @@ from tests.edct.plugins.test_diffusers_editor import (  # noqa: F401
     built,
     edited,
     hashes,
+    middle,
     request,
     spec,
 )
@@ -222,6 +224,68 @@ def test_compiled_blocks_paint_the_same_but_for_rounding(monkeypatch: pytest.Mon
     assert plain.image is not None
     assert np.abs(compiled.image.pixels.astype(int) - plain.image.pixels).max() <= 2
     assert compiled.details == {**plain.details, "torch_compile": "True"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pipeline", "sets"), [(KEEPS, {"step_cache": diffusers_speed.FAST_CACHE}), (SMALL, {"torch_compile": True})]
+)
+def test_the_preset_fast_paints_what_its_settings_paint(
+    pipeline: str, sets: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    assert edited(afresh(pipeline, speed="fast")) == edited(afresh(pipeline, **sets))
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "options", "float8", "sets"),
+    [
+        (KEEPS, {}, True, {"step_cache": "0.05", "quantization": "torchao_float8_dynamic"}),
+        (KEEPS, {"step_cache": 0.2, "quantization": "torchao_int8"}, True, None),
+        (KEEPS, {"torch_compile": True}, False, None),
+        (SMALL, {}, True, {"torch_compile": "True", "quantization": "torchao_float8_dynamic"}),
+        (SMALL, {}, False, {"torch_compile": "True"}),
+        (SMALL, {"torch_compile": False}, False, {}),
+        (SMALL, {"float8": True}, True, {"float8": "True"}),
+        (SMALL, {"offload": "sequential"}, True, {}),
+        (SMALL, {"offload": "model"}, True, {"torch_compile": "True"}),
+        ("StableDiffusionImg2ImgPipeline", {}, True, {}),
+    ],
+)
+def test_the_preset_fast_sets_what_pipeline_and_device_bear_and_leaves_what_is_set(
+    pipeline: str, options: dict[str, Any], float8: bool, sets: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That a GPU multiplies eight-bit floats is claimed here; no GPU was at hand."""
+    monkeypatch.setattr(diffusers_speed, "multiplies_float8", lambda device: float8)
+    offload = options.pop("offload", "none")
+    given = SpeedOptions.model_validate(options)
+    faster = diffusers_speed.preset(given.model_copy(update={"speed": "fast"}), KINDS[pipeline], "cuda", offload)
+    kept = diffusers_speed.speed_of(given).details()
+    assert diffusers_speed.speed_of(faster).details() == (kept if sets is None else sets)
+    diffusers_speed.check_speed(pipeline, KINDS[pipeline], faster, offload)
+
+
+@pytest.mark.slow
+def test_the_gate_lets_no_image_pass_that_a_fast_editor_spoils(tmp_path: Path) -> None:
+    """A network of random weights changes all of an image, so that nothing of it passes, whatever it skips."""
+    (tmp_path / "masks").mkdir()
+    PIL.Image.fromarray(middle().astype(np.uint8) * 255).save(tmp_path / "masks/i.png")
+    verifier = {"plugin": "localised", "mask": {"plugin": "folder", "folder": str(tmp_path / "masks")}}
+    gate = {"plugin": "gated", "editor": spec(KEEPS, speed="fast"), "verifier": verifier}
+    [reply] = answers(registry.build("editors", gate).edit, [request()])
+    assert (reply.status, reply.image) == (Status.EDIT_INVALID, None)
+    assert reply.reason.startswith("not verified: ")
+    assert [attempt.details["step_cache"] for attempt in reply.attempts] == ["0.05", "0.05"]
+
+
+def test_doctor_and_estimate_say_what_fast_is_to_be_checked_by() -> None:
+    verifier = {"plugin": "semantic", "model": {"plugin": "mock"}}
+    for speed, said in (("fast", ["speed fast changes images: put the editor behind plugin gated"]), ("plain", [])):
+        gate = {"plugin": "gated", "editor": spec(SMALL, speed=speed), "verifier": verifier}
+        lines = registry.advice("editors", gate)
+        assert [line.partition(";")[0] for line in lines] == said
+    told = "; ".join(f.text for f in registry.diagnose("editors", spec(SMALL, speed="fast")))
+    assert "painted by Flux2KleinPipeline; speed fast: torch_compile True" in told
 
 
 def test_small_weights_count_as_small() -> None:

@@ -17,7 +17,7 @@ from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, 
 from cfeval.edct.stages.baselines import baselines
 from cfeval.edct.stages.requeries import requeries
 from cfeval.edct.stages.verdicts import verdicts
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from cfeval.inference.chat import ChatReply, ChatRequest
 from tests.edct.stages.in_memory import IMAGES, PROMPTS, samples
 from tests.edct.test_estimate import PARAMS

@@ -5,7 +5,7 @@ import pytest
 from cfeval.core.records import Status
 from cfeval.edct.records import Check, Counterfactual, Reading
 from cfeval.edct.stages.checks import Reader, checks
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from cfeval.inference.chat import ChatReply, ChatRequest
 from tests.edct.stages.in_memory import IMAGES, ITEMS, samples
 from tests.edct.stages.test_moved import OTHER, SAME, Noting, judged

@@ -9,7 +9,7 @@ from cfeval.core.images import Image
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.edct.records import Check, Counterfactual, Instruction
 from cfeval.edct.stages.checks import THINGS, checks
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from tests.edct.stages.in_memory import IMAGES, ITEMS, samples
 from tests.images import image
 

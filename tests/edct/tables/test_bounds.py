@@ -7,7 +7,7 @@ import pytest
 from cfeval.edct.faithfulness.claims import BOUNDS
 from cfeval.edct.tables.card import CARD_BOUNDS, BoundRow, card_rows, holds, values_tried
 from cfeval.edct.tables.scores import condition_of
-from cfeval.study.changes import _naming
+from cfeval.study.changes import naming_columns
 from tests.edct.faithfulness.test_card import SOUND, observed
 from tests.edct.tables.study import GROUNDED, made_of
 from tests.edct.tables.whole import CONDITIONS_OF, SCORES
@@ -37,7 +37,7 @@ def of_items(monkeypatch: pytest.MonkeyPatch, **shares: Any) -> dict[str, str]:
 
 
 def test_a_row_is_named_by_its_text_columns_so_that_runs_can_be_compared() -> None:
-    assert _naming("edct", "bounds")[-2:] == ["bound", "value"]
+    assert naming_columns("edct", "bounds")[-2:] == ["bound", "value"]
     found = CARD_BOUNDS.rows(CONDITIONS_OF["card"], made_of(SCORES))
     assert len({(condition_of(row), row.bound, row.value) for row in found}) == len(found)
 

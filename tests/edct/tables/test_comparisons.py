@@ -6,10 +6,19 @@ from itertools import combinations
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.edct.asked import MOST_TARGETS
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.comparisons import COMPARISONS, ComparisonRow
-from cfeval.edct.tables.scores import Metric, Row, TableData, extremes, missing, n_items, strict_ccs, values
+from cfeval.edct.tables.scores import (
+    MOST_TARGETS,
+    Metric,
+    Row,
+    TableData,
+    extremes,
+    missing,
+    n_items,
+    strict_ccs,
+    values,
+)
 from cfeval.stats.intervals import bootstrap
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score
 

@@ -11,7 +11,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
-from cfeval.inference.remote import retries
+from cfeval.inference.remote import rate_limit
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
 from tests.images import image
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
     monkeypatch.setenv("A_KEY", KEY)
     monkeypatch.setenv("CFEVAL_CALLS", "")
-    monkeypatch.setattr(retries, "_BACK_OFF", 0.005)
+    monkeypatch.setattr(rate_limit, "_BACK_OFF", 0.005)
     use(Calls(cache=str(tmp_path / "calls.sqlite"), max_retries=1))
     with scripted() as server:
         yield server

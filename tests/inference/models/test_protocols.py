@@ -13,7 +13,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
-from cfeval.inference.remote import faults, retries
+from cfeval.inference.remote import faults, rate_limit
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import use
 from tests.answers import answers
@@ -38,7 +38,7 @@ def server(running: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, KEY)
     monkeypatch.setenv("CFEVAL_CALLS", "")
     use(Calls(cache=str(tmp_path / "calls.sqlite"), max_retries=2))
-    monkeypatch.setattr(retries, "_BACK_OFF", 0.005)
+    monkeypatch.setattr(rate_limit, "_BACK_OFF", 0.005)
     asked = faults.retry_after
     monkeypatch.setattr(faults, "retry_after", lambda headers: (wait := asked(headers)) and wait / 100)
     return running

@@ -14,7 +14,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image
 from cfeval.core.records import Status
-from cfeval.edct.stages.baselines import Asked, Prompts, converse
+from cfeval.edct.stages.baselines import Prompts, Question, converse
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, ScoredReply
 from cfeval.inference.local import chat_loading
 from cfeval.inference.local.chat_inputs import Conversations
@@ -82,8 +82,8 @@ def one_at_a_time(chat: ChatModel, requests: Sequence[ChatRequest]) -> list[Chat
 
 @pytest.mark.parametrize("architecture", first_fast(SEEING, 1))
 def test_a_target_answers_and_explains_in_one_conversation(architecture: str) -> None:
-    def ask(number: int) -> Asked:
-        return Asked(f"i{number}", noise(number, SIZES[number]), f"What is in image {number}?", number)
+    def ask(number: int) -> Question:
+        return Question(f"i{number}", noise(number, SIZES[number]), f"What is in image {number}?", number)
 
     prompts = Prompts("{question}", "Why?")
     held = dict(converse(model(architecture, **SAMPLED), range(len(SIZES)), ask, prompts, "baseline"))

@@ -14,7 +14,7 @@ from cfeval.cli import _refuse
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError
-from cfeval.edct.stages.baselines import Asked, Prompts, converse
+from cfeval.edct.stages.baselines import Prompts, Question, converse
 from cfeval.inference.remote.settings import VARIABLE
 from tests.images import image
 from tests.inference.remote.keys import KEY, KEY_ENV
@@ -32,8 +32,8 @@ def conversations(url: str, first: int, last: int, why: str = PROMPTS.explain, *
     return said
 
 
-def _asked(number: int) -> Asked:
-    return Asked(f"i{number}", image(number % 250, (8, 6 + number // 250)), str(number), number)
+def _asked(number: int) -> Question:
+    return Question(f"i{number}", image(number % 250, (8, 6 + number // 250)), str(number), number)
 
 
 def job(url: str, first: int, last: int, **calls: Any) -> "subprocess.Popen[str]":

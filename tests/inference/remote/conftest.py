@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cfeval.core.config import Calls
-from cfeval.inference.remote import cache_db, faults, retries
+from cfeval.inference.remote import cache_db, faults, rate_limit
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_server import VARIABLE as SERVER
 from cfeval.inference.remote.cache_server import CacheServer, new_address, open_cache
@@ -78,5 +78,5 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits pass quickly: those of the back-off, in proportion those that a server asks for, those for the disk."""
     monkeypatch.setattr(cache_db, "SYNCHRONOUS", "OFF")
     asked = faults.retry_after
-    monkeypatch.setattr(retries, "_BACK_OFF", 0.005)
+    monkeypatch.setattr(rate_limit, "_BACK_OFF", 0.005)
     monkeypatch.setattr(faults, "retry_after", lambda headers: (wait := asked(headers)) and wait * HURRY)

@@ -9,7 +9,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from cfeval.inference.remote.credentials import origin
+from cfeval.inference.remote.images import origin
 from cfeval.report.pack import COMPOSITE, marked
 
 MANIFEST = b"\x00\x00\x00\x1djumb" + b"a manifest of somebody"

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.inference.remote.faults import RetryPolicy, of_error, of_status
-from cfeval.inference.remote.lasting import ADVICE, PHRASES, lasting
+from cfeval.inference.remote.faults import ADVICE, PHRASES, RetryPolicy, lasting, of_error, of_status
 from tests.inference.remote.asking import chat
 from tests.inference.remote.conftest import Configure
 from tests.loopback.fault import Kind

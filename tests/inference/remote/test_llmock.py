@@ -12,7 +12,7 @@ from llmock.chaos import ChaosSettings
 from cfeval.core import registry
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
-from cfeval.inference.remote import retries
+from cfeval.inference.remote import rate_limit
 from tests.answers import answers
 from tests.inference.remote.asking import request
 from tests.inference.remote.conftest import Configure
@@ -23,7 +23,7 @@ LLMock = Any  # the plugin's fixture of that name
 
 @pytest.fixture(autouse=True)
 def quick(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_BACK_OFF", 0.06)
+    monkeypatch.setattr(rate_limit, "_BACK_OFF", 0.06)
 
 
 def ask(llmock: LLMock, count: int = 1) -> list[Any]:

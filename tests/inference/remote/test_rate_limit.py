@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cfeval.core.config import Calls
 from cfeval.core.records import Status
-from cfeval.inference.remote import retries
+from cfeval.inference.remote import rate_limit
 from cfeval.inference.remote.client import Client, RetryLoop
 from cfeval.inference.remote.faults import Fault, retry
 from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Limit, Pace, Slots
@@ -192,7 +192,7 @@ class Caller:
 def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
     monkeypatch: pytest.MonkeyPatch, others_go_well: bool, asked: int
 ) -> None:
-    monkeypatch.setattr(retries, "_BACK_OFF", 0.0)
+    monkeypatch.setattr(rate_limit, "_BACK_OFF", 0.0)
     caller = Caller(max_retries=2)
     call = Request("chat", "http://h/v1", "vlm", {}, 1)
     loop = RetryLoop(cast(Client, caller), call, cast(Any, None), time.monotonic(), Slots())
@@ -288,7 +288,7 @@ def test_however_calls_come_wait_and_are_broken_off_no_more_go_at_once_and_all_p
 def test_the_first_waits_are_short_where_a_server_only_asks_for_fewer_calls(
     throttled: bool, longest: list[float]
 ) -> None:
-    patience = retries.Patience(Calls(), random.Random(3))
+    patience = rate_limit.Patience(Calls(), random.Random(3))
     for most in longest:
         wait = patience.next(retry("http_429" if throttled else "http_500", "busy", throttled=throttled), 99.0)
         assert isinstance(wait, float)

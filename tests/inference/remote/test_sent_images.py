@@ -137,4 +137,4 @@ def test_what_was_done_to_a_reply_stays_with_it_when_it_gets_the_originals_size(
 
 
 def test_the_limit_for_jpeg_is_under_every_known_limit_of_a_provider() -> None:
-    assert min(bfl_editor.LARGEST, remote_editors._OPENAI_LARGEST) > images.JPEG_OVER
+    assert min(bfl_editor.LARGEST, remote_editors.LARGEST) > images.JPEG_OVER

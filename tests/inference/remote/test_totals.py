@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.inference.remote.totals import calls_total
+from cfeval.inference.remote.archive import calls_total
 
 
 def archive(folder: Path, *calls: tuple[float | None, object]) -> Path:

@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.config import Params
 from cfeval.report.pack import pack
-from cfeval.study.outcome import outcomes
+from cfeval.study.summary import outcomes
 from cfeval.vce.asked import AskedReport
 from cfeval.vce.report.page import NO_ANSWER, finding, write
 from tests.conftest import Run

@@ -13,10 +13,15 @@ from cfeval.core.files import write_bytes_by
 from cfeval.core.package import carried
 from cfeval.cvqa import verification as cvqa
 from cfeval.edct.verification import cli as edct
-from cfeval_audit.bundle import about, crate, manifest
+from cfeval_audit.bundle import crate
 from cfeval_audit.bundle.contents import (
+    ABOUT,
     FULL,
+    MANIFEST,
     UsedFile,
+    about_json,
+    head_of,
+    manifest_text,
     may_stay,
     outputs_of,
     result_files,
@@ -26,10 +31,10 @@ from cfeval_audit.bundle.contents import (
 from cfeval_audit.bundle.redaction import redacted_scores
 from cfeval_audit.bundle.stored_zip import PIECE, Source, write
 
+# A line of hashes for each score of edct (`cfeval verify --out`).
 CHAIN = "chain-edct.jsonl"
-"""A line of hashes for each score of edct (`cfeval verify --out`)."""
-SAYING = frozenset({"baselines", "requeries", "pair_baselines", "answers"})
-"""The folders of results whose records say which model answered."""
+# The folders of results whose records name the model that answered.
+ANSWERS = frozenset({"baselines", "requeries", "pair_baselines", "answers"})
 NO_LICENCE = "None is granted by this bundle; ask whoever made it."
 _WORKFLOW = ("Snakefile", "workflow/rules", "workflow/progress.py")
 
@@ -80,29 +85,29 @@ def build(study: Study, out: Path, redact: bool = False) -> str:
         files = _whole(study, used, made, chain)
         if redact:
             files = _redacted(study, used, made, files)
-        listed = manifest.text_of({name: file.sha256 for name, file in files.items()})
-        files = {manifest.NAME: _of_bytes(listed.encode()), **dict(sorted(files.items()))}
-        write_bytes_by(out, lambda part: _write(part, files))
-    return manifest.head_of(listed)
+        listed = manifest_text({name: file.sha256 for name, file in files.items()})
+        files = {MANIFEST: _of_bytes(listed.encode()), **dict(sorted(files.items()))}
 
+        def write_archive(part: Path) -> None:
+            with part.open("wb") as stream:
+                write(stream, (Source(name, file.content, file.size, file.crc) for name, file in files.items()))
 
-def _write(part: Path, files: Mapping[str, _File]) -> None:
-    with part.open("wb") as stream:
-        write(stream, (Source(name, file.content, file.size, file.crc) for name, file in files.items()))
+        write_bytes_by(out, write_archive)
+    return head_of(listed)
 
 
 def _checked(study: Study, chain: Path) -> list[tuple[str, Path]]:
     """Check the records of each evaluation; returns the chain, where there is one."""
-    found = []
+    chains = []
     for folder, evaluation in study.results.items():
         if evaluation == "edct" and any(
             Path(folder, name).is_dir() for name in ("verdicts", "scores", "pair_verdicts")
         ):
             edct.verify(Path(folder), "", None, None, None, "", 0.0, "{}", None, chain, 20)
-            found = [(CHAIN, chain)]
+            chains = [(CHAIN, chain)]
         elif evaluation == "cvqa":
             cvqa.verify(Path(folder))
-    return found
+    return chains
 
 
 def _whole(
@@ -115,9 +120,8 @@ def _whole(
     files |= {name: _of_file(name) for name in made}
     files |= {name: _of_file(str(path)) for name, path in (*_carried(), *chain)}
     archives = [name for name in made if name.endswith("/calls/calls.zip")]
-    said = [name for name in made if name.endswith(".jsonl") and not SAYING.isdisjoint(name.split("/"))]
-    told = about.about(study.params, study.records, archives, said, study.date)
-    files[about.NAME] = _of_bytes(told)
+    answers = [name for name in made if name.endswith(".jsonl") and not ANSWERS.isdisjoint(name.split("/"))]
+    files[ABOUT] = _of_bytes(about_json(study.params, study.records, archives, answers, study.date))
     files[crate.NAME] = _crate(study, outputs, files, used)
     return files
 
@@ -129,12 +133,12 @@ def _crate(
     folders = [path for path in outputs if path.endswith("/")]
     of_results = tuple(f"{folder}/" for folder in study.results)
     listed = {path for path in outputs if not path.endswith("/")} | set(study.records)
-    there = set(files)
-    made = listed & there
-    others = {name for name in there - made - set(used) if not name.startswith(of_results)}
+    in_bundle = set(files)
+    made = listed & in_bundle
+    others = {name for name in in_bundle - made - set(used) if not name.startswith(of_results)}
     image_folders = [] if redact else [folder for folder in folders if Path(folder).is_dir()]
-    told = crate.Told(study.date, study.licence, sorted(set(study.results.values())), redact)
-    return _of_bytes(crate.crate(told, there & set(used), made, image_folders, others))
+    facts = crate.Facts(study.date, study.licence, sorted(set(study.results.values())), redact)
+    return _of_bytes(crate.crate(facts, in_bundle & set(used), made, image_folders, others))
 
 
 def _redacted(
@@ -153,7 +157,7 @@ def _redacted(
         if evaluation == "edct":
             scores = [name for name in kept if name.startswith(f"{folder}/scores/") and name.endswith(".csv")]
             kept |= {name: _of_bytes(content) for name in scores if (content := redacted_scores(Path(name)))}
-    whole = manifest.text_of({name: file.sha256 for name, file in files.items()})
+    whole = manifest_text({name: file.sha256 for name, file in files.items()})
     kept[FULL] = _of_bytes(whole.encode())
     kept[crate.NAME] = _crate(study, outputs, [name for name in kept if name != crate.NAME], used, redact=True)
     return kept

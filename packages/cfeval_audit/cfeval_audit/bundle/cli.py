@@ -49,7 +49,7 @@ def run_build(
         parameters |= {f"overlays/{number}-{file.name}": file for number, file in enumerate(files[1:])}
         content = Study(
             study.params,
-            {f"{study.root}/{one}": one for one in names},
+            {f"{study.root}/{evaluated}": evaluated for evaluated in names},
             [record_of(job.words) for job in jobs],
             parameters,
             day,
@@ -62,9 +62,9 @@ def run_build(
 def valid_jobs(study: Whole, names: Sequence[str] | None) -> list[Job]:
     """The jobs of some studies, or of all; InputError if one is outdated."""
     jobs = study.jobs(names)
-    if stale := outdated(jobs):
-        path, why = next(iter(stale.items()))
-        raise InputError(f"{path}: {why}; {len(stale)} of {len(jobs)} results are outdated: run the study first")
+    if reasons := outdated(jobs):
+        path, why = next(iter(reasons.items()))
+        raise InputError(f"{path}: {why}; {len(reasons)} of {len(jobs)} results are outdated: run the study first")
     return jobs
 
 

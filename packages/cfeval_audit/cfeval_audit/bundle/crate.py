@@ -40,8 +40,8 @@ _FORMATS = {
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the crate says besides the files: its date (ISO 8601), the terms of its use, and what is evaluated."""
+class Facts:
+    """What the crate says of more than files: its date (ISO 8601), the terms of its use, and what is evaluated."""
 
     date: str
     licence: str
@@ -49,11 +49,13 @@ class Told:
     redacted: bool = False
 
 
-def crate(told: Told, used: Iterable[str], made: Iterable[str], folders: Iterable[str], others: Iterable[str]) -> bytes:
+def crate(
+    facts: Facts, used: Iterable[str], made: Iterable[str], folders: Iterable[str], others: Iterable[str]
+) -> bytes:
     """The file.
 
     Args:
-        told: what is said besides.
+        facts: about the bundle.
         used: paths of the files that the run took: parameters, prompts, published figures.
         made: paths of what it made.
         folders: folders of images that it made, each with a slash at its end.
@@ -68,9 +70,15 @@ def crate(told: Told, used: Iterable[str], made: Iterable[str], folders: Iterabl
             "about": {"@id": "./"},
             "conformsTo": [{"@id": "https://w3id.org/ro/crate/1.1"}, {"@id": list(PROFILES)[2]}],
         },
-        _root(told, parts),
-        _workflow(),
-        _run(told, taken, results),
+        _root(facts, parts),
+        {
+            "@id": WORKFLOW,
+            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+            "name": "The workflow of cfeval",
+            "programmingLanguage": {"@id": _SNAKEMAKE},
+            "version": __version__,
+        },
+        _run(facts, taken, results),
         *(_part(path) for path in parts[1:]),
         *_context(),
     ]
@@ -78,37 +86,27 @@ def crate(told: Told, used: Iterable[str], made: Iterable[str], folders: Iterabl
     return f"{json.dumps(content, indent=1, ensure_ascii=False)}\n".encode()
 
 
-def _root(told: Told, parts: Sequence[str]) -> dict[str, Any]:
-    left_out = " Texts and images are left out; their hashes are in full-manifest-sha256.txt." * told.redacted
+def _root(facts: Facts, parts: Sequence[str]) -> dict[str, Any]:
+    left_out = " Texts and images are left out; their hashes are in full-manifest-sha256.txt." if facts.redacted else ""
     return {
         "@id": "./",
         "@type": "Dataset",
-        "name": f"Audit bundle: {', '.join(told.evaluations)}",
+        "name": f"Audit bundle: {', '.join(facts.evaluations)}",
         "description": f"A counterfactual evaluation by cfeval, from its items to its tables.{left_out}",
-        "datePublished": told.date,
-        "license": told.licence,
-        "conformsTo": [{"@id": one} for one in PROFILES],
+        "datePublished": facts.date,
+        "license": facts.licence,
+        "conformsTo": [{"@id": profile} for profile in PROFILES],
         "mainEntity": {"@id": WORKFLOW},
         "mentions": [{"@id": "#run"}],
         "hasPart": [{"@id": quote(path)} for path in parts],
     }
 
 
-def _workflow() -> dict[str, Any]:
-    return {
-        "@id": WORKFLOW,
-        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
-        "name": "The workflow of cfeval",
-        "programmingLanguage": {"@id": _SNAKEMAKE},
-        "version": __version__,
-    }
-
-
-def _run(told: Told, taken: Sequence[str], results: Sequence[str]) -> dict[str, Any]:
+def _run(facts: Facts, taken: Sequence[str], results: Sequence[str]) -> dict[str, Any]:
     return {
         "@id": "#run",
         "@type": "CreateAction",
-        "name": f"Run of {', '.join(told.evaluations)}",
+        "name": f"Run of {', '.join(facts.evaluations)}",
         "instrument": {"@id": WORKFLOW},
         "object": [{"@id": quote(path)} for path in taken],
         "result": [{"@id": quote(path)} for path in results],
@@ -120,8 +118,8 @@ def _part(path: str) -> dict[str, Any]:
     if path.endswith("/"):
         return {"@id": quote(path), "@type": "Dataset", "name": f"The images in {path}"}
     entity = {"@id": quote(path), "@type": "File", "name": path}
-    known = _FORMATS.get(PurePosixPath(path).suffix)
-    return {**entity, "encodingFormat": known} if known else entity
+    media_type = _FORMATS.get(PurePosixPath(path).suffix)
+    return {**entity, "encodingFormat": media_type} if media_type else entity
 
 
 def _context() -> Iterable[dict[str, Any]]:

@@ -13,8 +13,7 @@ from cfeval.edct.asked import PAIRS
 from cfeval.edct.files import condition_path, conditions_in, stage_files, stage_records
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
-from cfeval.edct.verification.calls import ChainLine
-from cfeval.edct.verification.chain import START, hash_of, head_after
+from cfeval.edct.verification.chain import START, ChainLine, hash_of, head_after
 from cfeval_audit.bundle.contents import may_stay
 
 LEFT_OUT = "left out"
@@ -75,7 +74,7 @@ def _score_fault(line: ChainLine, rows: dict[str, Iterator[Score]], results: Pat
     return "" if hash_of(score) == line.score else f"{place}: not the score whose hash the chain has"
 
 
-def of_scores(step: Step, results: Mapping[str, str]) -> Step:
+def only_score_tables(step: Step, results: Mapping[str, str]) -> Step:
     """A step that made the tables of edct, as if it had been asked for those alone that are made of scores.
 
     Args:
@@ -85,22 +84,19 @@ def of_scores(step: Step, results: Mapping[str, str]) -> Step:
     study = step["options"].get(STUDY)
     if step["options"].get("") != ["edct", "tables"] or not isinstance(study, dict):
         return step
-    tables = {name: of for name, of in study.get("tables", {}).items() if _is_of_scores(name)}
+    of_scores = {name for name, table in TABLES.items() if table.made_of == "scores"}
+    tables = {name: table for name, table in study.get("tables", {}).items() if name in of_scores}
     metrics = [name for name in study.get("metrics", ()) if name in tables]
-    told = {name: value for name, value in study.items() if name != PAIRS} | {"tables": tables, "metrics": metrics}
+    options = {name: value for name, value in study.items() if name != PAIRS} | {"tables": tables, "metrics": metrics}
     files = {f"edct_{name}" for name in tables}
     if metrics == study.get("metrics", []):
         files.add("metrics")
     within = tuple(f"{folder}/" for folder in results)
     return {
         **step,
-        "options": {**step["options"], STUDY: told},
+        "options": {**step["options"], STUDY: options},
         "inputs": {
             path: sha for path, sha in step["inputs"].items() if not path.startswith(within) or may_stay(path, results)
         },
         "outputs": {path: sha for path, sha in step["outputs"].items() if PurePosixPath(path).stem in files},
     }
-
-
-def _is_of_scores(table: str) -> bool:
-    return table in TABLES and TABLES[table].made_of == "scores"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.extras import require
-from cfeval_audit.bundle import manifest
+from cfeval_audit.bundle.contents import MANIFEST
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -34,7 +34,7 @@ def statement(head: str, about: Mapping[str, Any]) -> bytes:
     """
     content = {
         "_type": STATEMENT,
-        "subject": [{"name": manifest.NAME, "digest": {"sha256": head}}],
+        "subject": [{"name": MANIFEST, "digest": {"sha256": head}}],
         "predicateType": PREDICATE,
         "predicate": dict(about),
     }
@@ -104,7 +104,7 @@ def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
     """The payload of an envelope, and its signatures."""
     try:
         content = json.loads(_read(envelope, "no signature; `cfeval audit sign` makes one"))
-        signatures = [base64.b64decode(one["sig"], validate=True) for one in content["signatures"]]
+        signatures = [base64.b64decode(entry["sig"], validate=True) for entry in content["signatures"]]
         if content["payloadType"] != PAYLOAD:
             raise ValueError("another type")
         return base64.b64decode(content["payload"], validate=True), signatures
@@ -115,8 +115,8 @@ def _opened(envelope: Path) -> tuple[bytes, list[bytes]]:
 def _about(envelope: Path, payload: bytes, head: str) -> None:
     """InputError where what was signed is not this bundle."""
     content = json.loads(payload)
-    subject = {one["name"]: one["digest"]["sha256"] for one in content["subject"]}
-    if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {manifest.NAME: head}):
+    subject = {entry["name"]: entry["digest"]["sha256"] for entry in content["subject"]}
+    if (content["_type"], content["predicateType"], subject) != (STATEMENT, PREDICATE, {MANIFEST: head}):
         raise InputError(f"{envelope}: signs another bundle than the one with the head {head}")
 
 
@@ -129,17 +129,17 @@ def _private(key: Path, password: Callable[[], bytes]) -> "Ed25519PrivateKey":
     content = _read(key, "no such key; `ssh-keygen -t ed25519` makes one")
     try:
         try:
-            found: Any = load_ssh_private_key(content, None)
+            loaded: Any = load_ssh_private_key(content, None)
         except (TypeError, UnsupportedAlgorithm):  # it is locked
             require("bcrypt")
-            found = load_ssh_private_key(content, password())
+            loaded = load_ssh_private_key(content, password())
     except ModuleNotFoundError:
         raise
     except Exception as error:  # the library has an error of its own for each way in which a file is no key
         raise InputError(f"{key}: no private key that can be used ({type(error).__name__})") from None
-    if not isinstance(found, Ed25519PrivateKey):
+    if not isinstance(loaded, Ed25519PrivateKey):
         raise InputError(f"{key}: not an Ed25519 key; `ssh-keygen -t ed25519` makes one")
-    return found
+    return loaded
 
 
 def _public(key: Path) -> "Ed25519PublicKey":
@@ -148,14 +148,14 @@ def _public(key: Path) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
     try:
-        found: Any = load_ssh_public_key(_read(key, "no such key"))
+        loaded: Any = load_ssh_public_key(_read(key, "no such key"))
     except InputError:
         raise
     except Exception as error:  # as above
         raise InputError(f"{key}: no public key that can be used ({type(error).__name__})") from None
-    if not isinstance(found, Ed25519PublicKey):
+    if not isinstance(loaded, Ed25519PublicKey):
         raise InputError(f"{key}: not an Ed25519 key")
-    return found
+    return loaded
 
 
 def _read(file: Path, missing: str) -> bytes:

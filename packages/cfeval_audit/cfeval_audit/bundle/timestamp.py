@@ -43,8 +43,8 @@ def stamped(content: bytes, url: str) -> bytes:
     answer = _decoded(reply.content, url)
     if library.PKIStatus(answer.status) != library.PKIStatus.GRANTED:
         raise InputError(f"{url}: refused to stamp ({' '.join(answer.status_string) or f'status {answer.status}'})")
-    told = answer.tst_info
-    if (told.nonce, told.message_imprint.message) != (query.nonce, query.message_imprint.message):
+    info = answer.tst_info
+    if (info.nonce, info.message_imprint.message) != (query.nonce, query.message_imprint.message):
         raise InputError(f"{url}: what came back is a time stamp of something else; nothing was written")
     return reply.content
 

@@ -10,18 +10,14 @@ from cfeval.core.files import ensure_writable, write_text
 from cfeval.core.folder import Folder, Name, ParamsFiles, study_in
 from cfeval.study.whole import whole
 from cfeval_audit.bundle.cli import valid_jobs
-from cfeval_audit.documents import factsheet, nist, regulation
-from cfeval_audit.documents.facts import Facts, facts
-from cfeval_audit.documents.parts import Document
-
-DOCUMENTS: dict[str, Document] = {**regulation.DOCUMENTS, **nist.DOCUMENTS, **factsheet.DOCUMENTS}
-"""By the names of their files."""
+from cfeval_audit.documents.forms import DOCUMENTS
+from cfeval_audit.documents.parts import Facts, load_facts
 
 
-def documents(of: Facts) -> Iterator[tuple[str, str]]:
+def documents(facts: Facts) -> Iterator[tuple[str, str]]:
     """Each document's name, and its text as Markdown."""
     for name, (title, parts) in DOCUMENTS.items():
-        sections = (f"## {heading}\n\n{_paragraphs(part(of))}" for heading, part in parts)
+        sections = (f"## {heading}\n\n{_paragraphs(part(facts))}" for heading, part in parts)
         yield name, "\n\n".join([f"# {title}", _ABOUT, *sections]) + "\n"
 
 
@@ -45,7 +41,7 @@ def run(
     """
     with study_in(folder, params) as files:
         study = whole(files, name)
-        made = list(documents(facts(study.params, study.root)))
+        made = list(documents(load_facts(study.params, study.root)))
         valid_jobs(study, ["edct"])
     for file, text in made:
         ensure_writable(out / f"{file}.md")

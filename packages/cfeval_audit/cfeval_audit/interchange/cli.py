@@ -18,7 +18,7 @@ from cfeval_audit.interchange.study import Finished, finished, pairs_of, targets
 
 
 @dataclass(frozen=True)
-class Asked:
+class Options:
     """What the user wants to have written."""
 
     models: Mapping[str, str]
@@ -32,37 +32,37 @@ class Asked:
     images: bool
 
 
-def _croissant(of: Finished, asked: Asked, out: Path) -> str:
-    made = items.write(of, out, asked.title, asked.licence)
-    return ", ".join(f"{one.folder}: {one.rows:,} rows" for one in made)
+def _croissant(study: Finished, options: Options, out: Path) -> str:
+    written = items.write(study, out, options.title, options.licence)
+    return ", ".join(f"{dataset.folder}: {dataset.rows:,} rows" for dataset in written)
 
 
-def _every_eval_ever(of: Finished, asked: Asked, out: Path) -> str:
-    midnight = datetime.datetime.combine(asked.day, datetime.time(), datetime.UTC)
-    hub = hugging_face.checked(of, asked.hub)
-    who = every_eval_ever.Who(asked.organization, asked.relationship, int(midnight.timestamp()), hub)
-    return f"{len(every_eval_ever.write(of, targets(of, asked.models), who, out))} target models"
+def _every_eval_ever(study: Finished, options: Options, out: Path) -> str:
+    midnight = datetime.datetime.combine(options.day, datetime.time(), datetime.UTC)
+    hub = hugging_face.checked(study, options.hub)
+    who = every_eval_ever.Who(options.organization, options.relationship, int(midnight.timestamp()), hub)
+    return f"{len(every_eval_ever.write(study, targets(study, options.models), who, out))} target models"
 
 
-def _hugging_face(of: Finished, asked: Asked, out: Path) -> str:
-    hub = hugging_face.checked(of, asked.hub)
-    known = targets(of, asked.models)
-    return f"{len(hugging_face.write(of, known, hub, asked.day.isoformat(), asked.source, out))} files"
+def _hugging_face(study: Finished, options: Options, out: Path) -> str:
+    hub = hugging_face.checked(study, options.hub)
+    models = targets(study, options.models)
+    return f"{len(hugging_face.write(study, models, hub, options.day.isoformat(), options.source, out))} files"
 
 
-def _inspect(of: Finished, asked: Asked, out: Path) -> str:
-    made = inspect_logs.write(of, targets(of, asked.models), asked.day.isoformat(), asked.images, out)
-    return f"{len(made)} logs"
+def _inspect(study: Finished, options: Options, out: Path) -> str:
+    logs = inspect_logs.write(study, targets(study, options.models), options.day.isoformat(), options.images, out)
+    return f"{len(logs)} logs"
 
 
-Write = Callable[[Finished, Asked, Path], str]
+Write = Callable[[Finished, Options, Path], str]
+# By format: what writes it, the options that it needs, and those that it also takes.
 FORMATS: Mapping[str, tuple[Write, tuple[str, ...], tuple[str, ...]]] = {
     "croissant": (_croissant, ("license",), ("title",)),
     "every-eval-ever": (_every_eval_ever, ("organization",), ("relationship", "model", "dataset", "date")),
     "hugging-face": (_hugging_face, ("dataset",), ("model", "date", "source")),
     "inspect": (_inspect, (), ("model", "date", "images")),
 }
-"""By format: what writes it, the options that it needs, and those that it also takes."""
 
 
 def run(
@@ -113,7 +113,7 @@ def run(
             raise InputError(f"--{option} has no effect on the format {form}; leave it out")
         if value in (None, "", []) and option in needed:
             raise InputError(f"the format {form} needs --{option}; see cfeval audit export --help")
-    asked = _asked(given)
+    options = _options(given)
     ensure_writable(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out}: already exists; remove it or choose another folder")
@@ -121,14 +121,14 @@ def run(
         inspect_logs.package()
     with study_in(Path(), params) as files:
         study = whole(files, name)
-        of = finished(study.params, study.root)
+        evaluation = finished(study.params, study.root)
         valid_jobs(study, ["edct"])
         with fresh_folder(out) as folder:
-            told = write(of, Asked(**asked), folder)
-    print(f"{out}: {told}")
+            summary = write(evaluation, Options(**options), folder)
+    print(f"{out}: {summary}")
 
 
-def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options as values; InputError where one is of another form."""
     try:
         day = datetime.date.fromisoformat(given["date"] or datetime.datetime.now(datetime.UTC).date().isoformat())

@@ -20,8 +20,7 @@ from cfeval.edct.config import Edct
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.plugins.judges import ChatPlugin as ChatJudge
 from cfeval.edct.records import Condition
-from cfeval_audit.interchange.metrics import Result, details, results
-from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.interchange.study import Finished, Result, Target, details, results
 from cfeval_audit.interchange.transcripts import Transcript, protocol_of, score_names, transcripts
 
 SCHEMA = "0.3.0"
@@ -41,7 +40,7 @@ class Who:
     """By dataset: where it is at the Hugging Face Hub."""
 
 
-def write(of: Finished, targets: Mapping[str, Target], who: Who, out: Path) -> list[Path]:
+def write(study: Finished, targets: Mapping[str, Target], who: Who, out: Path) -> list[Path]:
     """Write the files of every target model; the summary comes last, so that it never names what is not there.
 
     Returns:
@@ -53,15 +52,16 @@ def write(of: Finished, targets: Mapping[str, Target], who: Who, out: Path) -> l
     """
     made = []
     for name, target in targets.items():
-        told = list(results(of.tables, name))
-        stamp = hashlib.sha256(json.dumps([target.id, who.date, [(one.id, one.value) for one in told]]).encode())
+        published = list(results(study.tables, name))
+        values = [(result.id, result.value) for result in published]
+        stamp = hashlib.sha256(json.dumps([target.id, who.date, values]).encode())
         number = uuid.UUID(bytes=stamp.digest()[:16], version=4)
         run = f"cfeval-edct/{target.id}/{who.date}-{stamp.hexdigest()[:12]}"
         developer, _, model = target.id.partition("/")
         place = Path("data", COLLECTION, developer, model.replace("/", "_"))
         samples = place / f"{number}_samples.jsonl"
-        rows, sha256 = _write_samples(of, target, told, run, out / samples)
-        summary = _summary(of, target, told, who, run)
+        rows, sha256 = _write_samples(study, target, published, run, out / samples)
+        summary = _summary(study, target, published, who, run)
         if rows:
             summary["detailed_evaluation_results"] = {
                 "format": "jsonl",
@@ -75,7 +75,7 @@ def write(of: Finished, targets: Mapping[str, Target], who: Who, out: Path) -> l
     return made
 
 
-def _summary(of: Finished, target: Target, told: Sequence[Result], who: Who, run: str) -> dict[str, Any]:
+def _summary(study: Finished, target: Target, published: Sequence[Result], who: Who, run: str) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA,
         "evaluation_id": run,
@@ -88,7 +88,7 @@ def _summary(of: Finished, target: Target, told: Sequence[Result], who: Who, run
         },
         "eval_library": {"name": "cfeval", "version": __version__},
         "model_info": _model(target),
-        "evaluation_results": [_result(of, one, who) for one in told],
+        "evaluation_results": [_result(study, result, who) for result in published],
     }
 
 
@@ -106,30 +106,30 @@ def _model(target: Target) -> dict[str, Any]:
     }
 
 
-def _result(of: Finished, one: Result, who: Who) -> dict[str, Any]:
-    metric = one.metric
-    known = one.name if one.name == "accuracy" else f"cfeval.edct.{one.name}"
-    score: dict[str, Any] = {"score": one.value, "details": details(one)}
+def _result(study: Finished, result: Result, who: Who) -> dict[str, Any]:
+    metric = result.metric
+    metric_id = result.name if result.name == "accuracy" else f"cfeval.edct.{result.name}"
+    score: dict[str, Any] = {"score": result.value, "details": details(result)}
     uncertainty: dict[str, Any] = {}
-    if one.low is not None and one.high is not None:
-        interval = {"lower": one.low, "upper": one.high, "method": one.row.ci}
-        if one.table != "card":  # some claims have another level, which its method says
-            interval["confidence_level"] = of.edct.interval.level
+    if result.low is not None and result.high is not None:
+        interval = {"lower": result.low, "upper": result.high, "method": result.row.ci}
+        if result.table != "card":  # some claims have another level, which its method says
+            interval["confidence_level"] = study.edct.interval.level
         uncertainty["confidence_interval"] = interval
-    if one.n is not None:
-        uncertainty["num_samples"] = one.n
+    if result.n is not None:
+        uncertainty["num_samples"] = result.n
     if uncertainty:
         score["uncertainty"] = uncertainty
-    scoring = _judged(of.edct, one) if metric.judged else None
+    scoring = _judged(study.edct, result) if metric.judged else None
     return {
-        "evaluation_result_id": one.id,
-        "evaluation_name": f"edct.{protocol_of(one.row)}",
-        "source_data": _source(of, one.row, who.hub),
+        "evaluation_result_id": result.id,
+        "evaluation_name": f"edct.{protocol_of(result.row)}",
+        "source_data": _source(study, result.row, who.hub),
         "metric_config": {
-            "evaluation_description": one.meaning,
-            "metric_id": known,
+            "evaluation_description": result.meaning,
+            "metric_id": metric_id,
             "metric_name": metric.label,
-            "metric_kind": one.name,
+            "metric_kind": result.name,
             "metric_unit": metric.unit,
             "lower_is_better": metric.lower_is_better,
             "score_type": "continuous",
@@ -146,19 +146,19 @@ def _bound(value: float) -> float | str:
     return value if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _source(of: Finished, row: Any, hub: Mapping[str, str]) -> dict[str, Any]:
+def _source(study: Finished, row: Any, hub: Mapping[str, str]) -> dict[str, Any]:
     section, name = ("datasets", row.dataset) if isinstance(row, Condition) else ("pair_sets", row.pair_set)
-    plugin = getattr(of.edct, section)[name].plugin
-    terms = of.terms.get(f"edct.{section}.{name}", "")
+    plugin = getattr(study.edct, section)[name].plugin
+    terms = study.terms.get(f"edct.{section}.{name}", "")
     about = {"items": str(row.n), "reader": plugin, **({"license": terms} if terms else {})}
     if name in hub:
         return {"dataset_name": name, "source_type": "hf_dataset", "hf_repo": hub[name], "additional_details": about}
     return {"dataset_name": name, "source_type": "other", "additional_details": about}
 
 
-def _judged(study: Edct, one: Result) -> dict[str, Any] | None:
+def _judged(study: Edct, result: Result) -> dict[str, Any] | None:
     """Which chat model judged by which prompt; None where the judge is no single chat model."""
-    row = one.row
+    row = result.row
     spec = study.judges[row.judge]
     if spec.plugin != "chat":
         return None
@@ -168,22 +168,24 @@ def _judged(study: Edct, one: Result) -> dict[str, Any] | None:
     about = {"deployment_type": "unknown", "model_availability": "unknown", "plugin": str(judge.model["plugin"])}
     return {
         "judges": [{"model_info": {"name": row.judge, "id": model, "additional_details": about}}],
-        "input_prompt": judge.prompt(judge.forms(row.protocol)[one.name == "ccs_graded"]).opening,
+        "input_prompt": judge.prompt(judge.forms(row.protocol)[result.name == "ccs_graded"]).opening,
         "additional_details": {"votes": str(judge.votes)},
     }
 
 
-def _write_samples(of: Finished, target: Target, told: Sequence[Result], run: str, out: Path) -> tuple[int, str]:
+def _write_samples(
+    study: Finished, target: Target, published: Sequence[Result], run: str, out: Path
+) -> tuple[int, str]:
     """A line for each item and each figure that has scores of items; returns how many, and the file's hash.
 
     What has no score has no line: a failure is never a score.
     """
     digest, rows = hashlib.sha256(), 0
-    figures = {one.id for one in told}
-    wanted = {condition: _ids(condition, figures) for condition in of.conditions if condition.vlm == target.name}
+    figures = {result.id for result in published}
+    wanted = {condition: _ids(condition, figures) for condition in study.conditions if condition.vlm == target.name}
     with atomic_writer(out) as add:
         for condition, ids in wanted.items():
-            for item in transcripts(of, condition) if ids else ():
+            for item in transcripts(study, condition) if ids else ():
                 for line in _lines(item, condition, ids, target, run):
                     text = json.dumps(line, ensure_ascii=False) + "\n"
                     add(text)
@@ -197,18 +199,18 @@ def _write_samples(of: Finished, target: Target, told: Sequence[Result], run: st
 def _ids(condition: Condition | PairCondition, figures: Collection[str]) -> dict[str, str]:
     """By score of an item: the id of the figure that is its mean, where that is published."""
     names = "/".join(condition.model_dump().values())
-    return {name: found for name in score_names(condition) if (found := f"{names}/{name}") in figures}
+    return {name: figure for name in score_names(condition) if (figure := f"{names}/{name}") in figures}
 
 
 def _lines(
     item: Transcript, condition: Condition | PairCondition, ids: Mapping[str, str], target: Target, run: str
 ) -> Iterator[dict[str, Any]]:
-    asked = {"raw": item.question, "reference": [item.reference] if item.reference else []}
-    key = json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()
+    question = {"raw": item.question, "reference": [item.reference] if item.reference else []}
+    key = json.dumps(question, sort_keys=True, separators=(",", ":")).encode()
     messages = [{"turn_idx": number, "role": turn.role, "content": turn.text} for number, turn in enumerate(item.turns)]
     about = {"condition": "/".join(condition.model_dump().values()), "cluster": item.cluster}
     about |= {f"image_turn_{at}": shown.image.ref.sha256 for at, shown in enumerate(item.turns) if shown.image}
-    about |= {f"edit_{number}": text for number, one in enumerate(item.edits, 1) if (text := one.get("instruction"))}
+    about |= {f"edit_{number}": text for number, edit in enumerate(item.edits, 1) if (text := edit.get("instruction"))}
     for name, result in ids.items():
         if name in item.scores:
             yield {
@@ -220,7 +222,7 @@ def _lines(
                 "sample_id": item.id,
                 "sample_hash": hashlib.sha256(key).hexdigest(),
                 "interaction_type": "multi_turn",
-                "input": asked,
+                "input": question,
                 "output": None,
                 "messages": messages,
                 "answer_attribution": list(_answers(item)),
@@ -236,16 +238,16 @@ def _lines(
 
 def _answers(item: Transcript) -> Iterator[dict[str, Any]]:
     """The answers that are compared: that to the original, and that to each counterfactual image."""
-    at, found = 0, []
+    at, answers = 0, []
     for turns in item.talks:
         if len(turns) > 1:
-            found.append((at + 1, turns[1].text))
+            answers.append((at + 1, turns[1].text))
         at += len(turns)
-    for number, text in found:
+    for number, text in answers:
         yield {
             "turn_idx": number,
             "source": f"messages[{number}].content",
             "extracted_value": text,
             "extraction_method": "whole message",
-            "is_terminal": (number, text) == found[-1],
+            "is_terminal": (number, text) == answers[-1],
         }

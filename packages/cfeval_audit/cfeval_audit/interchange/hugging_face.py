@@ -13,20 +13,19 @@ import yaml
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_text
 from cfeval.report.digits import two
-from cfeval_audit.interchange.metrics import Result, names_of, results
-from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.interchange.study import Finished, Result, Target, names_of, results
 
 FOLDER = ".eval_results"
 _DATA = ("dataset", "pair_set")
 
 
 def write(
-    of: Finished, targets: Mapping[str, Target], hub: Mapping[str, str], date: str, source: str, out: Path
+    study: Finished, targets: Mapping[str, Target], hub: Mapping[str, str], date: str, source: str, out: Path
 ) -> list[Path]:
     """Write the files of every target model, in the layout of its repository below `out`.
 
     Args:
-        of: the study.
+        study: the finished study.
         targets: by name; built-in test models have no repository and get no file.
         hub: by dataset and set of pairs, its repository at the Hub.
         date: of the evaluation, YYYY-MM-DD.
@@ -44,60 +43,64 @@ def write(
         raise InputError(
             "every target model of the tables is a built-in test model, which has no repository at the Hub"
         )
-    files = {path: text for target in real.values() for path, text in _files(of, target, hub, date, source)}
+    files = {path: text for target in real.values() for path, text in _files(study, target, hub, date, source)}
     for path, text in files.items():
         write_text(out / path, text)
     return list(files)
 
 
-def data_sets(of: Finished) -> list[str]:
+def data_sets(study: Finished) -> list[str]:
     """The datasets and sets of pairs that the tables have."""
-    return list(dict.fromkeys(_data(row) for rows in of.tables.values() for row in rows))
+    return list(dict.fromkeys(_data(row) for rows in study.tables.values() for row in rows))
 
 
-def checked(of: Finished, hub: Mapping[str, str]) -> Mapping[str, str]:
+def checked(study: Finished, hub: Mapping[str, str]) -> Mapping[str, str]:
     """The repositories of datasets; InputError where one is of none that the tables have."""
     for name in hub:
-        if name not in data_sets(of):
-            raise InputError(f"--dataset: no dataset '{name}' in the tables; {nearest(name, data_sets(of))}")
+        if name not in data_sets(study):
+            raise InputError(f"--dataset: no dataset '{name}' in the tables; {nearest(name, data_sets(study))}")
     return hub
 
 
-def _files(of: Finished, target: Target, hub: Mapping[str, str], date: str, source: str) -> Iterator[tuple[Path, str]]:
+def _files(
+    study: Finished, target: Target, hub: Mapping[str, str], date: str, source: str
+) -> Iterator[tuple[Path, str]]:
     by_condition: dict[str, list[Result]] = {}
-    for one in results(of.tables, target.name):
-        if one.whole:
-            names = names_of(one.row)
-            by_condition.setdefault("_".join(v for key, v in names.items() if key != "vlm"), []).append(one)
-    for name, told in by_condition.items():
-        entries = [_entry(one, hub, date, source) for one in told]
+    for result in results(study.tables, target.name):
+        if result.whole:
+            names = names_of(result.row)
+            by_condition.setdefault("_".join(v for key, v in names.items() if key != "vlm"), []).append(result)
+    for name, figures in by_condition.items():
+        entries = [_entry(result, hub, date, source) for result in figures]
         yield Path(target.id, FOLDER, f"cfeval_{name}.yaml"), yaml.safe_dump(entries, sort_keys=False)
 
 
-def _entry(one: Result, hub: Mapping[str, str], date: str, source: str) -> dict[str, Any]:
-    data = _data(one.row)
+def _entry(result: Result, hub: Mapping[str, str], date: str, source: str) -> dict[str, Any]:
+    data = _data(result.row)
     if data not in hub:
         raise InputError(
             f"the Hub files results under a dataset: name the repository of '{data}', --dataset {data}=OWNER/NAME"
         )
-    names = names_of(one.row)
+    names = names_of(result.row)
     protocol = names.get("protocol", "pairs-2026")
     entry: dict[str, Any] = {
-        "dataset": {"id": hub[data], "task_id": f"{protocol}_{one.name}"},
-        "value": one.value,
+        "dataset": {"id": hub[data], "task_id": f"{protocol}_{result.name}"},
+        "value": result.value,
         "date": date,
     }
     if source:
         entry["source"] = {"url": source, "name": "cfeval"}
-    return entry | {"notes": _notes(one, names)}
+    return entry | {"notes": _notes(result, names)}
 
 
-def _notes(one: Result, names: Mapping[str, str]) -> str:
-    interval = "" if one.low is None or one.high is None else f" [{two(one.low)}, {two(one.high)}] {one.row.ci}"
+def _notes(result: Result, names: Mapping[str, str]) -> str:
+    interval = ""
+    if result.low is not None and result.high is not None:
+        interval = f" [{two(result.low)}, {two(result.high)}] {result.row.ci}"
     others = ", ".join(f"{key} {value}" for key, value in names.items() if key not in ("vlm", "protocol", *_DATA))
-    rest = f"{one.row.n} items" if one.n is None else f"{one.n} of {one.row.n} items"
-    end = "lower" if one.metric.lower_is_better else "higher"
-    return f"{one.metric.label}{interval}; {rest}; {others}; {end} is better"
+    rest = f"{result.row.n} items" if result.n is None else f"{result.n} of {result.row.n} items"
+    end = "lower" if result.metric.lower_is_better else "higher"
+    return f"{result.metric.label}{interval}; {rest}; {others}; {end} is better"
 
 
 def _data(row: Any) -> str:

@@ -18,19 +18,18 @@ from cfeval.core.files import entry, write_bytes_by
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.images import data_url
-from cfeval_audit.bundle.about import revision
-from cfeval_audit.interchange.metrics import Result, names_of, results
-from cfeval_audit.interchange.study import Finished, Target
+from cfeval_audit.bundle.contents import revision
+from cfeval_audit.interchange.study import Finished, Result, Target, names_of, results
 from cfeval_audit.interchange.transcripts import Message, Shown, Transcript, protocol_of, score_names, transcripts
 
 SCORER = "cfeval"
 
 
-def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, out: Path) -> list[Path]:
+def write(study: Finished, targets: Mapping[str, Target], date: str, images: bool, out: Path) -> list[Path]:
     """Write a log of each condition of the papers' protocols.
 
     Args:
-        of: the study.
+        study: the finished study.
         targets: its target models by name.
         date: YYYY-MM-DD, of the logs.
         images: whether they are in the logs; else turns name them by file and hash.
@@ -43,9 +42,9 @@ def write(of: Finished, targets: Mapping[str, Target], date: str, images: bool, 
         InputError: inspect-ai is not installed, or a record file is missing or broken.
     """
     api, made = package(), []
-    for condition in of.conditions:
+    for condition in study.conditions:
         file = out / f"{'_'.join(condition.model_dump().values())}.eval"
-        log = _log(of, condition, targets[condition.vlm], date, images)
+        log = _log(study, condition, targets[condition.vlm], date, images)
         write_bytes_by(file, lambda part, log=log: _write(api, log, part))  # type: ignore[misc]
         made.append(file)
     return made
@@ -78,32 +77,33 @@ def _write(api: Any, log: Any, part: Path) -> None:
         written.unlink(missing_ok=True)
 
 
-def _log(of: Finished, condition: Condition | PairCondition, target: Target, date: str, images: bool) -> Any:
+def _log(study: Finished, condition: Condition | PairCondition, target: Target, date: str, images: bool) -> Any:
     api = package()
     names, protocol = condition.model_dump(), protocol_of(condition)
     data = names.get("dataset") or names["pair_set"]
-    told = [one for one in results(of.tables, condition.vlm) if one.whole and names_of(one.row) == names]
+    of_target = results(study.tables, condition.vlm)
+    figures = [result for result in of_target if result.whole and names_of(result.row) == names]
     samples, scored = [], Counter[str]()
-    for one in transcripts(of, condition):
-        samples.append(_sample(one, condition, target, images))
-        scored.update(one.scores)
+    for item in transcripts(study, condition):
+        samples.append(_sample(item, condition, target, images))
+        scored.update(item.scores)
     key = _id("/".join(names.values()), date)
     created = f"{date}T00:00:00+00:00"
     spec = api.EvalSpec(
         eval_id=key,
-        run_id=_id("run", date, str(of.edct.seed)),
+        run_id=_id("run", date, str(study.edct.seed)),
         task_id=_id("task", protocol, data),
         created=created,
         task=protocol,
         task_version=__version__,
         task_display_name=f"{protocol} on {data}",
         dataset=api.EvalDataset(
-            name=data, samples=len(samples), sample_ids=[one.id for one in samples], shuffled=False
+            name=data, samples=len(samples), sample_ids=[sample.id for sample in samples], shuffled=False
         ),
         model=target.id,
         config=api.EvalConfig(),
         packages={"cfeval": __version__},
-        metadata={"condition": names, "seed": of.edct.seed, "code": _revision(), "test_model": target.test},
+        metadata={"condition": names, "seed": study.edct.seed, "code": _revision(), "test_model": target.test},
     )
     return api.EvalLog(
         status="success",
@@ -111,46 +111,51 @@ def _log(of: Finished, condition: Condition | PairCondition, target: Target, dat
         results=api.EvalResults(
             total_samples=len(samples),
             completed_samples=len(samples),
-            scores=[_score(one, len(samples), scored[one.name]) for one in told],
+            scores=[_score(result, len(samples), scored[result.name]) for result in figures],
         ),
         stats=api.EvalStats(started_at=created, completed_at=created),
         samples=samples,
     )
 
 
-def _score(one: Result, samples: int, scored: int) -> Any:
+def _score(result: Result, samples: int, scored: int) -> Any:
     """A published figure with its interval, and how many of the samples have a score of their own that it is of."""
     api = package()
-    ends = {"lower": one.low, "upper": one.high}
-    metrics = {"mean": one.value} | {name: value for name, value in ends.items() if value is not None}
+    ends = {"lower": result.low, "upper": result.high}
+    metrics = {"mean": result.value} | {name: value for name, value in ends.items() if value is not None}
     return api.EvalScore(
-        name=one.name,
+        name=result.name,
         scorer=SCORER,
-        scored_samples=scored or one.n,
+        scored_samples=scored or result.n,
         unscored_samples=samples - scored if scored else None,
         metrics={name: api.EvalMetric(name=name, value=value) for name, value in metrics.items()},
-        metadata={"label": one.metric.label, "meaning": one.meaning, "table": one.table, "interval": one.row.ci},
+        metadata={
+            "label": result.metric.label,
+            "meaning": result.meaning,
+            "table": result.table,
+            "interval": result.row.ci,
+        },
     )
 
 
-def _sample(one: Transcript, condition: Condition | PairCondition, target: Target, images: bool) -> Any:
+def _sample(item: Transcript, condition: Condition | PairCondition, target: Target, images: bool) -> Any:
     from inspect_ai import log, model
 
     named = "/".join(condition.model_dump().values())
-    ids = (_id(named, one.id, str(number)) for number in range(len(one.turns)))
-    messages = [_message(turn, number, target, images) for turn, number in zip(one.turns, ids, strict=True)]
+    ids = (_id(named, item.id, str(number)) for number in range(len(item.turns)))
+    messages = [_message(turn, number, target, images) for turn, number in zip(item.turns, ids, strict=True)]
     last = next((message for message in reversed(messages) if message.role == "assistant"), None)
     choices = [model.ChatCompletionChoice(message=last)] if last else []
     whole = log.EvalSample(
-        id=one.id,
+        id=item.id,
         epoch=1,
         input=messages[:1],
-        target=one.reference,
+        target=item.reference,
         messages=messages,
-        output=model.ModelOutput(model=one.model or target.id, choices=choices, completion=last.text if last else ""),
-        scores=dict(_scores(one, condition)),
-        metadata={"cluster": one.cluster, "kind": one.kind, "edits": list(one.edits)},
-        uuid=_id(named, one.id),
+        output=model.ModelOutput(model=item.model or target.id, choices=choices, completion=last.text if last else ""),
+        scores=dict(_scores(item, condition)),
+        metadata={"cluster": item.cluster, "kind": item.kind, "edits": list(item.edits)},
+        uuid=_id(named, item.id),
     )
     return log.condense_sample(whole)
 
@@ -172,14 +177,14 @@ def _image(shown: Shown) -> Any:
     return model.ContentImage(image=data_url(shown.image()))
 
 
-def _scores(one: Transcript, condition: Condition | PairCondition) -> Iterator[tuple[str, Any]]:
+def _scores(item: Transcript, condition: Condition | PairCondition) -> Iterator[tuple[str, Any]]:
     """What is known; what is missing is marked as unscored with its reason, never as 0."""
     from inspect_ai.scorer import Score
 
-    status, stage, why = one.failure
+    status, stage, why = item.failure
     for name in score_names(condition):
-        if name in one.scores:
-            yield name, Score(value=one.scores[name])
+        if name in item.scores:
+            yield name, Score(value=item.scores[name])
         elif status:
             yield name, Score.unscored(reason=status, explanation=f"{stage}: {why}")
 

@@ -19,7 +19,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets import croissant
 from cfeval.datasets.pair import IMAGES, pair_of
 from cfeval.datasets.sample import Sample
-from cfeval_audit.bundle.about import UNKNOWN
+from cfeval_audit.bundle.contents import UNKNOWN
 from cfeval_audit.interchange.study import Finished
 
 SPLIT, ROWS = "test", "metadata.jsonl"
@@ -31,6 +31,7 @@ ITEM_FIELDS: Mapping[str, str] = {
     "kind": "The kind of question, where the dataset says it",
     "cluster": "Items about the same image share it; they are not independent",
 }
+# The fields of a row and what they mean.
 PAIR_FIELDS: Mapping[str, str] = {
     "before_file_name": "The first image's file, next to this one",
     "after_file_name": "The second image's file",
@@ -44,7 +45,6 @@ PAIR_FIELDS: Mapping[str, str] = {
     "natural": "yes: two photographs, which differ in more than one thing",
     "cluster": "Pairs about the same first image share it; they are not independent",
 }
-"""The fields of a row and what they mean."""
 _IMAGES = {"items": ("file_name",), "pairs": ("before_file_name", "after_file_name")}
 _FIELDS = {"items": ITEM_FIELDS, "pairs": PAIR_FIELDS}
 Row = dict[str, str]
@@ -60,11 +60,11 @@ class Written(NamedTuple):
     terms: str
 
 
-def write(of: Finished, out: Path, title: str, licence: str) -> list[Written]:
+def write(study: Finished, out: Path, title: str, licence: str) -> list[Written]:
     """Write the items of a study and its given pairs; the card comes last, so that a folder that has one is whole.
 
     Args:
-        of: the study.
+        study: the finished study.
         out: a new or empty folder.
         title: what the card calls the set.
         licence: its identifier, as spdx.org/licenses has it.
@@ -72,20 +72,20 @@ def write(of: Finished, out: Path, title: str, licence: str) -> list[Written]:
     Raises:
         InputError: a record file is missing, or an image is another than its record names.
     """
-    made = []
-    for kind, section, name, files in of.items():
+    written = []
+    for kind, section, name, files in study.items():
         folder = _Folder(out, f"{kind}-{name}")
         count, sha256 = folder.write(folder.items(files) if kind == "items" else folder.pairs(files))
-        made.append(Written(folder.name, kind, count, sha256, of.terms.get(f"edct.{section}.{name}", UNKNOWN)))
-    described = [_described(one) for one in made]
-    count = sum(one.rows for one in made)
+        written.append(Written(folder.name, kind, count, sha256, study.terms.get(f"edct.{section}.{name}", UNKNOWN)))
+    described = [_described(dataset) for dataset in written]
+    count = sum(dataset.rows for dataset in written)
     about = f"{title}: {count} questions about images, as cfeval asks them of vision-language models."
-    files_told = [node for files, _ in described for node in files]
+    file_nodes = [node for files, _ in described for node in files]
     write_text(
-        out / croissant.NAME, croissant.description(title, about, licence, files_told, [r for _, r in described])
+        out / croissant.NAME, croissant.description(title, about, licence, file_nodes, [r for _, r in described])
     )
-    write_text(out / "README.md", _card(title, licence, made))
-    return made
+    write_text(out / "README.md", _card(title, licence, written))
+    return written
 
 
 class _Folder:
@@ -103,27 +103,27 @@ class _Folder:
 
     def pairs(self, files: Iterable[Path]) -> Iterator[Row]:
         """The rows of pairs; an image once more, encoded again, is no part of the set."""
-        known: dict[str, dict[str, tuple[Sample, str]]] = {}
+        begun: dict[str, dict[str, tuple[Sample, str]]] = {}
         for sample, folder in _samples(files):
-            told = pair_of(sample)
-            if told.side == "again":
+            pair = pair_of(sample)
+            if pair.side == "again":
                 continue
-            images = known.setdefault(told.pair, {})
-            images[told.side] = sample, self._image(sample, folder)
+            images = begun.setdefault(pair.pair, {})
+            images[pair.side] = sample, self._image(sample, folder)
             if len(images) == len(IMAGES):
-                whole = known.pop(told.pair)
+                whole = begun.pop(pair.pair)
                 (before, image), (after, changed) = (whole[name] for name in IMAGES)
                 yield {
                     "before_file_name": image,
                     "after_file_name": changed,
-                    "id": told.pair,
+                    "id": pair.pair,
                     "question": before.question,
                     "reference_before": before.reference,
                     "reference_after": after.reference,
-                    "changed_before": told.before,
-                    "changed_after": told.after,
-                    "kind": told.kind,
-                    "natural": "yes" if told.natural else "no",
+                    "changed_before": pair.before,
+                    "changed_after": pair.after,
+                    "kind": pair.kind,
+                    "natural": "yes" if pair.natural else "no",
                     "cluster": before.image.sha256[:16],
                 }
 
@@ -151,24 +151,25 @@ def _samples(files: Iterable[Path]) -> Iterator[tuple[Sample, Path]]:
         yield from ((sample, folder_of(file)) for sample in read_jsonl(file, Sample))
 
 
-def _described(one: Written) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    rows, images = f"{one.folder}-rows", f"{one.folder}-images"
+def _described(dataset: Written) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    rows, images = f"{dataset.folder}-rows", f"{dataset.folder}-images"
     files = [
-        croissant.jsonl_file(rows, f"{one.folder}/{ROWS}", one.sha256),
-        croissant.image_files(images, f"{one.folder}/*.png"),
+        croissant.jsonl_file(rows, f"{dataset.folder}/{ROWS}", dataset.sha256),
+        croissant.image_files(images, f"{dataset.folder}/*.png"),
     ]
-    shown = dict.fromkeys(_IMAGES[one.kind], images)
-    return files, croissant.record_set(one.folder, rows, _FIELDS[one.kind], shown)
+    shown = dict.fromkeys(_IMAGES[dataset.kind], images)
+    return files, croissant.record_set(dataset.folder, rows, _FIELDS[dataset.kind], shown)
 
 
-def _card(title: str, licence: str, made: list[Written]) -> str:
-    count = sum(one.rows for one in made)
-    head = croissant.hub_card_head(title, licence, count, {one.folder: f"{one.folder}/**" for one in made}, SPLIT)
-    sets = "\n".join(f"| `{one.folder}` | {one.rows:,} | {one.terms} |" for one in made)
+def _card(title: str, licence: str, written: list[Written]) -> str:
+    count = sum(dataset.rows for dataset in written)
+    places = {dataset.folder: f"{dataset.folder}/**" for dataset in written}
+    head = croissant.hub_card_head(title, licence, count, places, SPLIT)
+    sets = "\n".join(f"| `{dataset.folder}` | {dataset.rows:,} | {dataset.terms} |" for dataset in written)
     fields = "\n\n".join(
         f"Fields of `{kind}-…`:\n\n| field | meaning |\n|---|---|\n"
         + "\n".join(f"| `{name}` | {meaning} |" for name, meaning in _FIELDS[kind].items())
-        for kind in dict.fromkeys(one.kind for one in made)
+        for kind in dict.fromkeys(dataset.kind for dataset in written)
     )
     return (
         f"{head}\n# {title}\n\nQuestions about images, as cfeval asked them of vision-language models.\n\n"

@@ -22,6 +22,7 @@ from cfeval.edct.tables.scores import material
 from cfeval.inference.prompts import fill
 from cfeval_audit.interchange.study import Finished
 
+# The scores of a given pair by the column that is their mean: where its verdict has them.
 OF_PAIRS = {
     "moved": "moved",
     "named": "named",
@@ -30,7 +31,6 @@ OF_PAIRS = {
     "accuracy_after": "correct_after",
     "bias": "biased",
 }
-"""The scores of a given pair by the column that is their mean: where its verdict has them."""
 
 
 class Shown(NamedTuple):
@@ -52,8 +52,8 @@ class Message(NamedTuple):
     image: Shown | None = None
 
 
+# One conversation: the question with an image, the answer, why, the explanation; shorter where it ended early.
 Talk = tuple[Message, ...]
-"""One conversation: the question with an image, the answer, why, the explanation; shorter where it ended early."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def score_names(condition: Condition | PairCondition) -> tuple[str, ...]:
     return (*rules.scores, "ccs", *more)
 
 
-def transcripts(of: Finished, condition: Condition | PairCondition) -> Iterator[Transcript]:
+def transcripts(study: Finished, condition: Condition | PairCondition) -> Iterator[Transcript]:
     """The items of a condition by their ids.
 
     Records of one condition are in memory, images are not.
@@ -104,28 +104,28 @@ def transcripts(of: Finished, condition: Condition | PairCondition) -> Iterator[
     Raises:
         InputError: a record file is missing or broken.
     """
-    return _items(of, condition) if isinstance(condition, Condition) else _pairs(of, condition)
+    return _items(study, condition) if isinstance(condition, Condition) else _pairs(study, condition)
 
 
-def _items(of: Finished, condition: Condition) -> Iterator[Transcript]:
-    files, prompts = ConditionFiles(of.results, condition, of.params.shards), of.prompts(condition.vlm)
+def _items(study: Finished, condition: Condition) -> Iterator[Transcript]:
+    files, prompts = ConditionFiles(study.results, condition, study.params.shards), study.prompts(condition.vlm)
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
     baselines, instructions, requeries = files.baselines(), files.instructions(), files.requeries()
-    made = {(one.id, one.edit): (one, folder) for one, folder in files.counterfactuals()}
-    verdicts, passed = files.verdicts(), _fit(of, condition)
+    made = {(entry.id, entry.edit): (entry, folder) for entry, folder in files.counterfactuals()}
+    verdicts, passed = files.verdicts(), _fit(study, condition)
     scores: dict[str, list[Score]] = defaultdict(list)
     for score in files.scores():
         scores[score.id].append(score)
     for item in sorted(scores):
         sample, folder = samples[item]
-        edits = sorted(scores[item], key=lambda one: one.edit)
+        edits = sorted(scores[item], key=lambda entry: entry.edit)
         talks = [_talk(prompts, sample.question, baselines[item], Shown(folder, sample.image))]
         for edit in edits:
             image, place = made[item, edit.edit]
             if image.image:
                 shown = Shown(place, image.image)
                 talks.append(_talk(prompts, sample.question, requeries[item, edit.edit], shown))
-        told = _means(edits, score_names(condition)) | ({"fit": float(passed[item])} if item in passed else {})
+        means = _means(edits, score_names(condition)) | ({"fit": float(passed[item])} if item in passed else {})
         keys = [(item, edit.edit) for edit in edits]
         about = [_edit(instructions[key], made[key][0], verdicts[key], e) for key, e in zip(keys, edits, strict=True)]
         yield Transcript(
@@ -136,21 +136,25 @@ def _items(of: Finished, condition: Condition) -> Iterator[Transcript]:
             sample.image.sha256[:16],
             baselines[item].model,
             tuple(talks),
-            told,
+            means,
             _failure(next((edit for edit in edits if edit.status != Status.OK), None)),
             tuple(about),
         )
 
 
-def _pairs(of: Finished, condition: PairCondition) -> Iterator[Transcript]:
-    shards, prompts = of.params.shards, of.prompts(condition.vlm)
+def _pairs(study: Finished, condition: PairCondition) -> Iterator[Transcript]:
+    shards, prompts = study.params.shards, study.prompts(condition.vlm)
     sides: dict[str, dict[str, tuple[Sample, Path]]] = defaultdict(dict)
-    for file in item_files(of.results, condition.pair_set, shards):
+    for file in item_files(study.results, condition.pair_set, shards):
         for sample in read_jsonl(file, Sample):
             pair = pair_of(sample)
             sides[pair.pair][pair.side] = sample, folder_of(file)
-    said = {one.id: one for file in baseline_files(of.results, condition, shards) for one in read_jsonl(file, Baseline)}
-    for file in verdict_files(of.results, condition, shards):
+    replies = {
+        reply.id: reply
+        for file in baseline_files(study.results, condition, shards)
+        for reply in read_jsonl(file, Baseline)
+    }
+    for file in verdict_files(study.results, condition, shards):
         for verdict in read_jsonl(file, PairVerdict):
             shown = list(sides[verdict.id].values())  # in the order in which they were asked about
             first, pair = shown[0][0], pair_of(shown[0][0])
@@ -161,38 +165,40 @@ def _pairs(of: Finished, condition: PairCondition) -> Iterator[Transcript]:
                 first.reference,
                 verdict.kind,
                 verdict.cluster,
-                said[first.id].model,
-                tuple(_talk(prompts, one.question, said[one.id], Shown(folder, one.image)) for one, folder in shown),
+                replies[first.id].model,
+                tuple(
+                    _talk(prompts, side.question, replies[side.id], Shown(folder, side.image)) for side, folder in shown
+                ),
                 {name: float(value) for name, value in values.items() if value is not None},
                 _failure(verdict),
                 ({"before": pair.before, "after": pair.after, "first": pair.first, "judge": verdict.completion},),
             )
 
 
-def _talk(prompts: Prompts, question: str, said: Conversation, image: Shown) -> Talk:
+def _talk(prompts: Prompts, question: str, replies: Conversation, image: Shown) -> Talk:
     """Both turns as they were sent; what was not answered has no reply, and what was not asked is not there."""
     turns = [Message("user", fill(prompts.answer, question=question), image)]
-    if said.answer:
-        turns += [Message("assistant", said.answer), Message("user", prompts.explain)]
-    if said.explanation:
-        turns.append(Message("assistant", said.explanation))
+    if replies.answer:
+        turns += [Message("assistant", replies.answer), Message("user", prompts.explain)]
+    if replies.explanation:
+        turns.append(Message("assistant", replies.explanation))
     return tuple(turns)
 
 
 def _means(edits: list[Score], names: tuple[str, ...]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    means: dict[str, float] = {}
     for name in names:
         values = [float(value) for edit in edits if (value := getattr(edit, name, None)) is not None]
         if values:
-            found[name] = sum(values) / len(values)
-    return found
+            means[name] = sum(values) / len(values)
+    return means
 
 
-def _edit(told: Instruction, made: Counterfactual, verdict: Verdict, score: Score) -> dict[str, Any]:
+def _edit(instruction: Instruction, made: Counterfactual, verdict: Verdict, score: Score) -> dict[str, Any]:
     return {
         "edit": score.edit,
-        "concept": told.concept,
-        "instruction": told.positive,
+        "concept": instruction.concept,
+        "instruction": instruction.positive,
         "image_sha256": made.image.sha256 if made.image else None,
         "verified": score.verified,
         "judge": verdict.completion,
@@ -207,16 +213,16 @@ def _failure(ended: StageResult | None) -> tuple[str, str, str]:
     return (str(ended.status), ended.stage, ended.reason) if ended and failed else ("", "", "")
 
 
-def _fit(of: Finished, condition: Condition) -> dict[str, bool]:
+def _fit(study: Finished, condition: Condition) -> dict[str, bool]:
     """FIT of the items of which it is known; none where the condition has no controls."""
-    if condition.protocol != EDCT_2025 or condition not in of.edct.tables.conditions("controls"):
+    if condition.protocol != EDCT_2025 or condition not in study.edct.tables.conditions("controls"):
         return {}
     parts = [condition.model_copy(update={"protocol": name}) for name in (condition.protocol, *CONTROLS)]
-    data = material({part: _scores_of(of, part) for part in parts})
-    told: dict[str, Any] = {one.item: fit(one) for one in observe(condition, data)}
-    return {item: value for item, value in told.items() if value is not None}
+    data = material({part: _scores_of(study, part) for part in parts})
+    fits: dict[str, Any] = {observed.item: fit(observed) for observed in observe(condition, data)}
+    return {item: value for item, value in fits.items() if value is not None}
 
 
-def _scores_of(of: Finished, condition: Condition) -> Iterator[Score]:
-    for file in stage_files(of.results, "scores", condition, of.params.shards):
+def _scores_of(study: Finished, condition: Condition) -> Iterator[Score]:
+    for file in stage_files(study.results, "scores", condition, study.params.shards):
         yield from stage_records("scores", file)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cfeval.core import plugin
 from cfeval.core.images import Image
-from cfeval.datasets.sample import Dataset, RawSample
+from cfeval.datasets.sample import Dataset, Part, RawSample
 from cfeval_testbed.items import EDITABLE_KINDS, generate_items
 from cfeval_testbed.language.questions import QuestionKind
 from cfeval_testbed.render import render
@@ -33,12 +33,15 @@ class World:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+    def samples(self, items: int, seed: int, part: Part | None = None) -> Iterator[RawSample]:
         """Items that differ by seed; the first ones stay the same when more are wanted."""
         drawn = generate_items(items, seed, self.options.kinds, correlated=self.options.correlated)
         for number, item in enumerate(drawn):
+            name = f"world-{number:05d}"
+            if part and not part.takes(name):
+                continue
             yield RawSample(
-                id=f"world-{number:05d}",
+                id=name,
                 image=Image.from_pixels(render(item.scene)),
                 question=item.question,
                 reference=item.answer,

@@ -182,9 +182,16 @@ def gold(replies: Iterable[Reply]) -> list[Gold]:
     for reply in replies:
         sides.setdefault(reply.id, {}).setdefault(reply.side, reply)
     return [
-        Gold(name, two.image, of["original"].gold if "original" in of else None, two.gold, two.form, two.options)
-        for name, of in sorted(sides.items())
-        if (two := of.get("counterfactual"))
+        Gold(
+            name,
+            two.image,
+            by_side["original"].gold if "original" in by_side else None,
+            two.gold,
+            two.form,
+            two.options,
+        )
+        for name, by_side in sorted(sides.items())
+        if (two := by_side.get("counterfactual"))
     ]
 
 
@@ -287,8 +294,8 @@ def _published(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
 
 def _unread(published: Mapping[Key, AccuracyRow], row: AccuracyRow) -> str:
     """How many replies either reader could not read, of both sides together."""
-    both = [one for one in (row, published.get(key(row))) if one is not None]
-    counts = (one.n_unread_original + one.n_unread_counterfactual for one in both)
+    both = [reading_row for reading_row in (row, published.get(key(row))) if reading_row is not None]
+    counts = (reading_row.n_unread_original + reading_row.n_unread_counterfactual for reading_row in both)
     return " / ".join(map(str, counts)) if row.reader else ""
 
 

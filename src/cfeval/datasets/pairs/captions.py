@@ -200,7 +200,8 @@ def _figure_pairs(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]
     figures: dict[tuple[str, ...], list[tuple[Place, Row]]] = {}
     for place, row in rows:
         if text(place, row, "visual_input") != "0" and row.get("filename"):
-            figures.setdefault(_question_key(place, row), []).append((place, row))
+            key = tuple(text(place, row, name) for name in ("category", "subcategory", "set_id", "question"))
+            figures.setdefault(key, []).append((place, row))
     openers: dict[str, Opener | None] = {}
     for same in figures.values():
         (_, first), *others = sorted(same, key=lambda figure: _figure(*figure))
@@ -215,10 +216,6 @@ def _figure_pairs(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener | None]
 def _figure(place: Place, row: Row) -> tuple[int, str]:
     number = text(place, row, "figure_id")
     return len(number), number
-
-
-def _question_key(place: Place, row: Row) -> tuple[str, ...]:
-    return tuple(text(place, row, name) for name in ("category", "subcategory", "set_id", "question"))
 
 
 def _hallusion_pair(place: Place, first: Row, second: Row, item: str) -> RawPair:

@@ -131,8 +131,8 @@ def judge_request(case: ExamCase, seed: int) -> JudgeRequest:
 
 def comparison_request(case: ExamCase, seed: int) -> JudgeRequest:
     """What a judge is asked about a case where it compares answers: the same texts, and no edit."""
-    asked = judge_request(case, seed)
-    return replace(asked, protocol=NULL_EDIT, changes=(), seed=derive_seed(seed, case.id, "exam comparison"))
+    request = judge_request(case, seed)
+    return replace(request, protocol=NULL_EDIT, changes=(), seed=derive_seed(seed, case.id, "exam comparison"))
 
 
 # Of the built-in world, for which the instructions in edits.jsonl were written.
@@ -224,9 +224,7 @@ def stratified(cases: Sequence[C], count: int | None, seed: int, gold: Callable[
     The same cases, count and seed give the same part.
 
     Args:
-        cases: all of them.
         count: how many are wanted; None: all.
-        seed: of the draw.
         gold: the gold score of a case, so that both scores stay in proportion within a kind.
 
     Raises:

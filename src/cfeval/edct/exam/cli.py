@@ -1,4 +1,8 @@
-"""Examine a judge or verifier by cases of known truth: measure its error by kind of case, and say whether it is fit."""
+"""Examine a judge or verifier by cases of known truth: measure its error by kind of case, and say whether it is fit.
+
+A verifier's sensitivity is the share of right edits that it accepts, its specificity the share of wrong ones that it
+rejects; an edit of which it cannot tell counts for neither. Wilson intervals with the scenes as clusters.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -217,9 +221,7 @@ def write_exam(spec: Mapping[str, Any], out: Path, seed: int, count: int | None 
     were answered are in the response cache.
 
     Args:
-        spec: the judge's plugin and options.
         out: the table, without ending.
-        seed: of its replies, and of the part.
         count: how many cases it is shown; None: all.
 
     Raises:
@@ -302,22 +304,18 @@ def examine(judge: Judge, cases: Sequence[ExamCase], seed: int) -> Iterator[Exam
         return await asyncio.gather(judge.judge(judge_request(case, seed)), judge.judge(comparison_request(case, seed)))
 
     for case, (reply, compared) in map_requests(cases, lambda case: case, both, BATCH):
-        yield _reply(case, reply, compared)
-
-
-def _reply(case: ExamCase, reply: JudgeReply, compared: JudgeReply) -> ExamReply:
-    gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
-    gold |= {"gold_answer_changed": case.answer_changed}
-    scores: dict[str, Any] = {}
-    if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
-        raise PluginError(f"the judge gave scores {sorted(reply.scores)} for case '{case.id}', not pcs and ncc")
-    if reply.status == Status.OK:
-        scores = {**reply.scores, "ccs": ccs(reply.scores["pcs"], reply.scores["ncc"])}
-    if compared.status == Status.OK and "answer_moved" not in compared.scores:
-        raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
-    if compared.status == Status.OK:
-        scores |= {"answer_changed": compared.scores["answer_moved"]}
-    told = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
-    told |= {"compared": compared.status, "compared_reason": compared.reason}
-    told |= {"compared_completion": compared.completion}
-    return ExamReply.model_validate({**gold, **scores, **told})
+        gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
+        gold |= {"gold_answer_changed": case.answer_changed}
+        scores: dict[str, Any] = {}
+        if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
+            raise PluginError(f"the judge gave scores {sorted(reply.scores)} for case '{case.id}', not pcs and ncc")
+        if reply.status == Status.OK:
+            scores = {**reply.scores, "ccs": ccs(reply.scores["pcs"], reply.scores["ncc"])}
+        if compared.status == Status.OK and "answer_moved" not in compared.scores:
+            raise PluginError(f"the judge gave scores {sorted(compared.scores)} for case '{case.id}', not answer_moved")
+        if compared.status == Status.OK:
+            scores |= {"answer_changed": compared.scores["answer_moved"]}
+        outcome = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
+        outcome |= {"compared": compared.status, "compared_reason": compared.reason}
+        outcome |= {"compared_completion": compared.completion}
+        yield ExamReply.model_validate({**gold, **scores, **outcome})

@@ -52,7 +52,6 @@ def identity(family: str, spec: Mapping[str, Any]) -> Identity:
 
     Args:
         family: `judges` or `verifiers`.
-        spec: its plugin and options.
 
     Raises:
         ParamsError: no such plugin or option.
@@ -167,15 +166,14 @@ def rows(replies: Sequence[ExamReply], cases: Sequence[ExamCase], examined: Iden
     Args:
         replies: what the judge gave, in the order of the cases; fewer where the exam was stopped.
         cases: those that it was to be shown.
-        examined: who the judge is.
     """
     questions = {case.id: case.question for case in cases}
     same = {case.id for case in cases if case.identical}
     kinds = [kind for kind in KINDS if any(reply.kind == kind for reply in replies)]
     chosen = {ALL: list(replies)} | {kind: [reply for reply in replies if reply.kind == kind] for kind in kinds}
-    found = [_row(score, kind, some, questions) for kind, some in chosen.items() for score in SCORES]
-    found.append(_row(COMPARED, IDENTICAL, [reply for reply in replies if reply.id in same], questions))
-    return [row.model_copy(update={**examined.model_dump(), "cases": len(cases)}) for row in found]
+    table = [_row(score, kind, some, questions) for kind, some in chosen.items() for score in SCORES]
+    table.append(_row(COMPARED, IDENTICAL, [reply for reply in replies if reply.id in same], questions))
+    return [row.model_copy(update={**examined.model_dump(), "cases": len(cases)}) for row in table]
 
 
 def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping[str, str]) -> ExamRow:
@@ -194,7 +192,7 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
             "missing": ", ".join(f"{status} {count}" for status, count in sorted(missing.items())),
             "n_gold_1": len(ones),
             "n_gold_0": len(zeros),
-            **{f"size_gold_{gold}": rounded(of.size) for gold, of in right.items() if of},
+            **{f"size_gold_{gold}": rounded(counts.size) for gold, counts in right.items() if counts},
             **figures_of(estimates),
         }
     )
@@ -208,7 +206,7 @@ def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str
 
 def right_share(right: Sequence[tuple[bool, str]]) -> Share | None:
     """The share of cases that are right, each with its cluster; None where there is no case."""
-    return share([float(one) for one, _ in right], [cluster for _, cluster in right]) if right else None
+    return share([float(flag) for flag, _ in right], [cluster for _, cluster in right]) if right else None
 
 
 def interval(accuracy: Share | None) -> Estimate:
@@ -231,8 +229,6 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
     """What the table of an exam says of a judge over all cases.
 
     Args:
-        table: the CSV.
-        judge: its name in the study, for messages.
         wanted: who it is there; None: any judge's table is taken.
 
     Raises:
@@ -242,20 +238,22 @@ def exam_error(table: Path, judge: str = "", wanted: Identity | None = None) -> 
     if not table.is_file():
         raise InputError(f"{table}: no such file; {again} writes it")
     read = read_csv(table, ExamRow)
-    of = {row.kind: row for row in read if row.score == "ccs"}
-    if ALL not in of:
+    rows_of_kind = {row.kind: row for row in read if row.score == "ccs"}
+    if ALL not in rows_of_kind:
         raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")
-    whole = of.pop(ALL)
+    whole = rows_of_kind.pop(ALL)
     if wanted is not None:
         _check_examined(table, whole, wanted, again)
     if whole.n < whole.cases or str(Status.TRANSPORT_ERROR) in whole.missing:
         raise InputError(f"{table}: the exam is not whole, calls failed or it was stopped; {again} goes on with it")
     wrong = {
         kind: count
-        for kind, row in of.items()
+        for kind, row in rows_of_kind.items()
         if (count := round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0))
     }
-    by_kind = ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items())
+    by_kind = ", ".join(
+        f"{kind.replace('_', ' ')} {count} of {rows_of_kind[kind].n_scored}" for kind, count in wrong.items()
+    )
     compared = next((row for row in read if (row.score, row.kind) == (COMPARED, ALL)), None)
     error = _error(whole)
     return ExamError(
@@ -290,7 +288,7 @@ def share_of(value: Figure, n: int, size: Figure) -> Share | None:
     return None if value is None or size is None else Share(value, n, size)
 
 
-def render(of: Sequence[ExamRow]) -> RenderedTable:
+def render(table: Sequence[ExamRow]) -> RenderedTable:
     """The table for readers."""
     headings = ("Score", "Cases", "Scored", "Sensitivity", "Specificity", "Missing")
     body = tuple(
@@ -302,14 +300,14 @@ def render(of: Sequence[ExamRow]) -> RenderedTable:
             counted(with_interval(row, "specificity"), row.n_gold_0),
             row.missing,
         )
-        for row in of
+        for row in table
     )
     notes = (
         "Sensitivity: share of 1s where the gold score is 1; specificity: share of 0s where it is 0; in brackets how "
-        "many such cases are scored. Cases without a score count for neither. " + intervals(of).strip(),
+        "many such cases are scored. Cases without a score count for neither. " + intervals(table).strip(),
         "Answer changed: whether another answer is told from the one before, without the edit; it decides FIT where "
         "the texts alone do not. Identical: the answer is word for word the same.",
-        *examined_note(of),
+        *examined_note(table),
         "Kinds: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in KINDS.items()) + ".",
     )
     return RenderedTable("edct_exam", "Judge exam: error of a judge on cases of known scores", headings, body, notes)

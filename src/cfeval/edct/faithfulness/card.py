@@ -68,8 +68,8 @@ def trust_card(items: Sequence[Observed], instruments: Instruments, bounds: Mapp
     floor = noise_floor(items)
     claims = make_claims(items, instruments, floor, bounds)
     conclusion, reasons = _conclude(items, claims, instruments, floor, bounds["FIT"])
-    if instruments.failed_exam and (told := _exam(instruments)) not in reasons:
-        reasons.append(told)
+    if instruments.failed_exam and (exam_note := _exam(instruments)) not in reasons:
+        reasons.append(exam_note)
     head = rate_where_looked(items, fit) if controlled(items) else Estimate(None, note="the controls were not run")
     return Card(len(items), head, claims, conclusion, tuple(reasons))
 
@@ -111,10 +111,10 @@ def _exam(instruments: Instruments) -> str:
 
 def _read(items: Sequence[Observed]) -> Iterator[str]:
     """How much of the evidence against a model the reader confirms."""
-    asked = [item for item in items if item.read is not None]
-    if asked:
+    read = [item for item in items if item.read is not None]
+    if read:
         yield (
-            f"the reader's answer changed too after {sum(bool(item.read) for item in asked)} of {len(asked)} cited "
+            f"the reader's answer changed too after {sum(bool(item.read) for item in read)} of {len(read)} cited "
             "edits: in claim B and FIT, these alone count against the model"
         )
 

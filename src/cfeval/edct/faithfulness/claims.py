@@ -162,8 +162,6 @@ def _at_most(
 
     Args:
         items: those in which the answer should change.
-        kind: the edit.
-        instruments: what is known of them.
         cites: a rate that the share is multiplied by.
         made_share: the share of edits that were made, at least.
     """
@@ -243,11 +241,11 @@ def _with_uncited_cause(items: Sequence[Observed], instruments: Instruments, flo
     tried = [item for item in items if outcomes(item, "uncited_object")]
     without = sum(bool(item.tried & set(UNCITED)) and "uncited_object" not in item.tried for item in items)
     drawn = [len(outcomes(item, "uncited_object")) for item in tried]
-    of = [max(item.objects or 1, m) / m for item, m in zip(tried, drawn, strict=True)]
+    weights = [max(item.objects or 1, m) / m for item, m in zip(tried, drawn, strict=True)]
     hits = [any(outcomes(item, "uncited_object")) for item in tried]
     seen_in = rate(tried, lambda item: any(outcomes(item, "uncited_object")), _HALF)
     net = _of_uncited(seen_in, instruments, _of_several(floor, sum(drawn) / len(drawn)), times)
-    each = sum(k for k, hit in zip(of, hits, strict=True) if hit) + sum(of) / len(of)
+    each = sum(k for k, hit in zip(weights, hits, strict=True) if hit) + sum(weights) / len(weights)
     each *= len(tried) / (len(tried) + without) / (sum(hits) + 1)
     value, low = (min(1.0, each * (share or 0.0)) for share in (net.value, net.low))
     high = 1.0 if _not_drawn(items) else min(1.0, each * upper(net) / max(0.1, 1 - instruments.false_edits))
@@ -298,7 +296,7 @@ def _treated_alike(items: Sequence[Observed], bound: float) -> Claim:
     }
     claims = []
     for why, (rates, needed) in pairs.items():
-        if min(one.n for one in rates) < LEAST:
+        if min(claim_rate.n for claim_rate in rates) < LEAST:
             claims.append(Claim("F", Estimate(None), "not tested", f"fewer than {LEAST} {needed}", bound))
             continue
         net = difference(*rates)

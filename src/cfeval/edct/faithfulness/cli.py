@@ -37,17 +37,21 @@ def run(
     shown = [row for row in rows if vlm in ("", row.vlm)]
     tried = _tried(table.with_name("edct_bounds.csv")) if other_bounds else {}
     each = [(row, tried.get(condition_of(row), {})) for row in shown]
-    print(json.dumps([card(*one) for one in each], indent=2) if as_json else "\n\n".join(told(*one) for one in each))
+    print(
+        json.dumps([card(*shown_row) for shown_row in each], indent=2)
+        if as_json
+        else "\n\n".join(card_text(*shown_row) for shown_row in each)
+    )
 
 
 def _tried(table: Path) -> dict[Condition, dict[str, str]]:
     """By condition, for each bound where the conclusion stays the same."""
     if not table.is_file():
         raise InputError(f"--bounds: {table}: no such file; `cfeval run` makes it beside the table of cards")
-    found: dict[Condition, dict[str, str]] = {}
+    by_condition: dict[Condition, dict[str, str]] = {}
     for (condition, bound), rows in groupby(read_csv(table, BoundRow), lambda row: (condition_of(row), row.bound)):
-        found.setdefault(condition, {})[bound] = holds(list(rows))
-    return found
+        by_condition.setdefault(condition, {})[bound] = holds(list(rows))
+    return by_condition
 
 
 def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
@@ -77,7 +81,7 @@ def card(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> dict[
     }
 
 
-def told(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
+def card_text(row: CardRow, tried: Mapping[str, str] = MappingProxyType({})) -> str:
     """A card as text."""
     return "\n".join(_lines(row, tried))
 

@@ -39,10 +39,10 @@ _CONTROLS = (UNCITED_EDIT, NULL_EDIT, EDITOR_NULL, BLANK_IMAGE)
 
 
 def _by_item(rows: Iterable[Row]) -> Rows:
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_item: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row.id].append(row)
-    return found
+        by_item[row.id].append(row)
+    return by_item
 
 
 def _item(
@@ -124,9 +124,9 @@ def _moved(row: Row) -> bool | None:
 
 
 def _first(row: Row) -> bool | None:
-    told = row.told
-    no_outcome = told.verified == 0 or told.status == Status.CITATION_ABSENT or told.evaded == 1
-    return None if no_outcome else _bit(told.answer_moved)
+    record = row.told
+    no_outcome = record.verified == 0 or record.status == Status.CITATION_ABSENT or record.evaded == 1
+    return None if no_outcome else _bit(record.answer_moved)
 
 
 def _unconfirmed(row: Row) -> bool:
@@ -141,19 +141,19 @@ def _blank(row: Row) -> bool | None:
 
 def _any(rows: Sequence[Row], moved: Callable[[Row], bool | None] = _moved) -> bool | None:
     """Whether some edit moved the answer; None where none did and one has no outcome."""
-    found = [moved(row) for row in rows]
-    return True if True in found else None if None in found or not found else False
+    moves = [moved(row) for row in rows]
+    return True if True in moves else None if None in moves or not moves else False
 
 
 def _some(rows: Sequence[Row]) -> bool | None:
     """Whether some edit of those drawn by lot moved the answer; None where none of them has an outcome."""
-    known = [found for row in rows if (found := _moved(row)) is not None]
-    return any(known) if known else None
+    moves = [outcome for row in rows if (outcome := _moved(row)) is not None]
+    return any(moves) if moves else None
 
 
 def _present(rows: Sequence[Row]) -> bool | None:
-    told = [row.told.present for row in rows]
-    return False if 0 in told else True if 1 in told else None
+    flags = [row.told.present for row in rows]
+    return False if 0 in flags else True if 1 in flags else None
 
 
 def _bit(value: int | None) -> bool | None:

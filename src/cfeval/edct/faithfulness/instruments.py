@@ -100,7 +100,6 @@ def measured(
     the sensitivity, and reworded answers the false alarms, or where there are too few, the exam does.
 
     Args:
-        items: of a condition.
         verifier: what is known of who checked the edits.
         failed: the share of accepted edits that people found not made; 0: nobody looked.
         exam: of the judge; None: it was not examined.
@@ -113,20 +112,24 @@ def measured(
     if compared and not any(item.judged for item in items):
         return Instruments(most, FULL, 0.0, lack, failed_exam, absent_seen=absent_seen)
     sensitivity, false_alarm_rate = rate(items, lambda item: item.swapped), rate(items, lambda item: item.reworded)
-    known = exam.compared if exam else None
+    compared_error = exam.compared if exam else None
     if sensitivity.n < LEAST_SWAPPED:
-        sensitivity = wilson(known.sensitivity, _LEVEL) if known and known.sensitivity else NOT_MEASURED
+        sensitivity = (
+            wilson(compared_error.sensitivity, _LEVEL)
+            if compared_error and compared_error.sensitivity
+            else NOT_MEASURED
+        )
     at_most = false_alarm_rate.high
-    if at_most is None and known and known.specificity:
-        at_most = 1 - (wilson(known.specificity, _LEVEL).low or 0.0)
+    if at_most is None and compared_error and compared_error.specificity:
+        at_most = 1 - (wilson(compared_error.specificity, _LEVEL).low or 0.0)
     unfit = bool(exam and exam.compared_faults)
     alarms = 1.0 if at_most is None else at_most
     return Instruments(most, sensitivity, alarms, lack, failed_exam, unfit, absent_seen)
 
 
 def _failed_exam(exam: ExamError | None) -> str:
-    of = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
-    return ", ".join(f"{fault} ({name})" for name, faults in of.items() for fault in faults)
+    faults_by_task = {"comparison of answers": exam.compared_faults, "CCS": exam.faults} if exam else {}
+    return ", ".join(f"{fault} ({name})" for name, faults in faults_by_task.items() for fault in faults)
 
 
 def _lack(verifier: VerifierChecks, failed: float, most: float) -> str:

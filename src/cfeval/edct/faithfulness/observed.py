@@ -95,17 +95,17 @@ class Observed(NamedTuple):
     """The same of a blank image."""
 
 
-def fit(of: Observed) -> bool | None:
+def fit(item: Observed) -> bool | None:
     """The Faithfulness Intervention Test of an item. None: what was lost would decide it, or its explanation implies no
     change.
 
     The null edit is no part of it: how stable answers are is a rate of its own.
     """
-    if of.implied is False and of.present is not False:
+    if item.implied is False and item.present is not False:
         return None
-    if of.present is False or of.cited is False or of.uncited_object or of.uncited_background:
+    if item.present is False or item.cited is False or item.uncited_object or item.uncited_background:
         return False
-    if of.present is None or of.cited is None or of.lost & {"cited", *UNCITED}:
+    if item.present is None or item.cited is None or item.lost & {"cited", *UNCITED}:
         return None
     return True
 
@@ -126,47 +126,47 @@ def fit_at_most(item: Observed) -> bool | None:
     return not (item.cited is False or item.uncited_object or item.uncited_background)
 
 
-def strict_ccs(of: Observed) -> bool | None:
+def strict_ccs(item: Observed) -> bool | None:
     """CCS, with an item that cites something absent as 0; None where nobody looked."""
-    return of.ccs if of.present else of.present
+    return item.ccs if item.present else item.present
 
 
-def cited_and_present(of: Observed) -> bool | None:
+def cited_and_present(item: Observed) -> bool | None:
     """Whether what is cited is there and its edit changed the answer; None where nobody looked."""
-    return of.cited if of.present else of.present
+    return item.cited if item.present else item.present
 
 
-def nobody_looked(of: Sequence[Observed]) -> bool:
+def nobody_looked(items: Sequence[Observed]) -> bool:
     """Whether of no item whose cited edit was made it is known that what it cites is in the image.
 
     The items that cite something absent may be known all the same, where an editor refuses them: a rate among them
     alone would be 0.
     """
-    made = [one.present for one in of if one.ccs is not None or one.cited is not None]
+    made = [item.present for item in items if item.ccs is not None or item.cited is not None]
     return bool(made) and all(present is None for present in made)
 
 
-def rate_where_looked(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
+def rate_where_looked(items: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
     """`rate` of a bit that is 0 where something cited is absent; no figure where nobody looked."""
-    if nobody_looked(of):
+    if nobody_looked(items):
         return Estimate(None, note="whether what is cited is in the image was not checked")
-    return rate(of, bit, level)
+    return rate(items, bit, level)
 
 
-def citation_rate(of: Sequence[Observed], level: float = 0.95) -> Estimate:
+def citation_rate(items: Sequence[Observed], level: float = 0.95) -> Estimate:
     """The share of items whose cited things are all in the image, among those where somebody looked."""
-    return rate_where_looked(of, lambda one: one.present, level)
+    return rate_where_looked(items, lambda item: item.present, level)
 
 
-def rate(of: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
+def rate(items: Sequence[Observed], bit: Indicator, level: float = 0.95) -> Estimate:
     """The share of items of which `bit` is true, among those of which it is known, with Wilson's interval.
 
     Items about one image are a cluster: the interval has the effective number of items (`cfeval.stats.proportions`).
     """
-    told = [(float(value), one.cluster) for one in of if (value := bit(one)) is not None]
-    if not told:
+    values = [(float(value), item.cluster) for item in items if (value := bit(item)) is not None]
+    if not values:
         return Estimate(None, note="nothing was observed")
-    return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
+    return wilson(share([value for value, _ in values], [cluster for _, cluster in values]), level)
 
 
 def changed(items: Sequence[Observed], kinds: Kind | Sequence[Kind], level: float = 0.95) -> Estimate:
@@ -190,70 +190,72 @@ def outcomes(item: Observed, kind: Kind) -> Sequence[bool]:
     return () if value is None else (value,)
 
 
-def effect_contrast(of: Sequence[Observed], level: float = 0.95) -> Estimate:
+def effect_contrast(items: Sequence[Observed], level: float = 0.95) -> Estimate:
     """EC: P(present and changed | cited edit) − the greater P(changed) of the two uncited kinds."""
-    others = [found for kind in UNCITED if (found := changed(of, kind, level)).value is not None]
-    worst = max(others, key=lambda found: found.value or 0.0, default=Estimate(None, note="no uncited edit was made"))
-    return difference(rate_where_looked(of, cited_and_present, level), worst)
+    others = [estimate for kind in UNCITED if (estimate := changed(items, kind, level)).value is not None]
+    worst = max(
+        others, key=lambda estimate: estimate.value or 0.0, default=Estimate(None, note="no uncited edit was made")
+    )
+    return difference(rate_where_looked(items, cited_and_present, level), worst)
 
 
-def completeness(of: Sequence[Observed]) -> float | None:
+def completeness(items: Sequence[Observed]) -> float | None:
     """The share of uncited edits after which the answer stayed; None where there was none."""
-    told = [value for one in of for kind in UNCITED for value in outcomes(one, kind)]
-    return 1 - sum(told) / len(told) if told else None
+    values = [value for item in items for kind in UNCITED for value in outcomes(item, kind)]
+    return 1 - sum(values) / len(values) if values else None
 
 
-def net_effect(of: Sequence[Observed], floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
+def net_effect(items: Sequence[Observed], floor: Estimate, ceiling: Estimate = FULL, made: float = 1.0) -> Estimate:
     """Share of items that cite what is there, times the share of those whose answer the cited edit changes, net of the
     floor (`cfeval.stats.estimates.beyond`).
     """
-    there = [one for one in of if one.present]
-    return product(citation_rate(of), beyond(changed(there, "cited"), floor, ceiling, made))
+    there = [item for item in items if item.present]
+    return product(citation_rate(items), beyond(changed(there, "cited"), floor, ceiling, made))
 
 
-def phi(of: Sequence[Observed]) -> float | None:
+def phi(items: Sequence[Observed]) -> float | None:
     """Pearson's correlation, over all edits, of (the explanation cites the edited thing, the answer changed)."""
-    return _phi([(one.cited, one.changed) for item in of for one in item.edits])
+    return _phi([(edit.cited, edit.changed) for item in items for edit in item.edits])
 
 
-def phi_cct(of: Sequence[Observed]) -> float | None:
+def phi_cct(items: Sequence[Observed]) -> float | None:
     """The same of (the explanation *after* the edit names the edited thing, the answer changed): Siegel et al. 2024."""
-    return _phi([(one.named, one.changed) for item in of for one in item.edits if one.named is not None])
+    return _phi([(edit.named, edit.changed) for item in items for edit in item.edits if edit.named is not None])
 
 
-def f_auroc(of: Sequence[Observed]) -> float | None:
+def f_auroc(items: Sequence[Observed]) -> float | None:
     """(1 + P(named | changed) − P(named | not changed)) / 2: F-AUROC at one level of detail (Siegel et al. 2025)."""
-    edits = [one for item in of for one in item.edits if one.named is not None]
-    named = [[float(bool(one.named)) for one in edits if one.changed is wanted] for wanted in (True, False)]
+    edits = [edit for item in items for edit in item.edits if edit.named is not None]
+    named = [[float(bool(edit.named)) for edit in edits if edit.changed is wanted] for wanted in (True, False)]
     return (1 + mean(named[0]) - mean(named[1])) / 2 if all(named) else None
 
 
-def effect_alignment(of: Sequence[Observed]) -> float | None:
+def effect_alignment(items: Sequence[Observed]) -> float | None:
     """The mean over items of the correlation between implied effect (1 for what is cited, 0 for what is not) and causal
     effect (whether its edit changed the answer): after Matton et al. 2025, with one edit a thing. Items whose edits all
     changed the answer, or none did, have no correlation and are left out.
     """
-    found = [_phi([(one.cited, one.changed) for one in item.edits]) for item in of]
-    told = [value for value in found if value is not None]
-    return mean(told) if told else None
+    correlations = [_phi([(edit.cited, edit.changed) for edit in item.edits]) for item in items]
+    values = [value for value in correlations if value is not None]
+    return mean(values) if values else None
 
 
-def causal_effect(of: Sequence[Observed]) -> float | None:
+def causal_effect(items: Sequence[Observed]) -> float | None:
     """The share of edits, of one thing each, that changed the answer (Matton et al. 2025)."""
-    told = [float(one.changed) for item in of for one in item.edits]
-    return mean(told) if told else None
+    values = [float(edit.changed) for item in items for edit in item.edits]
+    return mean(values) if values else None
 
 
-def mean_breadth(of: Sequence[Observed]) -> float | None:
+def mean_breadth(items: Sequence[Observed]) -> float | None:
     """The mean number of things that an explanation cites."""
-    told = [one.breadth for one in of if one.breadth is not None]
-    return mean(told) if told else None
+    values = [item.breadth for item in items if item.breadth is not None]
+    return mean(values) if values else None
 
 
-def ccs_where(of: Sequence[Observed], correct: bool) -> float | None:
+def ccs_where(items: Sequence[Observed], correct: bool) -> float | None:
     """Mean CCS of the items whose baseline answer is right, or is wrong."""
-    told = [float(one.ccs) for one in of if one.ccs is not None and one.correct is correct]
-    return mean(told) if told else None
+    values = [float(item.ccs) for item in items if item.ccs is not None and item.correct is correct]
+    return mean(values) if values else None
 
 
 def _phi(pairs: Sequence[tuple[bool, bool]]) -> float | None:

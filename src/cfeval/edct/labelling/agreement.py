@@ -33,7 +33,7 @@ class Rated:
     """One edit and what each person said about it, in the order of the people."""
 
     edited: Edited
-    said: tuple[float | None, ...]
+    answers: tuple[float | None, ...]
     """None: missing."""
     why: tuple[str, ...]
     """Why it is; empty where it is not."""
@@ -48,12 +48,12 @@ class Rated:
     @property
     def given(self) -> list[float]:
         """What is not missing."""
-        return [value for value in self.said if value is not None]
+        return [value for value in self.answers if value is not None]
 
     @property
     def agreed(self) -> bool:
         """Whether all say the same who assessed it, at least two of them where there are two people or more."""
-        return len(self.given) >= min(2, len(self.said)) and len(set(self.given)) == 1
+        return len(self.given) >= min(2, len(self.answers)) and len(set(self.given)) == 1
 
     @property
     def consensus(self) -> float | None:
@@ -76,7 +76,7 @@ class Rated:
         return len(set(self.given)) > 1 and self.consensus is None and not self.undecidable
 
 
-class Known(NamedTuple):
+class KnownEdit(NamedTuple):
     """An item of known truth, what a judge said of it, and its cluster: what `cfeval.stats.misclassification` takes."""
 
     truth: float
@@ -101,7 +101,7 @@ def rated(labels: Sequence[Label], about: str) -> list[Rated]:
     Raises:
         InputError: somebody labelled an edit twice, as on two sheets; or it is adjudicated twice.
     """
-    found: dict[Edited, dict[str, Label]] = defaultdict(dict)
+    by_edit: dict[Edited, dict[str, Label]] = defaultdict(dict)
     rulings: dict[Edited, Label] = {}
     for label in labels:
         edited = edited_of(label)
@@ -111,47 +111,52 @@ def rated(labels: Sequence[Label], about: str) -> list[Rated]:
                     f"two adjudications of item '{edited.id}', edit {edited.edit} of {edited.vlm}; keep one"
                 )
             continue
-        if label.rater in found[edited]:
+        if label.rater in by_edit[edited]:
             where = f"item '{edited.id}', edit {edited.edit} of {edited.vlm}"
             raise InputError(f"two labels of '{label.rater}' for {where}; give each person's labels once")
-        found[edited][label.rater] = label
+        by_edit[edited][label.rater] = label
     names = people(labels)
     return [
-        _rated(edited, [by.get(name) for name in names], about, rulings.get(edited)) for edited, by in found.items()
+        _rated(edited, [by.get(name) for name in names], about, rulings.get(edited)) for edited, by in by_edit.items()
     ]
 
 
 def open_items(labels: Sequence[Label]) -> list[int]:
     """The numbers of the sheet's items that wait for an adjudication; of grades none does, as they correct nothing."""
     numbers = {edited_of(label): label.item for label in labels}
-    found: set[int] = set()
+    items: set[int] = set()
     for protocol in {label.protocol for label in labels}:
         mine = [label for label in labels if label.protocol == protocol]
         for about in (name for name in questions(protocol) if name != GRADE):
-            found.update(numbers[one.edited] for one in rated(mine, about) if one.open)
-    return sorted(found)
+            items.update(numbers[edit.edited] for edit in rated(mine, about) if edit.open)
+    return sorted(items)
 
 
 def judged(scores: Iterable[Judged], about: str) -> dict[str, dict[Edited, float | None]]:
     """What each judge said about a score, the product or the grade, by the judge's name."""
-    found: dict[str, dict[Edited, float | None]] = defaultdict(dict)
+    by_judge: dict[str, dict[Edited, float | None]] = defaultdict(dict)
     for score in scores:
-        found[score.judge][edited_of(score)] = _verdict(score, about)
-    return dict(found)
+        by_judge[score.judge][edited_of(score)] = _verdict(score, about)
+    return dict(by_judge)
 
 
 def checked(labels: Iterable[Label], scores: Iterable[Judged]) -> dict[str, dict[Edited, float | None]]:
     """Whether edits are valid: by the editor's own gate, and by the independent check of the scores."""
-    gate: dict[Edited, float | None] = {edited_of(one): float(one.gate) for one in labels if one.gate is not None}
+    gate: dict[Edited, float | None] = {
+        edited_of(label): float(label.gate) for label in labels if label.gate is not None
+    }
     check = {edited_of(score): _verdict(score, "verified") for score in scores}
-    return {name: found for name, found in (("gate", gate), ("check", check)) if set(found.values()) - {None}}
+    return {
+        name: verification
+        for name, verification in (("gate", gate), ("check", check))
+        if set(verification.values()) - {None}
+    }
 
 
-def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = CCS) -> list[Known]:
+def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = CCS) -> list[KnownEdit]:
     """The edits for which there are both a human consensus and a verdict, for the error of one judge.
 
     Args:
-        labels: of one protocol.
         scores: of one judge; labels count for every judge of the same edits.
         about: a score of the protocol, or the product.
 
@@ -162,31 +167,31 @@ def known_truth(labels: Sequence[Label], scores: Iterable[Judged], about: str = 
     weights: dict[tuple[str, ...], set[float]] = defaultdict(set)
     for label in labels:
         weights[label.sheet, label.dataset, label.vlm, label.writer, label.protocol, label.editor].add(label.weight)
-    if any(len(found) > 1 for found in weights.values()):
+    if any(len(weights_of_condition) > 1 for weights_of_condition in weights.values()):
         raise InputError(
             "the labels are of a sheet drawn --by-verdict, on which a judge's error cannot be counted; draw one without"
         )
     verdicts = {edited_of(score): _verdict(score, about) for score in scores}
     return [
-        Known(truth, verdict, one.cluster)
-        for one in rated(labels, about)
-        if (truth := one.consensus) is not None and (verdict := verdicts.get(one.edited)) is not None
+        KnownEdit(truth, verdict, edit.cluster)
+        for edit in rated(labels, about)
+        if (truth := edit.consensus) is not None and (verdict := verdicts.get(edit.edited)) is not None
     ]
 
 
 def _rated(edited: Edited, by: Sequence[Label | None], about: str, ruling: Label | None = None) -> Rated:
     first = next(label for label in by if label)
-    said = tuple(_said(label, about) if label else None for label in by)
-    why = tuple("" if value is not None else _why(label, about) for label, value in zip(by, said, strict=True))
-    found = Rated(edited, said, why, first.cluster or f"{edited.dataset}/{edited.id}", first.weight)
+    answers = tuple(_answer(label, about) if label else None for label in by)
+    why = tuple("" if value is not None else _why(label, about) for label, value in zip(by, answers, strict=True))
+    edit = Rated(edited, answers, why, first.cluster or f"{edited.dataset}/{edited.id}", first.weight)
     if ruling is None:
-        return found
-    decision = _said(ruling, about)
+        return edit
+    decision = _answer(ruling, about)
     if about == CCS:  # an adjudication may answer no more than what was open
         parts = [_rated(edited, by, name, ruling).consensus for name in LABELLED[ruling.protocol].scores]
         decision = None if None in parts else float(all(parts))
     undecidable = _why(ruling, about) if decision is None else ""
-    return replace(found, decision=decision, undecidable="" if undecidable == "not answered" else undecidable)
+    return replace(edit, decision=decision, undecidable="" if undecidable == "not answered" else undecidable)
 
 
 def _why(label: Label | None, about: str) -> str:
@@ -197,11 +202,11 @@ def _why(label: Label | None, about: str) -> str:
     return "not assessable" if refused else "not answered"
 
 
-def _said(label: Label, about: str) -> float | None:
+def _answer(label: Label, about: str) -> float | None:
     if about == EDIT_VALID:
         return _EDIT_WORDS.get(label.edit_valid or "")
     if about == CCS:
-        parts = [_said(label, name) for name in LABELLED[label.protocol].scores]
+        parts = [_answer(label, name) for name in LABELLED[label.protocol].scores]
         return None if None in parts else float(all(parts))
     mark = getattr(label, about)
     return None if mark in (None, "not_assessable") else float(mark)
@@ -221,24 +226,26 @@ Cells = Mapping[tuple[float, float], Sequence[Rated]]
 
 def error_figures(met: Sequence[Rated], verdicts: Verdicts, level: float) -> Figures:
     """How often a tool errs by the consensus: counts, and shares with the weights of the draw."""
-    cells: dict[tuple[float, float], list[Rated]] = {(truth, said): [] for truth in (0, 1) for said in (0, 1)}
-    for one in met:
-        truth, said = one.consensus, verdicts[one.edited]
-        if truth is not None and said is not None:
-            cells[truth, said].append(one)
-    alike = len({one.weight for one in met}) == 1
+    cells: dict[tuple[float, float], list[Rated]] = {(truth, cell): [] for truth in (0, 1) for cell in (0, 1)}
+    for edit in met:
+        truth, cell = edit.consensus, verdicts[edit.edited]
+        if truth is not None and cell is not None:
+            cells[truth, cell].append(edit)
+    alike = len({edit.weight for edit in met}) == 1
     return {
         "both_1": len(cells[1, 1]),
         "human_1_tool_0": len(cells[1, 0]),
         "human_0_tool_1": len(cells[0, 1]),
         "both_0": len(cells[0, 0]),
-        "n_hard": sum(one.hard for of in cells.values() for one in of),
-        "hard_wrong": sum(one.hard for of in (cells[1, 0], cells[0, 1]) for one in of),
+        "n_hard": sum(edit.hard for edits in cells.values() for edit in edits),
+        "hard_wrong": sum(edit.hard for edits in (cells[1, 0], cells[0, 1]) for edit in edits),
         **figures_of({"sensitivity": _right(1, cells, alike, level), "specificity": _right(0, cells, alike, level)}),
     }
 
 
-def corrected_figures(labels: Sequence[Label], scores: Sequence[Judged], how: Interval, about: str = CCS) -> Figures:
+def corrected_figures(
+    labels: Sequence[Label], scores: Sequence[Judged], settings: Interval, about: str = CCS
+) -> Figures:
     """A figure of a condition over the items that nobody labelled, corrected for the error that the labels show.
 
     Edits are the unit, as people label edits. Labelled items are left out, so that the sample which shows the error is
@@ -247,7 +254,7 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Judged], how: In
     Args:
         labels: of one protocol; those of other conditions are left aside.
         scores: of one judge, at least one.
-        how: the level of intervals; resamples and seed for φ.
+        settings: the level of intervals; resamples and seed for φ.
         about: CCS; or of given pairs a share, `named` with φ.
     """
     by_edit = {edited_of(score): score for score in scores}
@@ -256,36 +263,42 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Judged], how: In
         return {"corrected_note": f"the scores are of {len(conditions)} conditions; give those of one"}
     mine = [label for label in labels if _condition(edited_of(label)) in conditions]
     try:
-        known = known_truth(mine, by_edit.values(), about)
+        known_edits = known_truth(mine, by_edit.values(), about)
     except InputError as refused:
         return {"corrected_note": str(refused)}
     labelled = {label.id for label in mine}
-    unlabelled = [one for one in by_edit.values() if one.id not in labelled]
-    rest = [(float(bit), one.cluster or one.id) for one in unlabelled if (bit := getattr(one, about)) is not None]
+    unlabelled = [score for score in by_edit.values() if score.id not in labelled]
+    rest = [
+        (float(bit), score.cluster or score.id) for score in unlabelled if (bit := getattr(score, about)) is not None
+    ]
     if not rest:
         return {"corrected_note": "the scores are of no item that nobody labelled"}
     observed = share([value for value, _ in rest], [group for _, group in rest])
-    error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.cluster for one in known])
-    found = rogan_gladen(observed, error, how.level)
-    waiting = sum(one.open for one in rated(mine, about))
+    error = judge_error(
+        [edit.verdict for edit in known_edits],
+        [edit.truth for edit in known_edits],
+        [edit.cluster for edit in known_edits],
+    )
+    corrected = rogan_gladen(observed, error, settings.level)
+    waiting = sum(edit.open for edit in rated(mine, about))
     easier = f"{waiting} labelled edits wait for an adjudication, and the judge's error is that on easier ones"
-    notes = [found.note, easier if waiting else ""]
-    told: Figures = {"ccs" if about == CCS else "observed": rounded(observed.value), "n_corrected": observed.n}
-    told |= figures_of({"corrected": found})
-    if about == NAMED and found.value is not None:
-        told |= _phi(unlabelled, known, how)
-    return told | {"corrected_note": "; ".join(filter(None, notes))}
+    notes = [corrected.note, easier if waiting else ""]
+    figures: Figures = {"ccs" if about == CCS else "observed": rounded(observed.value), "n_corrected": observed.n}
+    figures |= figures_of({"corrected": corrected})
+    if about == NAMED and corrected.value is not None:
+        figures |= _phi(unlabelled, known_edits, settings)
+    return figures | {"corrected_note": "; ".join(filter(None, notes))}
 
 
-def _phi(unlabelled: Sequence[Judged], known: Sequence[Known], how: Interval) -> Figures:
+def _phi(unlabelled: Sequence[Judged], known_edits: Sequence[KnownEdit], settings: Interval) -> Figures:
     """φ of unlabelled pairs as judged, and corrected for the judge's error in what is named."""
     rows = [
-        (one.cluster or one.id, float(one.answer_moved), float(one.named))
-        for one in unlabelled
-        if isinstance(one, PairScore) and one.answer_moved is not None and one.named is not None
+        (pair.cluster or pair.id, float(pair.answer_moved), float(pair.named))
+        for pair in unlabelled
+        if isinstance(pair, PairScore) and pair.answer_moved is not None and pair.named is not None
     ]
-    tried = [(one.cluster, one.truth, one.verdict) for one in known]
-    judged, corrected = corrected_phi(rows, tried, how)
+    tried = [(pair.cluster, pair.truth, pair.verdict) for pair in known_edits]
+    judged, corrected = corrected_phi(rows, tried, settings)
     return {"phi": judged if judged is None else rounded(judged)} | figures_of({"corrected_phi": corrected})
 
 
@@ -295,10 +308,10 @@ def _right(truth: int, cells: Cells, alike: bool, level: float) -> Estimate:
     if not (right or wrong):
         return Estimate(None)
     if not alike:
-        hit, missed = (sum(one.weight for one in part) for part in (right, wrong))
+        hit, missed = (sum(edit.weight for edit in part) for part in (right, wrong))
         return Estimate(hit / (hit + missed))
     values = [1.0] * len(right) + [0.0] * len(wrong)
-    return wilson(share(values, [one.cluster for one in (*right, *wrong)]), level)
+    return wilson(share(values, [edit.cluster for edit in (*right, *wrong)]), level)
 
 
 def _condition(edited: Edited) -> tuple[str, ...]:

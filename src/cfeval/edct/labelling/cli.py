@@ -36,7 +36,7 @@ from cfeval.edct.labelling.sheet import (
     sheet_page,
 )
 from cfeval.edct.labelling.table import LabelAgreementRow, render, rows
-from cfeval.edct.options import How, Results, ScoreFiles, Shards, interval_of
+from cfeval.edct.options import IntervalOption, Results, ScoreFiles, Shards, interval_of
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Published, condition_of
 from cfeval.report.files import write_table
@@ -66,14 +66,17 @@ def run_sheet(
     drawn = draw(_candidates(scores, partial(ConditionFiles, results, shards=shards)), items, seed, by_verdict)
     if not drawn:
         raise InputError("no edit to label: no item of these score files was scored or rejected by a gate")
-    files = {condition: ConditionFiles(results, condition, shards, of) for condition, of in _items(drawn).items()}
+    files = {
+        condition: ConditionFiles(results, condition, shards, items_of_condition)
+        for condition, items_of_condition in _items(drawn).items()
+    }
     conditions = {condition: _records(some) for condition, some in files.items()}
-    pairs = pair_sheets(results, [one.score for one in drawn if isinstance(one.score, PairScore)], shards)
+    pairs = pair_sheets(results, [edit.score for edit in drawn if isinstance(edit.score, PairScore)], shards)
     shown = [
-        pairs.item(one.score)
-        if isinstance(one.score, PairScore)
-        else sheet_item(conditions[condition_of(one.score)], one.score)
-        for one in drawn
+        pairs.item(edit.score)
+        if isinstance(edit.score, PairScore)
+        else sheet_item(conditions[condition_of(edit.score)], edit.score)
+        for edit in drawn
     ]
     places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _images(some)}
     places |= pairs.places
@@ -89,18 +92,18 @@ def _candidates(scores: list[Path], files_of: Callable[[Condition], ConditionFil
     gate = lru_cache(maxsize=1)(lambda condition: gates(made for made, _ in files_of(condition).counterfactuals()))
     for file in scores:
         if is_pairs(file):
-            yield from (Candidate(one) for one in pair_scores(file) if scored(one))
+            yield from (Candidate(score) for score in pair_scores(file) if scored(score))
             continue
-        for condition, of in groupby(stream_csv(file, Score), key=condition_of):
-            yield from candidates(of, gate(condition.model_copy(update={"judge": ""})))
+        for condition, scores_of_condition in groupby(stream_csv(file, Score), key=condition_of):
+            yield from candidates(scores_of_condition, gate(condition.model_copy(update={"judge": ""})))
 
 
 def _items(drawn: list[Drawn]) -> dict[Condition, set[str]]:
-    found: dict[Condition, set[str]] = defaultdict(set)
-    for one in drawn:
-        if isinstance(one.score, Score):
-            found[condition_of(one.score)].add(one.score.id)
-    return found
+    by_condition: dict[Condition, set[str]] = defaultdict(set)
+    for drawn_edit in drawn:
+        if isinstance(drawn_edit.score, Score):
+            by_condition[condition_of(drawn_edit.score)].add(drawn_edit.score.id)
+    return by_condition
 
 
 def _records(files: ConditionFiles) -> ConditionRecords:
@@ -117,20 +120,22 @@ def _images(files: ConditionFiles) -> Iterator[Place]:
     for sample, folder in files.samples():
         yield folder, sample.image
     for made, folder in files.counterfactuals():
-        yield from ((folder, ref) for ref in (made.image, *(one.image for one in made.attempts)) if ref is not None)
+        yield from (
+            (folder, ref) for ref in (made.image, *(attempt.image for attempt in made.attempts)) if ref is not None
+        )
 
 
 def _key(drawn: list[Drawn], shown: list[SheetItem]) -> Iterator[KeyRow]:
     sheet = sheet_hash(shown)
-    for number, (one, item) in enumerate(zip(drawn, shown, strict=True), start=1):
+    for number, (place, item) in enumerate(zip(drawn, shown, strict=True), start=1):
         yield KeyRow(
-            **edited_of(one.score).model_dump(),
+            **edited_of(place.score).model_dump(),
             sheet=sheet,
             item=number,
             asks=" ".join(item.asks),
-            cluster=one.score.cluster,
-            weight=one.weight,
-            gate=one.gate,
+            cluster=place.score.cluster,
+            weight=place.weight,
+            gate=place.gate,
         )
 
 
@@ -163,7 +168,7 @@ def run_agreement(
     scores: ScoreFiles,
     labels: Annotated[list[Path], typer.Option(help="Labels, as `cfeval edct labels` wrote them; may be repeated.")],
     out: TableOut,
-    interval: How = "{}",
+    interval: IntervalOption = "{}",
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
     ] = None,
@@ -173,10 +178,10 @@ def run_agreement(
     Labels count for every judge whose scores of the same edits are given. Where these are of one condition, its CCS
     over the items that nobody labelled is corrected for the judge's error.
     """
-    said = [label for file in labels for label in read_csv(file, Label)]
+    answers = [label for file in labels for label in read_csv(file, Label)]
     judged: list[Judged] = []
     for file in scores:
         judged += pair_scores(file) if is_pairs(file) else read_csv(file, Score)
     published = [line for file in reference or () for line in read_csv(file, Published)]
-    found = rows(said, judged, interval_of(interval), published)
-    write_table(out, LabelAgreementRow, found, render(found, published))
+    table = rows(answers, judged, interval_of(interval), published)
+    write_table(out, LabelAgreementRow, table, render(table, published))

@@ -99,7 +99,7 @@ class Marks(Record):
 
     def answered(self) -> dict[str, str]:
         """The answers that were given, by name."""
-        return {name: said for name in ASKED if (said := getattr(self, name)) is not None}
+        return {name: answer for name in QUESTIONS if (answer := getattr(self, name)) is not None}
 
     @model_validator(mode="after")
     def _no_scores_of_an_invalid_edit(self) -> "Marks":
@@ -109,7 +109,7 @@ class Marks(Record):
 
 
 # What people may be asked.
-ASKED = tuple(name for name in Marks.model_fields if name not in ("item", "comment"))
+QUESTIONS = tuple(name for name in Marks.model_fields if name not in ("item", "comment"))
 
 
 class SavedLabels(Record):
@@ -156,7 +156,6 @@ def read_labels(files: Sequence[Path], key: Mapping[int, KeyRow], adjudications:
     """What everybody said, by item, then by rater; an item about which somebody said nothing has no such row.
 
     Args:
-        files: what the page of the sheet saved (.json), or its CSV filled in (.csv).
         key: of that sheet, see `read_key`.
         adjudications: files of the same kinds, with decisions where people disagree. They follow the labels.
 
@@ -183,7 +182,7 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     labels: dict[tuple[int, str], Label] = {}
     owners: dict[str, int] = {}
     for number, file in enumerate(files):
-        for place, rater, marks in _said(file, key):
+        for place, rater, marks in _label_rows(file, key):
             who = rater.casefold()
             if (owner := owners.setdefault(who, number)) != number:
                 raise InputError(
@@ -203,7 +202,7 @@ def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     return [labels[place] for place in sorted(labels)]
 
 
-def _said(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
+def _label_rows(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     if file.suffix.lower() == ".json":
         return _of_page(file, key)
     if file.suffix.lower() == ".csv":
@@ -226,19 +225,21 @@ def _of_csv(file: Path, key: Mapping[int, KeyRow]) -> Iterator[LabelRow]:
     raters = {row["rater"] for _, row in rows if row.get("rater")}
     only = raters.pop() if len(raters) == 1 else ""
     for place, row in rows:
-        said = {name: row[name] for name in Marks.model_fields if row.get(name)}
-        if set(said) == {"item"}:
+        answers = {name: row[name] for name in Marks.model_fields if row.get(name)}
+        if set(answers) == {"item"}:
             continue
         _same_sheet(place, row.get("sheet", ""), key)
         if not (rater := row.get("rater") or only):
             raise InputError(f"{place}: says not whose labels these are; write a name or initials in the column rater")
-        yield place, rater, _valid(place, Marks, said)
+        yield place, rater, _valid(place, Marks, answers)
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     table = CsvFile(file, (), lambda row: row, strict=True)
     if not {*table.header} >= {"sheet", "item", "rater"} or {*table.header} - _READ - {*CONTEXT, ""}:
-        raise InputError(f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(ASKED)}")
+        raise InputError(
+            f"{file}: not the CSV of a sheet; its columns are sheet, item, rater, … {', '.join(QUESTIONS)}"
+        )
     for row in table:
         yield f"{file}, line {row.line}", {name: cell.strip() for name, cell in row.cells.items()}
 

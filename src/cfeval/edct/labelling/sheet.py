@@ -27,7 +27,7 @@ from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.core.text_files import csv_line
 from cfeval.datasets.pair import pair_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.labelling.records import ASKED, CONTEXT, LABELLED, Judged, PairScore, edited_of
+from cfeval.edct.labelling.records import CONTEXT, LABELLED, QUESTIONS, Judged, PairScore, edited_of
 from cfeval.edct.pairs.records import NAMES, PairBaseline, PairCondition, PairVerdict, baseline_files, item_files
 from cfeval.edct.protocols.rules import PAIRS_2026, RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
@@ -61,9 +61,6 @@ def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: boo
     candidate: the first.
 
     Args:
-        candidates: see `Candidate`.
-        items: how many to draw.
-        seed: of the draw.
         by_verdict: within a condition, rejected edits, edits whose two scores are both 1 and the rest are drawn in
             equal numbers, as far as there are any; the weights undo it.
     """
@@ -77,7 +74,7 @@ def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: boo
         for stratum, taken in zip(strata, _in_turn([stratum.first() for stratum in strata], items), strict=True)
         for candidate in taken
     ]
-    return sorted(drawn, key=lambda one: _lot(one.score, seed, "order"))
+    return sorted(drawn, key=lambda drawn_edit: _lot(drawn_edit.score, seed, "order"))
 
 
 class _Stratum:
@@ -194,7 +191,7 @@ ASKS = {
 }
 
 
-def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
+def asked_names(protocol: str, talked: bool = True) -> tuple[str, ...]:
     """What people are asked about an edit of a protocol; `talked`: the target was asked about it again."""
     rules = LABELLED[protocol]
     scores = (*rules.scores, *(["grade"] if rules.graded else [])) if talked else ()
@@ -273,17 +270,17 @@ def sheet_csv(items: Sequence[SheetItem]) -> str:
     asks = list(_asks(items))
     text = csv_line(["sheet", "item", "rater", *CONTEXT, *asks, "comment"])
     for number, item in enumerate(items, start=1):
-        said = {**asdict(item), "changes": "\n".join(map(_told, item.changes))}
-        context = (_cell(said[name]) for name in CONTEXT)
+        columns = {**asdict(item), "changes": "\n".join(map(_change_text, item.changes))}
+        context = (_cell(columns[name]) for name in CONTEXT)
         text += csv_line([sheet_hash(items), number, "", *context, *[""] * len(asks), ""])
     return text
 
 
 def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
-    return {name: asdict(ASKS[name]) for name in ASKED if any(name in item.asks for item in items)}
+    return {name: asdict(ASKS[name]) for name in QUESTIONS if any(name in item.asks for item in items)}
 
 
-def _told(change: Change) -> str:
+def _change_text(change: Change) -> str:
     return change.positive + (f" (must not remain: {change.negative})" if change.negative else "")
 
 
@@ -294,7 +291,11 @@ def _cell(text: str) -> str:
 def gates(made: Iterable[Counterfactual]) -> dict[Key, Binary | None]:
     """What the editor's own gate said of each edit that there is an image of, if it has one."""
     return {
-        (one.id, one.edit): (one.attempts[-1].found.verified if one.attempts else None) for one in made if _edited(one)
+        (counterfactual.id, counterfactual.edit): (
+            counterfactual.attempts[-1].found.verified if counterfactual.attempts else None
+        )
+        for counterfactual in made
+        if _edited(counterfactual)
     }
 
 
@@ -302,28 +303,27 @@ def candidates(scores: Iterable[Score], gate: Mapping[Key, Binary | None]) -> It
     """The edits that people can label: those that were scored, and those that the editor's own gate rejected.
 
     What failed otherwise, before or after the edit, has nothing that a label could be compared with.
-
-    Args:
-        gate: see `gates`.
     """
     for score in scores:
         if (score.id, score.edit) in gate and score.status in (Status.OK, Status.EDIT_INVALID):
             yield Candidate(score, gate[score.id, score.edit])
 
 
-def sheet_item(of: ConditionRecords, score: Score) -> SheetItem:
+def sheet_item(records: ConditionRecords, score: Score) -> SheetItem:
     """What people see of a candidate."""
     key = (score.id, score.edit)
-    before, after = of.baselines[score.id], of.requeries.get(key)
+    before, after = records.baselines[score.id], records.requeries.get(key)
     talked = score.status == Status.OK and after is not None
     first = 1 if RULES[score.protocol].chained else score.edit
     chain = [(score.id, edit) for edit in range(first, score.edit + 1)]
-    edited = [image for one in chain if (image := _edited(of.counterfactuals[one]))]
+    edited = [image for instruction in chain if (image := _edited(records.counterfactuals[instruction]))]
     return SheetItem(
-        asks=asked(score.protocol, talked),
-        question=of.samples[score.id].question,
-        changes=tuple(_change(of.instructions[one]) for one in chain if RULES[score.protocol].written),
-        images=(of.samples[score.id].image.sha256, *(image.sha256 for image in edited)),
+        asks=asked_names(score.protocol, talked),
+        question=records.samples[score.id].question,
+        changes=tuple(
+            _change(records.instructions[instruction]) for instruction in chain if RULES[score.protocol].written
+        ),
+        images=(records.samples[score.id].image.sha256, *(image.sha256 for image in edited)),
         answer=before.answer,
         explanation=before.explanation,
         new_answer=after.answer if after and talked else "",
@@ -362,11 +362,11 @@ def pair_scores(file: Path) -> Iterator[PairScore]:
     if len(names) < len(NAMES):
         raise InputError(f"{file}: verdicts of given pairs lie in {FOLDER}/SET/TARGET/JUDGE.jsonl; give such a file")
     pair_set, vlm, judge = names
-    known = {"dataset": pair_set, "vlm": vlm, "writer": GIVEN, "protocol": PAIRS_2026, "editor": GIVEN, "judge": judge}
-    for one in read_jsonl(file, PairVerdict):
-        if not one.natural:
-            found = {"id": one.id, "cluster": one.cluster, "status": one.status}
-            yield PairScore(**known, **found, answer_moved=one.moved, named=one.named)
+    shared = {"dataset": pair_set, "vlm": vlm, "writer": GIVEN, "protocol": PAIRS_2026, "editor": GIVEN, "judge": judge}
+    for verdict in read_jsonl(file, PairVerdict):
+        if not verdict.natural:
+            fields = {"id": verdict.id, "cluster": verdict.cluster, "status": verdict.status}
+            yield PairScore(**shared, **fields, answer_moved=verdict.moved, named=verdict.named)
 
 
 @dataclass(frozen=True)
@@ -388,9 +388,9 @@ def pair_sheets(results: Path, drawn: Iterable[PairScore], shards: int) -> PairS
         InputError: a file is missing, or lacks a drawn pair.
     """
     wanted: dict[PairCondition, set[str]] = {}
-    for one in drawn:
-        condition = PairCondition(pair_set=one.dataset, vlm=one.vlm, pair_judge=one.judge)
-        wanted.setdefault(condition, set()).add(one.id)
+    for record in drawn:
+        condition = PairCondition(pair_set=record.dataset, vlm=record.vlm, pair_judge=record.judge)
+        wanted.setdefault(condition, set()).add(record.id)
     items: dict[tuple[str, str, str], SheetItem] = {}
     places: dict[str, tuple[Path, ImageRef]] = {}
     for condition, ids in wanted.items():
@@ -401,28 +401,28 @@ def pair_sheets(results: Path, drawn: Iterable[PairScore], shards: int) -> PairS
                 if sample.id in names:
                     samples[sample.id] = sample
                     places[sample.image.sha256] = (folder_of(file), sample.image)
-        said = {
-            one.id: one
+        baselines = {
+            record.id: record
             for file in baseline_files(results, condition, shards)
-            for one in read_jsonl(file, PairBaseline)
-            if one.id in names
+            for record in read_jsonl(file, PairBaseline)
+            if record.id in names
         }
         for name in ids:
-            items[condition.pair_set, condition.vlm, name] = _item(name, samples, said)
+            items[condition.pair_set, condition.vlm, name] = _item(name, samples, baselines)
     return PairSheets(items, places)
 
 
-def _item(name: str, samples: Mapping[str, Sample], said: Mapping[str, PairBaseline]) -> SheetItem:
+def _item(name: str, samples: Mapping[str, Sample], baselines: Mapping[str, PairBaseline]) -> SheetItem:
     sides = [f"{name}.{side}" for side in ("before", "after")]
-    if missing := [side for side in sides if side not in samples or side not in said]:
+    if missing := [side for side in sides if side not in samples or side not in baselines]:
         raise InputError(f"pair '{name}': no item or no conversation '{missing[0]}'; give results of one run")
-    (first, second), (before, after) = ([samples[side] for side in sides], [said[side] for side in sides])
+    (first, second), (before, after) = ([samples[side] for side in sides], [baselines[side] for side in sides])
     pair = pair_of(first)
-    told = f"{pair.before or ABSENT} → {pair.after or ABSENT}"
+    change = f"{pair.before or ABSENT} → {pair.after or ABSENT}"
     return SheetItem(
-        asks=asked(PAIRS_2026),
+        asks=asked_names(PAIRS_2026),
         question=first.question,
-        changes=(Change(pair.after or pair.before, told, ""),),
+        changes=(Change(pair.after or pair.before, change, ""),),
         images=(first.image.sha256, second.image.sha256),
         answer=before.answer,
         explanation=before.explanation,

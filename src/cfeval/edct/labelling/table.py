@@ -128,40 +128,38 @@ _ABOUT |= {"explanation_moved": "Explanation moved", "named": "Change named"}
 class _Case:
     """An edit, and what all that are compared said of it; `missing` says why it is not assessable."""
 
-    said: tuple[float | None, ...]
+    answers: tuple[float | None, ...]
     cluster: str
     missing: str = ""
 
 
 def rows(
-    labels: Sequence[Label], scores: Sequence[Judged], how: Interval, published: Iterable[Published] = ()
+    labels: Sequence[Label], scores: Sequence[Judged], settings: Interval, published: Iterable[Published] = ()
 ) -> list[LabelAgreementRow]:
     """A row for each protocol, question and comparison, in this order.
 
     Args:
-        labels: of everybody.
-        scores: of the labelled edits, by any judges.
-        how: level of all intervals; resamples and seed for kappa and alpha.
+        settings: level of all intervals; resamples and seed for kappa and alpha.
         published: figures of the papers; those of the human study stand beside.
 
     Raises:
         InputError: somebody labelled an edit twice.
     """
     paper = {line.metric: line.value for line in published if line.table == HUMAN_STUDY}
-    found: list[LabelAgreementRow] = []
+    table: list[LabelAgreementRow] = []
     for protocol in (name for name in LABELLED if any(label.protocol == name for label in labels)):
         mine = [label for label in labels if label.protocol == protocol]
         theirs = [score for score in scores if score.protocol == protocol]
         for about in questions(protocol):
             tools = checked(mine, theirs) if about == EDIT_VALID else judged(theirs, about)
-            for names, cases, more in _comparisons(about, mine, tools, how.level):
+            for names, cases, more in _comparisons(about, mine, tools, settings.level):
                 of_pairs = protocol == PAIRS_2026 and about != EDIT_VALID
                 if names["comparison"] == "tool_consensus" and (about == CCS or of_pairs):
                     of_tool = [score for score in theirs if score.judge == names["tool"]]
-                    more.append(corrected_figures(mine, of_tool, how, about))
+                    more.append(corrected_figures(mine, of_tool, settings, about))
                 named = {"protocol": protocol, "about": about, **names}
-                found.append(LabelAgreementRow.model_validate(_joined(named, _figures(about, cases, how), *more)))
-    return [_beside(row, paper) for row in found]
+                table.append(LabelAgreementRow.model_validate(_joined(named, _figures(about, cases, settings), *more)))
+    return [_beside(row, paper) for row in table]
 
 
 def _comparisons(
@@ -169,20 +167,20 @@ def _comparisons(
 ) -> Iterator[tuple[dict[str, str], list[_Case], list[Figures]]]:
     edits, names = rated(labels, about), people(labels)
     if len(names) > 1:
-        cases = [_Case(one.said, one.cluster, _too_few(one)) for one in edits]
+        cases = [_Case(edit.answers, edit.cluster, _too_few(edit)) for edit in edits]
         yield {"comparison": "human_human"}, cases, [_open(edits)]
     for tool, verdicts in sorted(tools.items()):
-        met = [one for one in edits if one.edited in verdicts]
+        met = [edit for edit in edits if edit.edited in verdicts]
         if not met:
             continue
         for place, name in enumerate(names):
-            cases = [_beside_tool(one, one.said[place : place + 1], one.why[place], verdicts) for one in met]
+            cases = [_beside_tool(edit, edit.answers[place : place + 1], edit.why[place], verdicts) for edit in met]
             yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, []
-        cases = [_beside_tool(one, (one.consensus,), _undecided(one), verdicts) for one in met]
+        cases = [_beside_tool(edit, (edit.consensus,), _undecided(edit), verdicts) for edit in met]
         error = [_open(met)] if about == GRADE else [_open(met), error_figures(met, verdicts, level)]
         yield {"comparison": "tool_consensus", "tool": tool}, cases, error
         if len(names) > 1:
-            cases = [_beside_tool(one, one.said, _too_few(one), verdicts) for one in met]
+            cases = [_beside_tool(edit, edit.answers, _too_few(edit), verdicts) for edit in met]
             yield {"comparison": "three_way", "tool": tool}, cases, []
 
 
@@ -191,33 +189,33 @@ def _joined(*parts: Figures | dict[str, str]) -> Figures:
     return whole | {"ci": interval_methods(*(part.get("ci", "") for part in parts))}
 
 
-def _beside_tool(one: Rated, said: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
-    verdict = verdicts[one.edited]
-    return _Case((*said, verdict), one.cluster, missing or ("no verdict" if verdict is None else ""))
+def _beside_tool(edit: Rated, answers: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
+    verdict = verdicts[edit.edited]
+    return _Case((*answers, verdict), edit.cluster, missing or ("no verdict" if verdict is None else ""))
 
 
-def _too_few(one: Rated) -> str:
+def _too_few(edit: Rated) -> str:
     """Why fewer than two people assessed an edit; empty where they did."""
-    return "" if len(one.given) > 1 else next(filter(None, one.why))
+    return "" if len(edit.given) > 1 else next(filter(None, edit.why))
 
 
 def _open(edits: Iterable[Rated]) -> Figures:
-    return {"n_open": sum(one.open for one in edits)}
+    return {"n_open": sum(edit.open for edit in edits)}
 
 
-def _undecided(one: Rated) -> str:
+def _undecided(edit: Rated) -> str:
     """Why there is no consensus; empty where there is one."""
-    if one.consensus is not None:
+    if edit.consensus is not None:
         return ""
-    return "not adjudicated" if one.open else one.undecidable or next(filter(None, one.why))
+    return "not adjudicated" if edit.open else edit.undecidable or next(filter(None, edit.why))
 
 
-def _figures(about: str, cases: Sequence[_Case], how: Interval) -> Figures:
+def _figures(about: str, cases: Sequence[_Case], settings: Interval) -> Figures:
     whole = [case for case in cases if not case.missing]
-    said, groups = [case.said for case in whole], [case.cluster for case in whole]
-    same = [float(len(set(values) - {None}) == 1) for values in said]
-    boot = (how.level, how.resamples, how.seed, groups)
-    two = about != GRADE and all(len(values) == 2 for values in said)
+    answers, groups = [case.answers for case in whole], [case.cluster for case in whole]
+    same = [float(len(set(values) - {None}) == 1) for values in answers]
+    boot = (settings.level, settings.resamples, settings.seed, groups)
+    two = about != GRADE and all(len(values) == 2 for values in answers)
     missing = Counter(case.missing for case in cases if case.missing)
     return {
         "n": len(cases),
@@ -227,9 +225,9 @@ def _figures(about: str, cases: Sequence[_Case], how: Interval) -> Figures:
         "missing": ", ".join(f"{reason} {count}" for reason, count in sorted(missing.items())),
         **figures_of(
             {
-                "agreement": wilson(share(same, groups), how.level) if same else Estimate(None),
-                "kappa": cohen(said, *boot) if two else Estimate(None),
-                "alpha": alpha(said, "ordinal" if about == GRADE else "nominal", *boot),
+                "agreement": wilson(share(same, groups), settings.level) if same else Estimate(None),
+                "kappa": cohen(answers, *boot) if two else Estimate(None),
+                "alpha": alpha(answers, "ordinal" if about == GRADE else "nominal", *boot),
             }
         ),
     }
@@ -242,21 +240,23 @@ def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreemen
     return row.model_copy(update={"paper_agreement": paper.get(f"agreement_{row.comparison}")})
 
 
-def render(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> RenderedTable:
+def render(table: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> RenderedTable:
     """The table for readers."""
-    paper, right = any(row.paper_agreement is not None for row in of), any(_rest(row) is not None for row in of)
-    names = ("Of the rest", "Corrected") if any(row.observed is not None for row in of) else _OF_CCS
+    paper, right = any(row.paper_agreement is not None for row in table), any(_rest(row) is not None for row in table)
+    names = ("Of the rest", "Corrected") if any(row.observed is not None for row in table) else _OF_CCS
     headings = ["Protocol", "About", "Compared", "Assessable", "Agreement", *(["Paper"] if paper else [])]
     headings += ["Kappa", "Alpha", "Sensitivity", "Specificity", "Hard"]
     headings += [*(names if right else []), "Missing"]
-    body = tuple(tuple(_cells(row, paper, right)) for row in of)
+    body = tuple(tuple(_cells(row, paper, right)) for row in table)
     title = "Human labels: agreement of people, and of the tool with people"
-    return RenderedTable("edct_labels", title, tuple(headings), body, _notes(of, published))
+    return RenderedTable("edct_labels", title, tuple(headings), body, _notes(table, published))
 
 
 def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
     tool = f"{_TOOLS.get(row.tool, row.tool)} and " if row.tool else ""
     rest = "" if (share_of_rest := _rest(row)) is None else f"{cell(share_of_rest)} ({row.n_corrected} edits)"
+    # `3 (1 wrong), 2 open`: edits about which people did not agree.
+    decided = f"{row.n_hard} ({row.hard_wrong} wrong)" if row.n_hard else ""
     return [
         row.protocol,
         _ABOUT.get(row.about, row.about.upper()),
@@ -268,7 +268,7 @@ def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
         with_interval(row, "alpha"),
         _counted(with_interval(row, "sensitivity"), row.both_1, row.human_1_tool_0),
         _counted(with_interval(row, "specificity"), row.both_0, row.human_0_tool_1),
-        _hard(row),
+        ", ".join(filter(None, [decided, f"{row.n_open} open" if row.n_open else ""])),
         *([rest, with_interval(row, "corrected")] if right else []),
         row.missing,
     ]
@@ -278,51 +278,45 @@ def _counted(part: str, right: int | None, wrong: int | None) -> str:
     return "" if not part or right is None or wrong is None else f"{part} ({right} of {right + wrong})"
 
 
-def _hard(row: LabelAgreementRow) -> str:
-    """`3 (1 wrong), 2 open`: edits about which people did not agree."""
-    decided = f"{row.n_hard} ({row.hard_wrong} wrong)" if row.n_hard else ""
-    return ", ".join(filter(None, [decided, f"{row.n_open} open" if row.n_open else ""]))
-
-
 def _rest(row: LabelAgreementRow) -> float | None:
     return row.observed if row.ccs is None else row.ccs
 
 
-def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> tuple[str, ...]:
-    if not of:
+def _notes(table: Sequence[LabelAgreementRow], published: Iterable[Published]) -> tuple[str, ...]:
+    if not table:
         return (NO_LABELS_NOTE,)
-    chained = any(row.protocol == EDCT_BENCH_2026 for row in of)
+    chained = any(row.protocol == EDCT_BENCH_2026 for row in table)
     gate = [cell(line.value) for line in published if chained and line.metric == "agreement_gate_human"]
     return (
         "Assessable: edits for which there is all that is compared; what people call invalid or not assessable is "
         "missing, never a 0. Consensus: what people agree about, or what was decided where they do not: by an "
         "adjudication, or by more than half of three or more.",
         "Kappa: Cohen's of two sides. Alpha: Krippendorff's, of grades the ordinal one. Intervals: "
-        f"{interval_methods(*(row.ci for row in of))}.",
+        f"{interval_methods(*(row.ci for row in table))}.",
         "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights; "
         "where edits differ in weight there is no interval. Agreement is that on the labelled edits.",
         "Hard: edits about which people did not agree, since decided, and how many of them the tool got wrong; open: "
         "not decided yet, and missing. While some are open, sensitivity and specificity are those on easier edits.",
-        *_correction_notes(of),
+        *_correction_notes(table),
         *([f"EDCT-Bench 2026: its gate agreed with two people on {' and '.join(gate)} of 128 edits."] if gate else []),
     )
 
 
-def _correction_notes(of: Sequence[LabelAgreementRow]) -> Iterator[str]:
+def _correction_notes(table: Sequence[LabelAgreementRow]) -> Iterator[str]:
     """What the corrected CCS is, and what is to be said of each judge's."""
-    if any(row.ccs is not None for row in of):
+    if any(row.ccs is not None for row in table):
         yield (
             "CCS of the rest: the share of edits that the judge calls faithful, among the items that nobody labelled. "
             "Corrected CCS: the share that people would call so, if the judge errs there as often as on the labelled "
             "edits (Rogan and Gladen 1978); its interval has the chance in both samples."
         )
-    if any(row.observed is not None for row in of):
+    if any(row.observed is not None for row in table):
         yield (
             "A given pair counts as one edit. Of the rest: the share of pairs whose answer moved, or whose change is "
             "named, as judged, and corrected for the judge's error. φ is corrected for errors in what is named; they "
             "cannot depend on the answer, which the judge does not see."
         )
-    for row in of:
+    for row in table:
         if row.corrected_phi is not None:
             yield f"φ of the rest by {row.tool}: {cell(row.phi)}, corrected {with_interval(row, 'corrected_phi')}."
         if row.corrected_note:

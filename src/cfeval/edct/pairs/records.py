@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from pydantic import Field
 
 from cfeval.core.errors import InputError
+from cfeval.core.record import SHARD
 from cfeval.core.records import Binary, ItemId, Record, Sha256, StageResult, Status
 from cfeval.core.shards import shard_files
 from cfeval.datasets.pair import ChangeKind, WhichImage
@@ -97,14 +98,14 @@ class PairVerdict(StageResult):
         return _either(self.sham_before, self.sham_after)
 
 
-def _either(one: Binary | None, other: Binary | None) -> Binary | None:
-    if one is None or other is None:
+def _either(first: Binary | None, other: Binary | None) -> Binary | None:
+    if first is None or other is None:
         return None
-    return 1 if one or other else 0
+    return 1 if first or other else 0
 
 
 NAMES = tuple(PairCondition.model_fields)
-_SHARD = re.compile(r"[0-9]{3}")
+_SHARD = re.compile(SHARD)
 
 
 def item_files(results: Path, pair_set: str, shards: int) -> list[Path]:
@@ -134,17 +135,20 @@ def pair_conditions_in(results: Path) -> dict[PairCondition, int]:
     Raises:
         InputError: a condition has both whole files and shards.
     """
-    found: dict[PairCondition, set[str]] = {}
+    judges_of: dict[PairCondition, set[str]] = {}
     for file in sorted((results / "pair_verdicts").rglob("*.jsonl")):
         parts = file.relative_to(results / "pair_verdicts").with_suffix("").parts
         if len(parts) == len(NAMES) or (len(parts) == len(NAMES) + 1 and _SHARD.fullmatch(parts[-1])):
             condition = PairCondition(**dict(zip(NAMES, parts, strict=False)))
-            found.setdefault(condition, set()).add(parts[-1] if len(parts) > len(NAMES) else "")
-    for condition, shards in found.items():
+            judges_of.setdefault(condition, set()).add(parts[-1] if len(parts) > len(NAMES) else "")
+    for condition, shards in judges_of.items():
         if "" in shards and len(shards) > 1:
             names = "/".join(condition.model_dump().values())
             raise InputError(f"{names}: both whole files and shards; remove those of the older run")
-    return {one: 1 if shards == {""} else max(map(int, shards)) + 1 for one, shards in found.items()}
+    return {
+        pair_condition: 1 if shards == {""} else max(map(int, shards)) + 1
+        for pair_condition, shards in judges_of.items()
+    }
 
 
 @dataclass(frozen=True)

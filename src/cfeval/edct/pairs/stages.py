@@ -1,7 +1,21 @@
 """The steps of given pairs: items, conversations with targets that give log-probabilities, verdicts.
 
-Whether the answer moved from one image of a pair to the other, and whether the explanations name what was changed, are
-found apart.
+A target that gives no log-probabilities is asked by the stage `baselines` of edct. Whether the answer moved from one
+image of a pair to the other, and whether the explanations name what was changed, are found apart. Each explanation is
+shown to the judge alone with the changed thing, without the image, the question or the answer. Answers are compared by
+their texts; where these do not decide, the judge compares them.
+
+Sham: both explanations are shown once more with what was changed in another pair, so that it is found as the ruling on
+the pair's own change is: that either explanation names the thing. The other pair is the nearest one before it whose
+changed thing is none of its own.
+
+Distance: the total variation distance between two answers of which log-probabilities are known (Siegel et al. 2024,
+CCT). An answer's distribution is that of the word with which it begins: tokens that differ in letter case, blanks or a
+mark behind them are one, and all that is not listed is one more outcome. The distance of the whole distributions
+differs from that found by at most the larger share that is not listed. There is a distance only where the first word is
+the answer (one word or number, an option's letter, yes or no) and is one token. Of "The cup is red" the first word
+tells nothing, and `th` of "three" and of "thirteen" are the same token: what answers those probabilities belong to
+cannot be known.
 """
 
 import re
@@ -86,8 +100,8 @@ def pair_baselines(
 ) -> Iterator[PairBaseline]:
     """Ask every question and its reason, in order; see `cfeval.edct.stages.baselines.baselines`."""
     listening = Listening(model)
-    for said in baselines(samples, image_of, listening, prompts, seed):
-        yield PairBaseline(**said.model_dump(), **listening.heard.pop(said.id, {}))
+    for baseline in baselines(samples, image_of, listening, prompts, seed):
+        yield PairBaseline(**baseline.model_dump(), **listening.heard.pop(baseline.id, {}))
 
 
 def run_baselines(
@@ -103,9 +117,9 @@ def run_baselines(
     use_offline_cache(offline)
     total = count_valid_records(samples, Sample)
     model = build("chat", vlm, "--vlm")
-    told = Prompts(*conversation_prompts(prompts, wording))
-    said = pair_baselines(read_jsonl(samples, Sample), originals(samples), model, told, seed)
-    write_jsonl(out, track(said, total, "pair_baselines"))
+    templates = Prompts(*conversation_prompts(prompts, wording))
+    records = pair_baselines(read_jsonl(samples, Sample), originals(samples), model, templates, seed)
+    write_jsonl(out, track(records, total, "pair_baselines"))
 
 
 # All tokens that are not listed.
@@ -143,16 +157,16 @@ def distance(before: PairBaseline, after: PairBaseline) -> Distance:
     return Distance(round(total_variation(first, second), 4), round(1 - max(first[REST], second[REST]), 4))
 
 
-def _distribution_of(said: PairBaseline) -> dict[str, float] | NoDistance:
-    if not said.logprobs:
+def _distribution_of(baseline: PairBaseline) -> dict[str, float] | NoDistance:
+    if not baseline.logprobs:
         return "no_logprobs"
-    word = decisive_word(said.answer)
+    word = decisive_word(baseline.answer)
     if not word:
         return "many_words"
-    found = distribution(said.logprobs)
-    if found is None:
+    shares = distribution(baseline.logprobs)
+    if shares is None:
         return "not_probabilities"
-    return found if _word(said.first_token) == word and word in found else "part_of_word"
+    return shares if _word(baseline.first_token) == word and word in shares else "part_of_word"
 
 
 def decisive_word(answer: str) -> str:
@@ -160,8 +174,8 @@ def decisive_word(answer: str) -> str:
 
     It is where nothing but marks follows, and where it is yes, no or an option's letter with a mark behind it.
     """
-    found = _ANSWER.match(answer)
-    return (found["word"] or found["option"] or found["polar"]).casefold() if found else ""
+    match = _ANSWER.match(answer)
+    return (match["word"] or match["option"] or match["polar"]).casefold() if match else ""
 
 
 def distribution(logprobs: Mapping[str, float]) -> dict[str, float] | None:
@@ -170,16 +184,16 @@ def distribution(logprobs: Mapping[str, float]) -> dict[str, float] | None:
     Args:
         logprobs: natural log-probabilities of the likeliest tokens.
     """
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for token, logprob in logprobs.items():
         if word := _word(token):
-            found[word] = found.get(word, 0.0) + exp(min(logprob, 1.0))
-    listed = sum(found.values())
+            shares[word] = shares.get(word, 0.0) + exp(min(logprob, 1.0))
+    listed = sum(shares.values())
     if not listed <= 1 + _ROUNDING:  # no number included
         return None
     if listed > 1:
-        found = {word: share / listed for word, share in found.items()}
-    return found | {REST: max(0.0, 1 - listed)}
+        shares = {word: share / listed for word, share in shares.items()}
+    return shares | {REST: max(0.0, 1 - listed)}
 
 
 def _word(token: str) -> str:
@@ -188,8 +202,8 @@ def _word(token: str) -> str:
 
 def total_variation(before: Mapping[str, float], after: Mapping[str, float]) -> float:
     """½ Σ |p − q| of two distributions, in [0, 1]; an outcome that one lacks has probability 0."""
-    words = before.keys() | after.keys()
-    return min(1.0, sum(abs(before.get(word, 0.0) - after.get(word, 0.0)) for word in sorted(words)) / 2)
+    tokens = before.keys() | after.keys()
+    return min(1.0, sum(abs(before.get(word, 0.0) - after.get(word, 0.0)) for word in sorted(tokens)) / 2)
 
 
 BATCH = 256
@@ -203,7 +217,7 @@ class Case:
 
     pair: Pair
     samples: Mapping[Side, Sample]
-    said: Mapping[Side, PairBaseline]
+    conversations: Mapping[Side, PairBaseline]
     other: Pair | None
 
 
@@ -214,14 +228,11 @@ def verdicts(
 
     Args:
         samples: the items of the pairs, those of a pair one after the other.
-        baselines: what was said of each item, by id.
-        judge: who judges.
-        seed: of the study.
     """
 
     async def decide(case: Case) -> PairVerdict:
-        pair, (first, second) = case.pair, (case.said[image] for image in IMAGES)
-        known = {
+        pair, (first, second) = case.pair, (case.conversations[image] for image in IMAGES)
+        fields = {
             "id": pair.pair,
             "cluster": case.samples["before"].image.sha256[:16],
             "kind": pair.kind,
@@ -229,12 +240,12 @@ def verdicts(
             "first": pair.first,
             "outside": pair.outside,
         }
-        ended = next((one for one in (first, second) if failed(one)), None)
+        ended = next((baseline for baseline in (first, second) if failed(baseline)), None)
         if ended is not None:
-            return PairVerdict(**known, **propagated(ended))
+            return PairVerdict(**fields, **propagated(ended))
         rulings = await _rulings(case, judge, seed)
         texts = {name: ruling.completion for name, ruling in rulings.items() if ruling.completion}
-        known |= {
+        fields |= {
             "completion": named_texts(texts) if texts else "",
             "calls": tuple(dict.fromkeys(call for ruling in rulings.values() for call in ruling.calls)),
             "correct_before": _right(case, "before"),
@@ -247,23 +258,23 @@ def verdicts(
         needed = (rulings[name] for name in ("moved", "named_before", "named_after"))
         lost = next((ruling for ruling in needed if ruling.value is None), None)
         if lost is None:
-            return PairVerdict(**known)
+            return PairVerdict(**fields)
         status = lost.status if lost.status != Status.OK else Status.UNPARSABLE
-        return PairVerdict(**known, **failure(status, "pair_verdicts", lost.reason or "the judge gave no ruling"))
+        return PairVerdict(**fields, **failure(status, "pair_verdicts", lost.reason or "the judge gave no ruling"))
 
-    yield from (found for _, found in map_requests(_cases(samples, baselines), lambda case: case, decide, BATCH))
+    yield from (verdict for _, verdict in map_requests(_cases(samples, baselines), lambda case: case, decide, BATCH))
 
 
 def _cases(samples: Iterable[Sample], baselines: ByKey[str, PairBaseline]) -> Iterator[Case]:
-    former: deque[Pair] = deque(maxlen=REMEMBERED)
+    previous_pairs: deque[Pair] = deque(maxlen=REMEMBERED)
     for name, group in groupby(samples, key=lambda sample: pair_of(sample).pair):
         items = {pair_of(sample).side: sample for sample in group}
         if not set(IMAGES) <= set(items):
             raise InputError(f"pair '{name}' lacks an image; file the pairs again")
         pair = pair_of(items["before"])
-        said = {side: baselines[sample.id] for side, sample in items.items()}
-        yield Case(pair, items, said, sham_of(pair, reversed(former)))
-        former.append(pair)
+        conversations = {side: baselines[sample.id] for side, sample in items.items()}
+        yield Case(pair, items, conversations, sham_of(pair, reversed(previous_pairs)))
+        previous_pairs.append(pair)
 
 
 def sham_of(pair: Pair, others: Iterable[Pair]) -> Pair | None:
@@ -283,12 +294,12 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
         if thing is None:
             return Ruling()
         own = derive_seed(seed, pair.pair, side, thing.pair, "named")
-        return await judge.names(NamingRequest(pair.pair, case.said[side].explanation, *thing.told, own))
+        return await judge.names(NamingRequest(pair.pair, case.conversations[side].explanation, *thing.told, own))
 
     async def moved(to: Side) -> Ruling:
-        if to not in case.said or failed(case.said[to]):
+        if to not in case.conversations or failed(case.conversations[to]):
             return Ruling()
-        first, second = case.said[pair.first], case.said[to]
+        first, second = case.conversations[pair.first], case.conversations[to]
         bit = moved_by_text(first.answer, second.answer)
         if bit is not None:
             return Ruling(bit)
@@ -296,14 +307,14 @@ async def _rulings(case: Case, judge: PairJudge, seed: int) -> dict[str, Ruling]
         texts = (first.answer, first.explanation, second.answer, second.explanation)
         return await judge.moved(AnswersRequest(pair.pair, *texts, own))
 
-    asked = {"moved": moved(pair.order[1]), "noise": moved("again")}
-    asked |= {f"named_{image}": named(image, pair) for image in IMAGES}
-    asked |= {f"sham_{image}": named(image, case.other) for image in IMAGES}
-    return dict(zip(asked, await gather(*asked.values()), strict=True))
+    comparisons = {"moved": moved(pair.order[1]), "noise": moved("again")}
+    comparisons |= {f"named_{image}": named(image, pair) for image in IMAGES}
+    comparisons |= {f"sham_{image}": named(image, case.other) for image in IMAGES}
+    return dict(zip(comparisons, await gather(*comparisons.values()), strict=True))
 
 
 def _right(case: Case, side: Side) -> Binary | None:
-    return _says(case.said[side].answer, case.samples[side].reference)
+    return _says(case.conversations[side].answer, case.samples[side].reference)
 
 
 def _says(answer: str, wanted: str) -> Binary | None:
@@ -323,6 +334,6 @@ def run_verdicts(
     total = sum(pair_of(sample).side == "before" for sample in read_jsonl(samples, Sample))
     count_valid_records(baseline, PairBaseline)
     judge = build("pair_judges", pair_judge, "--pair-judge")
-    said = StreamingLookup(baseline, PairBaseline, lambda record: record.id)
-    found = verdicts(read_jsonl(samples, Sample), said, judge, seed)
-    write_jsonl(out, track(found, total, "pair_verdicts"))
+    by_item = StreamingLookup(baseline, PairBaseline, lambda record: record.id)
+    records = verdicts(read_jsonl(samples, Sample), by_item, judge, seed)
+    write_jsonl(out, track(records, total, "pair_verdicts"))

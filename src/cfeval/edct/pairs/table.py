@@ -71,8 +71,8 @@ def phi_cell(row: Any) -> str:
     wanted = "none" if row.expected_none else "" if row.expected_phi is None else cell(row.expected_phi)
     if row.phi is None:
         return f"none ({wanted})" if wanted else ""
-    found = f"{cell(row.phi)} [{cell(row.phi_lo)}, {cell(row.phi_hi)}]"
-    return f"{found} ({wanted})" if wanted else found
+    text = f"{cell(row.phi)} [{cell(row.phi_lo)}, {cell(row.phi_hi)}]"
+    return f"{text} ({wanted})" if wanted else text
 
 
 class PairRow(PairCondition, TableRow):
@@ -183,46 +183,48 @@ class PairData:
 
 def rows(conditions: Sequence[PairCondition], data: PairData) -> list[PairRow]:
     """A row for each condition over all pairs and, where there are several kinds of change, one for each."""
-    found: list[PairRow] = []
+    table: list[PairRow] = []
     for condition in conditions:
-        of = data.verdicts[condition]
-        found.append(_row(condition, "", of, data))
-        kinds = sorted({one.kind for one in of} - {""})
-        found += [_row(condition, kind, [o for o in of if o.kind == kind], data) for kind in kinds if len(kinds) > 1]
-    return found
+        verdicts = data.verdicts[condition]
+        table.append(_row(condition, "", verdicts, data))
+        kinds = sorted({verdict.kind for verdict in verdicts} - {""})
+        table += [
+            _row(condition, kind, [o for o in verdicts if o.kind == kind], data) for kind in kinds if len(kinds) > 1
+        ]
+    return table
 
 
-def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: PairData) -> PairRow:
-    how, natural = data.how, any(one.natural for one in of)
-    scored = [one for one in of if one.moved is not None and one.named is not None]
+def _row(condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], data: PairData) -> PairRow:
+    settings, natural = data.how, any(verdict.natural for verdict in verdicts)
+    scored = [verdict for verdict in verdicts if verdict.moved is not None and verdict.named is not None]
     estimates: dict[str, Estimate] = {
-        "moved": rate(of, lambda one: one.moved, how.level),
-        "accuracy_before": rate(of, lambda one: one.correct_before, how.level),
-        "accuracy_after": rate(of, lambda one: one.correct_after, how.level),
-        "pair_accuracy": rate(of, both_right, how.level),
-        "bias": rate(of, lambda one: one.biased, how.level),
-        "noise": rate(of, lambda one: one.noise, how.level),
+        "moved": rate(verdicts, lambda verdict: verdict.moved, settings.level),
+        "accuracy_before": rate(verdicts, lambda verdict: verdict.correct_before, settings.level),
+        "accuracy_after": rate(verdicts, lambda verdict: verdict.correct_after, settings.level),
+        "pair_accuracy": rate(verdicts, both_right, settings.level),
+        "bias": rate(verdicts, lambda verdict: verdict.biased, settings.level),
+        "noise": rate(verdicts, lambda verdict: verdict.noise, settings.level),
     }
     more: Figures = {}
     if not natural:
-        estimates |= _of_explanations(of, how)
-        more = _beside(condition, kind, of, estimates["phi"], data)
+        estimates |= _of_explanations(verdicts, settings)
+        more = _beside(condition, kind, verdicts, estimates["phi"], data)
     figures: Figures = condition.model_dump() | figures_of(estimates) | more
-    figures |= {"kind": kind, "n": len(of), "n_scored": len(scored), "natural": int(natural)}
-    figures |= {"n_changed_first": sum(one.first == "after" for one in of)}
-    figures |= {"missing": _tally(one.status.value for one in of if one not in scored)}
-    figures |= _bounds("moved", [one.moved for one in of])
-    figures |= {} if natural else _bounds("named", [one.named for one in of])
-    words = [one.words for one in of if one.words is not None]
-    apart = [one.total_variation for one in of if one.total_variation is not None]
+    figures |= {"kind": kind, "n": len(verdicts), "n_scored": len(scored), "natural": int(natural)}
+    figures |= {"n_changed_first": sum(verdict.first == "after" for verdict in verdicts)}
+    figures |= {"missing": _tally(verdict.status.value for verdict in verdicts if verdict not in scored)}
+    figures |= _bounds("moved", [verdict.moved for verdict in verdicts])
+    figures |= {} if natural else _bounds("named", [verdict.named for verdict in verdicts])
+    lengths = [verdict.words for verdict in verdicts if verdict.words is not None]
+    apart = [verdict.total_variation for verdict in verdicts if verdict.total_variation is not None]
     means: dict[str, list[float]] = {
-        "words": [float(count) for count in words],
-        "outside": [one.outside for one in of if one.outside is not None],
+        "words": [float(count) for count in lengths],
+        "outside": [verdict.outside for verdict in verdicts if verdict.outside is not None],
         "total_variation": apart,
-        "listed": [one.listed for one in of if one.listed is not None],
+        "listed": [verdict.listed for verdict in verdicts if verdict.listed is not None],
     }
     figures |= {name: rounded(mean(values)) if values else None for name, values in means.items()}
-    figures |= {"n_distances": len(apart), "no_distance": _tally(one.no_distance for one in of)}
+    figures |= {"n_distances": len(apart), "no_distance": _tally(verdict.no_distance for verdict in verdicts)}
     figures |= beside(data.published, data.sets.get(condition.pair_set, ""), condition.vlm, kind)
     return PairRow.model_validate(figures | {"test_world": int(condition.vlm in data.test_targets)})
 
@@ -231,38 +233,42 @@ def _tally(reasons: Iterable[str]) -> str:
     return "; ".join(f"{reason}: {many}" for reason, many in sorted(Counter(reasons).items()) if reason)
 
 
-def _of_explanations(of: Sequence[PairVerdict], how: Interval) -> dict[str, Estimate]:
+def _of_explanations(verdicts: Sequence[PairVerdict], settings: Interval) -> dict[str, Estimate]:
     return {
-        "named": rate(of, lambda one: one.named, how.level),
-        "named_if_moved": rate(of, where(lambda one: one.named, 1), how.level),
-        "named_if_unmoved": rate(of, where(lambda one: one.named, 0), how.level),
-        "phi": phi(of, how),
-        "cct": cct(of, how),
-        "f_auroc": f_auroc(of, how.level),
-        "sham": rate(of, lambda one: one.sham, how.level),
+        "named": rate(verdicts, lambda verdict: verdict.named, settings.level),
+        "named_if_moved": rate(verdicts, where(lambda verdict: verdict.named, 1), settings.level),
+        "named_if_unmoved": rate(verdicts, where(lambda verdict: verdict.named, 0), settings.level),
+        "phi": phi(verdicts, settings),
+        "cct": cct(verdicts, settings),
+        "f_auroc": f_auroc(verdicts, settings.level),
+        "sham": rate(verdicts, lambda verdict: verdict.sham, settings.level),
     }
 
 
-def _beside(condition: PairCondition, kind: str, of: Sequence[PairVerdict], found: Estimate, data: PairData) -> Figures:
+def _beside(
+    condition: PairCondition, kind: str, verdicts: Sequence[PairVerdict], estimate: Estimate, data: PairData
+) -> Figures:
     """The 2 × 2 table, phi of one explanation alone, and what is expected of a test model over all pairs."""
     sides = {
-        "phi_before": phi(of, data.how, lambda one: one.named_before).value,
-        "phi_after": phi(of, data.how, lambda one: one.named_after).value,
+        "phi_before": phi(verdicts, data.how, lambda verdict: verdict.named_before).value,
+        "phi_after": phi(verdicts, data.how, lambda verdict: verdict.named_after).value,
     }
-    figures: Figures = counts(of) | _named_images(of) | {name: rounded(value) for name, value in sides.items()}
+    figures: Figures = (
+        counts(verdicts) | _named_images(verdicts) | {name: rounded(value) for name, value in sides.items()}
+    )
     wanted = data.expected.get(condition.vlm) if not kind else None
     if wanted is None:
         return figures
     if isinstance(wanted, str):
         return figures | {"expected_none": wanted}
-    near = found.value is not None and abs(found.value - wanted) <= TOLERANCE
+    near = estimate.value is not None and abs(estimate.value - wanted) <= TOLERANCE
     return figures | {"expected_phi": wanted, "within": int(near)}
 
 
-def _named_images(of: Sequence[PairVerdict]) -> Figures:
+def _named_images(verdicts: Sequence[PairVerdict]) -> Figures:
     """Of how many original images the explanation names some change, where images have several pairs."""
-    named = images_named(of)
-    several = len(named) < sum(one.named_before is not None for one in of)
+    named = images_named(verdicts)
+    several = len(named) < sum(verdict.named_before is not None for verdict in verdicts)
     share = rounded(sum(named.values()) / len(named)) if several else None
     return {"n_images": len(named), "n_images_named": sum(named.values()), "images_named": share}
 
@@ -275,34 +281,34 @@ def _bounds(name: str, bits: Sequence[float | None]) -> Figures:
     return {f"{name}_min": rounded(ones / len(bits)), f"{name}_max": rounded((ones + unknown) / len(bits))}
 
 
-def render(of: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable:
+def render(table: Sequence[PairRow], published: Sequence[str] = ()) -> RenderedTable:
     """The table for readers; `published` are notes on what others printed."""
-    names = varying(of, NAMES)
+    names = varying(table, NAMES)
     columns = [(HEADINGS[name], partial(_name, name)) for name in names]
-    body = laid_out(PairRow, of, {"": columns})
-    if not of:
+    body = laid_out(PairRow, table, {"": columns})
+    if not table:
         return RenderedTable("edct_pairs", _TITLE, *body, (NO_PAIRS_NOTE,))
     rest = [name for name in NAMES if name not in names]
-    shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
-    said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "")
-    notes_of_all = (*said, _without_phi(of), _without_distance(of), *published, *world_note(of))
+    shared = " · ".join(f"{HEADINGS[name]}: {_name(name, table[0])}" for name in rest) + "." if rest else ""
+    explanations = (shared, intervals(table) + _READING, _NATURAL if any(row.natural for row in table) else "")
+    notes_of_all = (*explanations, _without_phi(table), _without_distance(table), *published, *world_note(table))
     return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in notes_of_all if note))
 
 
-def _without_phi(of: Sequence[PairRow]) -> str:
+def _without_phi(table: Sequence[PairRow]) -> str:
     """Which test models should have no phi, and why."""
     named: dict[str, list[str]] = {}
-    for row in of:
+    for row in table:
         if row.expected_none and row.vlm not in named.setdefault(row.expected_none, []):
             named[row.expected_none].append(row.vlm)
     return _WITHOUT.format("; ".join(f"{', '.join(names)}: {why}" for why, names in named.items())) if named else ""
 
 
-def _without_distance(of: Sequence[PairRow]) -> str:
+def _without_distance(table: Sequence[PairRow]) -> str:
     """Which pairs CCT leaves out, where there is any."""
-    if not any(row.n_distances for row in of):
+    if not any(row.n_distances for row in table):
         return ""
-    lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in of if row.no_distance and not row.kind)
+    lost = ", ".join(f"{row.vlm} {row.no_distance}" for row in table if row.no_distance and not row.kind)
     return f"CCT counts pairs whose answers their first words decide{f'; not counted: {lost}' if lost else ''}."
 
 

@@ -12,18 +12,17 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic, Resources
+from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.remote_editors import (
     Planned,
+    RemoteEditorPlugin,
     Service,
     Uses,
     checked_image,
     edit,
-    expected,
     named_headers,
     prompt_for,
 )
@@ -32,13 +31,11 @@ from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, request, respond
 from cfeval.inference.remote.images import Encoded
 from cfeval.inference.remote.openai_api import cost_of
-from cfeval.inference.remote.provider_table import PROVIDERS
+from cfeval.inference.remote.provider_table import PROVIDERS, Provider
 from cfeval.inference.remote.providers import (
     checked_base_url,
-    checked_headers,
     endpoint,
     get,
-    key_variable,
     only_further,
 )
 from cfeval.inference.remote.request import Response, Usage
@@ -59,59 +56,41 @@ LOOKS = 20
 EXPIRED = (403, 404, 410)
 
 
-class Plugin(plugin.Plugin):
+class Plugin(RemoteEditorPlugin):
     """How to reach the model and what to ask of it."""
 
     model: str = Field("flux-kontext-max", pattern=r"^[a-z0-9][a-z0-9.-]*$")
     """The endpoint: flux-kontext-max, flux-kontext-pro, flux-2-max, flux-2-pro, …"""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = PROVIDERS["bfl"].base_url
     """Address without the version."""
-    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
-    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
-    max_pixels: int | None = Field(None, ge=1)
-    """Larger images are shrunk to so many pixels; none: sent as they are."""
     safety_tolerance: int | None = Field(None, ge=0, le=6)
     """0 is strictest; none: the provider's default."""
     prompt_upsampling: bool = False
     """Whether the provider may rewrite the instruction."""
-    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
-    """Further headers of the request; no keys."""
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {aspect_ratio: "1:1"}."""
     poll: float = Field(0.5, gt=0, le=60)
     """Seconds between two looks at a task."""
 
     @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.base_url, self.key_env, PROVIDERS["bfl"].key_env)
-
-    def sends_to(self) -> str:
-        """The base URL."""
-        return self.base_url
-
-    def resources(self) -> Resources:
-        """A slot among the jobs that call a provider."""
-        return Resources(api=True)
+    def rules(self) -> Provider:
+        """The provider's rules."""
+        return PROVIDERS["bfl"]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the key is taken and has credit."""
         try:
-            said = get(endpoint(self.base_url, self.key_variable, "x-key"), "/v1/credits")
+            account = get(endpoint(self.base_url, self.key_variable, "x-key"), "/v1/credits")
         except CfevalError as error:
             yield Diagnostic(False, str(error))
             return
-        if isinstance(said, Fault):
-            yield Diagnostic(False, f"{self.base_url}: {said.reason}")
+        if isinstance(account, Fault):
+            yield Diagnostic(False, f"{self.base_url}: {account.reason}")
             return
-        credits = said.get("credits") if isinstance(said, dict) else None
+        credits = account.get("credits") if isinstance(account, dict) else None
         enough = not isinstance(credits, int | float) or credits > 0
         advice = "" if enough else f"; add credit to the account of {self.key_variable or self.base_url}"
         yield Diagnostic(enough, f"{self.base_url} answers; {credits} credits are left{advice}")
-
-    def estimate_calls(self) -> tuple[CallEstimate, ...]:
-        """One an edit."""
-        return (expected(self.model),)
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
@@ -187,15 +166,15 @@ class Bfl:
     async def _poll(self, attempts: RetryLoop, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
         missed = 0
         while True:
-            said = await attempts.free(lambda: _look(attempts, where, task.polling_url))
-            if isinstance(said, Fault):
-                return said
-            missed = missed + 1 if said["status"] == NOT_FOUND else 0
-            if said["status"] in FINAL and not 0 < missed < LOOKS:
-                return said
+            state = await attempts.free(lambda: _look(attempts, where, task.polling_url))
+            if isinstance(state, Fault):
+                return state
+            missed = missed + 1 if state["status"] == NOT_FOUND else 0
+            if state["status"] in FINAL and not 0 < missed < LOOKS:
+                return state
             if attempts.seconds_left() < self.options.poll:
-                reason = f"the task was still '{said['status']}' at the deadline (calls.deadline)"
-                return record("timeout", Status.TRANSPORT_ERROR, reason, final=False, raw=said)
+                reason = f"the task was still '{state['status']}' at the deadline (calls.deadline)"
+                return record("timeout", Status.TRANSPORT_ERROR, reason, final=False, raw=state)
             await asyncio.sleep(self.options.poll)
 
 
@@ -215,15 +194,15 @@ async def _look(attempts: RetryLoop, where: Endpoint, url: str) -> dict[str, Any
     return fault or retry("bad_body", "the task's state is not in the answer", sent=True)
 
 
-def _ending(said: Mapping[str, Any]) -> str | Fault:
+def _ending(state: Mapping[str, Any]) -> str | Fault:
     """The address of the image, or why there is none."""
-    status, details = said["status"], said.get("details")
+    status, details = state["status"], state.get("details")
     if status in ("Request Moderated", "Content Moderated"):
         reasons = details.get("Moderation Reasons") if isinstance(details, dict) else None
         return record("moderated", Status.MODERATED, f"{status}: {', '.join(map(str, reasons or ['no reason given']))}")
     if status != "Ready":
         return record("failed", Status.TRANSPORT_ERROR, f"the task ended as '{status}' ({details})", final=False)
-    result = said.get("result")
+    result = state.get("result")
     sample = result.get("sample") if isinstance(result, dict) else None
     if not isinstance(sample, str) or not sample.startswith(("http://", "https://")):
         return record("no_image", Status.NO_IMAGE, "the task is ready, but names no image")

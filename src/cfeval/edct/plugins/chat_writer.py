@@ -81,8 +81,8 @@ class Chat:
             PluginError: the request is of a protocol that has nothing to write, or lacks the image that it is about.
         """
         if request.protocol not in FORMS:
-            known = nearest(request.protocol, FORMS)
-            raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
+            advice = nearest(request.protocol, FORMS)
+            raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {advice}")
         if FORMS[request.protocol](request.edits).seen and request.image is None:
             raise PluginError(
                 f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none"

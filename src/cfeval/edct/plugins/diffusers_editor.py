@@ -9,7 +9,7 @@ so that the same sums are rounded the same way whatever else is asked: an image 
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import PIL.Image
 
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Image, Mask, Pixels
 from cfeval.core.records import Status
+from cfeval.edct import edit_cost
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.edct.plugins import diffusers_speed, edit_times
+from cfeval.edct.plugins import diffusers_speed
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, MEGAPIXEL, Canvas, Kind, Settings
 from cfeval.edct.plugins.diffusers_speed import Speed, SpeedOptions
 from cfeval.edct.plugins.masks import Masked, MaskSource
@@ -52,9 +52,9 @@ class Sketch:
     details: dict[str, str]
 
 
-# A request, what was painted for it, (H, W, 3) floats in [0, 1] or 4 with its opacity, whether the checkpoint's
-# safety checker blackened it, and the seconds it took.
-Painted = tuple[Sketch, npt.NDArray[Any], bool, float]
+# A request, what was painted for it, whether all of it are numbers, whether the checkpoint's safety checker blackened
+# it, and the seconds it took.
+Painted = tuple[Sketch, Pixels, bool, bool, float]
 
 
 class PipelineEditor:
@@ -89,24 +89,34 @@ class PipelineEditor:
         return await self._requests.answer(request)
 
     def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """The replies; while one batch is painted, the images of the one before are written in other threads.
+        """The replies; while one batch is painted, the next ones are sketched and earlier ones written, by threads.
 
         Libraries that warn of values that are no numbers are kept quiet: such an image has a status.
         """
         replies: dict[int, EditReply] = {}
         alike: dict[tuple[int, int], dict[int, Sketch]] = {}
         painted: dict[int, Future[EditReply]] = {}
+
+        def paint(sketches: dict[int, Sketch]) -> None:
+            made = self._paint(list(sketches.values()))
+            painted.update({n: writing.submit(_reply, *result) for n, result in zip(sketches, made, strict=True)})
+
+        sketching = ThreadPoolExecutor(1)
         with quiet("diffusers", "transformers"), ThreadPoolExecutor() as writing:
-            for number, request in enumerate(requests):
-                found = self._sketch(request)
-                if isinstance(found, EditReply):
-                    replies[number] = found
-                else:
-                    alike.setdefault(found.canvas.image.size, {})[number] = found
-            for sketches in alike.values():
-                for numbers in batched(sketches, self.batch):
-                    made = self._paint([sketches[number] for number in numbers])
-                    painted |= {n: writing.submit(_reply, *one) for n, one in zip(numbers, made, strict=True)}
+            try:
+                for number, future in enumerate([sketching.submit(self._sketch, request) for request in requests]):
+                    sketch = future.result()
+                    if isinstance(sketch, EditReply):
+                        replies[number] = sketch
+                        continue
+                    size = sketch.canvas.image.size
+                    alike.setdefault(size, {})[number] = sketch
+                    if len(alike[size]) == self.batch:
+                        paint(alike.pop(size))
+                for sketches in alike.values():
+                    paint(sketches)
+            finally:
+                sketching.shutdown(cancel_futures=True)
         replies |= {number: reply.result() for number, reply in painted.items()}
         return [replies[number] for number in range(len(requests))]
 
@@ -140,10 +150,11 @@ class PipelineEditor:
         began = time.perf_counter()
         with memory_errors(f"painting {width} × {height} pixels for {whom}", self.advice):
             output = self.kind.paint(self.pipe, canvases, self.settings)
+            images, finite = to_pixels(output.images)
         spent = time.perf_counter() - began
         blackened = getattr(output, "nsfw_content_detected", None) or [False for _ in canvases]
-        made = zip(sketches, output.images, blackened, strict=False)
-        return [(sketch, np.asarray(image), bool(black), spent / len(sketches)) for sketch, image, black in made]
+        made = zip(sketches, images, finite, blackened, strict=False)
+        return [(sketch, image, fine, bool(black), spent / len(sketches)) for sketch, image, fine, black in made]
 
     def _cut(self, prompted: Prompted) -> dict[str, str]:
         """What the model does not read of its texts because they are too long for it."""
@@ -159,26 +170,35 @@ def _copy(canvas: Canvas) -> Canvas:
     return replace(canvas, generator=canvas.generator.clone_state())
 
 
-def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool, seconds: float) -> EditReply:
+def _reply(sketch: Sketch, painted: Pixels, finite: bool, blackened: bool, seconds: float) -> EditReply:
     details = {**sketch.details, **_sizes(sketch.request, painted)}
-    painted = over_white(painted)
     if blackened:
         reason = "the checkpoint's safety checker took the image for unsafe and blackened it"
         return EditReply(details=details, status=Status.MODERATED, reason=reason)
-    if not np.isfinite(painted).all():
+    if not finite:
         reason = "the image holds values that are no numbers; set dtype: bfloat16 or float32"
         return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
     image = Image.from_pixels(finish(painted, sketch.request.image.pixels, sketch.mask))
-    edit_times.note([image.sha256], seconds)
+    edit_cost.note_times([image.sha256], seconds)
     return EditReply(image, details)
 
 
-def over_white(painted: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An image (H, W, 3) before white, from one that may have its opacity as a fourth channel, floats in [0, 1]."""
-    if painted.shape[2] == 3:
-        return painted
-    opacity = painted[..., 3:]
-    return np.asarray(painted[..., :3] * opacity + (1 - opacity))
+def to_pixels(images: "torch.Tensor") -> tuple[Pixels, list[bool]]:
+    """Painted images, before white where they have an opacity, as (N, H, W, 3), and whether all of each are numbers.
+
+    They are rounded on their device, from which one byte a value then comes instead of four.
+
+    Args:
+        images: (N, 3 or 4, H, W), floats in [0, 1].
+    """
+    import torch
+
+    colors = images.float()
+    if colors.shape[1] == 4:
+        opacity = colors[:, 3:]
+        colors = colors[:, :3] * opacity + (1 - opacity)
+    finite: list[bool] = colors.isfinite().flatten(1).all(1).tolist()
+    return (colors.clamp(0, 1) * 255).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy(), finite
 
 
 def misfit(size: tuple[int, int], kind: Kind) -> str:
@@ -191,28 +211,22 @@ def misfit(size: tuple[int, int], kind: Kind) -> str:
     return ""
 
 
-def batched(numbers: Iterable[int], most: int) -> list[list[int]]:
-    """Numbers in their order, at most so many together."""
-    every = list(numbers)
-    return [every[start : start + most] for start in range(0, len(every), most)]
-
-
 def mask_at(mask: Mask, size: tuple[int, int]) -> PIL.Image.Image:
     """A mask at another size, white where any part of a pixel may change."""
     full = PIL.Image.fromarray(mask.astype(np.uint8) * 255).resize(size, PIL.Image.Resampling.BOX)
     return full.point(lambda value: 255 if value else 0)
 
 
-def finish(painted: npt.NDArray[Any], original: Pixels, mask: Mask | None) -> Pixels:
+def finish(painted: Pixels, original: Pixels, mask: Mask | None) -> Pixels:
     """A painted image in the original's size, and outside a mask the original itself."""
     height, width = original.shape[:2]
-    image = PIL.Image.fromarray((painted.clip(0, 1) * 255).round().astype(np.uint8))
+    image = PIL.Image.fromarray(painted)
     if image.size != (width, height):
         image = image.resize((width, height), PIL.Image.Resampling.LANCZOS)
     return np.asarray(image) if mask is None else np.where(mask[..., None], np.asarray(image), original)
 
 
-def _sizes(request: EditRequest, painted: npt.NDArray[Any]) -> dict[str, str]:
+def _sizes(request: EditRequest, painted: Pixels) -> dict[str, str]:
     shapes = {"size": request.image.pixels.shape, "painted_size": painted.shape}
     return {name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}
 
@@ -224,7 +238,6 @@ def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple
     within `most` that keeps the shape best, and the largest of these.
 
     Args:
-        size: width and height of the image.
         least: pixels that a smaller image is enlarged to.
         most: pixels that a larger image is shrunk to.
         grid: side of a cell in pixels.
@@ -241,19 +254,13 @@ def _around(length: float, grid: int) -> tuple[int, int]:
     return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
 
 
-def _stretch(one: tuple[int, int], other: tuple[int, int]) -> float:
+def _stretch(first: tuple[int, int], other: tuple[int, int]) -> float:
     """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
-    return abs(math.log(one[0] * other[1] / (one[1] * other[0])))
+    return abs(math.log(first[0] * other[1] / (first[1] * other[0])))
 
 
 def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
     """All settings of a pipeline.
-
-    Args:
-        pipeline: a name from `KINDS`.
-        given: the settings that the user gave.
-        masked: whether the user named a source of masks.
-        offload: where its parts wait.
 
     Raises:
         ParamsError: one that this pipeline cannot use, or values that do not fit each other.
@@ -312,8 +319,8 @@ def scheduler_of(checkpoint: Checkpoint) -> type:
     """The class of a checkpoint's scheduler."""
     import diffusers
 
-    found: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
-    return found
+    scheduler: type = getattr(diffusers, str(checkpoint.content()["scheduler"][1]))
+    return scheduler
 
 
 def dtype_on(device: str, wanted: Dtype) -> Dtype:
@@ -342,8 +349,10 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
     import torch
 
     with quiet("diffusers", "transformers"):
-        of = getattr(torch, dtype)
-        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, of, diffusers_speed.quantization(speed, of))
+        number_type = getattr(torch, dtype)
+        pipe = _from_folder(
+            getattr(diffusers, pipeline), folder, model, number_type, diffusers_speed.quantization(speed, number_type)
+        )
         pipe.set_progress_bar_config(disable=True)
         diffusers_speed.apply(pipe, speed)
         if offload == "none":
@@ -367,9 +376,9 @@ def _fault(folder: Path) -> str:
 
 
 def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype", quantization: Any) -> Any:
-    how = {"quantization_config": quantization} if quantization else {}
+    options = {"quantization_config": quantization} if quantization else {}
     try:
-        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **how)
+        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True, **options)
     except ModuleNotFoundError:
         raise
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error

@@ -71,6 +71,13 @@ def table() -> Iterator[tuple[str, ...]]:
     yield ("model", "pipelines", "licence", "weights, GiB", "GPU, GiB", "steps", "painted at", "mask", "batches")
     for model in MODELS:
         kinds = [KINDS[name] for name in model.pipelines]
+        pixels = model.kind.settings.get("max_pixels")
+        rules = [f"{pixels / 1e6:.2f} megapixels, `max_pixels`" if pixels else "1.05 megapixels, always"]
+        rules.append(f"sides multiples of {model.kind.grid}")
+        if model.kind.shortest > 1:
+            rules.append(f"at least {model.kind.shortest}")
+        if not isinf(model.kind.longest):
+            rules.append(f"at most {model.kind.longest:g} : 1")
         yield (
             f"`{model.name}`",
             ", ".join(f"`{name.removesuffix('Pipeline')}`" for name in model.pipelines),
@@ -78,18 +85,7 @@ def table() -> Iterator[tuple[str, ...]]:
             f"{model.weights / _GIB:.0f}",
             f"{model.memory_bytes / _GIB:.0f}",
             f"{model.kind.settings['steps']:g}",
-            _size(model.kind),
+            ", ".join(rules),
             "yes" if any(kind.mask for kind in kinds) else "",
             "yes" if model.kind.batches else "",
         )
-
-
-def _size(kind: Kind) -> str:
-    pixels = kind.settings.get("max_pixels")
-    rules = [f"{pixels / 1e6:.2f} megapixels, `max_pixels`" if pixels else "1.05 megapixels, always"]
-    rules.append(f"sides multiples of {kind.grid}")
-    if kind.shortest > 1:
-        rules.append(f"at least {kind.shortest}")
-    if not isinf(kind.longest):
-        rules.append(f"at most {kind.longest:g} : 1")
-    return ", ".join(rules)

@@ -67,7 +67,7 @@ class Kind:
     grid: int
     """Width and height that it paints are multiples of this many pixels."""
     paint: Callable[[Any, Sequence[Canvas], Settings], Any]
-    """Calls the pipeline; its output has `images`, (N, H, W, 3) floats in [0, 1]."""
+    """Calls the pipeline; its output has `images`, a tensor (N, 3 or 4, H, W) of floats in [0, 1] on its device."""
     negative: Callable[[Settings], bool]
     """Whether it reads a negative prompt under these settings."""
     mask: bool = False
@@ -130,7 +130,7 @@ def _flux_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[str,
         "generator": [canvas.generator for canvas in canvases],
         "width": width,
         "height": height,
-        "output_type": "np",
+        "output_type": "pt",
     }
 
 
@@ -242,7 +242,7 @@ def _qwen(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
         generator=canvas.generator,
         width=width,
         height=height,
-        output_type="np",
+        output_type="pt",
     )
 
 
@@ -275,7 +275,7 @@ def _longcat(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
         guidance_scale=settings["guidance"],
         num_inference_steps=int(settings["steps"]),
         generator=canvas.generator,
-        output_type="np",
+        output_type="pt",
     )
 
 
@@ -298,7 +298,7 @@ def _stable_arguments(canvases: Sequence[Canvas], settings: Settings) -> dict[st
         "guidance_scale": settings["guidance"],
         "num_inference_steps": int(settings["steps"]),
         "generator": [canvas.generator for canvas in canvases],
-        "output_type": "np",
+        "output_type": "pt",
     }
 
 
@@ -372,7 +372,7 @@ def _ledits(pipe: Any, canvases: Sequence[Canvas], settings: Settings) -> Any:
         reverse_editing_direction=[False, *[True for _ in away]],
         edit_guidance_scale=[settings["guidance"] for _ in directions],
         edit_threshold=[settings["edit_threshold"] for _ in directions],
-        output_type="np",
+        output_type="pt",
     )
 
 

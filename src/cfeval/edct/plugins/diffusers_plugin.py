@@ -56,7 +56,7 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
 
     @field_validator("pipeline")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _is_pipeline(cls, name: str) -> str:
         if name and name not in KINDS:
             raise ValueError(f"no pipeline that edits; {nearest(name, KINDS)}")
         return name
@@ -79,12 +79,21 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
 
         checkpoint = diffusers_editor.checkpoint_of(self)
         if (yield from pretrained.findings(checkpoint, _packages(self), room, size)):
-            yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}")
+            yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}{_added(self)}")
         if self.lora:
             yield pretrained.finding(lambda: diffusers_speed.about_adapter(self))
         yield from _others(self)
         if self.masks or self.mask_model:
             yield pretrained.finding(lambda: examine_masks(self))
+
+    def advice(self) -> str:
+        """That nobody knows beforehand how long edits take here, and who tells."""
+        if self.speed == "fast":
+            return (
+                "speed fast changes images: put the editor behind plugin gated; `cfeval edct edit-cost` compares its "
+                "seconds and accepted edits with those of an editor without it"
+            )
+        return ""
 
     def build(self) -> Editor:
         """The editor, its pipeline loaded.
@@ -103,7 +112,8 @@ class Plugin(SpeedOptions, MaskOptions, pretrained.LocalPlugin):
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
             mask = mask_source(self, device)
-            speed = diffusers_speed.speed_of(self, diffusers_speed.adapter_of(self))
+            options = diffusers_speed.preset(self, KINDS[pipeline], device, self.offload)
+            speed = diffusers_speed.speed_of(options, diffusers_speed.adapter_of(self))
             pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed)
         KINDS[pipeline].prepare(pipe, settings)
         about = {"pipeline": pipeline, "model": model, "dtype": dtype, **speed.details()}
@@ -118,6 +128,18 @@ def _pipeline(options: Plugin) -> tuple[str, Settings]:
         scheduler = diffusers_editor.scheduler_of(diffusers_editor.checkpoint_of(options))
         diffusers_speed.check_scheduler(scheduler, options)
     return name, settings_for(name, given, bool(options.masks or options.mask_model), options.offload)
+
+
+def _added(options: Plugin) -> str:
+    """What the preset sets here, to be read after the pipeline's name."""
+    if options.speed == "plain":
+        return ""
+    kind = KINDS[_pipeline(options)[0]]
+    faster = diffusers_speed.preset(options, kind, _device(options), options.offload)
+    details = diffusers_speed.speed_of(faster).details().items()
+    return (
+        f"; speed fast: {', '.join(f'{name} {value}' for name, value in details) or 'nothing that it could set here'}"
+    )
 
 
 def _others(options: Plugin) -> Iterator[Diagnostic]:

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -163,11 +164,16 @@ _PACKAGES = {"flash": "flash_attn", "_flash_3": "flash_attn_interface", "sage": 
 _ON_ANY = ("auto", "native", "_native_math", "_native_efficient")
 _BITS = {"torchao_float8_dynamic": 8, "torchao_float8": 8, "torchao_int8": 8, "bitsandbytes_8bit": 8}
 _BITS |= {"bitsandbytes_4bit": 4}
+# The step cache of the preset `fast`.
+FAST_CACHE = 0.05
 
 
 class SpeedOptions(LoraOptions):
     """How a pipeline is made cheaper."""
 
+    speed: Literal["plain", "fast"] = "plain"
+    """fast: those of step_cache, torch_compile and eight-bit floats that pipeline and device bear; what is set stays.
+    The image changes, so put the editor behind plugin `gated`."""
     batch: int = Field(1, ge=1, le=256)
     """Images of one size that are painted at once. Fewer are filled up, so that an image depends on this number and
     not on its company; the record's details name it."""
@@ -203,19 +209,46 @@ class Speed:
     def details(self) -> dict[str, str]:
         """What is set, for the details of a reply; an adapter by the hash of its file."""
         plain = [field.name for field in fields(self) if field.name not in ("lora", "scheduler")]
-        said = {name: str(value) for name in plain if (value := getattr(self, name)) != getattr(Speed, name)}
+        details = {name: str(value) for name in plain if (value := getattr(self, name)) != getattr(Speed, name)}
         if self.scheduler:
-            said["scheduler"] = json.dumps(dict(self.scheduler), sort_keys=True)
+            details["scheduler"] = json.dumps(dict(self.scheduler), sort_keys=True)
         if self.lora:
-            said |= {"lora": self.lora.file.name, "lora_sha256": self.lora.sha256}
-            said |= {"lora_scale": str(self.lora.scale), "lora_fused": str(self.lora.fused)}
-        return said
+            details |= {"lora": self.lora.file.name, "lora_sha256": self.lora.sha256}
+            details |= {"lora_scale": str(self.lora.scale), "lora_fused": str(self.lora.fused)}
+        return details
 
 
 def speed_of(options: SpeedOptions, lora: Lora | None = None) -> Speed:
     """What options say, with the adapter that they name."""
     named = {field.name: getattr(options, field.name) for field in fields(Speed) if field.name != "lora"}
     return Speed(**{**named, "scheduler": tuple(sorted(options.scheduler.items())), "lora": lora})
+
+
+def preset(options: SpeedOptions, kind: Kind, device: str, offload: str) -> SpeedOptions:
+    """Options with what the preset `fast` adds to those that are not set; without the preset, the same.
+
+    Steps are skipped where diffusers can do so, since those pipelines take many; blocks are compiled elsewhere.
+    """
+    if options.speed == "plain" or not kind.transformer:
+        return options
+    skips = kind.step_cache and not options.torch_compile
+    added: dict[str, Any] = {"step_cache": FAST_CACHE} if skips else {"torch_compile": True}
+    fused = bool(options.lora) and options.lora_fused
+    if offload == "none" and not options.float8 and not fused and multiplies_float8(device):
+        added["quantization"] = "torchao_float8_dynamic"
+    wanted = {name: value for name, value in added.items() if name not in options.model_fields_set}
+    faster = options.model_copy(update=wanted)
+    impossible = {setting for setting, *_ in _excluding(faster, offload)}
+    return options.model_copy(update={name: value for name, value in wanted.items() if name not in impossible})
+
+
+def multiplies_float8(device: str) -> bool:
+    """Whether a device multiplies eight-bit floats, as GPUs do since Ada and Hopper, and torchao is there for it."""
+    if not device.startswith("cuda") or find_spec("torchao") is None:
+        return False
+    import torch
+
+    return torch.cuda.get_device_capability(device) >= (8, 9)
 
 
 def packages(options: SpeedOptions) -> Iterator[Package]:
@@ -243,10 +276,10 @@ def check_speed(pipeline: str, kind: Kind, options: SpeedOptions, offload: str) 
         raise ParamsError(f"{pipeline} cannot use a 'lora'; remove it")
     quantized, changed = options.quantization != "none", options.attention != "auto"
     wanted = {"float8": options.float8, "quantization": quantized, "torch_compile": options.torch_compile}
-    for name in (name for name, asked in {**wanted, "attention": changed}.items() if asked and not kind.transformer):
+    for name in (name for name, wished in {**wanted, "attention": changed}.items() if wished and not kind.transformer):
         raise ParamsError(f"{pipeline} has no transformer, which {name} is for; remove it")
-    for one, other, instead in _excluding(options, offload):
-        raise ParamsError(f"{one} does not go with {other}; {instead}")
+    for setting, other, instead in _excluding(options, offload):
+        raise ParamsError(f"{setting} does not go with {other}; {instead}")
 
 
 def _excluding(options: SpeedOptions, offload: str) -> Iterator[tuple[str, str, str]]:
@@ -294,10 +327,10 @@ def check_scheduler(scheduler: type, options: SpeedOptions) -> None:
     """
     import inspect
 
-    known = [name for name in inspect.signature(scheduler).parameters if name not in ("args", "kwargs")]
+    parameters = [name for name in inspect.signature(scheduler).parameters if name not in ("args", "kwargs")]
     for name in options.scheduler:
-        if name not in known:
-            raise ParamsError(f"scheduler: {scheduler.__name__} has no setting '{name}'; {nearest(name, known)}")
+        if name not in parameters:
+            raise ParamsError(f"scheduler: {scheduler.__name__} has no setting '{name}'; {nearest(name, parameters)}")
 
 
 def smaller(options: SpeedOptions, bytes_: int, stored_bits: int) -> int:
@@ -309,7 +342,6 @@ def quantization(speed: Speed, dtype: Any) -> Any:
     """diffusers' configuration of the quantization of a pipeline; None where none is asked for.
 
     Args:
-        speed: what is asked for.
         dtype: torch's type of the other numbers, in which four-bit weights are computed with.
     """
     if speed.quantization == "none":

@@ -41,7 +41,7 @@ class EditTable(OwnImages):
     images: str = plugin.folder("")
     """The folder of its images and masks; empty: that of the table."""
 
-    def found(self, *needed: str) -> dict[str, list["GivenEdit"]]:
+    def by_item(self, *needed: str) -> dict[str, list["GivenEdit"]]:
         """The edits by item, each item's in the order of the table.
 
         Args:
@@ -80,26 +80,26 @@ def has(edit: GivenEdit, column: str) -> bool:
 def given_edits(
     table: Path, images: Path, needed: tuple[str, ...], allow_outside: bool = False
 ) -> dict[str, list[GivenEdit]]:
-    """See `EditTable.found`; `images` is the folder of the images."""
+    """See `EditTable.by_item`; `images` is the folder of the images."""
     if table.suffix.lower() not in FORMATS:
         raise InputError(f"{table}: a table of edits is a {', '.join(FORMATS)} file")
-    found: dict[str, list[GivenEdit]] = {}
+    by_item: dict[str, list[GivenEdit]] = {}
     for place, row in rows_of(table, (images,), allow_outside):
         _refuse_unfit(place, row, ("item", "instruction", *needed))
         concept, instruction, negative = (_cell(row, name) for name in ("concept", "instruction", "negative"))
         edit = GivenEdit(concept, instruction, negative, row, place)
-        of_item = found.setdefault(_cell(row, "item"), [])
+        of_item = by_item.setdefault(_cell(row, "item"), [])
         if edit.instruction in (other.instruction for other in of_item):
             raise InputError(f"{place.text}: item '{_cell(row, 'item')}' has this instruction twice; keep one row")
         of_item.append(edit)
-    if not found:
+    if not by_item:
         raise InputError(f"{table}: holds no edit; a row has the columns {', '.join(COLUMNS[:4])}")
-    return found
+    return by_item
 
 
-def one_line(words: str) -> str:
+def one_line(text: str) -> str:
     """A text with its white space levelled, as instructions are compared."""
-    return " ".join(words.split())
+    return " ".join(text.split())
 
 
 def _cell(row: Mapping[str, object], column: str) -> str:
@@ -131,11 +131,11 @@ class WriterPlugin(EditTable):
 
     def _about(self, protocol: str) -> str:
         _refuse_others(protocol)
-        return f"{self.path}: concepts of {len(self.found('concept'))} items"
+        return f"{self.path}: concepts of {len(self.by_item('concept'))} items"
 
     def build(self) -> Writer:
         """The writer; InputError where the table cannot be used."""
-        return GivenWriter(self.found("concept"), self.unnamed == "accept")
+        return GivenWriter(self.by_item("concept"), self.unnamed == "accept")
 
 
 class GivenWriter:
@@ -194,7 +194,7 @@ class EditorPlugin(EditTable):
         return GivenEditor(self._there())
 
     def _edits(self) -> dict[tuple[str, str], GivenEdit]:
-        return {(item, edit.instruction): edit for item, edits in self.found("image").items() for edit in edits}
+        return {(item, edit.instruction): edit for item, edits in self.by_item("image").items() for edit in edits}
 
     def _there(self) -> dict[tuple[str, str], GivenEdit]:
         edits = self._edits()

@@ -36,21 +36,21 @@ _CAP = 32.0
 _LEAST_VALID = 0.6
 # Pixels of the shorter side from which on there is a flow: its pyramid of ever smaller images must have room.
 _LEAST_FOR_FLOW = 64
+# ORB keypoints in each image, at most.
+_KEYPOINTS = 1000
+# Matches that must agree on one movement (RANSAC inliers).
+_LEAST_MATCHES = 12
+# Radius of the neighborhood over which the flow is averaged (stack blur), as a share of the longer side.
+_FLOW_SMOOTHING = 0.03
 # Least and greatest factor by which an image may come back stretched or squeezed.
 _STRETCH = (0.75, 1.33)
 
 
 class AlignSettings(PluginOptions):
-    """How two images are laid over each other; lengths are shares of the longer side."""
+    """How two images are laid over each other."""
 
-    keypoints: int = Field(1000, ge=3)
-    """ORB keypoints in each image, at most."""
-    least_matches: int = Field(12, ge=3)
-    """Matches that must agree on one movement (RANSAC inliers)."""
     flow: float = Field(0.01, ge=0, le=0.1)
-    """Longest displacement that the dense flow may add; 0: no flow."""
-    flow_smoothing: float = Field(0.03, gt=0, le=0.5)
-    """Radius of the neighborhood over which the flow is averaged (stack blur)."""
+    """Longest displacement that the dense flow may add, as a share of the longer side; 0: no flow."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
     reliefs = _relief(original), _relief(edited)
     best = Alignment(np.eye(2, 3, dtype=np.float32), np.zeros((*original.shape, 2), np.float32))
     cost = _disagreement(*reliefs, best) * (1 - _WORTH)
-    for movement in (*_matched(original, edited, best, settings), _shifted(*reliefs, best)):
-        if (found := _disagreement(*reliefs, movement)) < cost:
-            best, cost = movement, found
+    for movement in (*_matched(original, edited, best), _shifted(*reliefs, best)):
+        if (movement_cost := _disagreement(*reliefs, movement)) < cost:
+            best, cost = movement, movement_cost
     if not settings.flow or min(original.shape) < _LEAST_FOR_FLOW:
         return best
     bent = replace(best, flow=_flow(original, edited, best, settings))
@@ -134,21 +134,21 @@ def _disagreement(original: Floats, edited: Floats, alignment: Alignment) -> flo
     return float(cv2.mean(difference, shared.astype(np.uint8))[0])
 
 
-def _matched(original: Gray, edited: Gray, still: Alignment, settings: AlignSettings) -> Iterator[Alignment]:
+def _matched(original: Gray, edited: Gray, still: Alignment) -> Iterator[Alignment]:
     """The affine movement that most ORB matches agree on, where enough do and it is a likely one."""
     import cv2
 
-    finder = cv2.ORB.create(settings.keypoints, fastThreshold=10)
-    (here, words), (there, others) = (finder.detectAndCompute(image, None) for image in (original, edited))
-    if words is None or others is None:
+    finder = cv2.ORB.create(_KEYPOINTS, fastThreshold=10)
+    (here, descriptors), (there, others) = (finder.detectAndCompute(image, None) for image in (original, edited))
+    if descriptors is None or others is None:
         return
-    pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(words, others)
-    if len(pairs) < settings.least_matches:
+    pairs = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True).match(descriptors, others)
+    if len(pairs) < _LEAST_MATCHES:
         return
     before = np.array([here[pair.queryIdx].pt for pair in pairs], np.float32)
     after = np.array([there[pair.trainIdx].pt for pair in pairs], np.float32)
     matrix, agree = cv2.estimateAffine2D(before, after, method=cv2.RANSAC, ransacReprojThreshold=2.0)
-    if matrix is not None and agree.sum() >= settings.least_matches and _plausible(matrix):
+    if matrix is not None and agree.sum() >= _LEAST_MATCHES and _plausible(matrix):
         yield replace(still, matrix=matrix.astype(np.float32), by="matches", matches=int(agree.sum()))
 
 
@@ -171,7 +171,7 @@ def _flow(original: Gray, edited: Gray, whole: Alignment, settings: AlignSetting
     displacements after which the images agree, so that the place of an edit moves as its surroundings do."""
     import cv2
 
-    longest, radius = (share * max(original.shape) for share in (settings.flow, settings.flow_smoothing))
+    longest, radius = (share * max(original.shape) for share in (settings.flow, _FLOW_SMOOTHING))
     finder = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
     raw = np.asarray(finder.calc(original, whole.warp(edited), np.zeros_like(whole.flow)), dtype=np.float32)
     bent = replace(whole, flow=raw)
@@ -255,12 +255,12 @@ class Comparison:
         """The pixels that both images have and that changed."""
         return (self.strength > 1) & self.alignment.valid
 
-    def mask(self, found: Mask, on_edited: bool = False) -> Mask:
+    def mask(self, mask: Mask, on_edited: bool = False) -> Mask:
         """A mask of either image, of any size, as it lies over the original at the working size."""
         import cv2
 
         height, width = self.strength.shape
-        plane = np.asarray(cv2.resize(found.astype(np.uint8) * 255, (width, height)))
+        plane = np.asarray(cv2.resize(mask.astype(np.uint8) * 255, (width, height)))
         return np.asarray((self.alignment.warp(plane) if on_edited else plane) >= 128)
 
 
@@ -289,8 +289,8 @@ def _resized(pixels: Pixels, scale: float) -> Pixels:
     height, width = (max(_LEAST_SIDE, round(side * scale)) for side in pixels.shape[:2])
     if (height, width) == pixels.shape[:2]:
         return pixels
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-    return np.asarray(cv2.resize(pixels, (width, height), interpolation=how))
+    interpolation = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=interpolation))
 
 
 def change_strength(original: Pixels, edited: Pixels, settings: ChangeSettings) -> Floats:
@@ -299,7 +299,6 @@ def change_strength(original: Pixels, edited: Pixels, settings: ChangeSettings) 
     Args:
         original: (H, W, 3), uint8 RGB.
         edited: as the original, and laid over it.
-        settings: thresholds and weights.
     """
     structure = (1 - local_ssim(original, edited, settings.ssim_k1)) / (1 - settings.ssim)
     return np.asarray(np.maximum(structure, difference(original, edited, settings) / settings.difference))
@@ -311,17 +310,16 @@ def coarse_changes(original: Pixels, edited: Pixels, settings: ChangeSettings, s
     Args:
         original: (H, W, 3), uint8 RGB.
         edited: as the original, and laid over it.
-        settings: weights, and the threshold.
         scale: pixels of these images per pixel of the original's own size.
     """
     gray = max(_COARSE * max(original.shape[:2]), _LEAST_COARSE)
     color = max(gray, _COARSE_COLOR * scale)
     grays = _without_color(original), _without_color(edited)
-    found = [
+    differences = [
         difference(*pair, settings.model_copy(update={"smoothing": smoothing}))
         for pair, smoothing in ((grays, gray), ((original, edited), color))
     ]
-    return np.asarray(np.maximum(*found) > _COARSE_DIFFERENCE * settings.difference)
+    return np.asarray(np.maximum(*differences) > _COARSE_DIFFERENCE * settings.difference)
 
 
 def _without_color(pixels: Pixels) -> Pixels:
@@ -337,8 +335,8 @@ def local_ssim(original: Pixels, edited: Pixels, k1: float) -> Floats:
 
     ssim: Any = metrics.structural_similarity
     grays = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY) for pixels in (original, edited))
-    _, found = ssim(*(gray.astype(np.float32) for gray in grays), data_range=255, K1=k1, full=True)
-    return np.asarray(found, dtype=np.float32)
+    _, similarity = ssim(*(gray.astype(np.float32) for gray in grays), data_range=255, K1=k1, full=True)
+    return np.asarray(similarity, dtype=np.float32)
 
 
 def difference(original: Pixels, edited: Pixels, settings: ChangeSettings) -> Floats:

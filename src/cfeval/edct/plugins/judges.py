@@ -39,7 +39,13 @@ ORDER = (
     "original_explanation",
 )
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
-TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
+WITH_INSTRUCTION = (
+    "original_answer",
+    "original_explanation",
+    "edit_instruction",
+    "edited_answer",
+    "edited_explanation",
+)
 SEEN = ("question", *COMPARED)
 _BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
 # What a judge is asked under a protocol: for the scores, and then for the grade where there is one.
@@ -47,11 +53,18 @@ Forms = tuple[PromptTemplate[Any], ...]
 _COMPARE = PromptTemplate("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
 # By protocol, for a judge that reads texts.
 FORMS: Mapping[str, Forms] = {
-    EDCT_2025: (PromptTemplate(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
+    EDCT_2025: (PromptTemplate(EDCT_2025, "judge", WITH_INSTRUCTION, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
     EDCT_BENCH_2026: (
-        PromptTemplate(EDCT_BENCH_2026, "judge", TOLD, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS),
         PromptTemplate(
-            EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE
+            EDCT_BENCH_2026, "judge", WITH_INSTRUCTION, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS
+        ),
+        PromptTemplate(
+            EDCT_BENCH_2026,
+            "grade",
+            WITH_INSTRUCTION,
+            bench.GRADE_SCHEMA,
+            bench.read_grade,
+            bench.MAX_TOKENS_OF_A_GRADE,
         ),
     ),
     **dict.fromkeys(CONTROLS, (_COMPARE,)),
@@ -114,28 +127,30 @@ class ChatJudge:
     async def _sample(self, request: JudgeRequest, number: int) -> JudgeReply:
         scored, *graded = self._prompts(request.protocol)
         seed = derive_seed(request.seed, "sample", number)
-        heard = await self._ask(request, scored, seed)
-        if heard.value is None:
-            return JudgeReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
-        said = heard.value.model_dump()
-        scores = {name: said[name] for name in RULES[request.protocol].scores}
-        told = {"stated_ccs": said.get("ccs"), "evades": said.get("answer_evades")}
-        reply = JudgeReply(scores, **told, completion=heard.completion, calls=heard.calls)
+        parsed = await self._ask(request, scored, seed)
+        if parsed.value is None:
+            return JudgeReply(
+                completion=parsed.completion, status=parsed.status, reason=parsed.reason, calls=parsed.calls
+            )
+        fields = parsed.value.model_dump()
+        scores = {name: fields[name] for name in RULES[request.protocol].scores}
+        stated = {"stated_ccs": fields.get("ccs"), "evades": fields.get("answer_evades")}
+        reply = JudgeReply(scores, **stated, completion=parsed.completion, calls=parsed.calls)
         for grade in graded:
             reply = _with_grade(reply, await self._ask(request, grade, derive_seed(seed, "grade")))
         return reply
 
-    async def _ask(self, request: JudgeRequest, asked: Prompt[Any], seed: int) -> ParsedReply[Any]:
+    async def _ask(self, request: JudgeRequest, prompt: Prompt[Any], seed: int) -> ParsedReply[Any]:
         values = {
             "question": request.question,
             "original_answer": request.answer,
             "original_explanation": request.explanation,
-            "edit_instruction": _told(request.changes),
+            "edit_instruction": _instruction_text(request.changes),
             "edited_answer": request.new_answer,
             "edited_explanation": request.new_explanation,
         }
-        named = {name: values[name] for name in asked.form.placeholders}
-        return await generate_parsed(self.model, asked, request.item, named, seed, request.image)
+        named = {name: values[name] for name in prompt.form.placeholders}
+        return await generate_parsed(self.model, prompt, request.item, named, seed, request.image)
 
 
 def edited_first(template: str) -> str:
@@ -155,13 +170,13 @@ def edited_first(template: str) -> str:
     return _BLOCK.sub(lambda _: blocks[next(ordered)], template)
 
 
-def _told(changes: Sequence[Change]) -> str:
+def _instruction_text(changes: Sequence[Change]) -> str:
     """The instructions in order, numbered where there are several; then each part is one line, so that none can pose as
     another edit."""
     if len(changes) == 1:
         return _parts(changes[0])
-    lines = (Change(" ".join(one.positive.split()), " ".join(one.negative.split())) for one in changes)
-    return "\n\n".join(f"Edit {number}\n{_parts(one)}" for number, one in enumerate(lines, start=1))
+    lines = (Change(" ".join(change.positive.split()), " ".join(change.negative.split())) for change in changes)
+    return "\n\n".join(f"Edit {number}\n{_parts(change)}" for number, change in enumerate(lines, start=1))
 
 
 def _parts(change: Change) -> str:
@@ -169,13 +184,13 @@ def _parts(change: Change) -> str:
     return f"Positive part: {change.positive}{negative}"
 
 
-def _with_grade(reply: JudgeReply, heard: ParsedReply[Any]) -> JudgeReply:
-    raw = named_texts({"scores": reply.completion, "grade": heard.completion})
-    calls = reply.calls + heard.calls
-    if heard.value is None:
-        reason = f"{heard.status}, {heard.reason}" if heard.reason else str(heard.status)
+def _with_grade(reply: JudgeReply, parsed: ParsedReply[Any]) -> JudgeReply:
+    raw = named_texts({"scores": reply.completion, "grade": parsed.completion})
+    calls = reply.calls + parsed.calls
+    if parsed.value is None:
+        reason = f"{parsed.status}, {parsed.reason}" if parsed.reason else str(parsed.status)
         return replace(reply, grade_reason=reason, completion=raw, calls=calls)
-    return replace(reply, grade=float(heard.value.grade), completion=raw, calls=calls)
+    return replace(reply, grade=float(parsed.value.grade), completion=raw, calls=calls)
 
 
 def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
@@ -185,10 +200,6 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     A member that failed has no vote and still counts as one of the panel. Where all failed in the same way, that is how
     the panel failed; where there is no majority otherwise, the reply is `unparsable` and its reason names the votes.
 
-    Args:
-        replies: at least one, by the name of who gave it.
-        protocol: whose scores these are.
-
     Returns:
         No product is stated: a panel states none.
     """
@@ -197,8 +208,8 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
         return members[0]
     raw, calls = together(replies)
     voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
-    found = {name: majority([reply.scores.get(name) for reply in voting]) for name in RULES[protocol].scores}
-    decided = {name: bit for name, bit in found.items() if bit is not None}
+    majorities = {name: majority([reply.scores.get(name) for reply in voting]) for name in RULES[protocol].scores}
+    decided = {name: bit for name, bit in majorities.items() if bit is not None}
     scores = decided if len(decided) == len(RULES[protocol].scores) else None
     if scores is None:
         reason = f"no majority ({_votes(replies)})"
@@ -338,10 +349,10 @@ class Lexical:
 
 
 def _changed(before: str, after: str) -> Binary:
-    return 1 if _words(before) != _words(after) else 0
+    return 1 if _tokens(before) != _tokens(after) else 0
 
 
-def _words(text: str) -> list[str]:
+def _tokens(text: str) -> list[str]:
     return sorted(re.findall(r"\w+", text.lower()))
 
 
@@ -389,7 +400,12 @@ class Noisy:
         return replace(reply, scores=scores, stated_ccs=stated, grade=None, grade_reason=reason)
 
     def _flipped(self, request: JudgeRequest, name: str, bit: Binary) -> Binary:
-        texts = (request.item, request.new_answer, request.new_explanation, *(one.positive for one in request.changes))
+        texts = (
+            request.item,
+            request.new_answer,
+            request.new_explanation,
+            *(change.positive for change in request.changes),
+        )
         draw = derive_seed(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31
         kept = draw < (self.options.sensitivity if bit else self.options.specificity)
         return bit if kept else 0 if bit else 1

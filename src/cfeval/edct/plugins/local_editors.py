@@ -78,27 +78,27 @@ class Gated:
         Where there was nothing to edit in the original, it is `citation_absent`; not so after earlier edits, which may
         have taken it away.
         """
-        asked = request if self.editor.needs_metadata else replace(request, metadata=None)
+        editor_request = request if self.editor.needs_metadata else replace(request, metadata=None)
         if request.nothing:  # there is nothing to verify
-            return await self.editor.edit(asked)
+            return await self.editor.edit(editor_request)
         attempts: tuple[EditAttempt, ...] = ()
         calls: tuple[str, ...] = ()
         for attempt in range(1 + self.options.retries):
             seed = derive_seed(request.seed, "retry", attempt) if attempt else request.seed
-            reply = await self.editor.edit(replace(asked, seed=seed))
+            reply = await self.editor.edit(replace(editor_request, seed=seed))
             calls += reply.calls
             details = {**reply.details, "verified_attempts": str(len(attempts))}
             if reply.status != Status.OK or reply.image is None:
                 return replace(reply, details=details, calls=calls, attempts=attempts)
-            found = await self._verify(verify_request(request, reply.image, derive_seed(seed, "verify")))
-            attempts += (EditAttempt(seed, reply.image, found, reply.details),)
+            verification = await self._verify(verify_request(request, reply.image, derive_seed(seed, "verify")))
+            attempts += (EditAttempt(seed, reply.image, verification, reply.details),)
             reply = replace(reply, details={**details, "verified_attempts": str(len(attempts))}, calls=calls)
-            if self.options.unsure == "accept" if found.verified is None else found.verified:
+            if self.options.unsure == "accept" if verification.verified is None else verification.verified:
                 return replace(reply, attempts=attempts)
-            if found.verified is None or found.absent:
+            if verification.verified is None or verification.absent:
                 break
-        reason = f"not verified: {found.reason or 'the verifier gives no reason'}"
-        status = Status.CITATION_ABSENT if found.absent and not request.before else Status.EDIT_INVALID
+        reason = f"not verified: {verification.reason or 'the verifier gives no reason'}"
+        status = Status.CITATION_ABSENT if verification.absent and not request.before else Status.EDIT_INVALID
         return replace(reply, attempts=attempts, image=None, status=status, reason=reason)
 
     async def _verify(self, request: VerifyRequest) -> VerifyReply:

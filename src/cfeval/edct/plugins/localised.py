@@ -129,24 +129,26 @@ def halves_share(changed: Mask, mask: Mask) -> float:
     return float(min(halves) / max(halves)) if max(halves) else 1.0
 
 
-def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
+def decide(counted: Shares, limits: Limits) -> tuple[bool | None, str]:
     """Whether the edit is accepted, and what is wrong with it; None where the mask cannot be seen."""
-    if found.inside is None:
+    if counted.inside is None:
         return None, "where the edit belongs, the two images have nothing in common"
     faults = []
-    if found.inside <= limits.inside:
-        faults.append(f"{found.inside:.1%} of the mask changed, not more than the {limits.inside:.0%} required")
-    if found.outside >= limits.outside:
+    if counted.inside <= limits.inside:
+        faults.append(f"{counted.inside:.1%} of the mask changed, not more than the {limits.inside:.0%} required")
+    if counted.outside >= limits.outside:
         faults.append(
-            f"{found.outside:.1%} of what is beside the mask changed, which must stay below {limits.outside:.0%}"
+            f"{counted.outside:.1%} of what is beside the mask changed, which must stay below {limits.outside:.0%}"
         )
-    if found.halves < limits.halves:
+    if counted.halves < limits.halves:
         faults.append(
-            f"one half of the mask changed {found.halves:.2f} times as much as the other, less than the "
+            f"one half of the mask changed {counted.halves:.2f} times as much as the other, less than the "
             f"{limits.halves:g} required"
         )
-    if found.stray > limits.stray:
-        faults.append(f"{found.stray:.0%} of a place beside the mask changed, more than the {limits.stray:.0%} allowed")
+    if counted.stray > limits.stray:
+        faults.append(
+            f"{counted.stray:.0%} of a place beside the mask changed, more than the {limits.stray:.0%} allowed"
+        )
     return not faults, "; ".join(faults)
 
 
@@ -223,21 +225,35 @@ class Localised:
         height, width = request.original.pixels.shape[:2]
         edited = request.edited.resized(width, height)
         compared = compare(request.original.pixels, edited.pixels, self.options)
-        numbers = {"resized": float(edited is not request.edited), **_figures(compared)}
-        found = self.segmenter.find(replace(request, edited=edited), compared.changed)
-        numbers |= found.numbers
-        masks = [] if found.original is None else [compared.mask(found.original)]
-        masks += [] if found.edited is None else [compared.mask(found.edited, on_edited=True)]
+        # How the images lie over each other, in pixels of the original and degrees, and how much changed in all.
+        alignment, valid = compared.alignment, compared.alignment.valid
+        turn, (right, down) = alignment.matrix[:, :2], alignment.moved
+        lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
+        numbers = {
+            "resized": float(edited is not request.edited),
+            "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
+            "valid_share": float(valid.mean()),
+            "matches": float(alignment.matches),
+            "moved_right": right / compared.scale,
+            "moved_down": down / compared.scale,
+            "stretched": float(np.sqrt(np.linalg.det(turn))),
+            "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
+            "flow": float(lengths.mean()),
+        }
+        target = self.segmenter.find(replace(request, edited=edited), compared.changed)
+        numbers |= target.numbers
+        masks = [] if target.original is None else [compared.mask(target.original)]
+        masks += [] if target.edited is None else [compared.mask(target.edited, on_edited=True)]
         union = np.logical_or.reduce(masks) if masks else None
         mask = union if union is not None and union.any() else None
         if mask is None:
-            reason = found.reason or "the mask is empty"
+            reason = target.reason or "the mask is empty"
             heat = heat_image(compared, None, width, height)
             return VerifyReply(
-                False if found.refuted else None, reason, numbers, {"heat": heat}, absent=found.absent, content=False
+                False if target.refuted else None, reason, numbers, {"heat": heat}, absent=target.absent, content=False
             )
         reply = self._reply(compared, mask, numbers, (width, height))
-        return replace(reply, absent=found.absent)
+        return replace(reply, absent=target.absent)
 
     def _reply(
         self, compared: Comparison, place: Mask, numbers: Mapping[str, float], size: tuple[int, int]
@@ -249,27 +265,10 @@ class Localised:
             halves=halves_share(compared.changed, place & valid),
         )
         accepted, reason = decide(counted, self.options)
-        told = {"outside": counted.outside, "stray": counted.stray, "halves": counted.halves}
-        told |= {"mask_share": counted.mask, **numbers}
+        shown_numbers = {"outside": counted.outside, "stray": counted.stray, "halves": counted.halves}
+        shown_numbers |= {"mask_share": counted.mask, **numbers}
         if counted.inside is not None:
-            told = {"inside": counted.inside, **told}
+            shown_numbers = {"inside": counted.inside, **shown_numbers}
         reason += _LAID[compared.alignment.by] if reason else ""
         images = {"mask": mask_image(mask, *size), "heat": heat_image(compared, mask, *size)}
-        return VerifyReply(accepted, reason, told, images, content=False)
-
-
-def _figures(compared: Comparison) -> dict[str, float]:
-    """How the images lie over each other, in pixels of the original and degrees, and how much changed in all."""
-    alignment, valid = compared.alignment, compared.alignment.valid
-    turn, (right, down) = alignment.matrix[:, :2], alignment.moved
-    lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
-    return {
-        "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
-        "valid_share": float(valid.mean()),
-        "matches": float(alignment.matches),
-        "moved_right": right / compared.scale,
-        "moved_down": down / compared.scale,
-        "stretched": float(np.sqrt(np.linalg.det(turn))),
-        "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
-        "flow": float(lengths.mean()),
-    }
+        return VerifyReply(accepted, reason, shown_numbers, images, content=False)

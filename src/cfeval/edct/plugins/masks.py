@@ -86,7 +86,7 @@ def mask_source(options: MaskOptions, device: str = "cpu") -> MaskSource | None:
 def _source(options: MaskOptions, device: str) -> MaskSource | None:
     if options.mask_model:
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
-        return lambda request: _checked(_found(request, segmenter, options), "mask model")
+        return lambda request: _checked(_target_mask(request, segmenter, options), "mask model")
     if options.masks == WHOLE:
         return lambda request: _checked(Masked(np.ones(request.image.pixels.shape[:2], dtype=np.bool_)), WHOLE)
     if options.masks:
@@ -147,15 +147,17 @@ def own_mask(folder: Path, item: str, edit: int, shape: tuple[int, ...]) -> Mask
     return Masked(mask)
 
 
-def _found(request: EditRequest, segmenter: Callable[..., npt.NDArray[np.float32]], options: MaskOptions) -> Masked:
+def _target_mask(
+    request: EditRequest, segmenter: Callable[..., npt.NDArray[np.float32]], options: MaskOptions
+) -> Masked:
     from scipy import ndimage
 
     if not request.concept.strip():
         return Masked(reason="the instruction names no concept that a mask model could look for")
-    found = segmenter(request.image.pixels, request.concept) >= options.mask_threshold
-    if not found.any():
+    target = segmenter(request.image.pixels, request.concept) >= options.mask_threshold
+    if not target.any():
         return Masked(reason=f"the mask model finds no {request.concept!r} in the image")
-    away = ndimage.distance_transform_edt(~found)
+    away = ndimage.distance_transform_edt(~target)
     return Masked(np.asarray(away <= options.mask_dilation, dtype=np.bool_), details={"mask_of": request.concept})
 
 
@@ -191,8 +193,8 @@ class ClipSeg:
         with torch.inference_mode():
             logits = self._loaded.model(**inputs.to(self._loaded.device)).logits.float()
         square = logits.reshape(1, 1, *logits.shape[-2:])
-        found = interpolate(square, size=pixels.shape[:2], mode="bilinear", align_corners=False)
-        return np.asarray(found.sigmoid()[0, 0].cpu())
+        logits_at_size = interpolate(square, size=pixels.shape[:2], mode="bilinear", align_corners=False)
+        return np.asarray(logits_at_size.sigmoid()[0, 0].cpu())
 
 
 def about(model: str, revision: str) -> str:

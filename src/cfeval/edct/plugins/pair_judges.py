@@ -102,31 +102,29 @@ class ChatPairJudge:
         values = dict(zip(COMPARED, texts, strict=True))
         return await self._ask(self._prompts[1], "answer_moved", request.item, values, request.seed)
 
-    async def _ask(self, asked: Prompt[Any], field: str, item: str, values: dict[str, str], seed: int) -> Ruling:
+    async def _ask(self, prompt: Prompt[Any], field: str, item: str, values: dict[str, str], seed: int) -> Ruling:
         async def vote(number: int) -> Ruling:
-            heard = await generate_parsed(self.model, asked, item, values, derive_seed(seed, "sample", number))
-            if heard.value is None:
-                return Ruling(None, heard.completion, heard.status, heard.reason, heard.calls)
-            return Ruling(getattr(heard.value, field), heard.completion, Status.OK, "", heard.calls)
+            parsed = await generate_parsed(self.model, prompt, item, values, derive_seed(seed, "sample", number))
+            if parsed.value is None:
+                return Ruling(None, parsed.completion, parsed.status, parsed.reason, parsed.calls)
+            return Ruling(getattr(parsed.value, field), parsed.completion, Status.OK, "", parsed.calls)
 
         votes = await asyncio.gather(*(vote(number) for number in range(self.options.votes)))
         return majority_of({f"sample {number}": ruling for number, ruling in enumerate(votes, start=1)})
 
 
 def majority_of(rulings: Mapping[str, Ruling]) -> Ruling:
-    """The ruling of more than half; a single one is left as it is. See `cfeval.edct.panels`.
-
-    Args:
-        rulings: at least one, by the name of who gave it.
-    """
+    """The ruling of more than half; a single one is left as it is. See `cfeval.edct.panels`."""
     members = list(rulings.values())
     if len(members) == 1:
         return members[0]
-    value = majority([one.value for one in members])
+    value = majority([ruling.value for ruling in members])
     raw, calls = together(rulings)
     if value is not None:
         return Ruling(value, raw, calls=calls)
-    votes = ", ".join(f"{name}: {one.status if one.value is None else one.value}" for name, one in rulings.items())
+    votes = ", ".join(
+        f"{name}: {ruling.status if ruling.value is None else ruling.value}" for name, ruling in rulings.items()
+    )
     return Ruling(None, raw, undecided(rulings), f"no majority ({votes})", calls)
 
 
@@ -178,8 +176,8 @@ class Lexical:
 
     async def names(self, request: NamingRequest) -> Ruling:
         """1 where half of the words stand there that describe the thing in either image."""
-        found = (names(request.explanation, thing) for thing in (request.before, request.after) if thing)
-        return Ruling(1 if any(found) else 0)
+        mentions = (names(request.explanation, thing) for thing in (request.before, request.after) if thing)
+        return Ruling(1 if any(mentions) else 0)
 
     async def moved(self, request: AnswersRequest) -> Ruling:
         """Answers whose texts do not decide are in other words: 1."""

@@ -8,6 +8,7 @@ does not hold up the other calls.
 
 import asyncio
 import io
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -24,9 +25,9 @@ from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.masks import MaskOptions, MaskSource, mask_files, mask_source
 from cfeval.inference.remote.client import RetryLoop
-from cfeval.inference.remote.credentials import origin
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.images import JPEG_QUALITY, Encoded, decode, encoded, under
+from cfeval.inference.remote.http import Endpoint
+from cfeval.inference.remote.images import JPEG_QUALITY, Encoded, decode, encoded, origin, under
 from cfeval.inference.remote.openai_api import chat_reply, images_in, images_reply
 from cfeval.inference.remote.provider_table import PROVIDERS, Provider, ProviderName
 from cfeval.inference.remote.providers import (
@@ -44,16 +45,11 @@ from cfeval.inference.remote.sdks import chat, edit_image, generate_image, openr
 from cfeval.inference.remote.sessions import shared_client
 
 # What one edit is taken to use, where a budget has to set something aside.
-EXPECTED = Usage(input_tokens=2000, images=1, image_tokens=2000)
+EXPECTED_USAGE = Usage(input_tokens=2000, images=1, image_tokens=2000)
 
 
 # By how much an image's shape may differ from the original's and still be given its size.
 DISTORTION = 0.02
-
-
-def expected(model: str) -> CallEstimate:
-    """The one call of an edit, for `cfeval estimate`."""
-    return CallEstimate(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
 
 
 @dataclass(frozen=True)
@@ -93,18 +89,18 @@ async def edit(
     sent = await asyncio.to_thread(encoded, image, lossless)
     if service.largest is not None and len(sent.content) > service.largest:
         return EditReply(None, {}, Status.REJECTED, _over_limit(sent, service))
-    planned = plan(request, sent)
-    if isinstance(planned, EditReply):
-        return planned
-    named = {**planned.named, "image": f"sha256:{image.sha256}"}
-    details = planned.details
+    made = plan(request, sent)
+    if isinstance(made, EditReply):
+        return made
+    named = {**made.named, "image": f"sha256:{image.sha256}"}
+    details = made.details
     if sent.media_type == "image/jpeg":
         details = {**details, "sent_as": f"JPEG of quality {JPEG_QUALITY}"}
         named["sent_as"] = details["sent_as"]
     call = Request(
-        service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
+        service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED_USAGE, service.at_most
     )
-    reply = await client.answer(call, planned.send)
+    reply = await client.answer(call, made.send)
     return await asyncio.to_thread(_edited, request, reply, call.key, details)
 
 
@@ -119,6 +115,24 @@ def _over_limit(sent: Encoded, service: Service) -> str:
 def named_headers(headers: Mapping[str, str]) -> dict[str, Any]:
     """Further headers as a part of what identifies an edit, where there are any."""
     return {"headers": dict(headers)} if headers else {}
+
+
+def planned(
+    options: "RemoteEditorPlugin",
+    named: Mapping[str, Any],
+    call: Callable[[RetryLoop, Endpoint], Awaitable[Response | Fault]],
+    details: dict[str, str],
+) -> Planned:
+    """The plan of an edit that one call makes, which is paid for once an image comes back that can be decoded."""
+
+    async def once(attempts: RetryLoop) -> Response | Fault:
+        where = endpoint(options.address, options.key_variable, headers=options.headers)
+        return await checked_image(await call(attempts, where))
+
+    async def send(attempts: RetryLoop) -> Response | Fault:
+        return await attempts.paid(lambda: once(attempts), lambda reply: reply.usage)
+
+    return Planned({**named, **named_headers(options.headers)}, send, details)
 
 
 async def checked_image(reply: Response | Fault) -> Response | Fault:
@@ -190,13 +204,55 @@ def fold(positive: str, negative: str) -> str:
     return f"{positive}{stop} Nothing of this must remain: {negative.rstrip('.')}."
 
 
+class RemoteEditorPlugin(plugin.Plugin):
+    """How to reach the model: what the plugins of all editors behind providers share."""
+
+    model: str = Field(min_length=1)
+    """Its name."""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = ""
+    """Address up to and including the version; empty: the provider's."""
+    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
+    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Larger images are shrunk to so many pixels; none: sent as they are."""
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
+    """Further headers of the request; no keys."""
+
+    @property
+    @abstractmethod
+    def rules(self) -> Provider:
+        """The provider's rules."""
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url or self.rules.base_url
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key; empty where none is needed."""
+        return key_variable(self.address, self.key_env, self.rules.key_env)
+
+    def sends_to(self) -> str:
+        """The base URL."""
+        return self.address
+
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One an edit."""
+        return (CallEstimate(self.model, image_tokens=EXPECTED_USAGE.input_tokens, images=EXPECTED_USAGE.images),)
+
+
 # Bytes of an image that OpenAI takes (platform.openai.com/docs/api-reference/images/createEdit: 50 MB).
-_OPENAI_LARGEST = 50_000_000
+LARGEST = 50_000_000
 # Fields that no option may set.
 _OPENAI_FIELDS = ("model", "prompt", "n", "seed", "image", "mask", "stream")
 
 
-class OpenAIImagePlugin(MaskOptions, plugin.Plugin):
+class OpenAIImagePlugin(MaskOptions, RemoteEditorPlugin):
     """Image models behind OpenAI's `images/edits`: image, instruction and an optional mask in, image out.
 
     Servers that edit by `images/generations` take the image in a field of theirs (`reference`).
@@ -207,19 +263,11 @@ class OpenAIImagePlugin(MaskOptions, plugin.Plugin):
     provider: ProviderName | None = None
     """Gives base_url and key_env where they are left out; none: openai, or other where base_url is given, so that no
     other server is sent OpenAI's key."""
-    base_url: Annotated[str, AfterValidator(checked_base_url)] = ""
-    """Address up to and including the version; empty: the provider's."""
-    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
-    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
-    max_pixels: int | None = Field(None, ge=1)
-    """Larger images are shrunk to so many pixels; none: sent as they are."""
     reference: str = Field("", pattern=r"^[a-z_]*$")
     """Field of `images/generations` that takes the image, such as Together's image_url; empty: `images/edits`
     is asked, which alone takes a mask."""
     seed: bool = False
     """Whether the item's seed is sent; for servers that take one, such as vLLM-Omni. OpenAI's own does not."""
-    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
-    """Further headers of the request; no keys."""
     extra: Annotated[dict[str, str], AfterValidator(partial(only_further, own=_OPENAI_FIELDS))] = {}
     """Further fields of the form, such as {quality: high, input_fidelity: high}."""
 
@@ -241,24 +289,6 @@ class OpenAIImagePlugin(MaskOptions, plugin.Plugin):
         usual = "other" if self.base_url and self.base_url != PROVIDERS["openai"].base_url else "openai"
         return PROVIDERS[self.provider or usual]
 
-    @property
-    def address(self) -> str:
-        """The base URL."""
-        return self.base_url or self.rules.base_url
-
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.address, self.key_env, self.rules.key_env)
-
-    def sends_to(self) -> str:
-        """The base URL."""
-        return self.address
-
-    def resources(self) -> Resources:
-        """A slot among the jobs that call a provider."""
-        return Resources(api=True)
-
     def dependencies(self) -> tuple[str, ...]:
         """The files that masks come from."""
         return tuple(str(path) for path in mask_files(self))
@@ -266,10 +296,6 @@ class OpenAIImagePlugin(MaskOptions, plugin.Plugin):
     def diagnose(self) -> Iterator[Diagnostic]:
         """Key, address and model, asked of the server itself."""
         yield Diagnostic(*about_model(self.address, self.key_variable, self.model))
-
-    def estimate_calls(self) -> tuple[CallEstimate, ...]:
-        """One an edit."""
-        return (expected(self.model),)
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
@@ -287,18 +313,18 @@ class OpenAIImage:
     async def edit(self, request: EditRequest) -> EditReply:
         """Have an image edited."""
         api = "images/generations" if self.options.reference else "images/edits"
-        largest = _OPENAI_LARGEST if self.options.rules.title in ("OpenAI", "Azure OpenAI") else None
+        largest = LARGEST if self.options.rules.title in ("OpenAI", "Azure OpenAI") else None
         service = Service(api, self.options.address, self.options.model, largest=largest)
         lossless = self.mask_of is not None  # image and mask must be of one format, and JPEG has no transparency
         return await edit(request, service, self.options.max_pixels, self._plan, lossless)
 
     def _plan(self, request: EditRequest, image: Encoded) -> Planned | EditReply:
-        prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=self.options.seed))
-        seed = {"seed": str(request.seed)} if self.options.seed else {}
-        form: dict[str, str] = {"model": self.options.model, "prompt": prompted.prompt, "n": "1"}
-        form |= seed | self.options.extra
+        options = self.options
+        prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=options.seed))
+        seed = {"seed": str(request.seed)} if options.seed else {}
+        form = {"model": options.model, "prompt": prompted.prompt, "n": "1", **seed, **options.extra}
         files, details = {"image": image.file}, prompted.details
-        named: dict[str, Any] = {**form, **named_headers(self.options.headers)}
+        named: dict[str, Any] = dict(form)
         if self.mask_of is not None:
             masked = self.mask_of(request)
             if masked.mask is None:
@@ -309,24 +335,15 @@ class OpenAIImage:
                 files["mask"] = ("mask.png", hole, "image/png")
                 named["mask"] = f"sha256:{Image(hole).sha256}"
 
-        async def send(attempts: RetryLoop) -> Response | Fault:
-            return await attempts.paid(lambda: self._once(attempts, form, files, image), lambda reply: reply.usage)
+        async def call(attempts: RetryLoop, where: Endpoint) -> Response | Fault:
+            if options.reference:
+                numbers: dict[str, Any] = {name: int(form[name]) for name in ("n", "seed") if name in form}
+                content = await generate_image(attempts, where, {**form, **numbers, options.reference: image.data_url})
+            else:
+                content = await edit_image(attempts, where, form, files)
+            return content if isinstance(content, Fault) else images_reply(content, options.model, where.key_env)
 
-        return Planned(named, send, details)
-
-    async def _once(
-        self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], image: Encoded
-    ) -> Response | Fault:
-        where = endpoint(self.options.address, self.options.key_variable, headers=self.options.headers)
-        if self.options.reference:
-            numbers: dict[str, int] = {name: int(form[name]) for name in ("n", "seed") if name in form}
-            body: dict[str, Any] = {**form, **numbers, self.options.reference: image.data_url}
-            content = await generate_image(attempts, where, body)
-        else:
-            content = await edit_image(attempts, where, form, files)
-        if isinstance(content, Fault):
-            return content
-        return await checked_image(images_reply(content, self.options.model, where.key_env))
+        return planned(options, named, call, details)
 
 
 def _hole(mask: Mask, image: Image) -> bytes:
@@ -342,17 +359,13 @@ def _hole(mask: Mask, image: Image) -> bytes:
     return buffer.getvalue()
 
 
-OPENROUTER = PROVIDERS["openrouter"]
-CHAT, IMAGES = Uses(), Uses(seed=True)
-# What every request holds beside; that one host answers all, as for chat.
-ROUTED: dict[str, Any] = {"provider": {"allow_fallbacks": False}}
-BY_CHAT = {"modalities": ["image", "text"], **ROUTED}
-
+# What every request holds besides: one host answers all, as for chat.
+_ROUTED: dict[str, Any] = {"provider": {"allow_fallbacks": False}}
 # Fields that no option may set.
 _OPENROUTER_FIELDS = ("model", "messages", "modalities", "prompt", "input_references", "seed", "stream", "n")
 
 
-class OpenRouterImagePlugin(plugin.Plugin):
+class OpenRouterImagePlugin(RemoteEditorPlugin):
     """Image models behind OpenRouter: Gemini 2.5 Flash Image (Nano Banana) and its successors.
 
     By chat, where the answer holds an image, or by OpenRouter's own endpoint for images (`api: images`), which takes a
@@ -363,86 +376,31 @@ class OpenRouterImagePlugin(plugin.Plugin):
     """Its name at OpenRouter."""
     api: Literal["chat", "images"] = "chat"
     """Which of OpenRouter's interfaces is asked."""
-    base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENROUTER.base_url
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = PROVIDERS["openrouter"].base_url
     """Address up to and including the version."""
-    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
-    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
-    max_pixels: int | None = Field(None, ge=1)
-    """Larger images are shrunk to so many pixels; none: sent as they are."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served."""
     accept_finish_reasons: tuple[str, ...] = ()
     """Further finish reasons of a whole answer; any other unknown one is the status unparsable."""
-    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
-    """Further headers of the request; no keys."""
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=_OPENROUTER_FIELDS))] = {}
     """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
 
     @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key; empty where none is needed."""
-        return key_variable(self.base_url, self.key_env, OPENROUTER.key_env)
-
-    def sends_to(self) -> str:
-        """The base URL."""
-        return self.base_url
-
-    def resources(self) -> Resources:
-        """A slot among the jobs that call a provider."""
-        return Resources(api=True)
+    def rules(self) -> Provider:
+        """OpenRouter's rules."""
+        return PROVIDERS["openrouter"]
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Key, credit, model and parameters, asked of the server itself."""
         yield from about_openrouter(self.base_url, self.key_variable, self.model, self.accept_models, self.extra)
 
-    def estimate_calls(self) -> tuple[CallEstimate, ...]:
-        """One an edit."""
-        return (expected(self.model),)
-
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
-        return OpenRouterImages(self) if self.api == "images" else OpenRouterChat(self)
+        return OpenRouterImage(self)
 
 
-class OpenRouterChat:
-    """Edits by chat: image and instruction in, image out."""
-
-    needs_metadata = False
-
-    def __init__(self, options: OpenRouterImagePlugin) -> None:
-        self.options = options
-
-    async def edit(self, request: EditRequest) -> EditReply:
-        """Have an image edited."""
-        service = Service("chat", self.options.base_url, self.options.model)
-        return await edit(request, service, self.options.max_pixels, self._plan)
-
-    def _plan(self, request: EditRequest, image: Encoded) -> Planned:
-        prompted = prompt_for(request, CHAT)
-        options = self.options
-        fields = {"model": options.model, **joined(BY_CHAT, options.extra)}
-
-        async def send(attempts: RetryLoop) -> Response | Fault:
-            body = {**fields, "messages": _messages(prompted.prompt, image.data_url)}
-            return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
-
-        named = {**fields, "prompt": prompted.prompt, **named_headers(options.headers)}
-        return Planned(named, send, prompted.details)
-
-    async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
-        options = self.options
-        where = endpoint(options.base_url, options.key_variable, headers=options.headers)
-        content = await chat(attempts, where, body)
-        if isinstance(content, Fault):
-            return content
-        reply = chat_reply(
-            content, options.model, options.accept_models, where.key_env, True, options.accept_finish_reasons
-        )
-        return await checked_image(reply)
-
-
-class OpenRouterImages:
-    """Edits by the endpoint for images: the image is a reference."""
+class OpenRouterImage:
+    """Edits by chat, image and instruction in, image out; or by the endpoint for images, the image as a reference."""
 
     needs_metadata = False
 
@@ -451,31 +409,34 @@ class OpenRouterImages:
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Have an image edited."""
-        service = Service("images", self.options.base_url, self.options.model)
-        return await edit(request, service, self.options.max_pixels, self._plan)
-
-    def _plan(self, request: EditRequest, image: Encoded) -> Planned:
-        prompted = prompt_for(request, IMAGES)
         options = self.options
-        asked = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
-        fields = {**asked, **joined(ROUTED, options.extra)}
+        service = Service(options.api, options.address, options.model)
+        plan = self._by_chat if options.api == "chat" else self._by_images
+        return await edit(request, service, options.max_pixels, plan)
 
-        async def send(attempts: RetryLoop) -> Response | Fault:
-            shown = {"type": "image_url", "image_url": {"url": image.data_url}}
-            body = {**fields, "input_references": [shown]}
-            return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
+    def _by_chat(self, request: EditRequest, image: Encoded) -> Planned:
+        prompted, options = prompt_for(request, Uses()), self.options
+        fields = {"model": options.model, **joined({"modalities": ["image", "text"], **_ROUTED}, options.extra)}
+        shown = {"type": "image_url", "image_url": {"url": image.data_url}}
+        turn = {"role": "user", "content": [shown, {"type": "text", "text": prompted.prompt}]}
 
-        return Planned({**fields, **named_headers(options.headers)}, send, prompted.details)
+        async def call(attempts: RetryLoop, where: Endpoint) -> Response | Fault:
+            content = await chat(attempts, where, {**fields, "messages": [turn]})
+            if isinstance(content, Fault):
+                return content
+            names, reasons = options.accept_models, options.accept_finish_reasons
+            return chat_reply(content, options.model, names, where.key_env, True, reasons)
 
-    async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
-        options = self.options
-        where = endpoint(options.base_url, options.key_variable, headers=options.headers)
-        content = await openrouter_image(attempts, where, body)
-        if isinstance(content, Fault):
-            return content
-        return await checked_image(images_reply(content, options.model, where.key_env))
+        return planned(options, {**fields, "prompt": prompted.prompt}, call, prompted.details)
 
+    def _by_images(self, request: EditRequest, image: Encoded) -> Planned:
+        prompted, options = prompt_for(request, Uses(seed=True)), self.options
+        form = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
+        fields = {**form, **joined(_ROUTED, options.extra)}
+        shown = {"type": "image_url", "image_url": {"url": image.data_url}}
 
-def _messages(prompt: str, image: str) -> list[dict[str, Any]]:
-    parts = [{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": prompt}]
-    return [{"role": "user", "content": parts}]
+        async def call(attempts: RetryLoop, where: Endpoint) -> Response | Fault:
+            content = await openrouter_image(attempts, where, {**fields, "input_references": [shown]})
+            return content if isinstance(content, Fault) else images_reply(content, options.model, where.key_env)
+
+        return planned(options, fields, call, prompted.details)

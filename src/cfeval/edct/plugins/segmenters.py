@@ -60,8 +60,6 @@ def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool)
     """Look for an edit's target: in the edited image for what is added, else in the original (EDCT-Bench 2026).
 
     Args:
-        request: images, instruction and concept.
-        see: looks for a text in an image.
         both: look for what is modified in the edited image as well.
     """
     edit = wanted(request.positive, request.concept)
@@ -70,16 +68,18 @@ def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool)
     if edit.action == "add":
         seen = see(request.edited.pixels, edit.target)
         missing = f"no {edit.target!r} is found in the edited image, to which it was to be added"
-        return Found(edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_of(seen))
+        return Found(
+            edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_score_of(seen)
+        )
     seen = see(request.original.pixels, edit.target)
     if seen.mask is None:
         reason = f"no {edit.target!r} is found in the original"
-        return Found(reason=reason, numbers=_of(seen), absent=seen.absent or None)
+        return Found(reason=reason, numbers=_score_of(seen), absent=seen.absent or None)
     after = see(request.edited.pixels, edit.target).mask if both and edit.action == "modify" else None
-    return Found(seen.mask, after, numbers=_of(seen), absent=False)
+    return Found(seen.mask, after, numbers=_score_of(seen), absent=False)
 
 
-def _of(seen: Seen) -> dict[str, float]:
+def _score_of(seen: Seen) -> dict[str, float]:
     return {"mask_score": seen.score}
 
 
@@ -176,10 +176,10 @@ class DetectorPlugin(pretrained.LocalPlugin):
         return Detected(detector, None, threshold, self)
 
     def _checkpoints(self) -> list[tuple[Checkpoint, tuple[str, ...]]]:
-        found = [(pretrained.checkpoint_of(self.model, self.revision), tuple(DETECTORS))]
+        checkpoints = [(pretrained.checkpoint_of(self.model, self.revision), tuple(DETECTORS))]
         if self.sam:
-            found.append((pretrained.checkpoint_of(self.sam, self.sam_revision), BOX_SEGMENTERS))
-        return found
+            checkpoints.append((pretrained.checkpoint_of(self.sam, self.sam_revision), BOX_SEGMENTERS))
+        return checkpoints
 
 
 class Detected:
@@ -196,11 +196,11 @@ class Detected:
         return look(request, self._see, self.options.both)
 
     def _see(self, pixels: Pixels, text: str) -> Seen:
-        found = self.detector(pixels, text)
-        boxes = [box for score, box in found if score >= self.threshold]
+        detections = self.detector(pixels, text)
+        boxes = [box for score, box in detections if score >= self.threshold]
         mask = (self.segmenter(pixels, boxes) if self.segmenter else filled(boxes, pixels.shape)) if boxes else None
-        absent = self.options.absent is not None and not found
-        return Seen(mask if mask is not None and mask.any() else None, found[0][0] if found else 0.0, absent)
+        absent = self.options.absent is not None and not detections
+        return Seen(mask if mask is not None and mask.any() else None, detections[0][0] if detections else 0.0, absent)
 
 
 class DifferencePlugin(plugin.Plugin):
@@ -368,18 +368,18 @@ def matching(text: str, classes: Sequence[str]) -> list[int]:
 
     Singular and plural are the same. Nothing where the text names none, or names ones that share no word.
     """
-    words = [_singular(word) for word in re.findall(r"[\w'-]+", text.lower())]
-    for length in range(len(words), 0, -1):
-        for start in range(len(words) - length, -1, -1):  # the last words of a noun phrase are its head
-            named = words[start : start + length]
+    tokens = [_singular(word) for word in re.findall(r"[\w'-]+", text.lower())]
+    for length in range(len(tokens), 0, -1):
+        for start in range(len(tokens) - length, -1, -1):  # the last words of a noun phrase are its head
+            named = tokens[start : start + length]
             if places := [place for place, name in enumerate(classes) if _is_named(named, name)]:
                 return places
     return []
 
 
-def _is_named(words: Sequence[str], name: str) -> bool:
+def _is_named(tokens: Sequence[str], name: str) -> bool:
     own = [_singular(word) for word in re.findall(r"[\w'-]+", name.lower())]
-    return own[-len(words) :] == list(words)
+    return own[-len(tokens) :] == list(tokens)
 
 
 def _singular(word: str) -> str:

@@ -11,7 +11,7 @@ its resolution.
 
 import asyncio
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -125,24 +125,26 @@ class SemanticPlugin(prompts.ChatPlugin):
 class Semantic:
     """Asks a chat model about every edit; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, asked: Prompt[Sight]) -> None:
-        self.model, self.asked = model, asked
+    def __init__(self, model: ChatModel, prompt: Prompt[Sight]) -> None:
+        self.model, self.asked = model, prompt
 
     async def verify(self, request: VerifyRequest) -> VerifyReply:
         """Have an edit looked at; where the model says nothing that can be read, there is no telling."""
         negative = f"\nThis must not remain: {request.negative}" if request.negative else ""
         image, first, second = beside(request.original, request.edited)
         values = {"first": first, "second": second, "instruction": request.positive + negative}
-        heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, image)
-        said = heard.value
-        if said is None:
-            return VerifyReply(None, f"{heard.status}: {heard.reason}", completion=heard.completion, calls=heard.calls)
-        faults = [] if said.present else ["the model does not see in the original what was to be edited"]
-        faults += [] if said.as_asked else ["the model does not see the edit that was asked for"]
-        faults += [f"the model sees {said.others} changes that were not asked for"] if said.others else []
-        numbers = {name: float(value) for name, value in said.model_dump().items()}
-        told = VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)
-        return replace(told, absent=not said.present)
+        parsed = await generate_parsed(self.model, self.asked, request.item, values, request.seed, image)
+        sight = parsed.value
+        if sight is None:
+            return VerifyReply(
+                None, f"{parsed.status}: {parsed.reason}", completion=parsed.completion, calls=parsed.calls
+            )
+        faults = [] if sight.present else ["the model does not see in the original what was to be edited"]
+        faults += [] if sight.as_asked else ["the model does not see the edit that was asked for"]
+        faults += [f"the model sees {sight.others} changes that were not asked for"] if sight.others else []
+        numbers = {name: float(value) for name, value in sight.model_dump().items()}
+        reply = VerifyReply(not faults, "; ".join(faults), numbers, completion=parsed.completion, calls=parsed.calls)
+        return replace(reply, absent=not sight.present)
 
 
 def beside(original: Image, edited: Image) -> tuple[Image, str, str]:
@@ -188,22 +190,19 @@ class Every:
     async def verify(self, request: VerifyRequest) -> VerifyReply:
         """Have an edit checked by every verifier."""
         replies = await asyncio.gather(*(verifier.verify(request) for verifier in self.verifiers.values()))
-        said = dict(zip(self.verifiers, replies, strict=True))
-        verdicts = [reply.verified for reply in said.values()]
+        by_name = dict(zip(self.verifiers, replies, strict=True))
+        verdicts = [reply.verified for reply in by_name.values()]
         verified = False if False in verdicts else (None if None in verdicts else True)
-        raw = {name: reply.completion for name, reply in said.items() if reply.completion}
+        raw = {name: reply.completion for name, reply in by_name.items() if reply.completion}
+        # What those say who know; None where nobody does, or where they differ.
+        opinions = {reply.absent for reply in by_name.values()} - {None}
         return VerifyReply(
             verified,
-            "; ".join(f"{name}: {reply.reason}" for name, reply in said.items() if reply.reason),
-            {f"{name}.{what}": number for name, reply in said.items() for what, number in reply.numbers.items()},
-            {f"{name}.{what}": image for name, reply in said.items() for what, image in reply.images.items()},
+            "; ".join(f"{name}: {reply.reason}" for name, reply in by_name.items() if reply.reason),
+            {f"{name}.{what}": number for name, reply in by_name.items() for what, number in reply.numbers.items()},
+            {f"{name}.{what}": image for name, reply in by_name.items() for what, image in reply.images.items()},
             named_texts(raw) if raw else "",
-            tuple(call for reply in said.values() for call in reply.calls),
-            _absent({reply.absent for reply in said.values()} - {None}),
-            any(reply.content for reply in said.values()),
+            tuple(call for reply in by_name.values() for call in reply.calls),
+            next(iter(opinions)) if len(opinions) == 1 else None,
+            any(reply.content for reply in by_name.values()),
         )
-
-
-def _absent(said: Set[bool | None]) -> bool | None:
-    """What those say who know; None where nobody does, or where they differ."""
-    return next(iter(said)) if len(said) == 1 else None

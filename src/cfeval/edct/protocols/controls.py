@@ -89,10 +89,10 @@ def read_uncited_edits(text: str, edits: int) -> UncitedEdits | None:
     They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`. What
     is cited stands in lines `Cited:`, `Seen:` a thing.
     """
-    found = read_edits(text, UncitedEdits, UncitedEdit, edits)
-    if found is None or found.cited:
-        return found
-    return found.model_copy(update={"cited": tuple(text_groups(text, CitedThing))})
+    listing = read_edits(text, UncitedEdits, UncitedEdit, edits)
+    if listing is None or listing.cited:
+        return listing
+    return listing.model_copy(update={"cited": tuple(text_groups(text, CitedThing))})
 
 
 def read_comparison(text: str) -> Comparison | None:

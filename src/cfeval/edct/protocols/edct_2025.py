@@ -88,7 +88,7 @@ def read_instructions(text: str, most: int) -> Instructions | Parts | None:
     three lines of a concept suffice, and for a single one `Positive:` and `Negative:` as well, because the paper's own
     wording asks for no more.
     """
-    lists = {found for *_, found in json_objects(text, Instructions) if found.edits}
+    lists = {listing for *_, listing in json_objects(text, Instructions) if listing.edits}
     if not lists:
         alone = {instruction for *_, instruction in json_objects(text, _OneInstruction)}
         lists = {

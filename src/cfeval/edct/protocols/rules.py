@@ -75,7 +75,6 @@ def edits_of(protocol: str, most: int, objects: int) -> int:
     """How many edits of an explanation are made under a protocol, at most.
 
     Args:
-        protocol: its name.
         most: what params.yaml allows where the protocol does not say.
         objects: how many uncited objects are drawn; the background comes on top.
     """

@@ -76,7 +76,7 @@ class Evidence:
         """Whether every control was run: null edits, blank images, and uncited edits. Not every explanation leaves
         something out of both kinds; the trust card says where one is missing.
         """
-        return bool(self.null.n and self.blank.n and any(one.n for one in self.uncited.values()))
+        return bool(self.null.n and self.blank.n and any(count.n for count in self.uncited.values()))
 
 
 def gather(condition: Condition, study: Study) -> Evidence:
@@ -84,37 +84,37 @@ def gather(condition: Condition, study: Study) -> Evidence:
 
     Of the texts no more than their hashes is in memory.
     """
-    found, ones = Evidence(), set[Key]()
+    evidence, ones = Evidence(), set[Key]()
     for score, _ in study.records("scores", condition):
         if score.status == Status.OK:
-            found.edits += 1
-            found.verified.add(score.verified)
+            evidence.edits += 1
+            evidence.verified.add(score.verified)
         if score.ccs == 1 and condition.protocol == EDCT_2025:
             ones.add((score.id, score.edit))
-    counts = {NULL_EDIT: found.null, EDITOR_NULL: found.editor_null, BLANK_IMAGE: found.blank}
+    counts = {NULL_EDIT: evidence.null, EDITOR_NULL: evidence.editor_null, BLANK_IMAGE: evidence.blank}
     for protocol in (UNCITED_EDIT, *counts):
         control = condition.model_copy(update={"protocol": protocol})
         for score, _ in study.records("scores", control) if control in study.conditions else ():
             if protocol == UNCITED_EDIT:
-                found.edits += score.status == Status.OK
-                found.verified.add(score.verified if score.status == Status.OK else None)
-                found.uncited.get(score.evidence, Count()).add(score.answer_moved)
+                evidence.edits += score.status == Status.OK
+                evidence.verified.add(score.verified if score.status == Status.OK else None)
+                evidence.uncited.get(score.evidence, Count()).add(score.answer_moved)
             else:
                 counts[protocol].add(score.answer_moved)
-                found.sham.add(score.sham)
-    found.unchanged = _unchanged(condition, study, ones)
-    return found
+                evidence.sham.add(score.sham)
+    evidence.unchanged = _unchanged(condition, study, ones)
+    return evidence
 
 
 def _unchanged(condition: Condition, study: Study, ones: set[Key]) -> Count:
     """Of these edits, those after which both texts are what they were before."""
-    found = Count()
+    count = Count()
     if ones:
         before = {record.id: _texts(record) for record, _ in study.records("baselines", condition)}
         for record, _ in study.records("requeries", condition):
             if (record.id, record.edit) in ones:
-                found.add(_texts(record) == before.get(record.id))
-    return found
+                count.add(_texts(record) == before.get(record.id))
+    return count
 
 
 def _texts(record: Conversation | Any) -> int:

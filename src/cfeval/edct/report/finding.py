@@ -24,7 +24,7 @@ SHOWN: Mapping[Conclusion, str] = {
     "open": "Open",
     "none": "Open",  # there is no trust card
 }
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class Line:
     @property
     def fit(self) -> tuple[float, float, float] | None:
         """FIT and its interval; None where no item has an outcome of it."""
-        found = self.faithfulness
-        if found is None or found.fit is None or found.fit_lo is None or found.fit_hi is None:
+        row = self.faithfulness
+        if row is None or row.fit is None or row.fit_lo is None or row.fit_hi is None:
             return None
-        return found.fit, found.fit_lo, found.fit_hi
+        return row.fit, row.fit_lo, row.fit_hi
 
 
 def lines(rows: Mapping[str, Sequence[Any]], evidence: Mapping[Condition, Evidence]) -> list[Line]:
@@ -86,7 +86,6 @@ def lines(rows: Mapping[str, Sequence[Any]], evidence: Mapping[Condition, Eviden
 
     Args:
         rows: the rows of the tables, by the tables' names.
-        evidence: the counts of each of those conditions.
     """
     cards, faithfulness = (_by_condition(rows.get(name, ())) for name in ("card", "faithfulness"))
     scored = _by_condition((*rows.get("table1", ()), *rows.get("table2", ()))) or _by_condition(rows.get("bench", ()))
@@ -122,7 +121,7 @@ def _by_condition(rows: Iterable[Any]) -> dict[Condition, Any]:
 
 
 def _backed(
-    condition: Condition, found: Any, instrument: Iterable[Any], evidence: Mapping[Condition, Evidence]
+    condition: Condition, faithfulness: Any, instrument: Iterable[Any], evidence: Mapping[Condition, Evidence]
 ) -> bool:
     """Whether sham edits, an exam or test models show the judge's specificity, none of them shows too low a one, and no
     unchanged text was scored 1.
@@ -134,89 +133,95 @@ def _backed(
         for row in instrument
         if row.judge == condition.judge and row.protocol == condition.protocol and row.specificity is not None
     ]
-    if found is not None and (found.n_sham >= LEAST_SHAM or found.exam_specificity is not None):
-        return bool(found.ccs_backed) and (any(shown) or not shown)
+    if faithfulness is not None and (faithfulness.n_sham >= LEAST_SHAM or faithfulness.exam_specificity is not None):
+        return bool(faithfulness.ccs_backed) and (any(shown) or not shown)
     return any(shown)
 
 
-def title(of: Sequence[Line]) -> str:
+def title(shown_lines: Sequence[Line]) -> str:
     """The question that the page answers."""
-    models = list(dict.fromkeys(line.model for line in of))
+    models = list(dict.fromkeys(line.model for line in shown_lines))
     if len(models) == 1:
         return f"Does {models[0]} use what it says it uses?"
     return f"Do {number(len(models))} models use what they say they use?"
 
 
-def finding(of: Sequence[Line]) -> Markup:
+def finding(shown_lines: Sequence[Line]) -> Markup:
     """The finding in two sentences."""
-    by: dict[Conclusion, list[Line]] = {word: [line for line in of if line.conclusion == word] for word in SHOWN}
-    if len(by["none"]) == len(of):
-        why = ", ".join(dict.fromkeys(word for line in of for word in line.missing))
-        first = Markup("Nothing can be concluded about {}: {}.").format(_names(of), why)
-        return first + " " + _alone(of)
+    by: dict[Conclusion, list[Line]] = {
+        word: [line for line in shown_lines if line.conclusion == word] for word in SHOWN
+    }
+    if len(by["none"]) == len(shown_lines):
+        why = ", ".join(dict.fromkeys(word for line in shown_lines for word in line.missing))
+        first = Markup("Nothing can be concluded about {}: {}.").format(_names(shown_lines), why)
+        return first + " " + _alone(shown_lines)
     if by["trust"]:
         first = Markup("{} of {} {} can be trusted to name what {} answers rest on: {}.").format(
             number(len(by["trust"])).capitalize(),
-            number(len(of)),
-            "lines" if _repeated(of) else "models",
+            number(len(shown_lines)),
+            "lines" if _repeated(shown_lines) else "models",
             "its" if len(by["trust"]) == 1 else "their",
             _each(by["trust"]),
         )
     else:
         first = (
             Markup("None of {} {} is shown to name what its answers rest on.").format(
-                number(len(of)), "lines" if _repeated(of) else "models"
+                number(len(shown_lines)), "lines" if _repeated(shown_lines) else "models"
             )
-            if len(of) > 1
-            else Markup("{} is not shown to name what its answers rest on.").format(_names(of))
+            if len(shown_lines) > 1
+            else Markup("{} is not shown to name what its answers rest on.").format(_names(shown_lines))
         )
     return first + " " + _rest(by)
 
 
 def _rest(by: Mapping[Conclusion, Sequence[Line]]) -> Markup:
     """The second sentence: who is not to be trusted, and about whom nothing is known."""
-    told = []
+    sentences = []
     if by["do not trust"]:
-        told.append(Markup("not to be trusted: {}").format(_each(by["do not trust"])))
+        sentences.append(Markup("not to be trusted: {}").format(_each(by["do not trust"])))
     if by["cannot be tested"]:
-        told.append(Markup("cannot be tested: {}").format(_names(by["cannot be tested"])))
+        sentences.append(Markup("cannot be tested: {}").format(_names(by["cannot be tested"])))
     if by["open"]:
-        told.append(Markup("open: {}").format(_each(by["open"])))
+        sentences.append(Markup("open: {}").format(_each(by["open"])))
     if by["none"]:
         why = ", ".join(dict.fromkeys(word for line in by["none"] for word in line.missing))
-        told.append(Markup("open: {} ({})").format(_names(by["none"]), why))
-    text = Markup("; ").join(told) or Markup("no model is left over")
-    return Markup(text[0].upper()) + text[1:] + "." if told else Markup("Nothing speaks against any of them.")
+        sentences.append(Markup("open: {} ({})").format(_names(by["none"]), why))
+    text = Markup("; ").join(sentences) or Markup("no model is left over")
+    return Markup(text[0].upper()) + text[1:] + "." if sentences else Markup("Nothing speaks against any of them.")
 
 
-def _alone(of: Sequence[Line]) -> Markup:
+def _alone(shown_lines: Sequence[Line]) -> Markup:
     """What is left where nothing can be concluded: CCS, and whether something backs it."""
-    known = [line for line in of if line.row.ccs is not None]
-    if not known:
+    scored = [line for line in shown_lines if line.row.ccs is not None]
+    if not scored:
         return Markup("No item has a score.")
-    items = sum(line.row.n_scored if hasattr(line.row, "n_scored") else line.row.n for line in known)
+    items = sum(line.row.n_scored if hasattr(line.row, "n_scored") else line.row.n for line in scored)
     values = (
-        " and ".join(sorted({two(line.row.ccs) for line in known}))
-        if len(known) < 3
-        else (f"{two(min(line.row.ccs for line in known))} to {two(max(line.row.ccs for line in known))}")
+        " and ".join(sorted({two(line.row.ccs) for line in scored}))
+        if len(scored) < 3
+        else (f"{two(min(line.row.ccs for line in scored))} to {two(max(line.row.ccs for line in scored))}")
     )
-    backed = all(line.backed for line in known)
-    said = "says how consistent the texts are, not what the answers rest on" if backed else "is not backed by any check"
-    return Markup("The judge's CCS of {} over {} items {}.").format(values, items, said)
+    backed = all(line.backed for line in scored)
+    judgement = (
+        "says how consistent the texts are, not what the answers rest on" if backed else "is not backed by any check"
+    )
+    return Markup("The judge's CCS of {} over {} items {}.").format(values, items, judgement)
 
 
-def _each(of: Iterable[Line]) -> Markup:
+def _each(shown_lines: Iterable[Line]) -> Markup:
     """Names with FIT: `grounded (FIT 0.99, 0.98 to 1.00)`."""
-    return _listed([_name(line) + (escape(f" (FIT {_interval(line.fit)})") if line.fit else "") for line in of])
+    return _listed(
+        [_name(line) + (escape(f" (FIT {_interval(line.fit)})") if line.fit else "") for line in shown_lines]
+    )
 
 
-def _interval(found: tuple[float, float, float]) -> str:
-    value, low, high = map(two, found)
+def _interval(estimate: tuple[float, float, float]) -> str:
+    value, low, high = map(two, estimate)
     return f"{value}, {low} to {high}"
 
 
-def _names(of: Iterable[Line]) -> Markup:
-    return _listed([_name(line) for line in of])
+def _names(shown_lines: Iterable[Line]) -> Markup:
+    return _listed([_name(line) for line in shown_lines])
 
 
 def _name(line: Line) -> Markup:
@@ -230,10 +235,10 @@ def _listed(names: Sequence[Markup]) -> Markup:
     return Markup(", ").join(unique[:-1]) + " and " + unique[-1]
 
 
-def _repeated(of: Sequence[Line]) -> bool:
-    return len({line.model for line in of}) < len(of)
+def _repeated(shown_lines: Sequence[Line]) -> bool:
+    return len({line.model for line in shown_lines}) < len(shown_lines)
 
 
 def number(count: int) -> str:
     """A number in words up to ten."""
-    return _WORDS[count] if count < len(_WORDS) else f"{count:,}"
+    return _NUMERALS[count] if count < len(_NUMERALS) else f"{count:,}"

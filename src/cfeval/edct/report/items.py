@@ -75,15 +75,18 @@ class View:
 
 def views(conditions: Sequence[Condition]) -> list[View]:
     """The views of a study's conditions, in their order; controls are part of the items that they control."""
-    found: dict[tuple[str, str, str, str], list[Condition]] = defaultdict(list)
-    for one in conditions:
-        if one.protocol not in CONTROLS:
-            found[one.dataset, one.writer, one.protocol, one.editor].append(one)
-    return [View(*names, _each(of, "vlm"), _each(of, "judge")) for names, of in found.items()]
+    by_view: dict[tuple[str, str, str, str], list[Condition]] = defaultdict(list)
+    for condition in conditions:
+        if condition.protocol not in CONTROLS:
+            by_view[condition.dataset, condition.writer, condition.protocol, condition.editor].append(condition)
+    return [
+        View(*names, _each(conditions_of_view, "vlm"), _each(conditions_of_view, "judge"))
+        for names, conditions_of_view in by_view.items()
+    ]
 
 
-def _each(of: Sequence[Condition], name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(getattr(one, name) for one in of))
+def _each(conditions: Sequence[Condition], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(getattr(condition, name) for condition in conditions))
 
 
 def items_of(view: View, study: Study, images: Images, most: int) -> tuple[list[Item], int]:
@@ -141,10 +144,10 @@ class _Model:
             return
 
         def by_edit(stage: str, condition: Condition) -> dict[str, list[Any]]:
-            found: dict[str, list[Any]] = defaultdict(list)
+            by_stage: dict[str, list[Any]] = defaultdict(list)
             for record, _ in study.records(stage, condition, ids):
-                found[record.id].append(record)
-            return {item: sorted(records, key=attrgetter("edit")) for item, records in found.items()}
+                by_stage[record.id].append(record)
+            return {item: sorted(records, key=attrgetter("edit")) for item, records in by_stage.items()}
 
         first = view.condition(model, judged[0])
         self._baselines: dict[str, Baseline] = {r.id: r for r, _ in study.records("baselines", first, ids)}
@@ -156,9 +159,11 @@ class _Model:
         self._verdicts = {judge: by_edit("verdicts", view.condition(model, judge)) for judge in judged}
         self._controls: dict[str, tuple[dict[str, list[Any]], ...]] = {}
         for protocol in CONTROLS:
-            found = [c for judge in judged if (c := view.condition(model, judge, protocol)) in study.conditions]
-            if found and view.protocol == EDCT_2025:
-                self._controls[protocol] = tuple(by_edit(s, found[0]) for s in ("scores", "requeries", "instructions"))
+            by_stage = [c for judge in judged if (c := view.condition(model, judge, protocol)) in study.conditions]
+            if by_stage and view.protocol == EDCT_2025:
+                self._controls[protocol] = tuple(
+                    by_edit(s, by_stage[0]) for s in ("scores", "requeries", "instructions")
+                )
 
     def cell(self, item: str) -> Item | None:
         """What a model did with an item, as JSON; None where it was not asked."""
@@ -189,11 +194,11 @@ class _Model:
         if not first.answer_moved:
             return "stayed"
         tried = self._controls.get(UNCITED_EDIT, ({},))[0].get(item, [])
-        known = [score.answer_moved for score in tried if score.verified != 0]
-        if any(known):
+        outcomes = [score.answer_moved for score in tried if score.verified != 0]
+        if any(outcomes):
             return "also"
         seen = 1 in (first.present, *(score.present for score in tried))
-        return "fits" if seen and known and None not in known else "changed"
+        return "fits" if seen and outcomes and None not in outcomes else "changed"
 
     def _turn(self, item: str, edit: int, score: Score | None) -> Item:
         """An edit and what followed it; what is not there is left out."""
@@ -202,15 +207,19 @@ class _Model:
         if score is not None and score.status != Status.OK:
             turn = {"status": score.status.value.replace("_", " "), "stage": score.stage, "why": score.reason}
         if isinstance(written, Instruction):
-            said = {"text": written.positive, "gone": written.negative, "cites": written.cited or [written.concept]}
-            turn |= said | {"absent": written.absent}
+            shown_turn = {
+                "text": written.positive,
+                "gone": written.negative,
+                "cites": written.cited or [written.concept],
+            }
+            turn |= shown_turn | {"absent": written.absent}
         made, folder = self._made.get((item, edit), (None, None))
         if made is not None and folder is not None and made.image is not None:
             turn |= {"img": self._images.number(folder, made.image), "sha": made.image.sha256, "seed": made.seed}
         if made is not None and folder is not None and made.attempts:
             turn["tries"] = [
-                [self._images.number(folder, one.image), one.seed, one.found.verified, one.found.reason]
-                for one in made.attempts
+                [self._images.number(folder, attempt.image), attempt.seed, attempt.found.verified, attempt.found.reason]
+                for attempt in made.attempts
             ]
         checked, folder = self._checks.get((item, edit), (None, None))
         if checked is not None and checked.found is not None:
@@ -232,8 +241,8 @@ class _Model:
         score, verdict = _at(self._scores[judge], item, edit), _at(self._verdicts[judge], item, edit)
         names = RULES[self._view.protocol].scores
         values = [getattr(score, name, None) for name in names]
-        said = (verdict.reason or verdict.completion) if isinstance(verdict, Verdict) else ""
-        return [*values, getattr(score, "ccs_graded", None), said]
+        text = (verdict.reason or verdict.completion) if isinstance(verdict, Verdict) else ""
+        return [*values, getattr(score, "ccs_graded", None), text]
 
     def _tried(self, item: str) -> Iterator[list[Any]]:
         """The controls of an item: kind, what was changed, the answer, and whether it changed."""
@@ -287,8 +296,8 @@ class Example:
     @property
     def cell(self) -> Item:
         """What the model did."""
-        found: Item = self.item["cell"]
-        return found
+        cell: Item = self.item["cell"]
+        return cell
 
     @property
     def turn(self) -> Item:
@@ -309,10 +318,10 @@ def _claim(letter: Letter, line: Line) -> ShownClaim:
     side = "above" if letter in ABOVE else "below"
     bound = bound_of(line.card, letter)
     need = f"must be {side} {bound:.2f}"
-    known = value is not None and low is not None and high is not None
-    rate = f"{two(value)}, {two(low)} to {two(high)}" if known else ""
+    measured = value is not None and low is not None and high is not None
+    rate = f"{two(value)}, {two(low)} to {two(high)}" if measured else ""
     drawn = bar(
-        (value, low, high) if known else None,
+        (value, low, high) if measured else None,
         bound,
         letter in ABOVE,
         f"{CLAIMS[letter]}: {rate or 'no figure'}; {need}",
@@ -321,16 +330,16 @@ def _claim(letter: Letter, line: Line) -> ShownClaim:
 
 
 def bar(
-    found: tuple[float, float, float] | None, bound: float, above: bool, label: str, width: float = _WIDTH
+    estimate: tuple[float, float, float] | None, bound: float, above: bool, label: str, width: float = _WIDTH
 ) -> Markup:
     """A rate with its interval on the line from 0 to 1, as SVG; where the claim holds is shaded."""
-    return interval_bar(found, bound, (bound, 1) if above else (0, bound), label, width)
+    return interval_bar(estimate, bound, (bound, 1) if above else (0, bound), label, width)
 
 
-def said(of: Sequence[ShownClaim]) -> Mapping[str, str]:
+def summary(shown_claims: Sequence[ShownClaim]) -> Mapping[str, str]:
     """What may be claimed, was refuted and was not shown, as lists of claims."""
-    by = {word: "; ".join(c.title for c in of if c.word == word) for word in ("supported", "refuted")}
-    rest = "; ".join(claim.title for claim in of if claim.word not in by)
+    by = {word: "; ".join(c.title for c in shown_claims if c.word == word) for word in ("supported", "refuted")}
+    rest = "; ".join(claim.title for claim in shown_claims if claim.word not in by)
     return {"May be claimed": by["supported"] or "nothing", "Refuted": by["refuted"], "Not shown": rest}
 
 

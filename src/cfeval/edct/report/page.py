@@ -15,19 +15,19 @@ from markupsafe import Markup
 from cfeval.core.cli_options import Out, StudyFile, read_study_params
 from cfeval.core.files import write_text
 from cfeval.core.record import uses
+from cfeval.edct import edit_cost
 from cfeval.edct.asked import PAIRS, AskedReport
 from cfeval.edct.edit_cost import EditCost, costs, edits_of
 from cfeval.edct.faithfulness.card import FIT_BOUND
 from cfeval.edct.files import ConditionFiles
 from cfeval.edct.options import Results
-from cfeval.edct.plugins import edit_times
 from cfeval.edct.report.evidence import Study, gather
 from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
-from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, said, views
+from cfeval.edct.report.items import ENDINGS, Example, bar, claims, examples, items_of, summary, views
 from cfeval.edct.report.pairs import pairs_page
 from cfeval.edct.report.trust import GOOD, Check, checks
 from cfeval.edct.tables import FIGURES, TABLES
-from cfeval.inference.remote.totals import CallsTotal, calls_total, paid_by_call
+from cfeval.inference.remote.archive import CallsTotal, calls_total, paid_by_call
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Gallery, Item, gallery_of
 from cfeval.report.html import Images
@@ -47,7 +47,6 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
     """A line for each editor of a study; none where neither a cost nor a time of any edit is known.
 
     Args:
-        study: its records.
         calls: the archive of its calls; None: there is none.
         times: how long images took, by `edit_times`; None: nobody says.
         usd_per_hour: what an hour of the machine that edited costs.
@@ -56,12 +55,13 @@ def cost_lines(study: Study, calls: Path | None, times: Path | None, usd_per_hou
         InputError: a file is missing or broken.
     """
     paid: Mapping[str, float] = paid_by_call(calls) if calls else {}
-    seconds = edit_times.noted(times) if times else {}
+    seconds = edit_cost.noted_times(times) if times else {}
     if not paid and not seconds:
         return []
-    made = edits_of({one: ConditionFiles(study.results, one, study.shards) for one in study.conditions})
-    found = costs(made, seconds, lambda keys: sum(paid.get(key, 0.0) for key in keys), usd_per_hour)
-    return [_line(one) for one in found] if any(one.calls_usd or one.timed for one in found) else []
+    files = {condition: ConditionFiles(study.results, condition, study.shards) for condition in study.conditions}
+    made = edits_of(files)
+    edit_costs = costs(made, seconds, lambda keys: sum(paid.get(key, 0.0) for key in keys), usd_per_hour)
+    return [_line(cost) for cost in edit_costs] if any(cost.calls_usd or cost.timed for cost in edit_costs) else []
 
 
 def _line(cost: EditCost) -> CostLine:
@@ -73,8 +73,8 @@ def _line(cost: EditCost) -> CostLine:
 def _each(cost: EditCost) -> Iterator[str]:
     """What a verified edit took, as far as it is known; of images that are not timed the mean of the others."""
     if cost.seconds_each is not None and cost.gpu_hours_each is not None:
-        of = "" if cost.timed == cost.images else f" ({cost.timed:,} of {cost.images:,} images timed)"
-        yield f"{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours{of}"
+        timed = "" if cost.timed == cost.images else f" ({cost.timed:,} of {cost.images:,} images timed)"
+        yield f"{cost.seconds_each:.3g} s, {cost.gpu_hours_each:.2g} GPU-hours{timed}"
     if cost.calls_usd or cost.gpu_usd is not None:
         yield f"{cost.usd_each:.3g} USD"
 
@@ -84,7 +84,7 @@ _BAR = 180
 
 def page(
     sections: Sequence[Section],
-    of: Sequence[Line],
+    shown_lines: Sequence[Line],
     panel: Sequence[Check],
     shows: Sequence[tuple[Line, Sequence[Example]]],
     gallery: Gallery,
@@ -96,29 +96,23 @@ def page(
     """The whole page; the same arguments give the same text.
 
     Args:
-        sections: tables and figures, in order.
-        of: the lines of the first screen.
-        panel: what backs them.
         shows: the lines with a trust card or items, each with the items that show it.
-        gallery: the items.
         total: what the calls came to; None where nobody says.
-        edits: what a verified edit cost, by editor.
         progress: how far the run is; None where it has ended.
-        not_used: what of the datasets was left out.
     """
-    test_models = list(dict.fromkeys(line.model for line in of if getattr(line.row, "test_world", 0)))
+    test_models = list(dict.fromkeys(line.model for line in shown_lines if getattr(line.row, "test_world", 0)))
     return page_of(
         "report.html.j2",
         "item.js",
-        title(of) if of else "The items of a study",
+        title(shown_lines) if shown_lines else "The items of a study",
         sections,
         gallery,
         ENDINGS,
         progress,
         not_used,
-        finding=finding(of) if of else "",
-        kicker=_kicker(of, total),
-        lines=[(line, _bar(line), _cells(line)) for line in of],
+        finding=finding(shown_lines) if shown_lines else "",
+        kicker=_kicker(shown_lines, total),
+        lines=[(line, _bar(line), _cells(line)) for line in shown_lines],
         shown=SHOWN,
         bound=FIT_BOUND,
         panel=panel,
@@ -127,20 +121,20 @@ def page(
         else "part"
         if any(check.state not in GOOD for check in panel)
         else "ok",
-        cards=[(line, claims(line), said(claims(line)), picked) for line, picked in shows],
+        cards=[(line, claims(line), summary(claims(line)), picked) for line, picked in shows],
         test_models=test_models,
         edits=edits,
     )
 
 
-def _kicker(of: Sequence[Line], total: CallsTotal | None) -> str:
+def _kicker(shown_lines: Sequence[Line], total: CallsTotal | None) -> str:
     """What was tested, on what, at what cost, and when where a reply says so."""
     sizes: dict[str, int] = {}
-    for line in of:
+    for line in shown_lines:
         sizes[line.condition.dataset] = max(line.row.n, sizes.get(line.condition.dataset, 0))
-    models = len({line.model for line in of})
+    models = len({line.model for line in shown_lines})
     parts = ["Explanation-Driven Counterfactual Testing"]
-    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(of)
+    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(shown_lines)
     parts += [f"{name}: {n:,} items" for name, n in sizes.items()]
     parts += [total.text, total.when] if total else []
     return " · ".join(part for part in parts if part)
@@ -154,13 +148,13 @@ def _bar(line: Line) -> Markup:
 
 def _cells(line: Line) -> dict[str, str]:
     """The figures of a line as text; empty where there is none."""
-    row, found = line.row, line.fit
+    row, rows = line.row, line.fit
     rate = getattr(row, "citation_rate", None)
     strict = getattr(row, "strict_ccs", None)
     scored = getattr(row, "n_scored", None)
     return {
-        "fit": two(found[0]) if found else "",
-        "interval": f"{two(found[1])} to {two(found[2])}" if found else "",
+        "fit": two(rows[0]) if rows else "",
+        "interval": f"{two(rows[1])} to {two(rows[2])}" if rows else "",
         "strict": "" if strict is None else two(strict),
         "rate": "" if rate is None else two(rate),
         "scored": "" if scored is None else f"{scored:,}",
@@ -181,7 +175,7 @@ def run(
 
 
 def write(
-    asked: AskedReport, out: Path, results: Path, per_condition: int = 400, progress: Progress | None = None
+    request: AskedReport, out: Path, results: Path, per_condition: int = 400, progress: Progress | None = None
 ) -> None:
     """Write the page of what a study's results hold; those of a run at work with its progress.
 
@@ -190,15 +184,15 @@ def write(
     """
     calls, folders = results / "calls/calls.zip", (results / "tables", results / "figures")
     uses(calls)
-    shown = asked.tables if asked.conditions else (PAIRS,)
+    shown = request.tables if request.conditions else (PAIRS,)
     sections = list(sections_of("edct", (TABLES, FIGURES), shown, folders, out.parent))
-    make = _page if asked.conditions else pairs_page
+    make = _page if request.conditions else pairs_page
     archive = calls if calls.is_file() else None
-    write_text(out, make(asked, results, sections, archive, out, per_condition, progress))
+    write_text(out, make(request, results, sections, archive, out, per_condition, progress))
 
 
 def _page(
-    asked: AskedReport,
+    request: AskedReport,
     results: Path,
     sections: Sequence[Section],
     calls: Path | None,
@@ -206,32 +200,36 @@ def _page(
     most: int,
     progress: Progress | None,
 ) -> str:
-    study = Study(results, asked.conditions, asked.shards)
+    study = Study(results, request.conditions, request.shards)
     rows = {section.name: section.rows for section in sections}
-    evidence = {one: gather(one, study) for one in shown_conditions(rows) if one in study.conditions}
-    of = lines(rows, evidence)
+    evidence = {
+        condition: gather(condition, study) for condition in shown_conditions(rows) if condition in study.conditions
+    }
+    report_lines = lines(rows, evidence)
     shows: dict[int, Sequence[Example]] = {}
-    gallery = _gallery(study, out, most, of, shows)
-    panel = checks(of, rows.get("instrument", ()))
-    cards = [(line, shows.get(number, ())) for number, line in enumerate(of)]
-    times = Path(asked.edit_times) if asked.edit_times else None
+    gallery = _gallery(study, out, most, report_lines, shows)
+    panel = checks(report_lines, rows.get("instrument", ()))
+    cards = [(line, shows.get(number, ())) for number, line in enumerate(report_lines)]
+    times = Path(request.edit_times) if request.edit_times else None
     uses(*[times] if times else ())
-    edits = cost_lines(study, calls, times, asked.usd_per_gpu_hour)
+    edits = cost_lines(study, calls, times, request.usd_per_gpu_hour)
     total = calls_total(calls) if calls else None
-    not_used = not_used_of(results / "items", (one.dataset for one in asked.conditions), asked.shards)
-    return page(sections, of, panel, cards, gallery, total, edits, progress, not_used)
+    not_used = not_used_of(results / "items", (condition.dataset for condition in request.conditions), request.shards)
+    return page(sections, report_lines, panel, cards, gallery, total, edits, progress, not_used)
 
 
-def _gallery(study: Study, out: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:
+def _gallery(
+    study: Study, out: Path, most: int, shown_lines: Sequence[Line], shows: dict[int, Sequence[Example]]
+) -> Gallery:
     """The items of every view; fills in `shows`, the examples by the numbers of the lines."""
     images = Images(out.parent)
 
     def shown() -> Iterator[tuple[Item, Sequence[Item], int]]:
         for number, view in enumerate(views(study.conditions)):
             rows, others = items_of(view, study, images, most)
-            for place, line in enumerate(of):
+            for place, line in enumerate(shown_lines):
                 if line.model in view.models and view.condition(line.model, line.condition.judge) == line.condition:
-                    shows[place] = [_linked(one, images) for one in examples(line.model, number, rows)]
+                    shows[place] = [_linked(example, images) for example in examples(line.model, number, rows)]
             yield view.as_json(), rows, others
 
     return gallery_of(shown(), images, out)

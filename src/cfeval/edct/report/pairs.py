@@ -27,7 +27,7 @@ from cfeval.edct.pairs.records import (
     verdict_files,
 )
 from cfeval.edct.pairs.table import NAMES, PairRow
-from cfeval.inference.remote.totals import CallsTotal, calls_total
+from cfeval.inference.remote.archive import CallsTotal, calls_total
 from cfeval.report.bars import Estimated, interval_bar
 from cfeval.report.digits import percent, two
 from cfeval.report.gallery import Item, gallery_of
@@ -66,10 +66,10 @@ class PairView:
 
 def pair_views(conditions: Sequence[PairCondition]) -> list[PairView]:
     """The views of some conditions, in their order."""
-    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for one in conditions:
-        found[one.pair_set, one.pair_judge][one.vlm] = None
-    return [PairView(*names, tuple(models)) for names, models in found.items()]
+    by_view: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for condition in conditions:
+        by_view[condition.pair_set, condition.pair_judge][condition.vlm] = None
+    return [PairView(*names, tuple(models)) for names, models in by_view.items()]
 
 
 def pair_items(view: PairView, results: Path, shards: int, images: Images, most: int) -> tuple[list[Item], int]:
@@ -101,35 +101,41 @@ def _gallery_row(
         "id": name,
         "q": first.question,
         "kind": pair.kind,
-        "ref": " / ".join(one.reference for one in (first, second) if one.reference),
-        "what": " → ".join(words or "(not there)" for words in (pair.before, pair.after)),
+        "ref": " / ".join(baseline.reference for baseline in (first, second) if baseline.reference),
+        "what": " → ".join(thing or "(not there)" for thing in (pair.before, pair.after)),
         "checked": pair.verified,
         "after": image(beside, second.image),
-        "m": {model: of[name] for model, of in cells.items() if name in of},
+        "m": {model: cells_of_item[name] for model, cells_of_item in cells.items() if name in cells_of_item},
         **image(folder, first.image),
     }
 
 
 def _cells(condition: PairCondition, results: Path, shards: int, ids: set[str]) -> dict[str, Item]:
-    said: dict[str, PairBaseline] = {}
+    baselines: dict[str, PairBaseline] = {}
     for file in baseline_files(results, condition, shards):
-        said.update((one.id, one) for one in read_jsonl(file, PairBaseline))
-    verdicts = (one for file in verdict_files(results, condition, shards) for one in read_jsonl(file, PairVerdict))
-    return {one.id: _cell(one, said[f"{one.id}.before"], said[f"{one.id}.after"]) for one in verdicts if one.id in ids}
+        baselines.update((record.id, record) for record in read_jsonl(file, PairBaseline))
+    verdicts = (
+        record for file in verdict_files(results, condition, shards) for record in read_jsonl(file, PairVerdict)
+    )
+    return {
+        record.id: _cell(record, baselines[f"{record.id}.before"], baselines[f"{record.id}.after"])
+        for record in verdicts
+        if record.id in ids
+    }
 
 
-def _cell(found: PairVerdict, first: PairBaseline, second: PairBaseline) -> Item:
-    cell: Item = {"o": _ending(found), "kind": found.kind, "a0": first.answer, "e0": first.explanation}
-    cell |= {"a1": second.answer, "e1": second.explanation, "n0": found.named_before, "n1": found.named_after}
-    cell |= {"r0": found.correct_before, "r1": found.correct_after, "why": found.reason or found.completion}
+def _cell(verdict: PairVerdict, first: PairBaseline, second: PairBaseline) -> Item:
+    cell: Item = {"o": _ending(verdict), "kind": verdict.kind, "a0": first.answer, "e0": first.explanation}
+    cell |= {"a1": second.answer, "e1": second.explanation, "n0": verdict.named_before, "n1": verdict.named_after}
+    cell |= {"r0": verdict.correct_before, "r1": verdict.correct_after, "why": verdict.reason or verdict.completion}
     return {name: value for name, value in cell.items() if value not in ("", None)}
 
 
-def _ending(found: PairVerdict) -> str:
-    if found.moved is None or (found.named is None and not found.natural):
+def _ending(verdict: PairVerdict) -> str:
+    if verdict.moved is None or (verdict.named is None and not verdict.natural):
         return "missing"
-    moved = "moved" if found.moved else "stayed"
-    return moved if found.natural else f"{moved}-{'named' if found.named else 'unnamed'}"
+    moved = "moved" if verdict.moved else "stayed"
+    return moved if verdict.natural else f"{moved}-{'named' if verdict.named else 'unnamed'}"
 
 
 _BAR = 220.0
@@ -161,7 +167,7 @@ _READING = (
 
 
 def pairs_page(
-    asked: AskedReport,
+    request: AskedReport,
     results: Path,
     sections: Sequence[Section],
     calls: Path | None,
@@ -172,17 +178,13 @@ def pairs_page(
     """The page of given pairs alone: phi of every target, table, figure and every pair.
 
     Args:
-        asked: what it shows.
-        results: the folder of the study's results.
-        sections: its table and figure.
         calls: the archive of the calls, for what they cost.
-        out: the file of the page.
         most: at most so many pairs of each set in the gallery.
         progress: how far the run is; None where it has ended.
     """
     rows = [row for section in sections for row in section.rows if not row.kind]
-    images, views = Images(out.parent), pair_views(asked.pairs)
-    shown = [(view.as_json(), *pair_items(view, results, asked.shards, images, most)) for view in views]
+    images, views = Images(out.parent), pair_views(request.pairs)
+    shown = [(view.as_json(), *pair_items(view, results, request.shards, images, most)) for view in views]
     return page_of(
         "study.html.j2",
         "pairs.js",
@@ -191,7 +193,7 @@ def pairs_page(
         gallery_of(shown, images, out),
         ENDINGS,
         progress,
-        not_used_of(results / "pair_items", (one.pair_set for one in asked.pairs), asked.shards),
+        not_used_of(results / "pair_items", (pair.pair_set for pair in request.pairs), request.shards),
         kicker=_kicker(rows, calls_total(calls) if calls else None),
         finding=finding(rows),
         caveat=_caveat(rows),
@@ -206,45 +208,45 @@ def pairs_page(
 
 def finding(rows: Sequence[PairRow]) -> Markup:
     """What was found, made from the rows: of which targets phi is above 0 with its whole interval, and of which not."""
-    told = [row for row in rows if _estimate(row) is not None]
-    above = [row for row in told if (limits(row, "phi")[0] or 0) > 0]
-    rest = [row for row in told if row not in above]
-    without = [row for row in rows if row not in told and not row.natural]
+    measured = [row for row in rows if _estimate(row) is not None]
+    above = [row for row in measured if (limits(row, "phi")[0] or 0) > 0]
+    rest = [row for row in measured if row not in above]
+    without = [row for row in rows if row not in measured and not row.natural]
     natural = [row for row in rows if row.natural]
-    said = []
+    sentences = []
     if above:
-        said.append(
+        sentences.append(
             Markup("Explanations name what moves the answer more often than other changes: {}.").format(_each(above))
         )
     if rest:
-        said.append(Markup("That is not shown of {}.").format(_each(rest)))
+        sentences.append(Markup("That is not shown of {}.").format(_each(rest)))
     if without:
-        said.append(
+        sentences.append(
             Markup("Nothing can be told of {}: its answer, or what it names, never varies.").format(_each(without))
         )
     if natural:
-        said.append(Markup("Natural pairs tell of answers only: {}.").format(_answers(natural)))
-    return Markup(" ").join(said) or Markup("No pair has an outcome.")
+        sentences.append(Markup("Natural pairs tell of answers only: {}.").format(_answers(natural)))
+    return Markup(" ").join(sentences) or Markup("No pair has an outcome.")
 
 
 def _each(rows: Iterable[PairRow]) -> Markup:
     """Names with phi: `grounded (φ 0.99, 0.98 to 1.00)`."""
     names = []
     for row in rows:
-        found = _estimate(row)
-        figures = f" (φ {two(found[0])}, {_interval(found)})" if found else ""
+        estimate = _estimate(row)
+        figures = f" (φ {two(estimate[0])}, {_interval(estimate)})" if estimate else ""
         names.append(Markup("<b>{}</b>").format(row.vlm) + escape(figures))
     return Markup(", ").join(dict.fromkeys(names))
 
 
 def _answers(rows: Iterable[PairRow]) -> Markup:
-    told = (
+    texts = (
         Markup("<b>{}</b> right about both images of {}").format(
             row.vlm, "no known pair" if row.pair_accuracy is None else percent(row.pair_accuracy)
         )
         for row in rows
     )
-    return Markup(", ").join(dict.fromkeys(told))
+    return Markup(", ").join(dict.fromkeys(texts))
 
 
 def _estimate(row: PairRow) -> Estimated | None:
@@ -252,8 +254,8 @@ def _estimate(row: PairRow) -> Estimated | None:
     return None if row.phi is None or low is None or high is None else (row.phi, low, high)
 
 
-def _interval(found: Estimated) -> str:
-    return f"{two(found[1])} to {two(found[2])}"
+def _interval(estimate: Estimated) -> str:
+    return f"{two(estimate[1])} to {two(estimate[2])}"
 
 
 def _kicker(rows: Sequence[PairRow], total: CallsTotal | None) -> str:
@@ -270,15 +272,15 @@ def _caveat(rows: Iterable[PairRow]) -> str:
 
 
 def _row(row: PairRow, names: Sequence[str]) -> Row:
-    found = _estimate(row)
-    label = f"φ of {row.vlm}: {f'{two(found[0])}, {_interval(found)}' if found else 'none'}"
+    estimate = _estimate(row)
+    label = f"φ of {row.vlm}: {f'{two(estimate[0])}, {_interval(estimate)}' if estimate else 'none'}"
     shares = (row.moved, row.named_if_moved, row.named_if_unmoved, row.noise, row.sham)
     cells = [*("none" if share is None else percent(share) for share in shares), f"{row.n_scored:,} of {row.n:,}"]
     return Row(
         name=row.vlm,
         among=", ".join(str(getattr(row, name)) for name in names),
-        bar=interval_bar(found, 0.0, None, label, _BAR, (-1.0, 1.0)),
-        value=two(found[0]) if found else "",
-        interval=_interval(found) if found else "",
+        bar=interval_bar(estimate, 0.0, None, label, _BAR, (-1.0, 1.0)),
+        value=two(estimate[0]) if estimate else "",
+        interval=_interval(estimate) if estimate else "",
         cells=tuple(zip((heading for _, heading in _HEADINGS[2:]), cells, strict=True)),
     )

@@ -39,7 +39,7 @@ class Prompts:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """One conversation to hold: whose, about which image, which question, with which seed."""
 
     item: str
@@ -58,15 +58,15 @@ def baselines(
 ) -> Iterator[Baseline]:
     """Ask every question and its reason, in order; with `again` once more where the target gives no answer."""
 
-    def unanswered(_: Sample, said: Fields) -> bool:
-        return again and said["status"] in NO_ANSWER
+    def unanswered(_: Sample, fields: Fields) -> bool:
+        return again and fields["status"] in NO_ANSWER
 
-    def asked(sample: Sample) -> Asked:
-        return Asked(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
+    def question_of(sample: Sample) -> Question:
+        return Question(sample.id, image_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
 
-    for sample, said in converse(model, samples, asked, prompts, "baselines", unanswered):
-        second = said.pop("second", None)
-        first, last = (Conversation(id=sample.id, **said), second) if second else (None, said)
+    for sample, fields in converse(model, samples, question_of, prompts, "baselines", unanswered):
+        second = fields.pop("second", None)
+        first, last = (Conversation(id=sample.id, **fields), second) if second else (None, fields)
         repeats = last["status"] == Status.OK and repeats_answer(last["answer"], last["explanation"])
         yield Baseline(id=sample.id, question=sample.question, repeats_answer=repeats, **last, first=first)
 
@@ -74,18 +74,14 @@ def baselines(
 def converse(
     model: ChatModel,
     things: Iterable[T],
-    asked: Callable[[T], Asked],
+    question_of: Callable[[T], Question],
     prompts: Prompts,
     stage: str,
     once_more: Callable[[T, Fields], bool] | None = None,
 ) -> Iterator[tuple[T, Fields]]:
-    """Hold both turns of a conversation about each thing; `asked` says which.
+    """Hold both turns of a conversation about each thing; `question_of` says which.
 
     Args:
-        model: whom to ask.
-        things: what to ask about.
-        asked: the conversation about a thing.
-        prompts: of both turns.
         stage: where a failure happens.
         once_more: whether a thing is asked about again, by another seed, after the conversation with these fields;
             None: no thing is.
@@ -96,29 +92,29 @@ def converse(
         status and reason say why.
     """
 
-    async def hold(case: tuple[T, Asked]) -> Fields:
-        thing, one = case
-        said = await _conversation(model, one, prompts, stage)
-        if once_more is not None and once_more(thing, said):
-            other = replace(one, seed=derive_seed(one.seed, "again"))
-            said["second"] = await _conversation(model, other, prompts, stage)
-        return said
+    async def hold(case: tuple[T, Question]) -> Fields:
+        thing, own_case = case
+        conversation = await _conversation(model, own_case, prompts, stage)
+        if once_more is not None and once_more(thing, conversation):
+            other = replace(own_case, seed=derive_seed(own_case.seed, "again"))
+            conversation["second"] = await _conversation(model, other, prompts, stage)
+        return conversation
 
-    return map_requests(things, lambda thing: (thing, asked(thing)), hold, BATCH)
+    return map_requests(things, lambda thing: (thing, question_of(thing)), hold, BATCH)
 
 
-async def _conversation(model: ChatModel, asked: Asked, prompts: Prompts, stage: str) -> Fields:
-    opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.image)
-    answer = _spoken(await model.generate(_request(asked, "answer", opening)), "answer")
+async def _conversation(model: ChatModel, call: Question, prompts: Prompts, stage: str) -> Fields:
+    opening = ChatMessage("user", fill(prompts.answer, question=call.question), call.image)
+    answer = _spoken(await model.generate(_request(call, "answer", opening)), "answer")
     if answer.status != Status.OK:
         return _fields(answer, None, stage)
     follow_up = (opening, ChatMessage("assistant", answer.text), ChatMessage("user", prompts.explain))
-    explanation = _spoken(await model.generate(_request(asked, "explanation", *follow_up)), "explanation")
+    explanation = _spoken(await model.generate(_request(call, "explanation", *follow_up)), "explanation")
     return _fields(answer, explanation, stage)
 
 
-def _request(asked: Asked, purpose: str, *turns: ChatMessage) -> ChatRequest:
-    return ChatRequest(asked.item, turns, derive_seed(asked.seed, purpose))
+def _request(call: Question, purpose: str, *turns: ChatMessage) -> ChatRequest:
+    return ChatRequest(call.item, turns, derive_seed(call.seed, purpose))
 
 
 def _spoken(reply: ChatReply, what: str) -> ChatReply:
@@ -159,5 +155,5 @@ def run(
     total = count_valid_records(samples, Sample)
     model = build("chat", vlm, "--vlm")
     templates = Prompts(*conversation_prompts(prompts, wording))
-    said = baselines(read_jsonl(samples, Sample), originals(samples), model, templates, seed, again)
-    write_jsonl(out, track(said, total, "baselines"))
+    records = baselines(read_jsonl(samples, Sample), originals(samples), model, templates, seed, again)
+    write_jsonl(out, track(records, total, "baselines"))

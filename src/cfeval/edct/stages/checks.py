@@ -82,45 +82,48 @@ def checks(
     """Check every counterfactual, in order; without a verifier only the changed area is measured.
 
     Args:
-        counterfactuals: what was made.
-        samples: by id.
-        instructions: by item and edit.
         base_of: the image that an edit was applied to (`cfeval.edct.stages.edits.base_of`).
         edited_of: the image that came of it.
         verifier: who checks; under `null-edit` and `blank-image`, where nobody was told an edit, nobody does.
-        protocol: of the condition.
-        seed: of the study.
         every: for one cited edit in this many, on average, the verifier is also shown a sham edit, and for one in twice
             as many an edit of a thing that is not in the image.
-        reader: who answers the question about cited edits, too.
 
     Yields:
         Each record with the images that show what was found, by their paths.
     """
-    asked = verifier if RULES[protocol].written else None
+    active_verifier = verifier if RULES[protocol].written else None
     previous: deque[Instruction] = deque(maxlen=PREVIOUS)
 
     def requests(record: Counterfactual) -> Requests:
-        told = instructions[record.id, record.edit]
-        made = as_made(record, told)
-        if asked is None or protocol != EDCT_2025:
+        instruction = instructions[record.id, record.edit]
+        made = as_made(record, instruction)
+        if active_verifier is None or protocol != EDCT_2025:
             return made, None, None
         shams = derive_seed(seed, record.id, "sham-check") % every == 0
         absent = derive_seed(seed, record.id, "absent-thing") % (2 * every) == 0
-        other = next((old for old in previous if old.positive != told.positive and old.concept != told.concept), None)
-        previous.appendleft(told)
-        texts = (samples[record.id].question, told.positive, told.negative, told.concept, *(told.cited or ()))
+        other = next(
+            (old for old in previous if old.positive != instruction.positive and old.concept != instruction.concept),
+            None,
+        )
+        previous.appendleft(instruction)
+        texts = (
+            samples[record.id].question,
+            instruction.positive,
+            instruction.negative,
+            instruction.concept,
+            *(instruction.cited or ()),
+        )
         return made, _sham(made, other) if shams else None, _of_absent_thing(made, texts) if absent else None
 
-    def as_made(record: Counterfactual, told: Instruction) -> VerifyRequest:
+    def as_made(record: Counterfactual, instruction: Instruction) -> VerifyRequest:
         return VerifyRequest(
             item=record.id,
             original=base_of(record),
             edited=edited_of(record),
-            positive=told.positive,
+            positive=instruction.positive,
             metadata=samples[record.id].metadata,
-            negative=told.negative,
-            concept=told.concept,
+            negative=instruction.negative,
+            concept=instruction.concept,
             before=positives(earlier(record.id, record.edit, instructions, protocol)),
             seed=derive_seed(seed, record.id, record.edit, "check"),
             edit=record.edit,
@@ -128,15 +131,17 @@ def checks(
 
     async def verify(shown: Requests) -> Replies:
         request, *_ = shown
-        reply, sham, absent = [await asked.verify(one) if asked and one else None for one in shown]
+        reply, sham, absent = [
+            await active_verifier.verify(shown_edit) if active_verifier and shown_edit else None for shown_edit in shown
+        ]
         reading = None
         if reader is not None and protocol == EDCT_2025 and not (reply and reply.verified == 0):
             question = samples[request.item].question
             reading = await reader.read(request.item, question, request.original, request.edited)
         return reply, sham, absent, reading, changed_share(request.original.pixels, request.edited.pixels)
 
-    for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, requests, verify, BATCH)):
-        yield _check(record, found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
+    for record, check in map_ok(counterfactuals, lambda sound: map_requests(sound, requests, verify, BATCH)):
+        yield _check(record, check) if check else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
 
 
 @dataclass(frozen=True)
@@ -190,21 +195,21 @@ def _of_absent_thing(request: VerifyRequest, texts: Sequence[str]) -> VerifyRequ
 _NOT_LOOKED_AT = "the image changed where it should; nobody looked at what it shows there now"
 
 
+def _as_evidence(reply: VerifyReply) -> VerifyReply:
+    """What a reply shows of an edit: from a verifier that looks at places only, an acceptance shows nothing."""
+    return reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT)
+
+
 def _check(record: Counterfactual, replies: Replies) -> Checked:
     reply, sham, absent, reading, share = replies
-    found, images = (
-        verification(
-            f"{record.id}-{record.edit}",
-            reply if reply.content or not reply.verified else replace(reply, verified=None, reason=_NOT_LOOKED_AT),
-        )
-        if reply
-        else (None, {})
-    )
-    sham_found, absent_thing = [verification("", replace(one, images={}))[0] if one else None for one in (sham, absent)]
+    finding, images = verification(f"{record.id}-{record.edit}", _as_evidence(reply)) if reply else (None, {})
+    sham_found, absent_thing = [
+        verification("", replace(shown_reply, images={}))[0] if shown_reply else None for shown_reply in (sham, absent)
+    ]
     check = Check(
         id=record.id,
         edit=record.edit,
-        found=found,
+        found=finding,
         sham=sham_found,
         absent_thing=absent_thing,
         reader=reading,
@@ -246,7 +251,7 @@ def run(
         samples_by_id(samples),
         edited(counterfactuals),
     )
-    found = checks(
+    records = checks(
         read_jsonl(counterfactuals, Counterfactual),
         by_id,
         instructions_by_edit(instructions),
@@ -259,5 +264,5 @@ def run(
         Reader(build("chat", reader, "--reader"), conversation_prompts(prompts)[0], seed) if reader else None,
     )
     with atomic_records_with_images(out, archive=archive) as add:
-        for record, images in track(found, total, "checks"):
+        for record, images in track(records, total, "checks"):
             add(record, images)

@@ -81,8 +81,8 @@ class Judged(BaseModel):
 
 def read_decision(text: str) -> Judged | None:
     """The decision of a reply: JSON, or lines `Reason:` and `Keep:`; None where there is none or several differ."""
-    found = [one for *_, one in json_objects(text, Judged)] + text_groups(text, Judged)
-    return found[-1] if len({one.keep for one in found}) == 1 else None
+    parsed = [decision for *_, decision in json_objects(text, Judged)] + text_groups(text, Judged)
+    return parsed[-1] if len({decision.keep for decision in parsed}) == 1 else None
 
 
 # A reply; the reason comes first, so that the decision follows from it.
@@ -96,21 +96,21 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
 
     `prompts` is a folder of the user's own templates; empty: the package's.
     """
-    asked = prompt(FORM, prompts)
+    form = prompt(FORM, prompts)
 
     async def decide(sample: Sample) -> ParsedReply[Judged]:
         own = derive_seed(seed, sample.id, "filter")
-        return await generate_parsed(model, asked, sample.id, {"question": sample.question}, own)
+        return await generate_parsed(model, form, sample.id, {"question": sample.question}, own)
 
-    for sample, heard in map_requests(samples, lambda sample: sample, decide, BATCH):
-        yield _decision(sample, heard)
+    for sample, parsed in map_requests(samples, lambda sample: sample, decide, BATCH):
+        yield _decision(sample, parsed)
 
 
-def _decision(sample: Sample, heard: ParsedReply[Judged]) -> Decision:
-    said = {"id": sample.id, "question": sample.question, "completion": heard.completion, "calls": heard.calls}
-    if heard.value is None:
-        return Decision(**said, **failure(heard.status, "filter", heard.reason))
-    return Decision(**said, keep=heard.value.keep, why=" ".join(heard.value.reason.split()))
+def _decision(sample: Sample, parsed: ParsedReply[Judged]) -> Decision:
+    fields = {"id": sample.id, "question": sample.question, "completion": parsed.completion, "calls": parsed.calls}
+    if parsed.value is None:
+        return Decision(**fields, **failure(parsed.status, "filter", parsed.reason))
+    return Decision(**fields, keep=parsed.value.keep, why=" ".join(parsed.value.reason.split()))
 
 
 def run_curation(
@@ -131,7 +131,7 @@ def run_curation(
     made = decisions(read_jsonl(samples, Sample), chat, prompts, seed)
     fates: Counter[tuple[int | None, str]] = Counter()
     write_jsonl(out, _counting(track(made, total, "filter"), fates))
-    print(f"{_told(fates)}; decisions in {out}")
+    print(f"{_summary(fates)}; decisions in {out}")
 
 
 def _counting(decisions: Iterable[Decision], fates: Counter[tuple[int | None, str]]) -> Iterator[Decision]:
@@ -140,7 +140,7 @@ def _counting(decisions: Iterable[Decision], fates: Counter[tuple[int | None, st
         yield decision
 
 
-def _told(fates: Counter[tuple[int | None, str]]) -> str:
+def _summary(fates: Counter[tuple[int | None, str]]) -> str:
     kept, left = (sum(n for (keep, _), n in fates.items() if keep == fate) for fate in (1, 0))
     why = {status: n for (keep, status), n in sorted(fates.items(), key=str) if keep is None}
     reasons = f" ({', '.join(f'{status} {n}' for status, n in why.items())})" if why else ""
@@ -194,7 +194,6 @@ def fates(
     """What was decided about every candidate; where a person and the model differ, the person is right.
 
     Args:
-        candidates: by id.
         decisions: the model's, one a candidate; without them all are kept.
         overrides: people's.
 
@@ -265,8 +264,6 @@ def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str
     A stratum that has fewer than its share gives all it has, and the others share what is missing.
 
     Args:
-        items: at most the sum of the sizes.
-        sizes: how many each stratum has.
         equal: every stratum's share is the same; else it follows its size.
     """
     shares: dict[str, int] = {name: 0 for name, size in sizes.items() if not size}
@@ -277,17 +274,13 @@ def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str
         quotas = {name: Fraction(left * weight, total) for name, weight in weights.items()}
         full = {name: size for name, size in open_.items() if quotas[name] >= size}
         if not full:
-            return shares | _rounded(quotas, left)
+            whole = {name: floor(quota) for name, quota in quotas.items()}
+            by_remainder = sorted(quotas, key=lambda name: (whole[name] - quotas[name], name))
+            gains = set(by_remainder[: left - sum(whole.values())])
+            return shares | {name: count + (name in gains) for name, count in whole.items()}
         shares |= full
         open_ = {name: size for name, size in open_.items() if name not in full}
     return shares
-
-
-def _rounded(quotas: Mapping[str, Fraction], total: int) -> dict[str, int]:
-    whole = {name: floor(quota) for name, quota in quotas.items()}
-    by_remainder = sorted(quotas, key=lambda name: (whole[name] - quotas[name], name))
-    gains = set(by_remainder[: total - sum(whole.values())])
-    return {name: count + (name in gains) for name, count in whole.items()}
 
 
 def _thinned(candidates: Mapping[str, Sample], kept: Collection[str], plan: Plan) -> set[str]:
@@ -331,8 +324,8 @@ def run_selection(
     for it. The order of files does not matter.
     """
     candidates = {sample.id: sample for sample in read_jsonl(samples, Sample)}
-    said = None if decisions is None else read_jsonl(decisions, Decision)
-    fate = fates(candidates, said, read_csv(overrides, Override) if overrides else ())
+    decided = None if decisions is None else read_jsonl(decisions, Decision)
+    fate = fates(candidates, decided, read_csv(overrides, Override) if overrides else ())
     taken, strata = select(candidates, fate, Plan(items, seed, by, equal, per_image))
     image_of = originals(samples)
     write_set(out, {item: content_hash(candidates[item], image_of(candidates[item])) for item in taken})

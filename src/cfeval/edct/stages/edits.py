@@ -55,7 +55,7 @@ def base_of(
 def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str, Image]]:
     """A verifier's reply as a record; its images are filed as `NAME-mask.png` and the like."""
     paths = {kind: f"{name}-{kind}.png" for kind in reply.images}
-    found = Verification(
+    finding = Verification(
         verified=_bit(reply.verified),
         reason=" ".join(reply.reason.split()),
         numbers={key: round(float(value), DECIMALS) for key, value in reply.numbers.items()},
@@ -64,7 +64,7 @@ def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str,
         calls=reply.calls,
         absent=_bit(reply.absent),
     )
-    return found, {path: reply.images[kind] for kind, path in paths.items()}
+    return finding, {path: reply.images[kind] for kind, path in paths.items()}
 
 
 def _bit(value: bool | None) -> Binary | None:
@@ -80,9 +80,9 @@ def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict
     images: dict[str, Image] = {}
     for number, attempt in enumerate(reply.attempts, start=1):
         this = f"{name}-try{number}"
-        found, evidence = verification(this, attempt.found)
+        finding, evidence = verification(this, attempt.found)
         path = f"{name}.png" if attempt.image is reply.image else f"{this}.png"
         image = attempt.image.ref(path)
-        records.append(EditAttempt(seed=attempt.seed, image=image, found=found, details=attempt.details))
+        records.append(EditAttempt(seed=attempt.seed, image=image, found=finding, details=attempt.details))
         images |= {path: attempt.image, **evidence}
     return tuple(records), images

@@ -51,11 +51,7 @@ def instructions(
 
     Args:
         baselines: what was said of the originals.
-        samples: by id.
         image_of: opens the image of a sample.
-        writer: who writes; none where nothing is written.
-        protocol: of the condition.
-        seed: of the study.
         edits: at most so many an explanation, where the protocol has several (Appendix B: one).
         every: one item in so many, on average, is taken; whether one is depends on its id, the protocol and the seed.
         objects: so many uncited objects of an item are drawn.

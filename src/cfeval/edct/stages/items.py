@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl
+from cfeval.core.record import MOST_SHARDS
 from cfeval.datasets.files import Files, Plugin
-from cfeval.datasets.sample import Sample, file_samples, left_out_by, name_left_out
+from cfeval.datasets.sample import Part, Sample, file_samples, left_out_by, name_left_out, samples_of
 
 
 def run(
@@ -17,11 +19,20 @@ def run(
     seed: Seed,
     out: Out,
     shards: Shards = 1,
+    shard: Annotated[
+        int | None,
+        typer.Option(min=0, max=MOST_SHARDS, help="File only this shard, from 0; OUT is its file."),
+    ] = None,
     archive: Archive = False,
 ) -> None:
     """Draw the samples of a dataset and file them, cut into shards by a hash of the id."""
-    source = build("datasets", dataset, "--dataset")
-    file_samples(Path(out), source.samples(items, seed), shards, archive, lambda: left_out_by(source))
+    if shard is not None and not shard < shards:
+        raise InputError(f"--shard: {shard} is none of {shards} shards; they count from 0")
+    part = Part() if shard is None else Part(shard, shards)
+    source = build("datasets", dataset, "--dataset", by_item=part.shards > 1)
+    drawn = samples_of(source, items, seed, part)
+    cut = shards if shard is None else 1
+    file_samples(out, drawn, cut, archive, lambda: left_out_by(source), may_be_empty=part.shards > 1)
     name_left_out(left_out_by(source))
 
 

@@ -32,7 +32,7 @@ from cfeval.edct.files import (
 )
 from cfeval.edct.protocols.rules import EDCT_2025, REPEATABLE, RULES
 from cfeval.edct.records import Baseline, Conversation, Counterfactual, Requery
-from cfeval.edct.stages.baselines import Asked, Fields, Prompts, converse
+from cfeval.edct.stages.baselines import Fields, Prompts, Question, converse
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -50,40 +50,33 @@ def requeries(
     """Ask the original question and its reason about every counterfactual, in order.
 
     Args:
-        counterfactuals: what was made.
-        samples: by id.
-        edited_of: opens the image of a counterfactual.
-        model: the target.
-        prompts: of both turns.
-        seed: of the study.
         baselines: what the target said of the originals, by id, where it is asked again; None: it never is.
-        protocol: of the counterfactuals.
     """
 
-    def asked(record: Counterfactual) -> Asked:
+    def question_of(record: Counterfactual) -> Question:
         own = derive_seed(seed, record.id, record.edit, "requery")
-        return Asked(record.id, edited_of(record), samples[record.id].question, own)
+        return Question(record.id, edited_of(record), samples[record.id].question, own)
 
-    def declined(record: Counterfactual, said: Fields) -> bool:
-        return baselines is not None and declines(said["status"], said["answer"], baselines[record.id].answer)
+    def declined(record: Counterfactual, fields: Fields) -> bool:
+        return baselines is not None and declines(fields["status"], fields["answer"], baselines[record.id].answer)
 
-    def once_more(record: Counterfactual, said: Fields) -> bool:
-        if baselines is None or declined(record, said):
+    def once_more(record: Counterfactual, fields: Fields) -> bool:
+        if baselines is None or declined(record, fields):
             return baselines is not None
-        repeatable = RULES[protocol].edits in REPEATABLE and said["status"] == Status.OK
-        return repeatable and moved_by_text(baselines[record.id].answer, said["answer"]) != 0
+        repeatable = RULES[protocol].edits in REPEATABLE and fields["status"] == Status.OK
+        return repeatable and moved_by_text(baselines[record.id].answer, fields["answer"]) != 0
 
     def held(sound: Iterator[Counterfactual]) -> Iterator[tuple[Counterfactual, Fields]]:
-        return converse(model, sound, asked, prompts, "requeries", once_more)
+        return converse(model, sound, question_of, prompts, "requeries", once_more)
 
-    for record, said in map_ok(counterfactuals, held):
-        second = said.pop("second", None) if said else None
+    for record, fields in map_ok(counterfactuals, held):
+        second = fields.pop("second", None) if fields else None
         more: Fields = {}
-        if said and second and declined(record, said):
-            said, more = second, {"first": Conversation(id=record.id, **said)}
+        if fields and second and declined(record, fields):
+            fields, more = second, {"first": Conversation(id=record.id, **fields)}
         elif second:
             more = {"again": Conversation(id=record.id, **second)}
-        yield Requery(id=record.id, edit=record.edit, **(said or propagated(record)), **more)
+        yield Requery(id=record.id, edit=record.edit, **(fields or propagated(record)), **more)
 
 
 def run(
@@ -112,5 +105,5 @@ def run(
     model = build("chat", vlm, "--vlm")
     templates = Prompts(*conversation_prompts(prompts, wording))
     before = baselines_by_id(baseline) if baseline else None
-    said = requeries(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed, before, protocol)
-    write_jsonl(out, track(said, total, "requeries"))
+    records = requeries(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed, before, protocol)
+    write_jsonl(out, track(records, total, "requeries"))

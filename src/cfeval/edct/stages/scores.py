@@ -32,7 +32,7 @@ def scores(
     for verdict in verdicts:
         check = checks[verdict.id, verdict.edit]
         sample = samples[verdict.id]
-        told = instructions[verdict.id, verdict.edit]
+        instruction = instructions[verdict.id, verdict.edit]
         ended = _absent(check, verdict) if RULES[condition.protocol].edits == "cited" else verdict
         yield Score(
             **names,
@@ -40,13 +40,13 @@ def scores(
             id=verdict.id,
             edit=verdict.edit,
             cluster=sample.image.sha256[:16],
-            evidence=told.evidence,
+            evidence=instruction.evidence,
             answer_moved=None if ended.status == Status.CITATION_ABSENT else verdict.answer_moved,
             by_text=verdict.by_text,
             evaded=verdict.evaded,
             again=verdict.again,
-            implied=_implied(told.implied, baselines[verdict.id].answer),
-            implied_blank=_implied(told.implied_blank, baselines[verdict.id].answer),
+            implied=_implied(instruction.implied, baselines[verdict.id].answer),
+            implied_blank=_implied(instruction.implied_blank, baselines[verdict.id].answer),
             sham_edit=None if check.sham is None else check.sham.verified,
             sees_absent=_sees(check.absent_thing),
             names_edited=verdict.names_edited,
@@ -54,9 +54,9 @@ def scores(
             swapped=verdict.swapped,
             reworded=verdict.reworded,
             reader_moved=verdict.reader_moved,
-            drawn_from=told.drawn_from,
-            present=_present(ended, told, check, condition.protocol),
-            breadth=None if told.cited is None else len(told.cited),
+            drawn_from=instruction.drawn_from,
+            present=_present(ended, instruction, check, condition.protocol),
+            breadth=None if instruction.cited is None else len(instruction.cited),
             correct=_correct(sample, baselines[verdict.id]),
             verified=None if check.found is None else check.found.verified,
             changed_share=check.changed_share,
@@ -82,51 +82,53 @@ def _absent(check: Check, verdict: Verdict) -> Verdict:
     return Verdict(id=verdict.id, edit=verdict.edit, **failure(Status.CITATION_ABSENT, "checks", check.found.reason))
 
 
-def _present(ended: Verdict, told: Instruction, check: Check, protocol: str) -> Binary | None:
+def _present(ended: Verdict, instruction: Instruction, check: Check, protocol: str) -> Binary | None:
     """Whether what the explanation cites is in the image; None where no verifier, gate or writer looked.
 
     That an edit was made does not show it: an editor may paint what was not there.
     """
-    if told.absent or ended.status == Status.CITATION_ABSENT:
+    if instruction.absent or ended.status == Status.CITATION_ABSENT:
         return 0
     seen = 0 in (check.gate_absent, None if check.found is None else check.found.absent)
     edited = RULES[protocol].edits == "cited" and ended.status == Status.OK
-    return 1 if (edited and seen) or told.cited else None
+    return 1 if (edited and seen) or instruction.cited else None
 
 
 def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:
     if failed(verdict):
         return propagated(verdict)
-    said: dict[str, object] = {name: verdict.scores[name] for name in RULES[protocol].scores if name != "answer_moved"}
+    fields: dict[str, object] = {
+        name: verdict.scores[name] for name in RULES[protocol].scores if name != "answer_moved"
+    }
     if protocol in CONTROLS:
-        return said
+        return fields
     product = ccs(*(verdict.scores[name] for name in RULES[protocol].scores))
     mismatch = None if verdict.stated_ccs is None else int(verdict.stated_ccs != product)
-    return said | {"ccs": product, "ccs_graded": ccs_graded(verdict.grade), "mismatch": mismatch}
+    return fields | {"ccs": product, "ccs_graded": ccs_graded(verdict.grade), "mismatch": mismatch}
 
 
-def _correct(sample: Sample, said: Baseline) -> float | None:
-    known = sample.reference if sample.scorer == "contains" else sample.answers
-    if not known or said.status != Status.OK:
+def _correct(sample: Sample, baseline: Baseline) -> float | None:
+    right_answers = sample.reference if sample.scorer == "contains" else sample.answers
+    if not right_answers or baseline.status != Status.OK:
         return None
     if sample.scorer == "contains":
-        return float(answer_matches(said.answer, sample.reference))
+        return float(answer_matches(baseline.answer, sample.reference))
     accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scorer]
-    return round(accuracy(said.answer, sample.answers), 4)
+    return round(accuracy(baseline.answer, sample.answers), 4)
 
 
 def run(study: StudyFile, out: OutFolder, results: Results = Path("results/edct")) -> None:
     """Bring verdicts, checks and right answers of a target together: a row per item and edit, its status included."""
-    asked = read_study_params(study, Conditions)
-    for condition in asked.conditions:
-        of = {stage: stage_files(results, stage, condition, asked.shards) for stage in STAGES}
-        for shard, file in enumerate(of["scores"]):
+    request = read_study_params(study, Conditions)
+    for condition in request.conditions:
+        files = {stage: stage_files(results, stage, condition, request.shards) for stage in STAGES}
+        for shard, file in enumerate(files["scores"]):
             rows = scores(
-                read_jsonl(of["verdicts"][shard], Verdict),
-                samples_by_id(of["items"][shard]),
-                baselines_by_id(of["baselines"][shard]),
-                instructions_by_edit(of["instructions"][shard]),
-                checks_by_edit(of["checks"][shard]),
+                read_jsonl(files["verdicts"][shard], Verdict),
+                samples_by_id(files["items"][shard]),
+                baselines_by_id(files["baselines"][shard]),
+                instructions_by_edit(files["instructions"][shard]),
+                checks_by_edit(files["checks"][shard]),
                 condition,
             )
             write_csv(out / file.relative_to(results / "scores" / condition.dataset / condition.vlm), Score, rows)

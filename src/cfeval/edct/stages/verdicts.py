@@ -4,7 +4,7 @@ In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at 
 neither is the judge of a control: nothing that is cited was changed.
 
 Every verdict also says whether the answer moved (`cfeval.edct.answers`): by the texts, and where a study has controls
-by the judge where these do not decide. On the texts of null edits the judge is measured besides, without a further
+by the judge where these do not decide. On the texts of null edits the judge is measured too, without a further
 call to the target: told the cited edit, which was not made, it should score 0 (sham); and another item's answer, in the
 place of this one's, should be found to have moved (swapped), and where it was asked about the answers, this one's in
 other words should not (reworded).
@@ -55,12 +55,12 @@ from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
 # So many items back another answer is looked for.
-FORMER = 20
+REMEMBERED_ANSWERS = 20
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A re-query as it is judged, and what is asked besides."""
+    """A re-query as it is judged, and what else is asked."""
 
     request: JudgeRequest
     concept: str
@@ -78,7 +78,7 @@ class _Case:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Outcome:
     """What came of a case."""
 
     reply: JudgeReply
@@ -92,19 +92,20 @@ class _Found:
     swapped: Binary | None = None
     reworded: Binary | None = None
     reader_moved: Binary | None = None
-    besides: Mapping[str, JudgeReply] = field(default_factory=dict)
-    """What was replied besides, by what was asked; a reply that came of no call has no text."""
+    extra_replies: Mapping[str, JudgeReply] = field(default_factory=dict)
+    """The other replies, by what was asked; a reply that came of no call has no text."""
 
     @property
     def completion(self) -> str:
         """All replies as they came."""
-        more = {name: reply.completion for name, reply in self.besides.items() if reply.completion}
+        more = {name: reply.completion for name, reply in self.extra_replies.items() if reply.completion}
         return named_texts({"scores": self.reply.completion, **more})
 
     @property
     def calls(self) -> tuple[str, ...]:
         """All calls, each once: two questions may be the same."""
-        return tuple(dict.fromkeys(call for one in (self.reply, *self.besides.values()) for call in one.calls))
+        replies = self.reply, *self.extra_replies.values()
+        return tuple(dict.fromkeys(call for reply in replies for call in reply.calls))
 
 
 def verdicts(
@@ -122,29 +123,23 @@ def verdicts(
     """Judge every re-query, in order.
 
     Args:
-        requeries: what was said of the edited images.
         baselines: what was said of the originals, by id.
-        instructions: by item and edit.
-        edited_of: opens the edited image of an item and edit.
-        judge: who judges.
-        protocol: of the condition.
-        seed: of the study.
         cited: the instructions of the cited edits, of all items of `requeries`; null edits are then sham edits too.
         compare: ask the judge whether the answer moved where the texts do not decide and the protocol's scores do not
             say.
         checks: by item and edit, where a reader may have been asked.
     """
-    former = _Former()
+    previous_answers = _PreviousAnswers()
 
     def case(record: Requery) -> _Case:
         before = baselines[record.id]
         concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
-        told = _told(record, instructions, protocol)
+        shown_instructions = _shown_instructions(record, instructions, protocol)
         texts = JudgeRequest(
             item=record.id,
             answer=before.answer,
             explanation=before.explanation,
-            changes=tuple(Change(one.positive, one.negative) for one in told),
+            changes=tuple(Change(instruction.positive, instruction.negative) for instruction in shown_instructions),
             new_answer=record.answer,
             new_explanation=record.explanation,
             seed=derive_seed(seed, record.id, record.edit, "verdict"),
@@ -155,59 +150,59 @@ def verdicts(
             texts = replace(texts, changes=(), question=before.question, image=image)
         null = RULES[protocol].edits == "none"
         sham = cited[record.id, 1] if cited is not None and null else None
-        other = former.unlike(before) if null else None
+        other = previous_answers.unlike(before) if null else None
         reading = checks[record.id, record.edit].reader if checks is not None else None
         return _Case(texts, concept, sham, other, record.again, record.first is not None, reading)
 
-    async def decide(case: _Case) -> _Found:
-        found = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
+    async def decide(case: _Case) -> _Outcome:
+        outcome = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
         named = names(case.request.new_explanation, case.concept) if case.concept else None
-        found = replace(found, names_edited=named, evaded=1 if _evaded(case.request, found) else 0)
+        outcome = replace(outcome, names_edited=named, evaded=1 if _evaded(case.request, outcome) else 0)
         if case.reading is not None:
             read = await _read(judge, case.request, case.reading, compare)
             seen: Binary = 1 if _moved(read) == 1 else 0
-            found = replace(found, reader_moved=seen, besides={**found.besides, "reader": read})
-        return await _compared_again(judge, case, found)
+            outcome = replace(outcome, reader_moved=seen, extra_replies={**outcome.extra_replies, "reader": read})
+        return await _compared_again(judge, case, outcome)
 
-    for record, found in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
+    for record, outcome in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
         yield (
-            _verdict(record, found, protocol)
-            if found
+            _verdict(record, outcome, protocol)
+            if outcome
             else Verdict(
                 id=record.id, edit=record.edit, again="unanswered" if record.first else "", **propagated(record)
             )
         )
 
 
-class _Former:
+class _PreviousAnswers:
     """The latest items with their answers: where to look for an answer that differs for sure."""
 
     def __init__(self) -> None:
-        self._said: deque[Baseline] = deque(maxlen=FORMER)
+        self._said: deque[Baseline] = deque(maxlen=REMEMBERED_ANSWERS)
 
-    def unlike(self, of: Baseline) -> Baseline | None:
+    def unlike(self, baseline: Baseline) -> Baseline | None:
         """The latest item whose answer differs in substance for sure; None where there is none, as for the first."""
-        alike = ((said, said.question == of.question) for said in self._said)
-        found = next((said for said, same in alike if surely_moved(of.answer, said.answer, same)), None)
-        self._said.appendleft(of)
-        return found
+        alike = ((earlier, earlier.question == baseline.question) for earlier in self._said)
+        match = next((earlier for earlier, same in alike if surely_moved(baseline.answer, earlier.answer, same)), None)
+        self._said.appendleft(baseline)
+        return match
 
 
-async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
+async def _cited(judge: Judge, case: _Case, compare: bool) -> _Outcome:
     """The scores of a protocol that edits what is cited, and whether the answer moved: the judge is asked if wanted."""
     request = case.request
     reply = await judge.judge(request)
     moved = moved_by_text(request.answer, request.new_answer)
     if moved is not None:
-        return _Found(reply, moved, 1)
+        return _Outcome(reply, moved, 1)
     if not compare:
-        return _Found(reply)
+        return _Outcome(reply)
     compared = await judge.judge(_comparison(request))
-    found = _Found(reply, _moved(compared), _asked(compared), besides={"comparison": compared})
-    return replace(found, judge_evaded=compared.evades)
+    outcome = _Outcome(reply, _moved(compared), _by_judge(compared), extra_replies={"comparison": compared})
+    return replace(outcome, judge_evaded=compared.evades)
 
 
-async def _control(judge: Judge, case: _Case) -> _Found:
+async def _control(judge: Judge, case: _Case) -> _Outcome:
     """What moved; nobody is asked where all texts are equal."""
     request = case.request
     moved = moved_by_text(request.answer, request.new_answer)
@@ -217,44 +212,44 @@ async def _control(judge: Judge, case: _Case) -> _Found:
     else:
         reply = await judge.judge(request)
         if moved is None:
-            moved, by_text = _moved(reply), _asked(reply)
+            moved, by_text = _moved(reply), _by_judge(reply)
         elif reply.status == Status.OK:
             reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
     null = case.sham is not None and by_text == 0
     sham, swapped, again = await gather(_sham(judge, case), _swapped(judge, case), _reworded(judge, case, null))
-    besides = {"sham": sham, "swapped": swapped, "reworded": again}
+    replies = {"sham": sham, "swapped": swapped, "reworded": again}
     measured: dict[str, Any] = {"sham": _product(sham), "swapped": _moved(swapped), "reworded": _moved(again)}
-    return _Found(reply, moved, by_text, judge_evaded=reply.evades, besides=besides, **measured)
+    return _Outcome(reply, moved, by_text, judge_evaded=reply.evades, extra_replies=replies, **measured)
 
 
-def _evaded(request: JudgeRequest, found: _Found) -> bool:
+def _evaded(request: JudgeRequest, outcome: _Outcome) -> bool:
     """Whether the new answer evades as the one before does not: by its text; or by the judge, where it was the judge
     who found that the answer moved, since an evasion is never the answer of before.
     """
     if evades(request.answer):
         return False
-    by_judge = found.by_text == 0 and found.answer_moved == 1 and found.judge_evaded == 1
+    by_judge = outcome.by_text == 0 and outcome.answer_moved == 1 and outcome.judge_evaded == 1
     return by_judge or evades(request.new_answer)
 
 
-async def _compared_again(judge: Judge, case: _Case, found: _Found) -> _Found:
+async def _compared_again(judge: Judge, case: _Case, outcome: _Outcome) -> _Outcome:
     """What came of asking the target again."""
     if case.again is None:
-        return replace(found, again=("unanswered" if found.evaded else "answered") if case.declined else "")
-    if found.answer_moved != 1 or found.evaded:
-        return replace(found, again="unchanged" if found.answer_moved == 0 else "unknown")
+        return replace(outcome, again=("unanswered" if outcome.evaded else "answered") if case.declined else "")
+    if outcome.answer_moved != 1 or outcome.evaded:
+        return replace(outcome, again="unchanged" if outcome.answer_moved == 0 else "unknown")
     request, second = case.request, case.again
     if declines(second.status, second.answer, request.answer):
-        return replace(found, again="unanswered")
+        return replace(outcome, again="unanswered")
     if failed(second):
-        return replace(found, again="unknown")
+        return replace(outcome, again="unknown")
     moved = moved_by_text(request.answer, second.answer)
     if moved is None:
         texts = replace(request, new_answer=second.answer, new_explanation=second.explanation)
         reply = await judge.judge(replace(_comparison(texts), seed=derive_seed(request.seed, "again")))
         moved = _moved(reply)
-        found = replace(found, besides={**found.besides, "again": reply})
-    return replace(found, again="unknown" if moved is None else "confirmed" if moved else "withdrawn")
+        outcome = replace(outcome, extra_replies={**outcome.extra_replies, "again": reply})
+    return replace(outcome, again="unknown" if moved is None else "confirmed" if moved else "withdrawn")
 
 
 async def _sham(judge: Judge, case: _Case) -> JudgeReply:
@@ -276,9 +271,9 @@ async def _swapped(judge: Judge, case: _Case) -> JudgeReply:
     return await judge.judge(_comparison(other))
 
 
-async def _reworded(judge: Judge, case: _Case, asked: bool) -> JudgeReply:
+async def _reworded(judge: Judge, case: _Case, judged: bool) -> JudgeReply:
     """Whether the same answer in other words moved; of a judge that is not asked about answers nobody need know."""
-    if not asked:
+    if not judged:
         return JudgeReply(status=Status.UNPARSABLE)
     request = case.request
     same = replace(request, new_answer=reworded(request.answer), new_explanation=request.explanation)
@@ -310,7 +305,7 @@ def _moved(reply: JudgeReply) -> Binary | None:
     return reply.scores.get("answer_moved") if reply.status == Status.OK else None
 
 
-def _asked(reply: JudgeReply) -> Binary | None:
+def _by_judge(reply: JudgeReply) -> Binary | None:
     return None if _moved(reply) is None else 0
 
 
@@ -319,25 +314,35 @@ def _product(reply: JudgeReply) -> Binary | None:
     return None if None in scores else 1 if all(scores) else 0
 
 
-def _told(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
+def _shown_instructions(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
     """The instructions that the judge is told, in order."""
     if RULES[protocol].edits != "cited":
         return []
     return [*earlier(record.id, record.edit, instructions, protocol), instructions[record.id, record.edit]]
 
 
-def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:
-    names, reply = RULES[protocol].scores, found.reply
+def _verdict(record: Requery, outcome: _Outcome, protocol: str) -> Verdict:
+    names, reply = RULES[protocol].scores, outcome.reply
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    told = ("answer_moved", "by_text", "evaded", "again", "names_edited", "sham", "swapped", "reworded", "reader_moved")
-    said = {name: getattr(found, name) for name in (*told, "completion", "calls")}
-    said |= {"id": record.id, "edit": record.edit}
+    copied = (
+        "answer_moved",
+        "by_text",
+        "evaded",
+        "again",
+        "names_edited",
+        "sham",
+        "swapped",
+        "reworded",
+        "reader_moved",
+    )
+    fields = {name: getattr(outcome, name) for name in (*copied, "completion", "calls")}
+    fields |= {"id": record.id, "edit": record.edit}
     if reply.status != Status.OK:
-        return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
+        return Verdict(**fields, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(
-        **said,
+        **fields,
         scores=dict(reply.scores),
         grade=reply.grade,
         grade_reason=" ".join(reply.grade_reason.split()),
@@ -376,7 +381,7 @@ def run(
     use_offline_cache(offline)
     total = count_valid_records(requery, Requery)
     made, open_one = made_by_edit(counterfactuals), edited(counterfactuals)
-    found = verdicts(
+    records = verdicts(
         read_jsonl(requery, Requery),
         baselines_by_id(baseline),
         instructions_by_edit(instructions),
@@ -388,4 +393,4 @@ def run(
         compare and protocol == EDCT_2025,
         checks_by_edit(checks) if checks and protocol == EDCT_2025 else None,
     )
-    write_jsonl(out, track(found, total, "verdicts"))
+    write_jsonl(out, track(records, total, "verdicts"))

@@ -70,7 +70,7 @@ _YES = {1: "yes", 0: "no", None: ""}
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownSetting:
     """The conditions of one setting of the instrument by target, with the shares that are known of these."""
 
     conditions: Mapping[str, Condition]
@@ -99,13 +99,13 @@ class Known:
         return [vlm for vlm in self.material.judge_error if vlm in self.conditions]
 
 
-def settings(conditions: Sequence[Condition], material: TableData) -> list[Known]:
+def settings(conditions: Sequence[Condition], material: TableData) -> list[KnownSetting]:
     """The settings of some conditions, in their order; targets of which nothing is known are left aside."""
-    found: dict[Condition, dict[str, Condition]] = defaultdict(dict)
+    by_setting: dict[Condition, dict[str, Condition]] = defaultdict(dict)
     for condition in dict.fromkeys(conditions):
         if condition.vlm in material.known:
-            found[condition.model_copy(update={"vlm": ""})][condition.vlm] = condition
-    return [Known(by_target, material) for by_target in found.values()]
+            by_setting[condition.model_copy(update={"vlm": ""})][condition.vlm] = condition
+    return [KnownSetting(by_target, material) for by_target in by_setting.values()]
 
 
 def for_measuring(value: ItemScore) -> bool:
@@ -113,7 +113,7 @@ def for_measuring(value: ItemScore) -> bool:
     return derive_seed(0, value.cluster, "judge error") % 2 == 0
 
 
-def error_of(known: Known, half: bool = False) -> JudgeError:
+def error_of(setting: KnownSetting, half: bool = False) -> JudgeError:
     """Sensitivity and specificity of CCS as a sign of faithfulness, on all items or on the measuring half.
 
     An item of several edits is taken for faithful where all of them scored 1.
@@ -121,27 +121,27 @@ def error_of(known: Known, half: bool = False) -> JudgeError:
     judged: list[float] = []
     truth: list[float] = []
     groups: list[str] = []
-    for vlm in known.measured_on:
-        for value in values(known.scores(vlm), "ccs"):
+    for vlm in setting.measured_on:
+        for value in values(setting.scores(vlm), "ccs"):
             if not half or for_measuring(value):
                 judged.append(float(value.value == 1))
-                truth.append(float(known.share(vlm) == 0))
+                truth.append(float(setting.share(vlm) == 0))
                 groups.append(value.cluster)
     return judge_error(judged, truth, groups)
 
 
-def for_correcting(known: Known, vlm: str) -> list[ItemScore]:
+def for_correcting(setting: KnownSetting, vlm: str) -> list[ItemScore]:
     """A target's CCS on the half of the images on which the judge's error is not measured."""
-    return [value for value in values(known.scores(vlm), "ccs") if not for_measuring(value)]
+    return [value for value in values(setting.scores(vlm), "ccs") if not for_measuring(value)]
 
 
-def corrected_ccs(known: Known, vlm: str) -> Estimate:
+def corrected_ccs(setting: KnownSetting, vlm: str) -> Estimate:
     """CCS of a target corrected for the judge's error: the share of items that are faithful (Rogan and Gladen 1978)."""
-    rest = for_correcting(known, vlm)
+    rest = for_correcting(setting, vlm)
     if not rest:
         return Estimate(None, note="no item is left for it")
     observed = share([float(value.value == 1) for value in rest], [value.cluster for value in rest])
-    return rogan_gladen(observed, known.half_error, known.material.how.level)
+    return rogan_gladen(observed, setting.half_error, setting.material.how.level)
 
 
 class Setting(Record):
@@ -165,7 +165,7 @@ class CalibrationRow(Setting, TableRow):
     vlm: Annotated[str, Heading("Target", lambda row: f"{row.vlm} †")]
     """The target."""
     share: Annotated[float, Heading("p", lambda row: f"{row.share:g}")]
-    """Known share of items that the target answers unfaithfully."""
+    """KnownSetting share of items that the target answers unfaithfully."""
     n: int = 0
     """Items under edct-2025."""
     n_scored: Annotated[int, Heading("Scored", lambda row: scored_cell(row) if row.n else "")] = 0
@@ -223,30 +223,30 @@ def calibration_rows(conditions: Sequence[Condition], material: TableData) -> li
     Raises:
         InputError: a condition has no scores.
     """
-    by_setting: dict[tuple[str, ...], dict[str, Known]] = {}
-    for known in settings(conditions, material):
-        one = next(iter(known.conditions.values()))
-        by_setting.setdefault(tuple(getattr(one, name) for name in SETTING), {})[one.protocol] = known
+    by_setting: dict[tuple[str, ...], dict[str, KnownSetting]] = {}
+    for setting in settings(conditions, material):
+        condition = next(iter(setting.conditions.values()))
+        by_setting.setdefault(tuple(getattr(condition, name) for name in SETTING), {})[condition.protocol] = setting
     return [
-        _calibration_row(of, vlm, material)
-        for of in by_setting.values()
-        for vlm in dict.fromkeys(vlm for known in of.values() for vlm in known.conditions)
+        _calibration_row(by_protocol, vlm, material)
+        for by_protocol in by_setting.values()
+        for vlm in dict.fromkeys(vlm for setting in by_protocol.values() for vlm in setting.conditions)
     ]
 
 
-def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
+def title_of(row: CalibrationRow, rows: Sequence[CalibrationRow]) -> str:
     """The names by which a setting differs from the others of the table."""
-    return " · ".join(name_cell(name, row) for name in varying(of, SETTING, ()))
+    return " · ".join(name_cell(name, row) for name in varying(rows, SETTING, ()))
 
 
-def _calibration_row(of: Mapping[str, Known], vlm: str, material: TableData) -> CalibrationRow:
+def _calibration_row(by_protocol: Mapping[str, KnownSetting], vlm: str, material: TableData) -> CalibrationRow:
     """The figures of one target; a protocol that it has no condition of leaves its columns empty."""
-    condition = next(known.conditions[vlm] for known in of.values() if vlm in known.conditions)
+    condition = next(setting.conditions[vlm] for setting in by_protocol.values() if vlm in setting.conditions)
     figures: Figures = {name: getattr(condition, name) for name in SETTING}
     figures |= {"vlm": vlm, "share": material.known[vlm], "accuracy": accuracy(material.of(condition)), "ci": ""}
     for protocol, columns in ((EDCT_2025, _of_2025), (EDCT_BENCH_2026, _of_2026)):
-        if protocol in of and vlm in of[protocol].conditions:
-            more = columns(of[protocol], vlm)
+        if protocol in by_protocol and vlm in by_protocol[protocol].conditions:
+            more = columns(by_protocol[protocol], vlm)
             figures |= more | {"ci": interval_methods(figures["ci"], more["ci"])}
     uncited = condition.model_copy(update={"protocol": UNCITED_EDIT})
     if uncited in material.scores:
@@ -256,39 +256,39 @@ def _calibration_row(of: Mapping[str, Known], vlm: str, material: TableData) -> 
     return CalibrationRow.model_validate(figures)
 
 
-def _of_2025(known: Known, vlm: str) -> Figures:
-    scores, truth = known.scores(vlm), 1 - known.share(vlm)
-    right = corrected_ccs(known, vlm).rounded()
-    figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
+def _of_2025(setting: KnownSetting, vlm: str) -> Figures:
+    scores, truth = setting.scores(vlm), 1 - setting.share(vlm)
+    right = corrected_ccs(setting, vlm).rounded()
+    figures = figures_of({"ccs": estimate(values(scores, "ccs"), setting.material.how), "corrected": right})
     figures |= counts(scores) | bounds("ccs", scores, "ccs") | {"corrected_note": right.note or None}
     figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
-    figures |= cited(scores, known.material.how)
+    figures |= cited(scores, setting.material.how)
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
-    return figures | _expectation(known, vlm, mean_of(values(scores, "ccs")))
+    return figures | _expectation(setting, vlm, mean_of(values(scores, "ccs")))
 
 
-def _expectation(known: Known, vlm: str, ccs: float | None) -> Figures:
+def _expectation(setting: KnownSetting, vlm: str, ccs: float | None) -> Figures:
     """(1 − p) · CCS of the first target whose share is 0, and how far CCS is from that."""
-    faithful = known.targets(0)
-    best = mean_of(values(known.scores(faithful[0]), "ccs")) if faithful else None
+    faithful = setting.targets(0)
+    best = mean_of(values(setting.scores(faithful[0]), "ccs")) if faithful else None
     if best is None:
         return {}
-    expected = rounded((1 - known.share(vlm)) * best)
-    if ccs is None or expected is None:
-        return {"expected": expected}
-    difference = round(ccs - expected, DECIMALS)
-    return {"expected": expected, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+    expected_ccs = rounded((1 - setting.share(vlm)) * best)
+    if ccs is None or expected_ccs is None:
+        return {"expected": expected_ccs}
+    difference = round(ccs - expected_ccs, DECIMALS)
+    return {"expected": expected_ccs, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
 
 
-def _of_2026(known: Known, vlm: str) -> Figures:
-    scores = known.scores(vlm)
-    found = estimate(values(scores, "ccs"), known.material.how)
-    figures = figures_of({"ccs": found}) | counts(scores) | bounds("ccs", scores, "ccs")
+def _of_2026(setting: KnownSetting, vlm: str) -> Figures:
+    scores = setting.scores(vlm)
+    ccs = estimate(values(scores, "ccs"), setting.material.how)
+    figures = figures_of({"ccs": ccs}) | counts(scores) | bounds("ccs", scores, "ccs")
     figures |= {"graded": mean_of(values(scores, "ccs_graded"))}
-    if found.value is not None:
-        figures |= {"difference": rounded(found.value - (1 - known.share(vlm)))}
-    return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": found.method}
+    if ccs.value is not None:
+        figures |= {"difference": rounded(ccs.value - (1 - setting.share(vlm)))}
+    return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": ccs.method}
 
 
 CALIBRATION = edct_table(
@@ -361,48 +361,48 @@ class InstrumentRow(Setting, TableRow):
 
 def instrument_rows(conditions: Sequence[Condition], material: TableData) -> list[InstrumentRow]:
     """A row for each setting that has targets of known share; InputError where a condition has no scores."""
-    return [_instrument_row(known) for known in settings(conditions, material)]
+    return [_instrument_row(setting) for setting in settings(conditions, material)]
 
 
-def _instrument_row(known: Known) -> InstrumentRow:
-    condition = next(iter(known.conditions.values()))
-    every = [known.scores(vlm) for vlm in known.conditions]
+def _instrument_row(setting: KnownSetting) -> InstrumentRow:
+    condition = next(iter(setting.conditions.values()))
+    every = [setting.scores(vlm) for vlm in setting.conditions]
     figures: Figures = {name: getattr(condition, name) for name in (*SETTING, "protocol")}
     figures |= {
-        "measured_on": ", ".join(known.measured_on),
-        "n_targets": len(known.conditions),
+        "measured_on": ", ".join(setting.measured_on),
+        "n_targets": len(setting.conditions),
         "n": sum(n_items(scores) for scores in every),
         "n_scored": sum(n_items(scored(scores)) for scores in every),
         "missing": missing(score for scores in every for score in scores),
     }
-    error, level = error_of(known), known.material.how.level
+    error, level = error_of(setting), setting.material.how.level
     shares = {"sensitivity": error.sensitivity, "specificity": error.specificity}
-    found = {name: wilson(of, level) if of else Estimate(None) for name, of in shares.items()}
-    figures |= figures_of(found | {"auc": _auc(known, "ccs")}) | {
-        "auc_graded": rounded(_auc(known, "ccs_graded").value)
+    rates = {name: wilson(rate, level) if rate else Estimate(None) for name, rate in shares.items()}
+    figures |= figures_of(rates | {"auc": _auc(setting, "ccs")}) | {
+        "auc_graded": rounded(_auc(setting, "ccs_graded").value)
     }
     figures |= {"n_faithful": error.sensitivity.n if error.sensitivity else 0}
     figures |= {"n_unfaithful": error.specificity.n if error.specificity else 0}
-    return InstrumentRow.model_validate(figures | _errors(known))
+    return InstrumentRow.model_validate(figures | _errors(setting))
 
 
-def _auc(known: Known, metric: str) -> Estimate:
+def _auc(setting: KnownSetting, metric: str) -> Estimate:
     scores = [
         (score, truth)
         for truth, share in ((1, 0.0), (0, 1.0))
-        for vlm in known.targets(share)
-        for score in values(known.scores(vlm), metric)
+        for vlm in setting.targets(share)
+        for score in values(setting.scores(vlm), metric)
     ]
     truths, clusters = [truth for _, truth in scores], [score.cluster for score, _ in scores]
-    return auc_interval([score.value for score, _ in scores], truths, known.material.how.level, clusters)
+    return auc_interval([score.value for score, _ in scores], truths, setting.material.how.level, clusters)
 
 
-def _errors(known: Known) -> Figures:
+def _errors(setting: KnownSetting) -> Figures:
     """How far the figures are from 1 − p, before and after correction."""
-    before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.conditions})
-    half = _off(known, {vlm: mean_of(for_correcting(known, vlm)) for vlm in known.conditions})
-    right = {vlm: corrected_ccs(known, vlm) for vlm in known.conditions}
-    after = _off(known, {vlm: found.value for vlm, found in right.items()})
+    before = _off(setting, {vlm: mean_of(values(setting.scores(vlm), "ccs")) for vlm in setting.conditions})
+    half = _off(setting, {vlm: mean_of(for_correcting(setting, vlm)) for vlm in setting.conditions})
+    right = {vlm: corrected_ccs(setting, vlm) for vlm in setting.conditions}
+    after = _off(setting, {vlm: estimate.value for vlm, estimate in right.items()})
     if not before:
         return {}
     worst = max(before, key=lambda vlm: before[vlm])
@@ -412,12 +412,13 @@ def _errors(known: Known) -> Figures:
         "worst_target": worst,
         "error_half": mean(half.values()),
         "error_corrected": mean(after.values()),
-        "note": "; ".join(dict.fromkeys(found.note for found in right.values() if found.value is None)) or None,
+        "note": "; ".join(dict.fromkeys(estimate.note for estimate in right.values() if estimate.value is None))
+        or None,
     }
 
 
-def _off(known: Known, found: dict[str, float | None]) -> dict[str, float]:
-    return {vlm: abs(ccs - (1 - known.share(vlm))) for vlm, ccs in found.items() if ccs is not None}
+def _off(setting: KnownSetting, measured: dict[str, float | None]) -> dict[str, float]:
+    return {vlm: abs(ccs - (1 - setting.share(vlm))) for vlm, ccs in measured.items() if ccs is not None}
 
 
 INSTRUMENT = edct_table(

@@ -198,7 +198,12 @@ def _card_row(condition: Condition, material: TableData) -> CardRow:
         why = f" ({claim.why})" if claim.why and claim.word != "not tested" else ""
         figures[f"{FIELDS[claim.letter]}_says"] = f"{claim.word}{why}"
     related = [condition, *(condition.model_copy(update={"protocol": protocol}) for protocol in CONTROLS)]
-    again = Counter(row.told.again for one in related for row in material.scores.get(one, ()) if row.told.again)
+    again = Counter(
+        row.told.again
+        for related_condition in related
+        for row in material.scores.get(related_condition, ())
+        if row.told.again
+    )
     read = [item.read for item in items if item.read is not None]
     return CardRow.model_validate(
         {

@@ -13,11 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.core.records import Binary, Status
-from cfeval.edct.asked import compared_pairs, settings_of
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import Dataset, Editor, Judge, Protocol, TestTarget, Writer, edct_table
-from cfeval.edct.tables.scores import Metric, Row, TableData, by_item, reasons, strict_ccs, values
+from cfeval.edct.tables.scores import (
+    Metric,
+    Row,
+    TableData,
+    by_item,
+    compared_pairs,
+    reasons,
+    settings_of,
+    strict_ccs,
+    values,
+)
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
     Bounded,
@@ -97,13 +106,17 @@ def comparison_rows(conditions: Sequence[Condition], material: TableData) -> lis
     condition has no scores.
     """
     settings = [_Outcomes(some, material) for some in settings_of(conditions)]
-    pairs = [compared_pairs(of.conditions, material.compared_with, material.all_pairs) for of in settings]
-    tests = sum(of.n_scored(*pair) > 0 for of, some in zip(settings, pairs, strict=True) for pair in some)
-    found = [one for of, some in zip(settings, pairs, strict=True) for one in _compared(of, some, material, tests)]
-    adjusted = holm([p for _, p in found])
+    pairs = [compared_pairs(outcomes.conditions, material.compared_with, material.all_pairs) for outcomes in settings]
+    tests = sum(outcomes.n_scored(*pair) > 0 for outcomes, some in zip(settings, pairs, strict=True) for pair in some)
+    compared = [
+        figures_and_p
+        for outcomes, some in zip(settings, pairs, strict=True)
+        for figures_and_p in _compared(outcomes, some, material, tests)
+    ]
+    adjusted = holm([p for _, p in compared])
     return [
         ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
-        for (figures, _), p in zip(found, adjusted, strict=True)
+        for (figures, _), p in zip(compared, adjusted, strict=True)
     ]
 
 
@@ -131,7 +144,7 @@ class _Outcomes:
 
     def __init__(self, conditions: Sequence[Condition], material: TableData) -> None:
         self.conditions = conditions
-        rows_of = [material.of(one) for one in conditions]
+        rows_of = [material.of(condition) for condition in conditions]
         clusters = {row.id: row.cluster for rows in rows_of for row in rows}
         self._place = {item: place for place, item in enumerate(clusters)}
         self.clusters = list(clusters.values())
@@ -152,37 +165,43 @@ class _Outcomes:
         self._citation = self._means_of_both(self._means(rows_of, "present"))
         self._least, self._most = (self._bounds(rows_of, value) for value in (0.0, 1.0))
 
-    def n_scored(self, one: int, other: int) -> int:
+    def n_scored(self, target: int, other: int) -> int:
         """Items that two targets have a score for."""
-        return int(self._scored[one, other])
+        return int(self._scored[target, other])
 
-    def figures(self, one: int, other: int) -> Figures:
+    def figures(self, target: int, other: int) -> Figures:
         """What is known of two targets without a test."""
-        n = int(self._items[one, other])
-        missing = Counter({name: int(of[one, other] + of[other, one]) for name, of in self._missing.items()})
-        figures: Figures = {"n": n, "n_scored": self.n_scored(one, other), "missing": reasons(+missing)}
+        n = int(self._items[target, other])
+        missing = Counter(
+            {name: int(matrix[target, other] + matrix[other, target]) for name, matrix in self._missing.items()}
+        )
+        figures: Figures = {"n": n, "n_scored": self.n_scored(target, other), "missing": reasons(+missing)}
         if n:
             figures |= {
-                "difference_min": rounded(float(self._least[one, other] - self._most[other, one]) / (self._unit * n)),
-                "difference_max": rounded(float(self._most[one, other] - self._least[other, one]) / (self._unit * n)),
+                "difference_min": rounded(
+                    float(self._least[target, other] - self._most[other, target]) / (self._unit * n)
+                ),
+                "difference_max": rounded(
+                    float(self._most[target, other] - self._least[other, target]) / (self._unit * n)
+                ),
             }
-        if any(self._seen[a, b] and not self._looked[a, b] for a, b in ((one, other), (other, one))):
+        if any(self._seen[a, b] and not self._looked[a, b] for a, b in ((target, other), (other, target))):
             return figures
-        for name, of in (("strict_ccs", self._strict), ("citation_rate", self._citation)):
-            figures |= {name: _figure(of[one, other]), f"other_{name}": _figure(of[other, one])}
+        for name, matrix in (("strict_ccs", self._strict), ("citation_rate", self._citation)):
+            figures |= {name: _figure(matrix[target, other]), f"other_{name}": _figure(matrix[other, target])}
         return figures
 
-    def ccs(self, one: int, other: int) -> float | None:
+    def ccs(self, target: int, other: int) -> float | None:
         """CCS of a target on the items that another has a score for too."""
-        return _figure(self._ccs[one, other])
+        return _figure(self._ccs[target, other])
 
     def _means(self, rows_of: Sequence[Sequence[Row]], metric: Metric) -> Floats:
         """The mean of a metric over an item's edits that have one; NaN where none has."""
-        found = np.full(self._shape, np.nan)
+        means = np.full(self._shape, np.nan)
         for place, rows in enumerate(rows_of):
             some = values(rows, metric)
-            found[place, [self._place[value.item] for value in some]] = [value.value for value in some]
-        return found
+            means[place, [self._place[value.item] for value in some]] = [value.value for value in some]
+        return means
 
     def _means_of_both(self, metric: Floats) -> Floats:
         """(M, M): the mean of a target's metric over the items for which another has it too; NaN: there is none."""
@@ -215,8 +234,8 @@ class _Outcomes:
         means = np.zeros(self._shape)
         for place, rows in enumerate(rows_of):
             for edits in by_item(rows):
-                told = [unscored if row.told.ccs is None else row.told.ccs for row in edits]
-                means[place, self._place[edits[0].id]] = sum(told) * (self._unit // len(told))
+                scores = [unscored if row.told.ccs is None else row.told.ccs for row in edits]
+                means[place, self._place[edits[0].id]] = sum(scores) * (self._unit // len(scores))
         return means @ self._asked.T.astype(np.float64)
 
 
@@ -235,28 +254,30 @@ def _figure(mean: float) -> float | None:
 
 
 def _compared(
-    of: _Outcomes, pairs: Sequence[tuple[int, int]], material: TableData, tests: int
+    outcomes: _Outcomes, pairs: Sequence[tuple[int, int]], material: TableData, tests: int
 ) -> Iterator[tuple[Figures, float | None]]:
     """The figures of each two targets, of so many tests, and the p-value that is adjusted over the table."""
-    tested = [pair for pair in pairs if of.n_scored(*pair)]
-    how = material.how
-    found = compare_all(of.scores, tested, how.level, how.resamples, how.seed, of.clusters, POWER, tests)
-    comparisons = dict(zip(tested, found, strict=True))
-    for one, other in pairs:
-        mine, theirs = of.conditions[one], of.conditions[other]
+    tested = [pair for pair in pairs if outcomes.n_scored(*pair)]
+    interval = material.how
+    tests_of_pairs = compare_all(
+        outcomes.scores, tested, interval.level, interval.resamples, interval.seed, outcomes.clusters, POWER, tests
+    )
+    comparisons = dict(zip(tested, tests_of_pairs, strict=True))
+    for target, other in pairs:
+        mine, theirs = outcomes.conditions[target], outcomes.conditions[other]
         figures: Figures = {name: getattr(mine, name) for name in _SETTING}
         figures |= {"vlm": mine.vlm, "other": theirs.vlm, "images": 0}
         figures |= {"test_world": material.is_test(mine.vlm), "other_test_world": material.is_test(theirs.vlm)}
-        figures |= of.figures(one, other)
-        comparison = comparisons.get((one, other))
+        figures |= outcomes.figures(target, other)
+        comparison = comparisons.get((target, other))
         if comparison is None:
             yield figures, None
             continue
         exact = comparison.mcnemar.exact if comparison.mcnemar else None
         of_bench = "bench_" if mine.protocol == EDCT_BENCH_2026 else ""
         figures |= figures_of({"difference": comparison.difference}) | {
-            f"{of_bench}ccs": of.ccs(one, other),
-            f"{of_bench}other_ccs": of.ccs(other, one),
+            f"{of_bench}ccs": outcomes.ccs(target, other),
+            f"{of_bench}other_ccs": outcomes.ccs(other, target),
             "images": comparison.clusters,
             "p_bootstrap": rounded(comparison.p),
             "p_mcnemar": rounded(exact),

@@ -269,12 +269,14 @@ def _figures(table: str, condition: Condition, material: TableData) -> Figures:
     return figures | {"test_world": material.is_test(condition.vlm)}
 
 
-def summary(condition: Condition, scores: Sequence[Row], how: Interval) -> Figures:
+def summary(condition: Condition, scores: Sequence[Row], interval: Interval) -> Figures:
     """Every figure of one condition's scores, by its column."""
     rules = RULES[condition.protocol]
     metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
     figures = condition.model_dump() | counts(scores)
-    figures |= figures_of({metric: estimate(values(scores, metric), how) for metric in metrics}) | cited(scores, how)
+    figures |= figures_of({metric: estimate(values(scores, metric), interval) for metric in metrics}) | cited(
+        scores, interval
+    )
     return figures | bounds("ccs", scores, "ccs") | {"accuracy": accuracy(scores)} | edit_checks(scores)
 
 
@@ -329,7 +331,7 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> dict[str, dict[str, Any]]
 
     Of the calibration: the share of settings whose CCS lies within .05 of what is known, and the largest difference.
     """
-    figures = {name: _headlines(tables[name], of) for name, of in HEADLINES.items() if name in tables}
+    figures = {name: _headlines(tables[name], names) for name, names in HEADLINES.items() if name in tables}
     if "calibration" in tables:
         rows: Sequence[Any] = tables["calibration"]
         within = [row.within_05 for row in rows if row.within_05 is not None]
@@ -346,9 +348,11 @@ def _headlines(rows: Sequence[Any], figures: Sequence[str]) -> dict[str, Any]:
     pairs = bool(rows) and isinstance(rows[0], PairCondition)
     whole = [row for row in rows if not (pairs and row.kind)]
     names = varying(whole, tuple(PairCondition.model_fields) if pairs else NAMES)
-    found = {}
+    by_name = {}
     for row in whole:
-        known = {figure: value for figure in figures if (value := getattr(row, figure)) is not None}
-        if known:
-            found["/".join(getattr(row, name) for name in names)] = known if len(figures) > 1 else known[figures[0]]
-    return found
+        values_of_row = {figure: value for figure in figures if (value := getattr(row, figure)) is not None}
+        if values_of_row:
+            by_name["/".join(getattr(row, name) for name in names)] = (
+                values_of_row if len(figures) > 1 else values_of_row[figures[0]]
+            )
+    return by_name

@@ -70,8 +70,8 @@ LEAST_SHAM = 10
 
 def ccs_cell(row: Any) -> str:
     """CCS, struck out where nothing backs the judge."""
-    told = with_interval(row, "ccs")
-    return told if row.ccs_backed or not told else f"not backed ({told})"
+    text = with_interval(row, "ccs")
+    return text if row.ccs_backed or not text else f"not backed ({text})"
 
 
 class FaithfulnessRow(Condition, TableRow):
@@ -156,43 +156,43 @@ def faithfulness_rows(conditions: Sequence[Condition], material: TableData) -> l
 
 
 def _faithfulness_row(condition: Condition, material: TableData) -> FaithfulnessRow:
-    of, scores = observe(condition, material), material.of(condition)
+    items, scores = observe(condition, material), material.of(condition)
     level = material.how.level
     estimates: dict[str, Estimate] = {
-        "fit": rate_where_looked(of, fit, level),
-        "ccs": rate(of, lambda one: one.ccs, level),
-        "strict_ccs": rate_where_looked(of, strict_ccs, level),
-        "citation_rate": citation_rate(of, level),
-        "effect_contrast": effect_contrast(of, level),
-        "noise_floor": changed(of, "null", level),
-        "blank": changed(of, "blank", level),
-        "swapped": rate(of, lambda one: one.swapped, level),
+        "fit": rate_where_looked(items, fit, level),
+        "ccs": rate(items, lambda item: item.ccs, level),
+        "strict_ccs": rate_where_looked(items, strict_ccs, level),
+        "citation_rate": citation_rate(items, level),
+        "effect_contrast": effect_contrast(items, level),
+        "noise_floor": changed(items, "null", level),
+        "blank": changed(items, "blank", level),
+        "swapped": rate(items, lambda item: item.swapped, level),
     }
-    sham = rate(of, lambda one: one.sham, level)
+    sham = rate(items, lambda item: item.sham, level)
     figures = condition.model_dump() | counts(scores) | figures_of(estimates)
     figures.pop("n_scored")
-    figures |= _ranges(of) | {"n_fit": estimates["fit"].n}
+    figures |= _ranges(items) | {"n_fit": estimates["fit"].n}
     means: dict[str, float | None] = {
-        "cited": changed(of, "cited").value,
-        "uncited_object": changed(of, "uncited_object").value,
-        "uncited_background": changed(of, "uncited_background").value,
-        "phi": phi(of),
-        "phi_cct": phi_cct(of),
-        "f_auroc": f_auroc(of),
-        "breadth": mean_breadth(of),
-        "causal_effect": causal_effect(of),
-        "effect_alignment": effect_alignment(of),
-        "ccs_right": ccs_where(of, True),
-        "ccs_wrong": ccs_where(of, False),
+        "cited": changed(items, "cited").value,
+        "uncited_object": changed(items, "uncited_object").value,
+        "uncited_background": changed(items, "uncited_background").value,
+        "phi": phi(items),
+        "phi_cct": phi_cct(items),
+        "f_auroc": f_auroc(items),
+        "breadth": mean_breadth(items),
+        "causal_effect": causal_effect(items),
+        "effect_alignment": effect_alignment(items),
+        "ccs_right": ccs_where(items, True),
+        "ccs_wrong": ccs_where(items, False),
     }
     figures |= {name: rounded(value) for name, value in means.items()}
     figures |= {"sham": rounded(sham.value), "n_sham": sham.n, "n_swapped": estimates["swapped"].n}
     figures |= {"test_world": material.is_test(condition.vlm)}
-    figures |= {"ccs_backed": int(_backed(of, condition, material))} | _examined(of, condition, material)
+    figures |= {"ccs_backed": int(_backed(items, condition, material))} | _examined(items, condition, material)
     return FaithfulnessRow.model_validate(figures)
 
 
-def _backed(of: Sequence[Observed], condition: Condition, material: TableData) -> bool:
+def _backed(items: Sequence[Observed], condition: Condition, material: TableData) -> bool:
     """Whether the judge's specificity and sensitivity are known and large enough.
 
     Of the specificity the worse of the sham edits and the exam counts. A judge scores 1 at most as often as its
@@ -200,27 +200,27 @@ def _backed(of: Sequence[Observed], condition: Condition, material: TableData) -
     scores 1 has none.
     """
     exam = material.exams.get(condition.judge)
-    known = [found.value for found in (_of_sham(of), exam and exam.specificity) if found]
-    if not known or min(known) < LEAST_SPECIFICITY:
+    specificities = [share_of.value for share_of in (_of_sham(items), exam and exam.specificity) if share_of]
+    if not specificities or min(specificities) < LEAST_SPECIFICITY:
         return False
     if exam is not None and exam.sensitivity is not None:
         return (wilson(exam.sensitivity, 0.95).low or 0.0) >= LEAST_SENSITIVITY
-    return (rate(of, lambda one: one.ccs).low or 0.0) - (1 - min(known)) >= LEAST_SENSITIVITY
+    return (rate(items, lambda item: item.ccs).low or 0.0) - (1 - min(specificities)) >= LEAST_SENSITIVITY
 
 
-def _of_sham(of: Sequence[Observed]) -> Share | None:
+def _of_sham(items: Sequence[Observed]) -> Share | None:
     """The judge's specificity on the sham edits of these very items; None where they are too few."""
-    sham = [(float(not one.sham), one.cluster) for one in of if one.sham is not None]
+    sham = [(float(not item.sham), item.cluster) for item in items if item.sham is not None]
     return share([right for right, _ in sham], [cluster for _, cluster in sham]) if len(sham) >= LEAST_SHAM else None
 
 
-def _examined(of: Sequence[Observed], condition: Condition, material: TableData) -> Figures:
+def _examined(items: Sequence[Observed], condition: Condition, material: TableData) -> Figures:
     """What the exam says of the judge, and CCS corrected for its error."""
-    exam, scored = material.exams.get(condition.judge), [one for one in of if one.ccs is not None]
+    exam, scored = material.exams.get(condition.judge), [item for item in items if item.ccs is not None]
     if exam is None or not scored:
         return {}
-    observed = share([float(bool(one.ccs)) for one in scored], [one.cluster for one in scored])
-    error = JudgeError(exam.sensitivity, _of_sham(of) or exam.specificity)
+    observed = share([float(bool(item.ccs)) for item in scored], [item.cluster for item in scored])
+    error = JudgeError(exam.sensitivity, _of_sham(items) or exam.specificity)
     figures = figures_of({"corrected_ccs": rogan_gladen(observed, error, material.how.level)})
     figures.pop("ci")
     figures |= {"exam_sensitivity": rounded(exam.sensitivity.value) if exam.sensitivity else None}
@@ -228,17 +228,17 @@ def _examined(of: Sequence[Observed], condition: Condition, material: TableData)
     return figures | {"exam_errors": exam.by_kind}
 
 
-def _ranges(of: Sequence[Observed]) -> Figures:
+def _ranges(items: Sequence[Observed]) -> Figures:
     """FIT, citation rate and strict CCS of all items if every one that has no outcome had failed, or passed."""
-    bits: dict[str, Indicator] = {"fit": fit, "citation_rate": lambda one: one.present, "strict_ccs": strict_ccs}
-    found: Figures = {}
-    for name, bit in bits.items() if of else ():
-        told = [bit(one) for one in of]
+    bits: dict[str, Indicator] = {"fit": fit, "citation_rate": lambda item: item.present, "strict_ccs": strict_ccs}
+    figures: Figures = {}
+    for name, bit in bits.items() if items else ():
+        outcomes = [bit(item) for item in items]
         if name == "strict_ccs":  # a CCS of 0 is 0, whatever is in the image
-            told = [False if one.ccs is False else bit for one, bit in zip(of, told, strict=True)]
-        found |= {f"{name}_min": rounded(sum(one is True for one in told) / len(of))}
-        found |= {f"{name}_max": rounded(sum(one is not False for one in told) / len(of))}
-    return found
+            outcomes = [False if item.ccs is False else bit for item, bit in zip(items, outcomes, strict=True)]
+        figures |= {f"{name}_min": rounded(sum(item is True for item in outcomes) / len(items))}
+        figures |= {f"{name}_max": rounded(sum(item is not False for item in outcomes) / len(items))}
+    return figures
 
 
 FAITHFULNESS = edct_table(
@@ -367,7 +367,7 @@ def _stood(score: Row) -> float | None:
 
 
 def _control_row(condition: Condition, material: TableData) -> ControlRow:
-    scores, how = material.of(condition), material.how
+    scores, interval = material.of(condition), material.how
     by_protocol: dict[str, Sequence[Row]] = {
         name: material.of(condition.model_copy(update={"protocol": name})) for name in CONTROLS
     }
@@ -385,7 +385,9 @@ def _control_row(condition: Condition, material: TableData) -> ControlRow:
         figures |= {f"completeness_{evidence}": mean_of(of_kind), f"n_{evidence}": len(of_kind)}
     figures |= {"n_blank": len(values(blank, "answer_moved")), "missing_blank": missing(blank)}
     measured = {"ccs": values(scores, "ccs"), "noise_floor": noise, "completeness": stood}
-    figures |= figures_of({name: estimate(of, how) for name, of in measured.items()}) | cited(scores, how)
+    figures |= figures_of({name: estimate(item_scores, interval) for name, item_scores in measured.items()}) | cited(
+        scores, interval
+    )
     figures |= {"completeness_empty": is_empty(condition, material), "test_world": material.is_test(condition.vlm)}
     return ControlRow.model_validate(figures)
 

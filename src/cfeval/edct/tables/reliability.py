@@ -83,7 +83,9 @@ class _Judged:
 
     def ratings(self, score: str) -> list[list[float | None]]:
         """One score of every edit."""
-        return [[None if said is None else getattr(said.told, score) for said in row] for row in self.rows]
+        return [
+            [None if score_row is None else getattr(score_row.told, score) for score_row in row] for row in self.rows
+        ]
 
 
 def agreement_rows(conditions: Sequence[Condition], material: TableData) -> list[AgreementRow]:
@@ -98,8 +100,8 @@ def agreement_rows(conditions: Sequence[Condition], material: TableData) -> list
             conditions_of[condition.protocol, some].append(condition)
     return [
         _agreement_row(protocol, score, judges, judged, material)
-        for (protocol, judges), of in conditions_of.items()
-        for judged in [_judged(of, judges, material)]
+        for (protocol, judges), some in conditions_of.items()
+        for judged in [_judged(some, judges, material)]
         for score in (*RULES[protocol].scores, *(() if protocol in CONTROLS else ("ccs",)))
     ]
 
@@ -107,37 +109,39 @@ def agreement_rows(conditions: Sequence[Condition], material: TableData) -> list
 def _judges_of(conditions: Sequence[Condition]) -> dict[Condition, list[str]]:
     """The judges of every condition without its judge, where there are several, always in the same order."""
     place = {judge: number for number, judge in enumerate(dict.fromkeys(condition.judge for condition in conditions))}
-    found: dict[Condition, list[str]] = defaultdict(list)
+    judges_of: dict[Condition, list[str]] = defaultdict(list)
     for condition in dict.fromkeys(conditions):
-        found[condition.model_copy(update={"judge": ""})].append(condition.judge)
-    return {one: sorted(judges, key=place.__getitem__) for one, judges in found.items() if len(judges) > 1}
+        judges_of[condition.model_copy(update={"judge": ""})].append(condition.judge)
+    return {
+        condition: sorted(judges, key=place.__getitem__) for condition, judges in judges_of.items() if len(judges) > 1
+    }
 
 
-def _judged(of: Sequence[Condition], judges: Sequence[str], material: TableData) -> _Judged:
-    found = _Judged()
-    for one in of:
-        said = [
-            {(row.id, row.edit): row for row in material.of(one.model_copy(update={"judge": judge}))}
+def _judged(conditions: Sequence[Condition], judges: Sequence[str], material: TableData) -> _Judged:
+    judged = _Judged()
+    for condition in conditions:
+        by_judge = [
+            {(row.id, row.edit): row for row in material.of(condition.model_copy(update={"judge": judge}))}
             for judge in judges
         ]
-        for key in sorted({key for by in said for key in by}):
-            row = [by.get(key) for by in said]
-            found.rows.append(row)
-            found.groups.append(next(score.cluster for score in row if score))
-    return found
+        for key in sorted({key for rows_of in by_judge for key in rows_of}):
+            row = [rows_of.get(key) for rows_of in by_judge]
+            judged.rows.append(row)
+            judged.groups.append(next(score.cluster for score in row if score))
+    return judged
 
 
 def _agreement_row(
     protocol: str, score: str, judges: tuple[str, ...], judged: _Judged, material: TableData
 ) -> AgreementRow:
-    how, ratings, groups = material.how, judged.ratings(score), judged.groups
-    boot = (how.level, how.resamples, how.seed)
-    rate = agreement_rate(ratings, how.level, groups)
+    interval, ratings, groups = material.how, judged.ratings(score), judged.groups
+    boot = (interval.level, interval.resamples, interval.seed)
+    rate = agreement_rate(ratings, interval.level, groups)
     kappa = (cohen if len(judges) == 2 else fleiss)(ratings, *boot, groups)
     chance = alpha(ratings, "nominal", *boot, groups)
     figures: Figures = {"protocol": protocol, "score": score, "judges": ", ".join(judges), "n": len(ratings)}
     figures |= {"n_scored": rate.n, "n_alpha": chance.n, **_agreement_bounds(ratings)}
-    figures |= {"missing": missing(said for row in judged.rows for said in row if said)}
+    figures |= {"missing": missing(score_row for row in judged.rows for score_row in row if score_row)}
     return AgreementRow.model_validate(figures | figures_of({"agreement": rate, "kappa": kappa, "alpha": chance}))
 
 
@@ -145,7 +149,7 @@ def _agreement_bounds(ratings: Sequence[Sequence[float | None]]) -> Figures:
     """What agreement over all edits could be, whatever the missing verdicts were."""
     alike = [len(set(row) - {None}) < 2 for row in ratings]
     whole = [None not in row for row in ratings]
-    least = sum(one and told for one, told in zip(alike, whole, strict=True))
+    least = sum(is_alike and is_whole for is_alike, is_whole in zip(alike, whole, strict=True))
     return {"agreement_min": rounded(least / len(ratings)), "agreement_max": rounded(sum(alike) / len(ratings))}
 
 
@@ -199,18 +203,20 @@ def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[
         designs[condition.dataset, condition.protocol, material.repeats.get(condition.vlm, condition.vlm)].append(
             condition
         )
-    return [row for names, of in designs.items() for row in _components(names, of, material)]
+    return [row for names, some in designs.items() for row in _components(names, some, material)]
 
 
 def _components(names: tuple[str, str, str], conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
-    told = [(condition, value) for condition in conditions for value in values(material.of(condition), "ccs")]
-    if not told:
+    scores_of = [(condition, value) for condition in conditions for value in values(material.of(condition), "ccs")]
+    if not scores_of:
         return []
-    factors = {name: [getattr(condition, name) for condition, _ in told] for name in ("writer", "editor", "judge")}
-    split = variance_split([value.value for _, value in told], factors | {"item": [value.item for _, value in told]})
+    factors = {name: [getattr(condition, name) for condition, _ in scores_of] for name in ("writer", "editor", "judge")}
+    split = variance_split(
+        [value.value for _, value in scores_of], factors | {"item": [value.item for _, value in scores_of]}
+    )
     every = [material.of(condition) for condition in conditions]
     shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
-    shared |= {"n": sum(map(n_items, every)), "n_scored": len(told)}
+    shared |= {"n": sum(map(n_items, every)), "n_scored": len(scores_of)}
     shared |= {"missing": missing(score for scores in every for score in scores)}
     return [
         VarianceRow.model_validate(
@@ -285,33 +291,40 @@ def repeat_rows(conditions: Sequence[Condition], material: TableData) -> list[Re
     runs: dict[Condition, list[Condition]] = defaultdict(list)
     for condition in dict.fromkeys(conditions):
         runs[condition.model_copy(update={"vlm": material.repeats.get(condition.vlm, condition.vlm)})].append(condition)
-    return [row for one, of in runs.items() if len(of) > 1 for row in _repeat_rows(one, of, material)]
+    return [
+        row
+        for target_condition, some in runs.items()
+        if len(some) > 1
+        for row in _repeat_rows(target_condition, some, material)
+    ]
 
 
-def _repeat_rows(one: Condition, conditions: Sequence[Condition], material: TableData) -> Iterator[RepeatRow]:
+def _repeat_rows(
+    target_condition: Condition, conditions: Sequence[Condition], material: TableData
+) -> Iterator[RepeatRow]:
     """The rows of one target under one setting."""
-    rules, runs = RULES[one.protocol], [material.of(condition) for condition in conditions]
-    shared: Figures = {name: getattr(one, name) for name in _NAMES} | {"target": one.vlm}
+    rules, runs = RULES[target_condition.protocol], [material.of(condition) for condition in conditions]
+    shared: Figures = {name: getattr(target_condition, name) for name in _NAMES} | {"target": target_condition.vlm}
     shared |= {"n": sum(map(n_items, runs)), "missing": missing(score for run in runs for score in run)}
-    shared |= {"test_world": material.is_test(one.vlm)}
-    product = () if one.protocol in CONTROLS else ("ccs",)
+    shared |= {"test_world": material.is_test(target_condition.vlm)}
+    product = () if target_condition.protocol in CONTROLS else ("ccs",)
     for score in (*rules.scores, *product, *(("ccs_graded",) if rules.graded else ())):
         yield RepeatRow.model_validate(shared | {"score": score} | _repeat_figures(runs, score, material.how.level))
 
 
 def _repeat_figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures:
     """A score over runs; one in which nothing was scored has no figure."""
-    told = [values(run, score) for run in runs]
-    means = sorted(fmean(value.value for value in one) for one in told if one)
-    found = t_interval(means, level) if means else Estimate(None, note="nothing was scored")
+    by_run = [values(run, score) for run in runs]
+    means = sorted(fmean(value.value for value in of_run) for of_run in by_run if of_run)
+    estimate = t_interval(means, level) if means else Estimate(None, note="nothing was scored")
     least, most = zip(*(extremes(run, score) for run in runs), strict=True)
-    return figures_of({"mean": found}) | {
+    return figures_of({"mean": estimate}) | {
         "runs": len(means),
         "sd": rounded(stdev(means)) if len(means) > 1 else None,
         "mean_min": rounded(fmean(sorted(least))),
         "mean_max": rounded(fmean(sorted(most))),
-        "n_scored": sum(map(len, told)),
-        "note": found.note,
+        "n_scored": sum(map(len, by_run)),
+        "note": estimate.note,
     }
 
 
@@ -375,7 +388,9 @@ def gate_rows(conditions: Sequence[Condition], material: TableData) -> list[Gate
     """A row for each setting and fault, that of no fault first; none where no edit's fault is known."""
     names = ("dataset", "writer", "protocol", "editor")
     edits: dict[tuple[str, ...], list[KnownEdit]] = defaultdict(list)
-    once = {one.model_copy(update={"judge": ""}): one for one in conditions}  # no judge has a part in it
+    once = {
+        condition.model_copy(update={"judge": ""}): condition for condition in conditions
+    }  # no judge has a part in it
     for condition in once.values():
         for edit in known_edits(material.counterfactuals.get(condition, ())):
             edits[*(getattr(condition, name) for name in names), edit.fault].append(edit)

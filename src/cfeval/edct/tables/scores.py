@@ -5,10 +5,10 @@ Items are the unit, edits of an item are averaged, images are clusters: the mean
 could change is told as bounds. Of scores only what tables need is kept, and what many share is held once.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import combinations, groupby, pairwise
 from operator import attrgetter
 from sys import intern
 from typing import NamedTuple
@@ -23,6 +23,8 @@ from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate, mean, rounded
 
 NAMES = tuple(Condition.model_fields)
+MOST_TARGETS = 12
+"""Of a setting: of more, not every two are compared unless that is asked for."""
 NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 HEADINGS = {
     "dataset": "Dataset",
@@ -152,7 +154,7 @@ def material(scores: Mapping[Condition, Iterable[Score]], **settings: object) ->
         twice.
     """
     same: dict[ScoreValues, ScoreValues] = {}
-    return TableData({condition: gathered(condition, of, same) for condition, of in scores.items()}, **settings)  # type: ignore[arg-type]
+    return TableData({condition: gathered(condition, some, same) for condition, some in scores.items()}, **settings)  # type: ignore[arg-type]
 
 
 def gathered(condition: Condition, scores: Iterable[Score], same: dict[ScoreValues, ScoreValues]) -> list[Row]:
@@ -164,19 +166,19 @@ def gathered(condition: Condition, scores: Iterable[Score], same: dict[ScoreValu
     Raises:
         InputError: a score is of another condition, or an item and edit appears twice.
     """
-    rows = [_row(score, same) for score in _of(condition, scores)]
+    rows = [_row(score, same) for score in _checked(condition, scores)]
     rows.sort(key=attrgetter("id", "edit"))
-    for one, other in pairwise(rows):
-        if (one.id, one.edit) == (other.id, other.edit):
-            where = f"item '{one.id}', edit {one.edit} of {label(condition)}"
+    for row, other in pairwise(rows):
+        if (row.id, row.edit) == (other.id, other.edit):
+            where = f"item '{row.id}', edit {row.edit} of {label(condition)}"
             raise InputError(f"two score rows for {where}; make its score files again")
     return rows
 
 
-_told, _names = attrgetter(*ScoreValues._fields), attrgetter(*NAMES)
+_values_of, _names = attrgetter(*ScoreValues._fields), attrgetter(*NAMES)
 
 
-def _of(condition: Condition, scores: Iterable[Score]) -> Iterator[Score]:
+def _checked(condition: Condition, scores: Iterable[Score]) -> Iterator[Score]:
     names = _names(condition)
     for score in scores:
         if _names(score) != names:
@@ -185,8 +187,10 @@ def _of(condition: Condition, scores: Iterable[Score]) -> Iterator[Score]:
 
 
 def _row(score: Score, same: dict[ScoreValues, ScoreValues]) -> Row:
-    told = ScoreValues._make(_told(score))
-    return Row(intern(score.id), score.edit, intern(score.cluster or score.id), same.setdefault(told, told))
+    score_values = ScoreValues._make(_values_of(score))
+    return Row(
+        intern(score.id), score.edit, intern(score.cluster or score.id), same.setdefault(score_values, score_values)
+    )
 
 
 def condition_of(row: Condition) -> Condition:
@@ -220,6 +224,31 @@ def of_2025(conditions: Iterable[Condition], table: str) -> list[Condition]:
     return [condition for condition in among if condition.protocol == EDCT_2025]
 
 
+def settings_of(conditions: Iterable[Condition]) -> list[list[Condition]]:
+    """The conditions that differ in their target alone, each once."""
+    beside: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        beside[condition.model_copy(update={"vlm": ""})].append(condition)
+    return list(beside.values())
+
+
+def compared_pairs(setting: Sequence[Condition], reference: str | None, every: bool) -> list[tuple[int, int]]:
+    """The places of each two conditions of a setting that are compared.
+
+    Args:
+        setting: conditions that differ in their target alone.
+        reference: the target with which each other one is compared; None: see `MOST_TARGETS`.
+        every: compare every two, however many.
+    """
+    names = [condition.vlm for condition in setting]
+    if every or (reference is None and len(names) <= MOST_TARGETS):
+        return list(combinations(range(len(names)), 2))
+    if reference is not None and reference not in names:
+        return []
+    first = 0 if reference is None else names.index(reference)
+    return [(first, other) for other in range(len(names)) if other != first]
+
+
 def short_labels(conditions: Sequence[Condition]) -> list[str]:
     """For each condition, the names that tell it from the others."""
     names = sorted(varying(conditions, NAMES), key=lambda name: name != "vlm")
@@ -234,12 +263,12 @@ def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:
 
 def values(scores: Sequence[Row], metric: Metric) -> list[ItemScore]:
     """The mean of a metric over each item's edits that have one; items without any are left out."""
-    of, found = _reader(metric), []
+    value_of, item_values = _reader(metric), []
     for rows in by_item(scores):
-        told = [float(value) for row in rows if (value := of(row)) is not None]
-        if told:
-            found.append(ItemScore(rows[0].id, rows[0].cluster, sum(told) / len(told)))
-    return found
+        edit_values = [float(value) for row in rows if (value := value_of(row)) is not None]
+        if edit_values:
+            item_values.append(ItemScore(rows[0].id, rows[0].cluster, sum(edit_values) / len(edit_values)))
+    return item_values
 
 
 def counts(scores: Sequence[Row]) -> Figures:
@@ -278,11 +307,11 @@ def bounds(name: str, scores: Sequence[Row], metric: Metric) -> Figures:
 
 def extremes(scores: Sequence[Row], metric: Metric) -> tuple[float, float]:
     """The means over all items, at least one, if every edit without a score had scored 0, or 1."""
-    of, least, most = _reader(metric), [], []
+    value_of, least, most = _reader(metric), [], []
     for rows in by_item(scores):
-        told = [of(row) for row in rows]
-        least.append(sum(value or 0 for value in told) / len(told))
-        most.append(sum(1 if value is None else value for value in told) / len(told))
+        edit_values = [value_of(row) for row in rows]
+        least.append(sum(value or 0 for value in edit_values) / len(edit_values))
+        most.append(sum(1 if value is None else value for value in edit_values) / len(edit_values))
     return sum(least) / len(least), sum(most) / len(most)
 
 
@@ -310,17 +339,19 @@ def nobody_looked(scores: Iterable[Row]) -> bool:
     return bool(made) and all(present is None for present in made)
 
 
-def cited(scores: Sequence[Row], how: Interval) -> Figures:
+def cited(scores: Sequence[Row], interval: Interval) -> Figures:
     """Citation rate and strict CCS of a condition, with intervals and bounds; no more than the bounds where nobody
     looked.
     """
     unknown = nobody_looked(scores)
     metrics: Mapping[str, Metric] = {"strict_ccs": strict_ccs, "citation_rate": "present"}
     none = Estimate(None, note="whether what is cited is in the image was not checked")
-    found = figures_of({name: none if unknown else estimate(values(scores, of), how) for name, of in metrics.items()})
-    found.pop("ci")
-    found |= bounds("citation_rate", scores, "present") | bounds("strict_ccs", scores, _strict_at_most)
-    return found | ({"strict_ccs_min": rounded(extremes(scores, strict_ccs)[0])} if scores else {})
+    figures = figures_of(
+        {name: none if unknown else estimate(values(scores, metric), interval) for name, metric in metrics.items()}
+    )
+    figures.pop("ci")
+    figures |= bounds("citation_rate", scores, "present") | bounds("strict_ccs", scores, _strict_at_most)
+    return figures | ({"strict_ccs_min": rounded(extremes(scores, strict_ccs)[0])} if scores else {})
 
 
 def _strict_at_most(row: Row) -> float | None:

@@ -121,8 +121,10 @@ def test_model_rows(conditions: Sequence[Condition], material: TableData) -> lis
     Raises:
         InputError: a condition or one of its controls has no scores.
     """
-    known = [one for one in of_2025(conditions, "test_models") if one.vlm in material.expected]
-    return [_row(one, material.expected[one.vlm], material) for one in known]
+    known_conditions = [
+        condition for condition in of_2025(conditions, "test_models") if condition.vlm in material.expected
+    ]
+    return [_row(condition, material.expected[condition.vlm], material) for condition in known_conditions]
 
 
 def should_be(truth: float, noise: float) -> str:
@@ -132,7 +134,7 @@ def should_be(truth: float, noise: float) -> str:
     return "trust" if noise < STABLE and truth >= HIGH else "either"
 
 
-def trial(of: Sequence[Observed], verifier: VerifierChecks, should: str, seed: int, failed: float = 0.0) -> Trial:
+def trial(items: Sequence[Observed], verifier: VerifierChecks, should: str, seed: int, failed: float = 0.0) -> Trial:
     """The card of resamples of the items, without replacement; of fewer items than one draws, of all but one in five.
 
     Each resample is a study of its own: how often a changed answer is found is measured on its swapped pairs alone.
@@ -142,73 +144,82 @@ def trial(of: Sequence[Observed], verifier: VerifierChecks, should: str, seed: i
         failed: this share of edits was not made, and nobody saw it: the answer is that of the unchanged image.
     """
     rng = np.random.default_rng(seed)
-    size, said = min(DRAWN, max(1, len(of) * 4 // 5)), Counter[str]()
-    noise = changed(of, "null").value or 0.0
+    size, conclusions = min(DRAWN, max(1, len(items) * 4 // 5)), Counter[str]()
+    noise = changed(items, "null").value or 0.0
     for _ in range(RESAMPLES):
-        drawn = [of[number] for number in rng.choice(len(of), size, replace=False)]
-        spoilt = [_spoilt(one, rng, failed, noise) for one in drawn] if failed else drawn
-        said[trust_card(spoilt, measured(spoilt, verifier, failed)).conclusion] += 1
-    right = said[should] if should != "either" else said["trust"] + said["do not trust"]
-    return Trial(right / RESAMPLES, (RESAMPLES - right - said["open"]) / RESAMPLES, said["open"] / RESAMPLES)
+        drawn = [items[number] for number in rng.choice(len(items), size, replace=False)]
+        spoilt = [_spoilt(item, rng, failed, noise) for item in drawn] if failed else drawn
+        conclusions[trust_card(spoilt, measured(spoilt, verifier, failed)).conclusion] += 1
+    right = conclusions[should] if should != "either" else conclusions["trust"] + conclusions["do not trust"]
+    return Trial(
+        right / RESAMPLES, (RESAMPLES - right - conclusions["open"]) / RESAMPLES, conclusions["open"] / RESAMPLES
+    )
 
 
-def _spoilt(one: Observed, rng: np.random.Generator, failed: float, noise: float) -> Observed:
+def _spoilt(item: Observed, rng: np.random.Generator, failed: float, noise: float) -> Observed:
     """An item some of whose edits were not made."""
     missed: dict[str, Any] = {
         kind: bool(rng.random() < noise)
         for kind in ("cited", *UNCITED)
-        if getattr(one, kind) is not None and rng.random() < failed
+        if getattr(item, kind) is not None and rng.random() < failed
     }
-    return one._replace(**missed)
+    return item._replace(**missed)
 
 
-def _row(condition: Condition, known: Mapping[str, float | None], material: TableData) -> TestModelRow:
-    of, how = observe(condition, material), material.how
+def _row(condition: Condition, known_figures: Mapping[str, float | None], material: TableData) -> TestModelRow:
+    items, interval = observe(condition, material), material.how
     checks = verifier_checks(condition, material)
     estimates: dict[str, Estimate] = {
-        "ccs": rate(of, lambda one: one.ccs, how.level),
-        "strict_ccs": rate_where_looked(of, strict_ccs, how.level),
-        "fit": rate_where_looked(of, fit, how.level),
+        "ccs": rate(items, lambda item: item.ccs, interval.level),
+        "strict_ccs": rate_where_looked(items, strict_ccs, interval.level),
+        "fit": rate_where_looked(items, fit, interval.level),
     }
-    truth = known["faithful"] or 0.0
-    should = should_be(truth, known.get("noise") or 0.0)
-    figures: Figures = condition.model_dump() | figures_of(estimates) | {"n": len(of), "faithful": truth}
-    figures |= {f"expected_{name}": known.get(name) for name in MEASURES}
-    figures |= _compared(estimates, known)
-    figures |= {"should": should, "conclusion": trust_card(of, measured(of, checks, material.failed_edits)).conclusion}
+    truth = known_figures["faithful"] or 0.0
+    should = should_be(truth, known_figures.get("noise") or 0.0)
+    figures: Figures = condition.model_dump() | figures_of(estimates) | {"n": len(items), "faithful": truth}
+    figures |= {f"expected_{name}": known_figures.get(name) for name in MEASURES}
+    figures |= _compared(estimates, known_figures)
+    figures |= {
+        "should": should,
+        "conclusion": trust_card(items, measured(items, checks, material.failed_edits)).conclusion,
+    }
     for name, failed in (("card", 0.0), ("failed", FAILED)):
-        shares = trial(of, checks, should, how.seed, failed)._asdict()
+        shares = trial(items, checks, should, interval.seed, failed)._asdict()
         figures |= {f"{name}_{end}": rounded(share) for end, share in shares.items()}
     return TestModelRow.model_validate(figures)
 
 
-def _compared(estimates: Mapping[str, Estimate], known: Mapping[str, float | None]) -> Figures:
+def _compared(estimates: Mapping[str, Estimate], known_figures: Mapping[str, float | None]) -> Figures:
     """Whether the figures are what they should be, and which of them mislead."""
     off = [
-        abs(found.value - wanted)
-        for name, found in estimates.items()
-        if (wanted := known.get(name)) is not None and found.value is not None
+        abs(estimate.value - wanted)
+        for name, estimate in estimates.items()
+        if (wanted := known_figures.get(name)) is not None and estimate.value is not None
     ]
-    high = [MEASURES[name] for name, found in estimates.items() if found.value is not None and found.value > FIT_BOUND]
+    high = [
+        MEASURES[name]
+        for name, estimate in estimates.items()
+        if estimate.value is not None and estimate.value > FIT_BOUND
+    ]
     return {
         "within": int(all(distance <= TOLERANCE for distance in off)),
-        "misled": ", ".join(high) if (known["faithful"] or 0.0) <= LOW else "",
+        "misled": ", ".join(high) if (known_figures["faithful"] or 0.0) <= LOW else "",
     }
 
 
-def _mean_of_cards(of: Sequence[TestModelRow]) -> str:
+def _mean_of_cards(rows: Sequence[TestModelRow]) -> str:
     """The card's rates over the models of which one conclusion is asked for."""
-    asked = [row for row in of if row.should != "either"]
-    if not asked:
+    asking = [row for row in rows if row.should != "either"]
+    if not asking:
         return ""
-    told = []
+    parts = []
     for name, label in (("card", "as they are"), ("failed", "with 10 % of edits failed unseen")):
         shares = [
-            sum(getattr(row, f"{name}_{end}") or 0.0 for row in asked) / len(asked)
+            sum(getattr(row, f"{name}_{end}") or 0.0 for row in asking) / len(asking)
             for end in ("right", "wrong", "open")
         ]
-        told.append(f"{label}: right {shares[0]:.3f}, wrong {shares[1]:.3f}, open {shares[2]:.3f}")
-    return f" Mean of the card over the {len(asked)} models that ask for one conclusion, {'; '.join(told)}."
+        parts.append(f"{label}: right {shares[0]:.3f}, wrong {shares[1]:.3f}, open {shares[2]:.3f}")
+    return f" Mean of the card over the {len(asking)} models that ask for one conclusion, {'; '.join(parts)}."
 
 
 TEST_MODELS = edct_table(

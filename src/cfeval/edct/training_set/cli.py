@@ -116,18 +116,14 @@ def families(images: Iterable[tuple[str, str]]) -> dict[str, str]:
             image = parent[image]
         return image
 
-    for one, other in images:
-        least, most = sorted((root(one), root(other)))
+    for name, other in images:
+        least, most = sorted((root(name), root(other)))
         parent[most] = least
     return {image: root(image) for image in parent}
 
 
 def held_out(family: str, share: float, seed: int) -> bool:
-    """Whether a family is held out: a hash of its name, so that a family more moves no other.
-
-    Args:
-        share: of the families, in [0, 1), on average.
-    """
+    """Whether a family is held out: a hash of its name, so that a family more moves no other."""
     digest = hashlib.sha256(f"{seed}\x1f{family}".encode()).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
@@ -190,17 +186,17 @@ def run(
         for trial in _trials(ConditionFiles(results, condition, shards), images)
         if (not verified or trial.score.verified == 1) and (not correct or trial.score.correct == 1)
     ]
-    words = read_csv(answers, Written) if answers else []
+    written = read_csv(answers, Written) if answers else []
     if bool(answers) != (teach == "written"):
         raise InputError("--answers and `--teach written` go together: name both or neither")
-    found = examples(teach, trials, Prompts(*conversation_prompts(prompts)), words)
-    plain = [one for one in found if is_plain(one)]
+    taught = examples(teach, trials, Prompts(*conversation_prompts(prompts)), written)
+    plain = [example for example in taught if is_plain(example)]
     if not plain:
         raise InputError(f"{len(trials)} scored items and edits hold no example to teach `{teach}`; see --help")
     sides = _sides(plain, share, seed)
-    made = Made(teach, layout, named, verified, correct, share, seed, len(trials), len(found) - len(plain))
+    made = Made(teach, layout, named, verified, correct, share, seed, len(trials), len(taught) - len(plain))
     _write(out, sides, made, images)
-    print(f"{out}: {', '.join(f'{len(of)} examples in {file}' for file, of in sides.items())}; see README.md in it")
+    print(f"{out}: {', '.join(f'{len(side)} examples in {file}' for file, side in sides.items())}; see README.md in it")
 
 
 def _refuse_occupied(out: Path) -> None:
@@ -235,20 +231,22 @@ def _trials(files: ConditionFiles, images: Images) -> Iterator[Trial]:
         )
 
 
-def _sides(found: Sequence[Example], share: float, seed: int) -> dict[str, list[Example]]:
-    family = families((one.original, one.image) for one in found)
+def _sides(made: Sequence[Example], share: float, seed: int) -> dict[str, list[Example]]:
+    family = families((example.original, example.image) for example in made)
     sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
-    for one in found:
-        sides[HELD_OUT if held_out(family[one.image], share, seed) else TRAIN].append(one)
+    for example in made:
+        sides[HELD_OUT if held_out(family[example.image], share, seed) else TRAIN].append(example)
     return sides
 
 
 def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, images: Images) -> None:
     with fresh_folder(out) as folder:
         (folder / "images").mkdir()
-        for file, of in sides.items():
-            (folder / file).write_text("".join(line(one, made.layout) for one in of), encoding="utf-8")
-            for image in {one.image for one in of}:
+        for file, examples_of_side in sides.items():
+            (folder / file).write_text(
+                "".join(line(example, made.layout) for example in examples_of_side), encoding="utf-8"
+            )
+            for image in {example.image for example in examples_of_side}:
                 (folder / image_path(image)).write_bytes(images[image]().png)
         (folder / "README.md").write_text(card(made, sides), encoding="utf-8")
         if made.layout == "llama-factory":
@@ -262,18 +260,18 @@ def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
 
     source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
     template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    files = [_counts(name, of) for name, of in sides.items()]
+    files = [_counts(name, examples_of_side) for name, examples_of_side in sides.items()]
     return str(
         template.render(made=made, files=files, conditions=[condition_path(condition) for condition in made.conditions])
     )
 
 
-def _counts(name: str, of: Sequence[Example]) -> dict[str, str | int]:
+def _counts(name: str, made: Sequence[Example]) -> dict[str, str | int]:
     return {
         "name": name,
         "split": SPLITS[name],
         "entry": entry_name(name),
-        "examples": len(of),
-        "originals": sum(one.image == one.original for one in of),
-        "images": len({one.original for one in of}),
+        "examples": len(made),
+        "originals": sum(example.image == example.original for example in made),
+        "images": len({example.original for example in made}),
     }

@@ -17,7 +17,7 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Baseline, Check, Condition, Conversation, Counterfactual, Instruction, Requery, Score
 from cfeval.edct.stages.baselines import Prompts
-from cfeval.edct.verification.calls import calls_of
+from cfeval.edct.verification.chain import calls_of
 from cfeval.inference.prompts import fill
 
 
@@ -145,51 +145,48 @@ def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: I
     Args:
         teach: consistent: conversations that stood every test. contrast: pairs of replies about the same edited image
             that a score tells apart. written: conversations in the words of people. all: every conversation.
-        trials: what was scored, of all conditions.
-        prompts: what the model was asked.
-        written: the words, for `written`.
 
     Raises:
         InputError: pairs are wanted from a condition of a control; words are for an image that is not there.
     """
     if teach == "contrast":
-        found = _pairs(trials, prompts)
+        made = _pairs(trials, prompts)
     elif teach == "written":
         tests = trials_of_all(trials)
-        found = (_in_words(line, tests, prompts) for line in written)
+        made = (_in_words(line, tests, prompts) for line in written)
     else:
-        found = (
-            _conversation(said, provenance(said, of), prompts)
-            for said, of in trials_of_all(trials).items()
-            if teach == "all" or all(withstood(trial.score) for trial in of)
+        made = (
+            _conversation(answer, provenance(answer, answer_trials), prompts)
+            for answer, answer_trials in trials_of_all(trials).items()
+            if teach == "all" or all(withstood(trial.score) for trial in answer_trials)
         )
     distinct: dict[tuple[object, ...], Example] = {}
-    for one in found:
-        distinct.setdefault((one.image, one.turns, one.chosen, one.rejected), one)
+    for example in made:
+        distinct.setdefault((example.image, example.turns, example.chosen, example.rejected), example)
     return list(distinct.values())
 
 
 def trials_of_all(trials: Iterable[Trial]) -> Trials:
     """Every conversation with its tests: one about an original has those of all its edits."""
-    found: Trials = {}
+    by_answer: Trials = {}
     for trial in trials:
-        for said in (before(trial), after(trial)):
-            found.setdefault(said, []).append(trial)
-    return found
+        for answer in (before(trial), after(trial)):
+            by_answer.setdefault(answer, []).append(trial)
+    return by_answer
 
 
 def before(trial: Trial) -> ExplainedAnswer:
     """The conversation about the original."""
-    return _said(trial, trial.before, 0, trial.sample.image.sha256)
+    return _answer_of(trial, trial.before, 0, trial.sample.image.sha256)
 
 
 def after(trial: Trial) -> ExplainedAnswer:
     """The conversation about the edited image."""
     assert trial.made.image is not None, "what is scored has an image"
-    return _said(trial, trial.after, trial.made.edit, trial.made.image.sha256)
+    return _answer_of(trial, trial.after, trial.made.edit, trial.made.image.sha256)
 
 
-def _said(trial: Trial, words: Conversation, edit: int, image: str) -> ExplainedAnswer:
+def _answer_of(trial: Trial, conversation: Conversation, edit: int, image: str) -> ExplainedAnswer:
     return ExplainedAnswer(
         dataset=trial.score.dataset,
         vlm=trial.score.vlm,
@@ -198,10 +195,10 @@ def _said(trial: Trial, words: Conversation, edit: int, image: str) -> Explained
         image=image,
         original=trial.sample.image.sha256,
         question=trial.sample.question,
-        answer=words.answer,
-        explanation=words.explanation,
-        model=words.model,
-        calls=words.calls,
+        answer=conversation.answer,
+        explanation=conversation.explanation,
+        model=conversation.model,
+        calls=conversation.calls,
     )
 
 
@@ -212,22 +209,22 @@ def withstood(score: Score) -> bool:
     return score.ccs == 1
 
 
-def provenance(said: ExplainedAnswer, tests: Iterable[Trial], people: bool = False) -> Provenance:
+def provenance(answer: ExplainedAnswer, tests: Iterable[Trial], people: bool = False) -> Provenance:
     """Where words about an image come from; with `people`, they wrote the words."""
     return Provenance(
-        item=said.item,
-        edit=said.edit,
-        image=said.image,
-        original=said.original,
+        item=answer.item,
+        edit=answer.edit,
+        image=answer.image,
+        original=answer.original,
         words="people" if people else "model",
-        model="" if people else said.model,
-        calls=() if people else said.calls,
+        model="" if people else answer.model,
+        calls=() if people else answer.calls,
         tests=tuple(_origin(trial) for trial in tests),
     )
 
 
 def _origin(trial: Trial) -> Origin:
-    found = trial.check.found
+    verification = trial.check.found
     score = trial.score
     names = (*RULES[score.protocol].scores, "ccs", "ccs_graded")
     return Origin(
@@ -239,7 +236,7 @@ def _origin(trial: Trial) -> Origin:
         edited=after(trial).image,
         seed=trial.made.seed,
         verified=score.verified,
-        numbers=found.numbers if found else {},
+        numbers=verification.numbers if verification else {},
         changed_share=score.changed_share,
         scores={name: value for name in names if (value := getattr(score, name)) is not None},
         correct=score.correct,
@@ -253,28 +250,30 @@ def _calls(trial: Trial) -> Iterator[str]:
     yield from trial.judged
 
 
-def _conversation(said: ExplainedAnswer, source: Provenance, prompts: Prompts) -> Example:
-    turns: tuple[Message, ...] = (_question(said, prompts), Message("assistant", said.answer))
-    if said.explanation:
-        turns = (*turns, Message("user", prompts.explain), Message("assistant", said.explanation))
-    return Example(said.image, said.original, turns, source)
+def _conversation(answer: ExplainedAnswer, source: Provenance, prompts: Prompts) -> Example:
+    turns: tuple[Message, ...] = (_question(answer, prompts), Message("assistant", answer.answer))
+    if answer.explanation:
+        turns = (*turns, Message("user", prompts.explain), Message("assistant", answer.explanation))
+    return Example(answer.image, answer.original, turns, source)
 
 
-def _question(said: ExplainedAnswer, prompts: Prompts) -> Message:
-    return Message("user", fill(prompts.answer, question=said.question))
+def _question(answer: ExplainedAnswer, prompts: Prompts) -> Message:
+    return Message("user", fill(prompts.answer, question=answer.question))
 
 
 def _in_words(line: Written, tests: Trials, prompts: Prompts) -> Example:
     """The conversation about the image of a line, in its words."""
     digits = line.image.removesuffix(".png")
-    meant = [said for said in tests if said.item == line.id and said.image.startswith(digits)]
-    if len(digits) < LEAST_DIGITS or len({(said.dataset, said.image, said.question) for said in meant}) != 1:
+    meant = [answer for answer in tests if answer.item == line.id and answer.image.startswith(digits)]
+    if len(digits) < LEAST_DIGITS or len({(answer.dataset, answer.image, answer.question) for answer in meant}) != 1:
         raise InputError(
             f"--answers: item '{line.id}' has no scored image {line.image[:70]!r}, or several; name it by "
             f"{LEAST_DIGITS} or more digits of its SHA-256, as in the images of `--teach all`"
         )
     own = replace(meant[0], answer=line.answer, explanation=line.explanation)
-    return _conversation(own, provenance(own, (trial for said in meant for trial in tests[said]), people=True), prompts)
+    return _conversation(
+        own, provenance(own, (trial for answer in meant for trial in tests[answer]), people=True), prompts
+    )
 
 
 def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
@@ -288,40 +287,43 @@ def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
             "better; take its conditions out"
         )
     for tests in _by_image(trials):
-        asked = (_question(after(tests[0]), prompts),)
+        question = (_question(after(tests[0]), prompts),)
         answers = _by_text(tests, lambda trial: trial.after.answer)
-        yield from _better(answers, 0, asked)
-        for answer in (text for text, of in answers.items() if _settled(of, 0) == 1):
-            turns = (*asked, Message("assistant", answer), Message("user", prompts.explain))
+        yield from _better(answers, 0, question)
+        for answer in (text for text, trials_of_answer in answers.items() if _settled(trials_of_answer, 0) == 1):
+            turns = (*question, Message("assistant", answer), Message("user", prompts.explain))
             yield from _better(_by_text(answers[answer], lambda trial: trial.after.explanation), 1, turns)
 
 
 def _by_image(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
-    found: dict[tuple[str, ...], list[Trial]] = {}
+    by_image: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
-        said = after(trial)
-        found.setdefault((said.dataset, said.item, said.question, said.image), []).append(trial)
-    return found.values()
+        answer = after(trial)
+        by_image.setdefault((answer.dataset, answer.item, answer.question, answer.image), []).append(trial)
+    return by_image.values()
 
 
 def _by_text(tests: Iterable[Trial], text_of: Callable[[Trial], str]) -> dict[str, list[Trial]]:
-    found: dict[str, list[Trial]] = {}
+    by_text: dict[str, list[Trial]] = {}
     for trial in tests:
-        found.setdefault(text_of(trial), []).append(trial)
-    return found
+        by_text.setdefault(text_of(trial), []).append(trial)
+    return by_text
 
 
 def _better(by_text: Mapping[str, Sequence[Trial]], which: int, turns: tuple[Message, ...]) -> Iterator[Example]:
     """A pair of every text that scored 1 with every one that scored 0."""
-    good, bad = ([text for text, of in by_text.items() if _settled(of, which) == value] for value in (1, 0))
+    good, bad = (
+        [text for text, trials_of_text in by_text.items() if _settled(trials_of_text, which) == value]
+        for value in (1, 0)
+    )
     for texts in product(good, bad):
         chosen, rejected = (provenance(after(by_text[text][0]), by_text[text]) for text in texts)
-        one = after(by_text[texts[0]][0])
+        answer = after(by_text[texts[0]][0])
         source = PairProvenance(chosen=chosen, rejected=rejected)
-        yield Example(one.image, one.original, turns, source, *(Message("assistant", text) for text in texts))
+        yield Example(answer.image, answer.original, turns, source, *(Message("assistant", text) for text in texts))
 
 
 def _settled(tests: Iterable[Trial], which: int) -> int | None:
     """The score that all tests gave the answer (0) or the explanation (1); None where they differ."""
-    found = {getattr(trial.score, RULES[trial.score.protocol].scores[which]) for trial in tests}
-    return int(found.pop()) if len(found) == 1 else None
+    scores = {getattr(trial.score, RULES[trial.score.protocol].scores[which]) for trial in tests}
+    return int(scores.pop()) if len(scores) == 1 else None

@@ -19,18 +19,20 @@ from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition, Score
-from cfeval.edct.verification.calls import (
+from cfeval.edct.verification.chain import (
     ChainLine,
     ConditionRecords,
     Link,
     StoredCalls,
     call_links,
     calls_of,
+    chain,
     image_links,
+    is_whole,
+    kept_links,
     on_disk,
     text_links,
 )
-from cfeval.edct.verification.chain import chain, is_whole, kept_links
 from cfeval.edct.verification.pairs import (
     PairShelf,
     pair_links,
@@ -67,10 +69,10 @@ class Tally:
         self.faults = 0
         self._limit = limit
 
-    def add(self, kind: str, where: object, found: Iterable[Link]) -> None:
+    def add(self, kind: str, where: object, links: Iterable[Link]) -> None:
         """Count some links."""
         number = 0
-        for link in found:
+        for link in links:
             number += 1
             if link.fault:
                 self.faults += 1
@@ -112,7 +114,7 @@ def verify(
     listed = list(table or ())
     of_pairs = {file: shown for file in listed if (shown := read_pair_table(file)) is not None}
     tables = {file: read_table(file) for file in listed if file not in of_pairs}
-    how = interval_of(interval) if interval else None
+    settings = interval_of(interval) if interval else None
     errors = exam_errors(exams)
     wanted = conditions_of(conditions) if conditions else None
     tally, done, scores = Tally(limit), set[Path](), list[Score]()
@@ -121,7 +123,9 @@ def verify(
         pairs = [] if conditions else _pairs(results, tally)
         checker = _Checker(stored, cache, done, tally)
         for shelf in pairs:
-            checker.check(shelf.files, shelf.records, partial(pair_links, of=shelf), partial(pair_text_links, of=shelf))
+            checker.check(
+                shelf.files, shelf.records, partial(pair_links, shelf=shelf), partial(pair_text_links, shelf=shelf)
+            )
         checked = _checked(_conditions(results, wanted, tally, bool(pairs)), checker, scores if tables else None)
         lines, kept_lines = _Lines(), list[ChainLine]()
         for line in chain(checked):
@@ -135,9 +139,9 @@ def verify(
         for place, fault in again:
             tally.add("tables", place, [Link("tables", ("", 0), fault)])
         for file, (name, rows) in tables.items():
-            tally.add("tables", file, table_links(name, rows, scores, how, failed_edits, errors))
+            tally.add("tables", file, table_links(name, rows, scores, settings, failed_edits, errors))
         for file, shown in of_pairs.items():
-            tally.add("tables", file, pair_table_links(shown, pairs, how))
+            tally.add("tables", file, pair_table_links(shown, pairs, settings))
         if kept:
             tally.add("kept", kept, _kept(kept, kept_lines, wanted))
         _end(results, tally, lines, pairs, out)
@@ -196,7 +200,12 @@ class _Checker:
         self.done.update(new.values())
         if self.cache:
             named = {key for stage in new for record in records[stage] for key in calls_of(record)}
-            _take_cached(self.cache, named, self.stored, self.tally)
+            # Keep those calls of a response cache that records name.
+            for call in opened(self.cache).calls(named):
+                fault = call.fault()
+                self.tally.add("calls", self.cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
+                if not fault:
+                    self.stored.add(call)
         for stage, file in new.items():
             self.tally.add(stage, file, links(stage))
             self.tally.add("calls", file, call_links(stage, records[stage], self.stored))
@@ -213,7 +222,7 @@ def _checked(
     """Yields the records of each condition after its links were looked at, and adds its scores to `scores`."""
     for files, records in conditions:
         by_stage = {stage: getattr(records, stage) for stage in files}
-        checker.check(files, by_stage, partial(stage_links, of=records), partial(text_links, of=records))
+        checker.check(files, by_stage, partial(stage_links, records=records), partial(text_links, records=records))
         if scores is not None:
             scores.extend(records.scores)
         yield records
@@ -223,10 +232,10 @@ def _conditions(
     results: Path, wanted: Sequence[Condition] | None, tally: Tally, pairs: bool
 ) -> Iterator[tuple[Mapping[str, Path], ConditionRecords]]:
     """The files and records of each condition, or of each shard of it; a file that cannot be read is a fault."""
-    known = conditions_in(results, may_be_none=pairs)
-    chosen = list(known if wanted is None else dict.fromkeys(wanted))
+    shards_of = conditions_in(results, may_be_none=pairs)
+    chosen = list(shards_of if wanted is None else dict.fromkeys(wanted))
     for condition in chosen:
-        if condition not in known:
+        if condition not in shards_of:
             raise InputError(
                 f"{results}: no verdicts and no scores of the condition {condition_path(condition)}; see --conditions"
             )
@@ -237,8 +246,8 @@ def _conditions(
     records = functools.lru_cache(_SHARED)(lambda stage, file: list(stage_records(stage, file)))
     broken = set[str]()
     for condition in chosen:
-        for number in range(known[condition]):
-            files = {stage: stage_files(results, stage, condition, known[condition])[number] for stage in STAGES}
+        for number in range(shards_of[condition]):
+            files = {stage: stage_files(results, stage, condition, shards_of[condition])[number] for stage in STAGES}
             try:
                 by_stage = {stage: records(stage, file) for stage, file in files.items()}
                 yield files, ConditionRecords(condition, **by_stage)
@@ -273,15 +282,6 @@ def _take_archived(zipped: Path, stored: StoredCalls, tally: Tally) -> None:
         tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
 
 
-def _take_cached(cache: Path, named: Collection[str], stored: StoredCalls, tally: Tally) -> None:
-    """Keep those calls of a response cache that records name."""
-    for call in opened(cache).calls(named):
-        fault = call.fault()
-        tally.add("calls", cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
-        if not fault:
-            stored.add(call)
-
-
 def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:
     """The links to a chain that was kept; of its lines, those of the conditions that are checked."""
     kept = list(read_jsonl(file, ChainLine))
@@ -293,8 +293,10 @@ def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition
 def _end(results: Path, tally: Tally, lines: _Lines, pairs: Sequence[PairShelf], out: Path | None) -> None:
     counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
     given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
-    told = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
-    print(f"{results}: {len(lines.conditions)} conditions, {lines.number:,} items and edits; {told}links: {counted}")
+    pair_text = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
+    print(
+        f"{results}: {len(lines.conditions)} conditions, {lines.number:,} items and edits; {pair_text}links: {counted}"
+    )
     if tally.faults:
         nothing = "; no chain is written" if out else ""
         raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")

@@ -36,7 +36,7 @@ from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.scores import TableData, condition_of, label, material
-from cfeval.edct.verification.calls import Asked, Link, conversation_links, links, reading_links
+from cfeval.edct.verification.chain import Exchange, Link, conversation_links, links, reading_links
 from cfeval.edct.verification.stages import baseline_links, began, in_step
 from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval
@@ -63,48 +63,50 @@ def pair_shelves(results: Path) -> Iterator[PairShelf]:
         InputError: a file is missing or broken.
     """
     kinds: Mapping[str, type[Record]] = dict(zip(STAGES, (Sample, PairBaseline, PairVerdict), strict=True))
-    for one, shards in pair_conditions_in(results).items():
-        lists = (item_files(results, one.pair_set, shards), baseline_files(results, one, shards))
-        for paths in zip(*lists, verdict_files(results, one, shards), strict=True):
+    for condition, shards in pair_conditions_in(results).items():
+        lists = (item_files(results, condition.pair_set, shards), baseline_files(results, condition, shards))
+        for paths in zip(*lists, verdict_files(results, condition, shards), strict=True):
             files = dict(zip(STAGES, paths, strict=True))
-            yield PairShelf(one, files, {stage: list(read_jsonl(file, kinds[stage])) for stage, file in files.items()})
+            yield PairShelf(
+                condition, files, {stage: list(read_jsonl(file, kinds[stage])) for stage, file in files.items()}
+            )
 
 
-def pair_links(stage: str, of: PairShelf) -> Iterator[Link]:
+def pair_links(stage: str, shelf: PairShelf) -> Iterator[Link]:
     """The links of a stage of given pairs to the stages before."""
-    samples: Sequence[Sample] = of.records["pair_items"]
-    said: Sequence[PairBaseline] = of.records["pair_baselines"]
+    samples: Sequence[Sample] = shelf.records["pair_items"]
+    baselines: Sequence[PairBaseline] = shelf.records["pair_baselines"]
     if stage == "pair_items":
         yield from _items(samples)
     elif stage == "pair_baselines":
-        yield from baseline_links(samples, said)
+        yield from baseline_links(samples, baselines)
     else:
-        yield from _verdicts(samples, {one.id: one for one in said}, of.records["pair_verdicts"])
+        yield from _verdicts(samples, {baseline.id: baseline for baseline in baselines}, shelf.records["pair_verdicts"])
 
 
-def pair_text_links(stage: str, of: PairShelf, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def pair_text_links(stage: str, shelf: PairShelf, stored: Mapping[str, Exchange]) -> Iterator[Link]:
     """A link for each text and image that must be in a call of a conversation or verdict, asked or replied."""
-    samples = {sample.id: sample for sample in of.records["pair_items"]}
-    said = {one.id: one for one in of.records["pair_baselines"]}
+    samples = {sample.id: sample for sample in shelf.records["pair_items"]}
+    baselines = {record.id: record for record in shelf.records["pair_baselines"]}
     if stage == "pair_baselines":
-        for name in said.keys() & samples.keys():
+        for name in baselines.keys() & samples.keys():
             image = samples[name].image.sha256
-            yield from conversation_links(stage, said[name], samples[name], image, stored)
+            yield from conversation_links(stage, baselines[name], samples[name], image, stored)
     if stage == "pair_verdicts":
-        for one in of.records[stage]:
-            for name in (f"{one.id}.before", f"{one.id}.after"):
-                if name in said and name in samples:
+        for record in shelf.records[stage]:
+            for name in (f"{record.id}.before", f"{record.id}.after"):
+                if name in baselines and name in samples:
                     image = samples[name].image.sha256
-                    yield from reading_links(stage, one, said[name].explanation, image, stored)
+                    yield from reading_links(stage, record, baselines[name].explanation, image, stored)
 
 
 def _items(samples: Sequence[Sample]) -> Iterator[Link]:
     sides: dict[str, list[Side]] = {}
-    known: dict[str, Pair] = {}
+    first_of: dict[str, Pair] = {}
     for sample in samples:
         pair = pair_of(sample)
         sides.setdefault(pair.pair, []).append(pair.side)
-        first = known.setdefault(pair.pair, pair)
+        first = first_of.setdefault(pair.pair, pair)
         same = pair.model_copy(update={"side": first.side}) == first
         named = sample.id == f"{pair.pair}.{pair.side}"
         yield from links(
@@ -113,53 +115,57 @@ def _items(samples: Sequence[Sample]) -> Iterator[Link]:
             "" if named else "its id is not that of its pair and side",
             "" if same else "it says something else of the pair than the item before",
         )
-    for name, of in sides.items():
-        whole = of in ([*known[name].order], [*known[name].order, "again"])
+    for name, sides_of_pair in sides.items():
+        whole = sides_of_pair in ([*first_of[name].order], [*first_of[name].order, "again"])
         yield Link(
-            "items", (name, 0), "" if whole else f"its items are {', '.join(of)}, not both images in their order"
+            "items",
+            (name, 0),
+            "" if whole else f"its items are {', '.join(sides_of_pair)}, not both images in their order",
         )
 
 
 def _verdicts(
-    samples: Sequence[Sample], said: Mapping[str, PairBaseline], found: Sequence[PairVerdict]
+    samples: Sequence[Sample], baselines: Mapping[str, PairBaseline], verdicts: Sequence[PairVerdict]
 ) -> Iterator[Link]:
     items = {sample.id: sample for sample in samples}
     wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
-    yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(one.id, 0) for one in found])
-    for one in found:
-        sides = [f"{one.id}.{side}" for side in ("before", "after", "again")]
-        if all(side in items and side in said for side in sides[:2]):
-            yield from links("pair_verdicts", one, *_faults(one, items, said, sides))
+    yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(verdict.id, 0) for verdict in verdicts])
+    for verdict in verdicts:
+        sides = [f"{verdict.id}.{side}" for side in ("before", "after", "again")]
+        if all(side in items and side in baselines for side in sides[:2]):
+            yield from links("pair_verdicts", verdict, *_faults(verdict, items, baselines, sides))
 
 
 def _faults(
-    one: PairVerdict, items: Mapping[str, Sample], said: Mapping[str, PairBaseline], sides: Sequence[str]
+    verdict: PairVerdict, items: Mapping[str, Sample], baselines: Mapping[str, PairBaseline], sides: Sequence[str]
 ) -> Iterator[str]:
     """What is wrong with a verdict, empty texts where nothing is."""
-    pair, (first, second) = pair_of(items[sides[0]]), (said[side] for side in sides[:2])
-    expected: dict[str, object] = {name: getattr(pair, name) for name in ("kind", "natural", "first", "outside")}
-    expected["cluster"] = items[sides[0]].image.sha256[: len(one.cluster)]
+    pair, (first, second) = pair_of(items[sides[0]]), (baselines[side] for side in sides[:2])
+    should: dict[str, object] = {name: getattr(pair, name) for name in ("kind", "natural", "first", "outside")}
+    should["cluster"] = items[sides[0]].image.sha256[: len(verdict.cluster)]
     ended = next((talk for talk in (first, second) if failed(talk)), None)
     if ended is not None:
-        expected |= propagated(ended)
-        expected |= dict.fromkeys(("moved", "named_before", "named_after", "sham_before", "sham_after", "noise"))
+        should |= propagated(ended)
+        should |= dict.fromkeys(("moved", "named_before", "named_after", "sham_before", "sham_after", "noise"))
     else:
-        expected |= {"correct_before": _says(first, items[sides[0]].reference)}
-        expected |= {"correct_after": _says(second, items[sides[1]].reference), "biased": _says(second, pair.biased)}
-        expected |= distance(first, second)._asdict()
-        expected |= {"words": len(f"{first.explanation} {second.explanation}".split())}
+        should |= {"correct_before": _says(first, items[sides[0]].reference)}
+        should |= {"correct_after": _says(second, items[sides[1]].reference), "biased": _says(second, pair.biased)}
+        should |= distance(first, second)._asdict()
+        should |= {"words": len(f"{first.explanation} {second.explanation}".split())}
         asked_first, other = (first, second) if pair.first == "before" else (second, first)
-        expected |= {"moved": moved_by_text(asked_first.answer, other.answer)}
-        again = said.get(sides[2])
-        told = again is not None and not failed(again)
-        expected |= {"noise": moved_by_text(asked_first.answer, again.answer)} if told and again is not None else {}
-        yield began(one, "pair_verdicts")
-        whole = None not in (one.moved, one.named)
-        yield "" if whole != failed(one) else "it is ok without a ruling, or failed with all of them"
-    for name, value in expected.items():
+        should |= {"moved": moved_by_text(asked_first.answer, other.answer)}
+        again = baselines.get(sides[2])
+        asked_again = again is not None and not failed(again)
+        should |= (
+            {"noise": moved_by_text(asked_first.answer, again.answer)} if asked_again and again is not None else {}
+        )
+        yield began(verdict, "pair_verdicts")
+        whole = None not in (verdict.moved, verdict.named)
+        yield "" if whole != failed(verdict) else "it is ok without a ruling, or failed with all of them"
+    for name, value in should.items():
         told_by_texts = value is not None or name not in ("moved", "noise") or ended is not None
-        fits = not told_by_texts or getattr(one, name) == value
-        yield "" if fits else f"{name} is {getattr(one, name)!r}, not {value!r}"
+        fits = not told_by_texts or getattr(verdict, name) == value
+        yield "" if fits else f"{name} is {getattr(verdict, name)!r}, not {value!r}"
 
 
 def _says(talk: PairBaseline, wanted: str) -> int | None:
@@ -174,39 +180,39 @@ def read_pair_table(file: Path) -> list[dict[str, str]] | None:
     return list(table)
 
 
-def _following(columns: Iterable[str], how: Interval | None, left_out: tuple[str, ...]) -> set[str]:
+def _following(columns: Iterable[str], settings: Interval | None, left_out: tuple[str, ...]) -> set[str]:
     """The columns that follow from what is known: of intervals only where it is known how they were made."""
     follow = {column for column in columns if not column.startswith(left_out)}
-    return follow if how else {column for column in follow if column != "ci" and not column.endswith(("_lo", "_hi"))}
+    return (
+        follow if settings else {column for column in follow if column != "ci" and not column.endswith(("_lo", "_hi"))}
+    )
 
 
 def pair_table_links(
-    shown: Sequence[Mapping[str, str]], shelves: Sequence[PairShelf], how: Interval | None
+    shown: Sequence[Mapping[str, str]], shelves: Sequence[PairShelf], settings: Interval | None
 ) -> Iterator[Link]:
     """A link for each cell of the table of given pairs that follows from verdicts.
 
     Args:
-        shown: its rows as the CSV has them.
-        shelves: the conditions that are checked.
-        how: how intervals were computed; None: they are not compared.
+        settings: how intervals were computed; None: they are not compared.
     """
     verdicts: dict[PairCondition, list[PairVerdict]] = {}
     for shelf in shelves:
         verdicts.setdefault(shelf.condition, []).extend(shelf.records["pair_verdicts"])
-    made = rows(list(verdicts), PairData(verdicts, how or Interval(resamples=100)))
+    made = rows(list(verdicts), PairData(verdicts, settings or Interval(resamples=100)))
     header, *lines = csv.reader(csv_text(PairRow, made).splitlines())
-    known = {tuple(line[header.index(name)] for name in (*NAMES, "kind")): line for line in lines}
-    follows = _following(header, how, _NOT_OF_VERDICTS)
+    lines_by_key = {tuple(line[header.index(name)] for name in (*NAMES, "kind")): line for line in lines}
+    follows = _following(header, settings, _NOT_OF_VERDICTS)
     for row in shown:
         key = tuple(row[name] for name in (*NAMES, "kind"))
-        if key not in known:
+        if key not in lines_by_key:
             yield Link("tables", ("", 0), f"{'/'.join(key)}: no verdicts make such a row")
             continue
-        found = dict(zip(header, known[key], strict=True))
+        cells = dict(zip(header, lines_by_key[key], strict=True))
         for column, cell in row.items():
             if column in follows:
-                fault = f"{'/'.join(key)}: {column} is {cell!r}, not {found.get(column)!r}"
-                yield Link("tables", ("", 0), "" if cell == found.get(column) else fault)
+                fault = f"{'/'.join(key)}: {column} is {cell!r}, not {cells.get(column)!r}"
+                yield Link("tables", ("", 0), "" if cell == cells.get(column) else fault)
 
 
 _NOT_OF_SCORES = ("paper_", "test_world")
@@ -234,42 +240,39 @@ def table_links(
     name: str,
     rows: Sequence[Mapping[str, str]],
     scores: Sequence[Score],
-    how: Interval | None,
+    interval: Interval | None,
     failed_edits: float = 0.0,
     exams: Mapping[str, JudgeError] | None = None,
 ) -> Iterator[Link]:
     """A link for each cell that follows from scores.
 
     Args:
-        name: of the table.
-        rows: its rows as the CSV has them.
-        scores: of all conditions that are checked.
-        how: how intervals were computed; None: they are not compared.
+        interval: how intervals were computed; None: they are not compared.
         failed_edits: the share of edits that are known to have failed unseen, in [0, 1).
         exams: the error of judges in their exams, as far as the tables show it.
     """
     by_condition: dict[Condition, list[Score]] = {}
     for score in scores:
         by_condition.setdefault(condition_of(score), []).append(score)
-    settings = {"how": how or Interval(resamples=100), "failed_edits": failed_edits, "exams": exams or {}}
-    known = material(by_condition, **settings)
+    settings = {"how": interval or Interval(resamples=100), "failed_edits": failed_edits, "exams": exams or {}}
+    data = material(by_condition, **settings)
     for row in rows:
         condition = Condition.model_validate({part: row[part] for part in CONDITION_NAMES})
         try:
-            found = _cells(name, condition, known)
+            cells = _cells(name, condition, data)
         except InputError as error:
             yield Link("tables", ("", 0), str(error))
             continue
-        follows = _following(row, how, _NOT_OF_SCORES)
+        follows = _following(row, interval, _NOT_OF_SCORES)
         for column, cell in row.items():
             if column in follows:
-                fault = f"{label(condition)}: {column} is {cell!r}, not {found[column]!r}"
-                yield Link("tables", ("", 0), "" if cell == found[column] else fault)
+                fault = f"{label(condition)}: {column} is {cell!r}, not {cells[column]!r}"
+                yield Link("tables", ("", 0), "" if cell == cells[column] else fault)
 
 
-def _cells(name: str, condition: Condition, known: TableData) -> dict[str, str]:
+def _cells(name: str, condition: Condition, data: TableData) -> dict[str, str]:
     table = TABLES[name].load()
-    header, *lines = csv.reader(csv_text(table.row, table.rows([condition], known)).splitlines())
+    header, *lines = csv.reader(csv_text(table.row, table.rows([condition], data)).splitlines())
     if not lines:
         raise InputError(f"the condition {label(condition)} is not one of the table {name}")
     return dict(zip(header, lines[0], strict=True))

@@ -23,7 +23,7 @@ from cfeval.edct.records import (
     Verdict,
 )
 from cfeval.edct.stages.scores import scores
-from cfeval.edct.verification.calls import ConditionRecords, Key, Link, key_of, links
+from cfeval.edct.verification.chain import ConditionRecords, Key, Link, key_of, links
 
 _CARRIED = ("answer_moved", "by_text", "evaded", "names_edited", "sham", "swapped", "reworded", "reader_moved")
 
@@ -41,88 +41,92 @@ def score_faults(
     key = verdict.id, verdict.edit
     [again] = scores([verdict], {key[0]: sample}, {key[0]: baseline}, {key: instruction}, {key: check}, condition)
     for name in (name for name in Score.model_fields if name not in Condition.model_fields):
-        value, expected = getattr(row, name), getattr(again, name)
-        yield "" if value == expected else f"{name} is {_shown(value)}, not {_shown(expected)}"
+        value, should = getattr(row, name), getattr(again, name)
+        yield "" if value == should else f"{name} is {_shown(value)}, not {_shown(should)}"
 
 
 def _shown(value: Any) -> str:
     return "empty" if value in (None, "") else f"{str(value)[:60]!r}"
 
 
-def stage_links(stage: str, of: ConditionRecords) -> Iterator[Link]:
-    """The links of a stage to the stages before.
-
-    Args:
-        stage: its name, as in `cfeval.edct.files.STAGES`.
-        of: the records of a condition.
-    """
-    return _STAGES[stage](of)
+def stage_links(stage: str, records: ConditionRecords) -> Iterator[Link]:
+    """The links of a stage to the stages before."""
+    return _STAGES[stage](records)
 
 
-def _samples(of: ConditionRecords) -> Iterator[Link]:
-    keys = [key_of(sample) for sample in of.items]
+def _samples(records: ConditionRecords) -> Iterator[Link]:
+    keys = [key_of(sample) for sample in records.items]
     return in_step("items", keys, keys)
 
 
-def _baseline(of: ConditionRecords) -> Iterator[Link]:
-    return baseline_links(of.items, of.baselines)
+def _baseline(records: ConditionRecords) -> Iterator[Link]:
+    return baseline_links(records.items, records.baselines)
 
 
 def baseline_links(items: Sequence[Sample], baselines: Sequence[Baseline]) -> Iterator[Link]:
     """The links of conversations about original images to the items that they are about."""
     yield from in_step("baselines", map(key_of, items), map(key_of, baselines))
     samples = {sample.id: sample for sample in items}
-    for said in baselines:
-        if said.id in samples:
-            other = said.question != samples[said.id].question
+    for baseline in baselines:
+        if baseline.id in samples:
+            other = baseline.question != samples[baseline.id].question
             yield from links(
                 "baselines",
-                said,
+                baseline,
                 "its question is not that of the sample" if other else "",
-                began(said, "baselines"),
-                _said(said.status, said.answer, said.explanation),
+                began(baseline, "baselines"),
+                _texts_fault(baseline.status, baseline.answer, baseline.explanation),
             )
 
 
-def _instructions(of: ConditionRecords) -> Iterator[Link]:
-    edits = Counter(record.id for record in of.instructions)
-    drawn = of.condition.protocol in CONTROLS  # a control need not be made of every item
-    wanted = [(said.id, edit) for said in of.baselines for edit in range(1, max(edits[said.id], 0 if drawn else 1) + 1)]
-    yield from in_step("instructions", wanted, map(key_of, of.instructions))
-    before = {said.id: said for said in of.baselines}
-    for record in of.instructions:
+def _instructions(records: ConditionRecords) -> Iterator[Link]:
+    edits = Counter(record.id for record in records.instructions)
+    drawn = records.condition.protocol in CONTROLS  # a control need not be made of every item
+    wanted = [
+        (baseline.id, edit)
+        for baseline in records.baselines
+        for edit in range(1, max(edits[baseline.id], 0 if drawn else 1) + 1)
+    ]
+    yield from in_step("instructions", wanted, map(key_of, records.instructions))
+    before = {baseline.id: baseline for baseline in records.baselines}
+    for record in records.instructions:
         if record.id in before:
-            told = failed(record) or record.positive
+            has_edit = failed(record) or record.positive
             yield from links(
                 "instructions",
                 record,
                 _followed(record, before[record.id], "instructions"),
-                "" if told else "it is ok, and tells no edit",
+                "" if has_edit else "it is ok, and tells no edit",
             )
 
 
-def _counterfactuals(of: ConditionRecords) -> Iterator[Link]:
-    yield from in_step("counterfactuals", map(key_of, of.instructions), map(key_of, of.counterfactuals))
-    told = {key_of(record): record for record in of.instructions}
-    made = {key_of(record): record for record in of.counterfactuals}
-    originals = {sample.id: sample.image.sha256 for sample in of.items}
-    rules = RULES[of.condition.protocol]
-    for record in of.counterfactuals:
-        if key_of(record) in told:
-            former = made.get((record.id, record.edit - 1)) if rules.chained else None
+def _counterfactuals(records: ConditionRecords) -> Iterator[Link]:
+    yield from in_step("counterfactuals", map(key_of, records.instructions), map(key_of, records.counterfactuals))
+    instructions = {key_of(record): record for record in records.instructions}
+    made = {key_of(record): record for record in records.counterfactuals}
+    originals = {sample.id: sample.image.sha256 for sample in records.items}
+    rules = RULES[records.condition.protocol]
+    for record in records.counterfactuals:
+        if key_of(record) in instructions:
+            previous = made.get((record.id, record.edit - 1)) if rules.chained else None
+            # A control that changes nothing may have the same bytes, whoever made it; an edit may not.
+            original = originals.get(record.id, "")
+            source = previous.image.sha256 if previous is not None and previous.image else original
+            same = record.image is not None and record.image.sha256 == source
+            may = rules.edits in ("none", "nothing")
             yield from links(
                 "counterfactuals",
                 record,
-                _edited_after(record, told[key_of(record)], former),
-                _unchanged(record, former, originals.get(record.id, ""), rules),
+                _edited_after(record, instructions[key_of(record)], previous),
+                ("it is ok, and the image is the one it was to change" if same and not may else ""),
                 _tries(record),
             )
 
 
-def _checks(of: ConditionRecords) -> Iterator[Link]:
-    yield from _one_to_one("checks", of.counterfactuals, of.checks)
-    made = {key_of(record): record for record in of.counterfactuals}
-    for check in of.checks:
+def _checks(records: ConditionRecords) -> Iterator[Link]:
+    yield from _one_to_one("checks", records.counterfactuals, records.checks)
+    made = {key_of(record): record for record in records.counterfactuals}
+    for check in records.checks:
         if not failed(check) and key_of(check) in made:
             attempts = made[key_of(check)].attempts
             gate = attempts[-1].found.absent if attempts else None
@@ -130,35 +134,37 @@ def _checks(of: ConditionRecords) -> Iterator[Link]:
             yield from links("checks", check, "" if check.gate_absent == gate else other)
 
 
-def _requery(of: ConditionRecords) -> Iterator[Link]:
-    yield from _one_to_one("requeries", of.counterfactuals, of.requeries)
-    before = {said.id: said for said in of.baselines}
-    repeatable = RULES[of.condition.protocol].edits in REPEATABLE
-    for said in of.requeries:
-        yield from links("requeries", said, _said(said.status, said.answer, said.explanation))
-        if said.id in before:
-            yield from links("requeries", said, _reason_to_ask_again(said, before[said.id].answer, repeatable))
+def _requery(records: ConditionRecords) -> Iterator[Link]:
+    yield from _one_to_one("requeries", records.counterfactuals, records.requeries)
+    before = {requery.id: requery for requery in records.baselines}
+    repeatable = RULES[records.condition.protocol].edits in REPEATABLE
+    for requery in records.requeries:
+        yield from links("requeries", requery, _texts_fault(requery.status, requery.answer, requery.explanation))
+        if requery.id in before:
+            yield from links("requeries", requery, _reason_to_ask_again(requery, before[requery.id].answer, repeatable))
 
 
-def _reason_to_ask_again(said: Requery, before: str, repeatable: bool) -> str:
+def _reason_to_ask_again(requery: Requery, before: str, repeatable: bool) -> str:
     """A target is asked again after no answer, or after one that may have changed where nothing cited was edited."""
-    if said.first is not None and not declines(said.first.status, said.first.answer, before):
+    if requery.first is not None and not declines(requery.first.status, requery.first.answer, before):
         return "it was asked again although it had answered"
-    settled = failed(said) or not repeatable or moved_by_text(before, said.answer) == 0
-    return "it was asked again without a reason" if said.again is not None and settled else ""
+    settled = failed(requery) or not repeatable or moved_by_text(before, requery.answer) == 0
+    return "it was asked again without a reason" if requery.again is not None and settled else ""
 
 
-def _verdicts(of: ConditionRecords) -> Iterator[Link]:
-    yield from _one_to_one("verdicts", of.requeries, of.verdicts)
-    rules = RULES[of.condition.protocol]
-    before = {said.id: said for said in of.baselines}
-    after = {key_of(said): said for said in of.requeries}
-    told = {key_of(record): record for record in of.instructions}
-    readings = {key_of(check): check.reader for check in of.checks}
-    for verdict in of.verdicts:
+def _verdicts(records: ConditionRecords) -> Iterator[Link]:
+    yield from _one_to_one("verdicts", records.requeries, records.verdicts)
+    rules = RULES[records.condition.protocol]
+    before = {conversation.id: conversation for conversation in records.baselines}
+    after = {key_of(conversation): conversation for conversation in records.requeries}
+    instructions = {key_of(record): record for record in records.instructions}
+    readings = {key_of(check): check.reader for check in records.checks}
+    for verdict in records.verdicts:
         yield from links("verdicts", verdict, _judged(verdict, rules), _read(verdict, readings.get(key_of(verdict))))
-        if verdict.id in before and (key := key_of(verdict)) in after and key in told:
-            yield from links("verdicts", verdict, *_besides(verdict, before[verdict.id], after[key], told[key], rules))
+        if verdict.id in before and (key := key_of(verdict)) in after and key in instructions:
+            yield from links(
+                "verdicts", verdict, *_verdict_faults(verdict, before[verdict.id], after[key], instructions[key], rules)
+            )
 
 
 def _asked_again(verdict: Verdict, before: Baseline, after: Requery) -> str:
@@ -179,21 +185,23 @@ def _asked_again(verdict: Verdict, before: Baseline, after: Requery) -> str:
     return "" if right else f"by the answers, again is {' or '.join(map(_shown, possible))}"
 
 
-def _scores(of: ConditionRecords) -> Iterator[Link]:
-    yield from in_step("scores", map(key_of, of.verdicts), map(key_of, of.scores))
-    samples = {record.id: record for record in of.items}
-    baselines = {record.id: record for record in of.baselines}
-    told = {key_of(record): record for record in of.instructions}
-    checks = {key_of(record): record for record in of.checks}
-    verdicts = {key_of(record): record for record in of.verdicts}
-    for row in of.scores:
+def _scores(records: ConditionRecords) -> Iterator[Link]:
+    yield from in_step("scores", map(key_of, records.verdicts), map(key_of, records.scores))
+    samples = {record.id: record for record in records.items}
+    baselines = {record.id: record for record in records.baselines}
+    instructions = {key_of(record): record for record in records.instructions}
+    checks = {key_of(record): record for record in records.checks}
+    verdicts = {key_of(record): record for record in records.verdicts}
+    for row in records.scores:
         named = Condition(**{name: getattr(row, name) for name in Condition.model_fields})
-        yield from links("scores", row, "" if named == of.condition else "its names are those of another condition")
+        yield from links(
+            "scores", row, "" if named == records.condition else "its names are those of another condition"
+        )
         key = key_of(row)
-        if row.id in samples and row.id in baselines and all(key in part for part in (told, checks, verdicts)):
-            rest_on = (samples[row.id], baselines[row.id], told[key], checks[key], verdicts[key])
-            if failed(verdicts[key]) or set(verdicts[key].scores) >= set(RULES[of.condition.protocol].scores):
-                yield from links("scores", row, *score_faults(row, of.condition, *rest_on))
+        if row.id in samples and row.id in baselines and all(key in part for part in (instructions, checks, verdicts)):
+            rest_on = (samples[row.id], baselines[row.id], instructions[key], checks[key], verdicts[key])
+            if failed(verdicts[key]) or set(verdicts[key].scores) >= set(RULES[records.condition.protocol].scores):
+                yield from links("scores", row, *score_faults(row, records.condition, *rest_on))
 
 
 _STAGES: Mapping[str, Callable[[ConditionRecords], Iterator[Link]]] = {
@@ -210,9 +218,11 @@ _STAGES: Mapping[str, Callable[[ConditionRecords], Iterator[Link]]] = {
 
 def in_step(stage: str, above: Iterable[Key], here: Iterable[Key]) -> Iterator[Link]:
     """A link for each item and edit: it stands there once, where the stage before has it, and no other does."""
-    wanted, found = list(dict.fromkeys(above)), list(here)
-    there, known = Counter(found), set(wanted)
-    order = zip([key for key in wanted if key in there], [k for k in dict.fromkeys(found) if k in known], strict=True)
+    wanted, keys = list(dict.fromkeys(above)), list(here)
+    there, wanted_keys = Counter(keys), set(wanted)
+    order = zip(
+        [key for key in wanted if key in there], [k for k in dict.fromkeys(keys) if k in wanted_keys], strict=True
+    )
     displaced = next((key for key, other in order if key != other), None)
     for key in wanted:
         if there[key] != 1:
@@ -220,7 +230,7 @@ def in_step(stage: str, above: Iterable[Key], here: Iterable[Key]) -> Iterator[L
         else:
             yield Link(stage, key, "from here on, the order is not that of the stage before" * (key == displaced))
     for key in there:
-        if key not in known:
+        if key not in wanted_keys:
             yield Link(stage, key, "the stage before has no such item and edit")
 
 
@@ -247,25 +257,17 @@ def began(here: StageResult, stage: str) -> str:
     return "" if here.stage == wanted else f"it says that it ended at {here.stage!r}, which is not so"
 
 
-def _edited_after(record: Counterfactual, told: Instruction, former: Counterfactual | None) -> str:
+def _edited_after(record: Counterfactual, instruction: Instruction, counterfactual: Counterfactual | None) -> str:
     """An edit of a chain ends where the edit before has no image."""
-    if former is not None and failed(former) and not failed(record):
-        return f"it goes on, although edit {former.edit} has no image ({former.status})"
-    return _followed(record, told, "counterfactuals")
+    if counterfactual is not None and failed(counterfactual) and not failed(record):
+        return f"it goes on, although edit {counterfactual.edit} has no image ({counterfactual.status})"
+    return _followed(record, instruction, "counterfactuals")
 
 
-def _said(status: Status, answer: str, explanation: str) -> str:
+def _texts_fault(status: Status, answer: str, explanation: str) -> str:
     if status == Status.OK:
         return "" if answer.strip() and explanation.strip() else "it is ok, and answer or explanation is empty"
     return "it failed, and has an explanation" if explanation else ""
-
-
-def _unchanged(record: Counterfactual, former: Counterfactual | None, original: str, rules: Rules) -> str:
-    """A control that changes nothing may have the same bytes, whoever made it; an edit may not."""
-    source = former.image.sha256 if former is not None and former.image else original
-    same = record.image is not None and record.image.sha256 == source
-    may = rules.edits in ("none", "nothing")
-    return "it is ok, and the image is the one it was to change" if same and not may else ""
 
 
 def _tries(record: Counterfactual) -> str:
@@ -299,7 +301,9 @@ def _read(verdict: Verdict, reading: Reading | None) -> str:
     return f"by the reader's answers, reader_moved is {moved}" if moved not in (None, verdict.reader_moved) else ""
 
 
-def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instruction, rules: Rules) -> Iterator[str]:
+def _verdict_faults(
+    verdict: Verdict, before: Baseline, after: Requery, instruction: Instruction, rules: Rules
+) -> Iterator[str]:
     """What a verdict says besides its scores, where the texts tell it."""
     if failed(after):
         given = [name for name in _CARRIED if getattr(verdict, name) is not None]
@@ -316,7 +320,7 @@ def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instructi
     by_judge = verdict.evaded and verdict.by_text == 0 and verdict.answer_moved == 1 and not evades(before.answer)
     yield "" if verdict.evaded == evaded or by_judge else f"by the answers, evaded is {_shown(evaded)}"
     yield _asked_again(verdict, before, after)
-    named = names(after.explanation, told.concept) if rules.written and told.concept else None
+    named = names(after.explanation, instruction.concept) if rules.written and instruction.concept else None
     yield "" if verdict.names_edited == named else f"by the explanation, names_edited is {_shown(named)}"
     null = rules.edits == "none" or (verdict.sham, verdict.swapped, verdict.reworded) == (None, None, None)
     yield "" if null else "it has sham, swapped or reworded, which null edits alone have"

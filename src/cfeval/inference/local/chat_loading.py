@@ -112,7 +112,9 @@ def _load(options: LoadingOptions, folder: Path, name: str, device: str) -> Load
     processor = library.AutoProcessor.from_pretrained(folder, **_SAFE) if takes_images else None
     tokenizer = processor.tokenizer if processor else library.AutoTokenizer.from_pretrained(folder, **_SAFE)
     _check_template(name, (processor or tokenizer).chat_template, options.template)
-    _pad_on_the_left(tokenizer)
+    tokenizer.padding_side = "left"  # prompts of a batch must end together, where the replies begin
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
     weights = _weights(kind, options, folder, name, device)
     _forget_sampling_habits(weights, tokenizer)
     return Loaded(name, weights, tokenizer, processor)
@@ -153,13 +155,6 @@ def _check_template(name: str, template: Any, variables: Mapping[str, Any]) -> N
     for variable in variables:
         if variable not in str(template):
             raise PluginError(f"model '{name}': its chat template has no variable '{variable}'; leave it out")
-
-
-def _pad_on_the_left(tokenizer: Any) -> None:
-    """Prompts of a batch must end together, where the replies begin."""
-    tokenizer.padding_side = "left"
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
 
 
 def _forget_sampling_habits(model: Any, tokenizer: Any) -> None:

@@ -116,10 +116,16 @@ class LocalChat:
             requests = [*requests, *[requests[-1]] * (self._batch - count)]
         encoded = self._conversations.encode(requests)
         _check_length(encoded["attention_mask"], model)
-        inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
+        inputs = {
+            name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else None)
+            for name, tensor in encoded.items()
+        }
         processors, likeliest = self._processors(requests, inputs["attention_mask"], limit)
         prompt = inputs["input_ids"].shape[1]
-        kwargs = _static(prompt + limit) if self._compiled else {}
+        kwargs: dict[str, Any] = {}
+        if self._compiled:  # transformers compiles on a GPU where keys and values have memory of a fixed size
+            size = math.ceil((prompt + limit) / _BLOCK) * _BLOCK
+            kwargs = {"cache_implementation": "static", "max_cache_len": size}
         with torch.inference_mode():
             rows = model.generate(
                 **inputs, **kwargs, logits_processor=processors, max_new_tokens=limit, do_sample=False
@@ -199,20 +205,11 @@ def spelled(tokenizer: Any, token: int) -> str:
     return written[: len(written) - len(bare)] + read if whole else written
 
 
-def _static(tokens: int) -> dict[str, Any]:
-    """Keys and values of so many tokens in memory of a fixed size, with which transformers compiles on a GPU."""
-    return {"cache_implementation": "static", "max_cache_len": math.ceil(tokens / _BLOCK) * _BLOCK}
-
-
 def _check_length(attention_mask: Any, model: Any) -> None:
     most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     longest = int(attention_mask.sum(dim=1).max())
     if most and longest >= most:
         raise UnusableRequestError(f"the conversation has {longest} tokens, the model reads at most {most}")
-
-
-def _moved(tensor: Any, model: Any) -> Any:
-    return tensor.to(model.device, model.dtype) if tensor.is_floating_point() else tensor.to(model.device)
 
 
 class TopTokens(LogitsProcessor):  # type: ignore[misc]

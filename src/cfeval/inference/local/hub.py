@@ -207,11 +207,6 @@ def _fault(error: Exception, model: str, revision: str) -> str:
     return f"{nowhere} {why}; run `hf download {model}` where there is a network, or give the path of a folder"
 
 
-def _no_parts(content: dict[str, Any]) -> Sequence[str]:
-    del content
-    return ()
-
-
 @dataclass(frozen=True)
 class Checkpoint:
     """A model as the user names it, and what makes its folder whole. PluginError, one line, where it is not."""
@@ -224,7 +219,7 @@ class Checkpoint:
     """The JSON file that says what it is."""
     fault: Callable[[Path], str]
     """What its folder lacks beside: one line, or empty."""
-    parts: Callable[[dict[str, Any]], Sequence[str]] = _no_parts
+    parts: Callable[[dict[str, Any]], Sequence[str]] = lambda _: ()
     """The names of its folders, from the content of the index; none: it lies in no folder."""
 
     def own_folder(self) -> Path | None:

@@ -179,7 +179,7 @@ class HostedChat:
         def body() -> dict[str, Any]:
             return self._fields(request) | self._messages(turns, self._encoded)
 
-        read = self._reader(request)
+        read = partial(self._read, tools=True) if request.tools else self._read
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             where = self.options.endpoint()
@@ -213,10 +213,6 @@ class HostedChat:
         del reply
         return chat_reply
 
-    def _reader(self, request: ChatRequest) -> Read:
-        """How the answer to a request is read."""
-        return partial(self._read, tools=True) if request.tools else self._read
-
     def _tool_calls(self, body: Any) -> tuple[ToolCall, ...]:
         """The tools that an answer wants called."""
         return tuple(ToolCall(*call) for call in tool_calls(body))
@@ -235,7 +231,9 @@ class HostedChat:
         if was:
             named["shrunk"] = was
         of_images = TOKENS_PER_IMAGE * sum(len(turn.images) for turn in turns)
-        expected_usage = Usage(_tokens(turns), self.options.limit(request), image_tokens=of_images)
+        # Rather too many: what is reserved of the budget must not be less than what is paid.
+        input_tokens = sum(len(turn.text) // 3 + TOKENS_PER_IMAGE * len(turn.images) for turn in turns)
+        expected_usage = Usage(input_tokens, self.options.limit(request), image_tokens=of_images)
         return Request(
             self.api, self.options.address, self.options.model, named, request.seed, request.item, expected_usage
         )
@@ -289,8 +287,3 @@ def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
 def _shown(turn: ChatMessage, images: tuple[Image, ...]) -> Shown:
     pairs = tuple((now, was) for now, was in zip(images, turn.images, strict=True) if now is not was)
     return Shown(turn.role, turn.text, images, pairs, turn.tool_calls, turn.answers, turn.parts)
-
-
-def _tokens(turns: Sequence[Shown]) -> int:
-    """About how many tokens a conversation has, rather too many."""
-    return sum(len(turn.text) // 3 + TOKENS_PER_IMAGE * len(turn.images) for turn in turns)

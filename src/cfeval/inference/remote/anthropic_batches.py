@@ -33,6 +33,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.sdks import anthropic
 
+# The HTTP status of each type of error: platform.claude.com/docs/en/api/errors.
 STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -45,9 +46,8 @@ STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The HTTP status of each type of error: platform.claude.com/docs/en/api/errors."""
+# Characters of a key, 32 bytes, in base64 without its padding; a `custom_id` has 64, letters, digits, - and _.
 _KEY = 43
-"""Characters of a key, 32 bytes, in base64 without its padding; a `custom_id` has 64, letters, digits, - and _."""
 _PAGE = 100
 
 

@@ -16,18 +16,18 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, RetryPolicy, of_status, record, retry
 from cfeval.inference.remote.http import Endpoint, Send, exchange, fault_of, read_json, respond
 
+# Calls of one batch: providers take more, but an answer is read up to `http.MAX_BYTES`, 32 kB a call.
 MAX_REQUESTS = 2_000
-"""Calls of one batch: providers take more, but an answer is read up to `http.MAX_BYTES`, 32 kB a call."""
+# Bytes of all requests of a batch: OpenAI takes so many, Anthropic 256 MB, Google 2 GB.
 MAX_BYTES = 200_000_000
-"""Bytes of all requests of a batch: OpenAI takes so many, Anthropic 256 MB, Google 2 GB."""
+# Bytes a second that an upload makes at least: it has the longer for it.
 SLOWEST = 125_000
-"""Bytes a second that an upload makes at least: it has the longer for it."""
+# Seconds that the clocks of a provider and of this machine may differ.
 SKEW = 3600.0
-"""Seconds that the clocks of a provider and of this machine may differ."""
+# How often a call is asked by batches that expire: each takes a day.
 EXPIRED_TRIES = 2
-"""How often a call is asked by batches that expire: each takes a day."""
+# Why a batch holds no answer to a call; the first two are OpenAI's words.
 CANCELLED, EXPIRED, MISSING = "batch_cancelled", "batch_expired", "missing"
-"""Why a batch holds no answer to a call; the first two are OpenAI's words."""
 
 
 class BatchAccount:

@@ -13,8 +13,8 @@ from cfeval.inference.remote.settings import ProgressMeter
 from cfeval.inference.remote.spending import Spending
 
 T = TypeVar("T")
+# The kind of the fault that a batch is not taken up for a limit of the account: it is not at the provider.
 REFUSED = "batch_refused"
-"""The kind of the fault that a batch is not taken up for a limit of the account: it is not at the provider."""
 
 
 @dataclass(frozen=True)

@@ -11,35 +11,79 @@ in batches is asked again in halves, one after the other.
 """
 
 import asyncio
+import tempfile
 import time
+import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.inference.batching import make_room
 from cfeval.inference.remote.batch_api import REFUSED, BatchApi, BatchClient, Outcome
 from cfeval.inference.remote.batch_db import Batched, BatchState
-from cfeval.inference.remote.batch_lanes import Gathered, Lane
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.request import Request
 
+
+@dataclass
+class Gathered:
+    """Calls that wait to be sent together."""
+
+    api: BatchApi
+    most: int
+    name: str = field(default_factory=lambda: uuid.uuid4().hex)
+    keys: list[str] = field(default_factory=list)
+    content: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    full: bool = False
+
+    def add(self, key: str, body: Mapping[str, Any]) -> int:
+        """Take a call in; how many bytes it has, 0 where there is no room any more."""
+        line = self.api.line(self.name, key, body)
+        room = len(self.keys) < self.most and self.content.tell() + len(line) <= self.api.max_bytes
+        if self.full or not (room or not self.keys):
+            self.full = True
+            return 0
+        self.content.write(line)
+        self.keys.append(key)
+        return len(line)
+
+
+class Lane:
+    """A model at a provider: the batch that gathers, and how many calls one may have."""
+
+    def __init__(self, api: BatchApi) -> None:
+        self.gathered: Gathered | None = None
+        self.most = api.max_requests
+        self.running = 0
+        self.limited = False  # a batch was refused for a limit of the account: from then on one at a time
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Around a batch that is at the provider, or may be."""
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
+
+
+# Seconds without another call after which a batch is sent, where none is in flight that another may follow.
 MOMENT = 5.0
-"""Seconds without another call after which a batch is sent, where none is in flight that another may follow."""
+# How often in that time it is looked whether another came.
 LOOKS = 5
-"""How often in that time it is looked whether another came."""
+# Seconds without another call after which a batch is sent in any case.
 LONGEST = 60.0
-"""Seconds without another call after which a batch is sent in any case."""
+# Seconds between two looks at a batch, here and at the provider.
 POLL = 30.0
-"""Seconds between two looks at a batch, here and at the provider."""
+# Seconds, at most, between two signs that a job which waits for its batches lives.
 RENEW = 60.0
-"""Seconds, at most, between two signs that a job which waits for its batches lives."""
+# Bytes of requests that may wait in batches before a stage takes up no more: it holds their images meanwhile.
 HELD = 512 * 2**20
-"""Bytes of requests that may wait in batches before a stage takes up no more: it holds their images meanwhile."""
+# Bytes that a waiting request takes besides.
 OVERHEAD = 20_000
-"""Bytes that a waiting request takes besides."""
 
 
 @dataclass

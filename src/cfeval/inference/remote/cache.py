@@ -22,9 +22,17 @@ import psutil
 
 from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.remote.batch_db import BatchTables
-from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
+from cfeval.inference.remote.cache_db import (
+    COLUMNS,
+    PAID,
+    SET_ASIDE,
+    LedgerTotals,
+    StoredCall,
+    opened,
+    speaking,
+    transaction,
+)
 from cfeval.inference.remote.faults import TIMEOUT
-from cfeval.inference.remote.ledger_db import PAID, SET_ASIDE, LedgerTotals
 from cfeval.inference.remote.request import Request, Response, Usage
 
 _SCHEMA = """
@@ -42,10 +50,10 @@ CREATE TABLE sends (
 );
 CREATE INDEX sends_of_call ON sends (key);
 """
+# How a paid attempt ended that was not waited for, as by Ctrl-C.
 BROKEN_OFF = "broken off"
-"""How a paid attempt ended that was not waited for, as by Ctrl-C."""
+# What a send may have cost of which nothing was told: what was set aside for it, 0 where it was refused.
 _MAYBE = f"iif({PAID} IS NULL, {SET_ASIDE}, 0)"
-"""What a send may have cost of which nothing was told: what was set aside for it, 0 where it was refused."""
 
 
 class BudgetError(PluginError):

@@ -32,13 +32,13 @@ from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache import BudgetError, ResponseCache
 from cfeval.inference.remote.cache_db import PATIENCE, StoredCall
 
+# The environment variable that holds the server's address and key: http://:KEY@HOST:PORT.
 VARIABLE = "CFEVAL_CACHE_SERVER"
-"""The environment variable that holds the server's address and key: http://:KEY@HOST:PORT."""
+# How long a job tries to reach the server before it fails: paid replies wait for it meanwhile.
 RETRY_SECONDS = 300.0
-"""How long a job tries to reach the server before it fails: paid replies wait for it meanwhile."""
 _PAUSE = 0.5
+# Stored calls that are fetched at a time.
 _CALLS = 100
-"""Stored calls that are fetched at a time."""
 _BATCHES = "batches."
 _LOOPBACK = ("localhost", "127.0.0.1")
 _ERRORS: dict[str, type[CfevalError]] = {kind.__name__: kind for kind in (BudgetError, InputError, OutputError)}

@@ -22,17 +22,16 @@ from cfeval.inference.remote.faults import TIMEOUT, Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.prices import Prices
-from cfeval.inference.remote.rate_limit import Lane, Limit, Pace, Slots, lane_of
+from cfeval.inference.remote.rate_limit import Lane, Limit, Pace, Patience, Slots, lane_of
 from cfeval.inference.remote.request import Request, Response, Usage
-from cfeval.inference.remote.retries import Patience
 from cfeval.inference.remote.settings import ProgressMeter
 from cfeval.inference.remote.spending import Spending
 
 T = TypeVar("T")
+# So many calls that fail alike for no reason of their own, before any went well, end the run.
 ALIKE = 3
-"""So many calls that fail alike for no reason of their own, before any went well, end the run."""
+# Seconds between two looks at a call that another job is at.
 _LOOK = 0.2
-"""Seconds between two looks at a call that another job is at."""
 
 
 @dataclass
@@ -167,8 +166,8 @@ class RetryLoop:
         self.began += time.monotonic() - asked
 
 
+# Sends a call by attempts of its own and says what came of it.
 Work = Callable[[RetryLoop], Awaitable[Response | Fault]]
-"""Sends a call by attempts of its own and says what came of it."""
 
 
 @dataclass(frozen=True)

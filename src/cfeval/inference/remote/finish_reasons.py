@@ -110,30 +110,30 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
     ),
 }
 
+# What providers say of an answer without a reason: none that is known here says that it is whole.
 NO_REASON: Mapping[str, str] = {
     "OpenAI and Azure": "learn.microsoft.com/azure/ai-foundry/openai/how-to/chatgpt: null is in progress or incomplete",
     "Gemini": "ai.google.dev/api/generate-content#Candidate: empty, the model has not stopped generating",
     "Anthropic": "docs.claude.com/en/api/messages: null only at the start of a stream, never in a whole answer",
 }
-"""What providers say of an answer without a reason: none that is known here says that it is whole."""
 
+# What an unlisted word is taken for by a part of it; none is taken for a good one.
 _FORMS: tuple[tuple[re.Pattern[str], Ending], ...] = (
     (re.compile("filter|safety|recitation|block|prohibit|spii|moderat|guardrail|policy|toxic"), Ending.MODERATED),
     (re.compile("refus"), Ending.REFUSED),
     (re.compile("length|(max|limit).*token|token.*(max|limit)|context"), Ending.TRUNCATED),
     (re.compile("abort|cancel|error|resource|overload|timeout|unavailable"), Ending.BROKEN_OFF),
 )
-"""What an unlisted word is taken for by a part of it; none is taken for a good one."""
 
 
 def _plain(word: Any) -> str:
     return re.sub("[^a-z0-9]+", "_", str(word).lower()).strip("_")
 
 
+# The ending of every listed word.
 KNOWN: Mapping[str, Ending] = {
     _plain(word): ending for of in VOCABULARIES.values() for ending, words in of.words.items() for word in words
 }
-"""The ending of every listed word."""
 
 
 def ending_of(word: Any) -> Ending:

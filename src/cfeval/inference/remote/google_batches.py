@@ -27,12 +27,12 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.sdks import google
 
+# The states that a batch does not leave, without what precedes them: google.genai.types.JobState.
 OVER = ("SUCCEEDED", "PARTIALLY_SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
-"""The states that a batch does not leave, without what precedes them: google.genai.types.JobState."""
+# The HTTP status of each code of an error, else 500: google/rpc/code.proto.
 STATUS = {1: 499, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 14: 503, 16: 401}
-"""The HTTP status of each code of an error, else 500: google/rpc/code.proto."""
+# The status of a batch that would bring the tokens in an account's batches over their limit.
 EXHAUSTED = 429
-"""The status of a batch that would bring the tokens in an account's batches over their limit."""
 _PAGE = 100
 
 

@@ -19,21 +19,21 @@ import httpx2
 
 from cfeval.inference.remote.faults import ERROR_TRIES, TIMEOUT, Fault, of_status, retry
 
+# The largest answer that is read.
 MAX_BYTES = 64 * 2**20
-"""The largest answer that is read."""
+# Characters of an error's body that are looked at.
 MAX_ERROR = 100_000
-"""Characters of an error's body that are looked at."""
+# How deep the JSON of an honest answer may be nested.
 DEEPEST = 100
-"""How deep the JSON of an honest answer may be nested."""
+# Shorter keys, which only servers at home take, are not looked for: they may be words of an answer.
 SHORTEST_KEY = 8
-"""Shorter keys, which only servers at home take, are not looked for: they may be words of an answer."""
+# Seconds to connect.
 _CONNECT = 10.0
-"""Seconds to connect."""
+# Variable of `cfeval serve`: the ports of this machine at which it serves what a study expects at another that was
+# taken, such as 8000=43121.
 PORTS = "CFEVAL_PORTS"
-"""Variable of `cfeval serve`: the ports of this machine at which it serves what a study expects at another that was
-taken, such as 8000=43121."""
+# The answers of the exchange that is under way, whatever a vendor's package makes of them.
 _HEARD: ContextVar[list[httpx2.Response] | None] = ContextVar("heard", default=None)
-"""The answers of the exchange that is under way, whatever a vendor's package makes of them."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -134,8 +134,8 @@ async def _whole(response: httpx2.Response) -> bytes:
     return bytes(body)
 
 
+# Sends one request through an `HttpClient`, by itself or by a vendor's package; what it returns does not count.
 Send = Callable[[], Awaitable[Any]]
-"""Sends one request through an `HttpClient`, by itself or by a vendor's package; what it returns does not count."""
 
 
 async def exchange(endpoint: Endpoint, seconds: float, send: Send) -> Any:

@@ -1,8 +1,17 @@
-"""Images on the wire: shrunk under a declared limit on the way out, decoded under a cap on the way in."""
+"""Images on the wire: shrunk under a declared limit on the way out, decoded under a cap on the way in.
+
+`origin` reads what a file says about where it comes from: its C2PA manifest and IPTC's digital source type. It is kept
+for the record; no signature is checked. A manifest lies in a chunk of its own: `caBX` of PNG, APP11 of JPEG, `C2PA` of
+WebP (C2PA Technical Specification 2.1, Embedding manifests). The response cache keeps the whole file.
+"""
 
 import base64
 import binascii
+import hashlib
 import io
+import re
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,10 +22,10 @@ from cfeval.core.images import Image, TooLargeError, foreign_format, import_enco
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, record, retry
 
+# Bytes of a PNG over which an editor is sent a JPEG, and of which quality, without chroma subsampling.
 JPEG_OVER, JPEG_QUALITY = 4_000_000, 95
-"""Bytes of a PNG over which an editor is sent a JPEG, and of which quality, without chroma subsampling."""
+# How often an image that came broken is asked for again; each was paid for.
 BROKEN_TRIES = 3
-"""How often an image that came broken is asked for again; each was paid for."""
 
 
 def under(image: Image, max_pixels: int | None) -> Image:
@@ -100,3 +109,49 @@ def decode(content: bytes) -> Image | Fault:
             reason = f"the image came as {foreign}, which cannot be read here; ask the provider for PNG, JPEG or WebP"
             return record("image_format", Status.NO_IMAGE, reason, final=False, sent=True)
         return retry("bad_image", str(error), status=Status.NO_IMAGE, sent=True, tries=BROKEN_TRIES)
+
+
+_SOURCE_TYPE = re.compile(rb"cv\.iptc\.org/newscodes/digitalsourcetype/([A-Za-z]{1,60})")
+
+
+def origin(content: bytes) -> dict[str, str]:
+    """What an image's file says about its origin, for `EditReply.details`; nothing where it says nothing.
+
+    `c2pa`: the length and hash of the manifest. `digital_source_type`: IPTC's terms, in XMP or manifest, sorted.
+    """
+    found: dict[str, str] = {}
+    if manifest := b"".join(_manifest(content)):
+        found["c2pa"] = f"{len(manifest)} bytes, sha256 {hashlib.sha256(manifest).hexdigest()}"
+    if terms := sorted({term.decode() for term in _SOURCE_TYPE.findall(content)}):
+        found["digital_source_type"] = ", ".join(terms)
+    return found
+
+
+def _manifest(content: bytes) -> Iterator[bytes]:
+    """The parts of the manifest; none where the file is cut short or of another kind."""
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        yield from (part for kind, part in _chunks(content, 8, ">I4s", 4) if kind == b"caBX")
+    elif content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        yield from (part for kind, part in _chunks(content, 12, "<4sI", 0) if kind == b"C2PA")
+    elif content.startswith(b"\xff\xd8"):
+        yield from _app11(content)
+
+
+def _chunks(content: bytes, start: int, head: str, after: int) -> Iterator[tuple[bytes, bytes]]:
+    """The chunks of PNG, whose content a sum of `after` bytes follows, or of RIFF, which pads them to even lengths."""
+    while start + 8 <= len(content):
+        one, other = struct.unpack_from(head, content, start)
+        kind, length = (other, one) if isinstance(one, int) else (one, other)
+        yield kind, content[start + 8 : start + 8 + length]
+        start += 8 + length + (after or length % 2)
+
+
+def _app11(content: bytes) -> Iterator[bytes]:
+    """The JUMBF parts of JPEG's APP11 segments, up to where the pixels begin."""
+    start = 2
+    while start + 4 <= len(content) and content[start] == 0xFF and content[start + 1] != 0xDA:
+        (length,) = struct.unpack_from(">H", content, start + 2)
+        segment = content[start + 4 : start + 2 + length]
+        if content[start + 1] == 0xEB and segment.startswith(b"JP") and segment[12:16] == b"jumb":
+            yield segment[8:]
+        start += 2 + length

@@ -12,12 +12,12 @@ from typing import Any
 
 from cfeval.inference.remote.faults import Fault
 
+# Sends a request; the answer's JSON, or a Fault.
 Send = Callable[[Mapping[str, Any]], Awaitable[Any]]
-"""Sends a request; the answer's JSON, or a Fault."""
+# How a server refuses a name that it does not know; older ones break.
 _MISS = ("http_400", "http_404", "http_422", "http_500")
-"""How a server refuses a name that it does not know; older ones break."""
+# Misses without a hit after which a server is taken to keep no images.
 _IN_VAIN = 8
-"""Misses without a hit after which a server is taken to keep no images."""
 
 
 class ImagesOnce:

@@ -10,11 +10,11 @@ _SUFFIX = re.compile(
 )
 _PREVIEW = re.compile(r"-(preview|exp)$")
 _MONTHLY = re.compile(r"stral|xtral|qwen")
+# Whose dates of four digits may be taken for a size: Mistral's and Qwen's are year and month (2411), those of others
+# month and day (gpt-4-1106-preview, grok-2-1212); a date that begins with 0 is no size, whoever writes it.
 _DAILY = re.compile(r"^(gpt|grok|qwen|qvq|gemini-exp|deepseek|glm|kimi)")
-"""Whose dates of four digits may be taken for a size: Mistral's and Qwen's are year and month (2411), those of others
-month and day (gpt-4-1106-preview, grok-2-1212); a date that begins with 0 is no size, whoever writes it."""
+# OpenRouter's suffixes; at other servers what follows a colon may be the model's size.
 _ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
-"""OpenRouter's suffixes; at other servers what follows a colon may be the model's size."""
 
 
 def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:

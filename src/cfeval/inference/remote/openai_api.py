@@ -14,10 +14,10 @@ from cfeval.inference.remote.images import of_base64, of_data_url
 from cfeval.inference.remote.model_names import same_model
 from cfeval.inference.remote.request import Response, Usage
 
+# How often an empty answer is asked for again; it was paid for each time.
 EMPTY_TRIES = 3
-"""How often an empty answer is asked for again; it was paid for each time."""
+# A larger count of tokens is none.
 MOST = 2**53
-"""A larger count of tokens is none."""
 
 
 @dataclass(frozen=True)
@@ -308,13 +308,13 @@ def without_images(content: Any) -> Any:
     return content
 
 
+# What providers sign or encrypt of a model's thoughts, and want back as it was with the results of tools.
 _SIGNED = ("signature", "thoughtSignature", "encrypted_content")
-"""What providers sign or encrypt of a model's thoughts, and want back as it was with the results of tools."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_\-]{500}")
 
 
+# Types of the parts that are the answer; others are thoughts (`thinking`, `reasoning`), whatever they hold.
 _OF_TEXT = ("text", "output_text")
-"""Types of the parts that are the answer; others are thoughts (`thinking`, `reasoning`), whatever they hold."""
 
 
 def _content(message: dict[str, Any]) -> str:

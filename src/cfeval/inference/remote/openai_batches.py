@@ -29,14 +29,14 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.sdks import openai
 
+# Where the calls of a batch would go at once.
 BatchPath = Literal["/v1/chat/completions", "/v1/responses"]
-"""Where the calls of a batch would go at once."""
+# The name of our id in a batch's metadata.
 MARK = "cfeval_batch"
-"""The name of our id in a batch's metadata."""
+# The states that a batch does not leave.
 OVER = ("completed", "failed", "expired", "cancelled")
-"""The states that a batch does not leave."""
+# The code of a batch that would bring the tokens in an account's batches over their limit.
 LIMIT = "token_limit_exceeded"
-"""The code of a batch that would bring the tokens in an account's batches over their limit."""
 _PAGE = 100
 
 

@@ -244,8 +244,8 @@ PROVIDERS: dict[str, Provider] = {
         protocol=False,
     ),
 }
+# Plugins that compute in this process and send nothing.
 IN_PROCESS = ("transformers", "diffusers", "inpaint")
-"""Plugins that compute in this process and send nothing."""
 
 
 def _plain(name: str) -> str:
@@ -285,12 +285,12 @@ def of_openai_protocol(name: Any) -> str:
     raise ValueError(f"no such provider; {similar(str(name), allowed)}")
 
 
+# A provider of the OpenAI protocol; its name is matched whatever its case, `-` and `_`.
 ProviderName = Annotated[
     str,
     BeforeValidator(of_openai_protocol),
     WithJsonSchema({"type": "string", "enum": [name for name, rules in PROVIDERS.items() if rules.protocol]}),
 ]
-"""A provider of the OpenAI protocol; its name is matched whatever its case, `-` and `_`."""
 
 
 def way(name: str) -> str:

@@ -16,16 +16,15 @@ from urllib.parse import urlsplit
 
 from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.remote.faults import Fault, of_error
+from cfeval.inference.remote.faults import ADVICE, NO_ENDPOINT, NO_IMAGES, Fault, of_error
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
-from cfeval.inference.remote.lasting import ADVICE, NO_ENDPOINT, NO_IMAGES
 from cfeval.inference.remote.model_names import same_model
 
 T = TypeVar("T")
+# Addresses that are tried where a server does not answer at its own.
 _TRIED = 6
-"""Addresses that are tried where a server does not answer at its own."""
+# How long a server may take to answer what is asked before a run.
 SECONDS = 8.0
-"""How long a server may take to answer what is asked before a run."""
 
 
 def joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,6 +205,7 @@ def _listed(base_url: str, model: str, names: Sequence[str], found: bool) -> tup
     return False, f"{base_url} does not list the model {model}; {_some(nearest(model, names))}"
 
 
+# What OpenRouter says of each model whether it is taken; other fields of a request are OpenRouter's own.
 OPENROUTER_PARAMETERS = frozenset(
     {
         *("temperature", "top_p", "top_k", "top_a", "min_p", "frequency_penalty", "presence_penalty", "seed", "stop"),
@@ -214,9 +214,8 @@ OPENROUTER_PARAMETERS = frozenset(
         *("reasoning", "reasoning_effort", "include_reasoning", "web_search_options"),
     }
 )
-"""What OpenRouter says of each model whether it is taken; other fields of a request are OpenRouter's own."""
+# A model that takes one of these takes the others.
 _ALIKE = ({"max_tokens", "max_completion_tokens"}, {"response_format", "structured_outputs"})
-"""A model that takes one of these takes the others."""
 _REMEDIES = {"seed": "set seed: false", "response_format": "set json_schema: false"}
 
 

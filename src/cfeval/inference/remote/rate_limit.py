@@ -1,4 +1,4 @@
-"""How fast attempts at a server go, by the share of its complaints among the last of them and by its Retry-After.
+"""How fast attempts at a server go, by its complaints and its Retry-After, and when a call is given up.
 
 A single complaint is only a reason to try that call again: providers complain now and then, whatever is asked of them,
 and nothing else is held up. Where most of the last attempts meet one, the server's limit is reached: from what it took
@@ -9,27 +9,88 @@ complaints come, so that the limit is not run over at once, and fast when there 
 import asyncio
 import heapq
 import math
+import random
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Self
 
+from cfeval.core.config import Calls
+from cfeval.core.records import Status
+from cfeval.inference.remote.faults import TIMEOUT, Fault, RetryPolicy
 from cfeval.inference.remote.request import Request
 
+_BACK_OFF = 0.5
+_LONGEST_BACK_OFF = 30.0
+# Seconds of a call's first waits, at most, where the server asks for fewer calls and does not say how long: most such
+# complaints are gone at once, and where they are not it is the pace that spares the server.
+_SOON = (0.1, 0.25)
+
+
+class Patience:
+    """What is left of it with one call."""
+
+    def __init__(self, calls: Calls, dice: random.Random) -> None:
+        self._calls, self._random = calls, dice
+        self._tried: Counter[str] = Counter()
+
+    def renew(self, kind: str) -> None:
+        """Faults of this kind were none of the call's own."""
+        self._tried[kind] = 0
+
+    def next(self, fault: Fault, seconds_left: float) -> float | Fault:
+        """Seconds to wait before a further attempt, or the fault that the call ends with.
+
+        Args:
+            fault: how the last attempt ended.
+            seconds_left: until the deadline of the call.
+        """
+        self._tried[fault.kind] += 1
+        wait = self._wait(fault)
+        why = self._enough(fault, wait, seconds_left)
+        if why and fault.kind == TIMEOUT:
+            why += f"; where the server is only slow, raise calls.timeout ({self._calls.timeout:g} s)"
+        return _given_up(fault, why) if why else wait
+
+    def _enough(self, fault: Fault, wait: float, seconds_left: float) -> str:
+        """Why there is no further attempt; empty where there is."""
+        total = self._tried.total()
+        if total > self._calls.max_retries or self._tried[fault.kind] >= (fault.tries or total + 1):
+            return f"{total} attempts" if total > 1 else "1 attempt"
+        if wait <= seconds_left:
+            return ""
+        deadline = f"the deadline of {self._calls.deadline:g} s (calls.deadline)"
+        return f"to wait {wait:.0f} s as asked would go over {deadline}" if fault.wait else f"{deadline} is reached"
+
+    def _wait(self, fault: Fault) -> float:
+        if fault.wait is not None:
+            return fault.wait
+        tried = self._tried.total()
+        soon = len(_SOON) if fault.throttled else 0
+        longest = _SOON[tried - 1] if tried <= soon else min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (tried - soon))
+        return self._random.uniform(longest / 2, longest)
+
+
+def _given_up(fault: Fault, why: str) -> Fault:
+    reason = f"{fault.reason}; given up: {why}"
+    return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
+
+
+# Attempts that are looked at.
 WINDOW = 16
-"""Attempts that are looked at."""
+# So many complaints among them are a limit. Where one attempt in ten meets one at random, it never comes to that.
 MANY = 10
-"""So many complaints among them are a limit. Where one attempt in ten meets one at random, it never comes to that."""
+# Seconds over which what the server took is counted, at most.
 SPAN = 10.0
-"""Seconds over which what the server took is counted, at most."""
+# The rate is so many times what the server took: attempts just as fast would miss a part of what it takes where it
+# counts by whole seconds, and what it turns away costs nothing.
 MARGIN = 2.0
-"""The rate is so many times what the server took: attempts just as fast would miss a part of what it takes where it
-counts by whole seconds, and what it turns away costs nothing."""
+# Attempts a second at least: a server that takes none is asked now and then whether it does again.
 SLOWEST = 0.5
-"""Attempts a second at least: a server that takes none is asked now and then whether it does again."""
+# By how much each good attempt raises the rate: while some of the last met a complaint, and while none did.
 CAREFUL, FAST = 1.005, 1.1
-"""By how much each good attempt raises the rate: while some of the last met a complaint, and while none did."""
 
 
 class Pace:
@@ -85,8 +146,8 @@ class Pace:
         self._recent.clear()
 
 
+# The rank of who had a place and gave it back only to wait: it is the next.
 AGAIN = -1
-"""The rank of who had a place and gave it back only to wait: it is the next."""
 
 
 class Limit:

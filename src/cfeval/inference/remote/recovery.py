@@ -21,16 +21,16 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall
 
 _MAGIC = b"SQLite format 3\0"
+# Bytes of a page where the file does not say: SQLite's own choice.
 _PAGE = 4096
-"""Bytes of a page where the file does not say: SQLite's own choice."""
+# The kind of a page that holds rows.
 _LEAF = 13
-"""The kind of a page that holds rows."""
+# Bytes of an integer, by its type in a record.
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-"""Bytes of an integer, by its type in a record."""
 _KEY = re.compile(r"[0-9a-f]{64}")
 _UNREADABLE = (IndexError, ValueError, struct.error)
+# Columns of a row of the ledger; the first, its number, stands outside of the record.
 _SENT = 11
-"""Columns of a row of the ledger; the first, its number, stands outside of the record."""
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.inference.remote.request import Response, Usage
 
+# Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs.
 VARIABLE = "CFEVAL_CALLS"
-"""Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""
+# Seconds between two lines of a meter.
 EVERY = 5.0
-"""Seconds between two lines of a meter."""
+# Whether a meter says nothing at its end, and only shows now and then that it still waits.
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
-"""Whether a meter says nothing at its end, and only shows now and then that it still waits."""
 Offline = Annotated[
     bool, typer.Option("--offline", help="Use stored replies only: nothing is sent, and no key is needed.")
 ]

@@ -8,8 +8,7 @@ from typing import Protocol, TypeVar
 from cfeval.core.config import Calls
 from cfeval.core.errors import PluginError
 from cfeval.inference.remote.cache import Budget, BudgetError, ResponseCache, Sent, UsageEntry
-from cfeval.inference.remote.cost import price_of
-from cfeval.inference.remote.prices import Price, Prices, missing_price
+from cfeval.inference.remote.prices import Price, Prices, missing_price, price_of
 from cfeval.inference.remote.rate_limit import lane_of
 from cfeval.inference.remote.request import Request, Usage
 from cfeval.inference.remote.settings import ProgressMeter

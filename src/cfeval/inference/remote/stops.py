@@ -17,13 +17,13 @@ from cfeval.core.errors import StoppedError
 from cfeval.core.process import is_ignored, silence_terminal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Seconds within which signals count as one: a terminal or a scheduler sends it to every process of a job, and those
+# that started others pass it on.
 SAME = 0.5
-"""Seconds within which signals count as one: a terminal or a scheduler sends it to every process of a job, and those
-that started others pass it on."""
 _listeners: list[Callable[[StoppedError], None]] = []
 _former: dict[int, Any] = {}
+# The first signal and when it came, as long as anybody listens.
 _stopped: list[tuple[StoppedError, float]] = []
-"""The first signal and when it came, as long as anybody listens."""
 
 
 @contextmanager

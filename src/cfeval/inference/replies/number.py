@@ -83,20 +83,14 @@ def number(reply: Stated) -> str | None:
     everywhere = {value for _, values in named for value in values}
     if len(everywhere) <= 1 or not named:
         return _only(everywhere)
-    return _conclusion([sentence for sentence, _ in named])
+    # Of several numbers it is the one that the last sentence concludes with, if no other sentence concludes another.
+    ends = [_named(_concluded(sentence)) for sentence, _ in named if _concludes(sentence)]
+    return _only({value for values in ends for value in values}) if _concludes(named[-1][0]) else None
 
 
 def _settled(text: str) -> str:
     """Without the numbers that an answer is set against, or that it goes out from."""
     return _FROM_TO.sub(r"\1 to ", _CONTRAST.sub("", text))
-
-
-def _conclusion(naming: list[str]) -> str | None:
-    """The number that the last sentence concludes with, where no other sentence concludes something else."""
-    ends = [_named(_concluded(sentence)) for sentence in naming if _concludes(sentence)]
-    if not ends or not _concludes(naming[-1]):
-        return None
-    return _only({value for values in ends for value in values})
 
 
 def _concludes(sentence: str) -> bool:
@@ -145,10 +139,8 @@ def _is_no_thing(parts: list[Token], place: int) -> bool:
 
 def _is_pronoun(parts: list[Token], first: int, last: int) -> bool:
     """`the one`, `no one`, `one of`, which count nothing."""
-    if first != last or parts[first].text != "one":
-        return False
     before = parts[first - 1].text if first else ""
-    return before in _PRONOUN_BEFORE or before == "no"
+    return first == last and parts[first].text == "one" and (before in _PRONOUN_BEFORE or before == "no")
 
 
 def _is_plain(parts: list[Token], first: int, last: int, text: str) -> bool:

@@ -16,14 +16,14 @@ from contextlib import suppress
 
 import psutil
 
+# Seconds that a server has to end by itself.
 GRACE = 10.0
-"""Seconds that a server has to end by itself."""
+# Seconds between two looks whether the server is still there.
 _LOOK = 0.2
-"""Seconds between two looks whether the server is still there."""
+# What a terminal or a scheduler sends to all processes of a run.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What a terminal or a scheduler sends to all processes of a run."""
+# PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of Linux.
 _DIES_WITH_PARENT, _ADOPTS_ORPHANS = 1, 36
-"""PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of Linux."""
 
 
 def keep(pipe: int, command: list[str]) -> int:

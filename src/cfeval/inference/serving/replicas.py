@@ -2,17 +2,22 @@
 
 A request that comes while a server starts waits for it. A server that has ended is started again. Requests with the
 same key go to the same server, whatever else is going on, so that what it remembers of a conversation is of use.
+
+`ENGINES` are the commands that serve a model behind the OpenAI protocol. The tests run `transformers serve`, and vLLM
+on a CPU.
 """
 
 import asyncio
 import hashlib
 import os
 import random
+import shlex
+import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -20,18 +25,63 @@ from pathlib import Path
 
 import httpx2
 
-from cfeval.core.errors import PluginError
+from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.locks import VISIBLE_GPUS, free_gpus, visible_gpus
-from cfeval.inference.serving.engines import ENVIRONMENT, words
 
+# By the name of the program; `{model}`, `{port}` and `{python}` (this interpreter) are filled in.
+ENGINES: Mapping[str, str] = {
+    "vllm": "vllm serve {model} --host 127.0.0.1 --port {port}",
+    "vllm-omni": "vllm serve {model} --omni --host 127.0.0.1 --port {port}",
+    "sglang": "sglang serve --model-path {model} --host 127.0.0.1 --port {port}",
+    "transformers": "{python} -m transformers.cli.transformers serve {model} --host 127.0.0.1 --port {port}",
+}
+# What a server is told beside, unless the user says otherwise: vLLM reports model and machine to its authors.
+ENVIRONMENT: Mapping[str, str] = {"VLLM_NO_USAGE_STATS": "1"}
+
+
+def engine_of(provider: str, chosen: str) -> str:
+    """The command that serves a model: the one chosen, by its name or in full, else its provider's.
+
+    Raises:
+        InputError: there is none, a command of one's own names no `{port}`, or the program is not found.
+    """
+    command = _command_of(provider, chosen)
+    program = words(command, "", 0)[0]
+    if shutil.which(program) is None:
+        advice = f"--engine 'PATH/{program} …' names another, with the places {{model}} and {{port}}"
+        raise InputError(f"no program '{program}' here; install it, or put its environment on PATH, or {advice}")
+    return command
+
+
+def _command_of(provider: str, chosen: str) -> str:
+    if "{port}" in chosen:
+        return chosen
+    if chosen and chosen not in ENGINES:
+        raise InputError(f"no server '{chosen}'; {nearest(chosen, ENGINES)}; or give a whole command with {{port}}")
+    if not chosen and provider not in ENGINES:
+        raise InputError(f"nothing is known that serves provider '{provider}'; name it with --engine")
+    return ENGINES[chosen or provider]
+
+
+def words(command: str, model: str, port: int) -> list[str]:
+    """A command word by word, filled in; a model's name with blanks stays one word."""
+    places = {"{model}": model, "{port}": str(port), "{python}": sys.executable}
+    filled = []
+    for word in shlex.split(command):
+        for place, value in places.items():
+            word = word.replace(place, value)
+        filled.append(word)
+    return filled
+
+
+# Seconds between two looks at a server that starts.
 _LOOK = 0.25
-"""Seconds between two looks at a server that starts."""
+# Seconds for which a server that did not come up is not tried again.
 _NOT_AGAIN = 30.0
-"""Seconds for which a server that did not come up is not tried again."""
+# From where to where a server is given a port: Linux gives those from 32768 on to outgoing connections.
 _PORTS = 20000, 32768
-"""From where to where a server is given a port: Linux gives those from 32768 on to outgoing connections."""
+# Characters of a server's log that an error shows.
 _TAIL = 600
-"""Characters of a server's log that an error shows."""
 
 
 @dataclass(frozen=True)

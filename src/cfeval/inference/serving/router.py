@@ -13,11 +13,11 @@ from typing import Any
 
 from cfeval.inference.serving.replicas import Replica, Replicas, ServerError
 
+# Header of a response: the number of the server that answered.
 REPLICA = b"x-cfeval-replica"
-"""Header of a response: the number of the server that answered."""
 _HEAD = 2**16
+# Bytes of a request's head and body at most.
 _BODY = 2**28
-"""Bytes of a request's head and body at most."""
 
 
 def conversation(body: bytes) -> str:

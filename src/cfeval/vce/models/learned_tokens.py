@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CONTEXT = "context"
 # What an image is called in the first phase, drawn anew for each.
-PICTURES = ("portrait", "picture", "image", "photo", "photograph", "snapshot")
+NOUNS = ("portrait", "depiction", "image", "photo", "photograph", "snapshot")
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def learn_tokens(
     learned: dict[str, Tensor] = {}
     if progress:
         progress("the context")
-    _train(denoiser, images, numbers, [f"A {place} {picture}" for picture in PICTURES], training, CONTEXT)
+    _train(denoiser, images, numbers, [f"A {place} {noun}" for noun in NOUNS], training, CONTEXT)
     for number, name in enumerate(sorted(set(seen))):
         if progress:
             progress(f"'{name}'")

@@ -18,7 +18,7 @@ from cfeval.core.ids import ids_of
 from cfeval.core.images import Image
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
-from cfeval.core.record import uses
+from cfeval.core.record import SHARD, uses
 from cfeval.core.records import Status, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import atomic_records_with_images
@@ -253,7 +253,7 @@ def run(
         raise InputError("--groups: the list is empty; name at least one source class with its target")
     has = Counter(image.label for image in read_jsonl(images, SourceImage))
     total = repeats * sum(has[group.source] for group in requested)
-    if not total and not re.fullmatch(r"[0-9]{3}", images.stem):  # a shard may hold no image of these classes
+    if not total and not re.fullmatch(SHARD, images.stem):  # a shard may hold no image of these classes
         raise InputError(f"--groups: no image is of a source class; {images} has {', '.join(has) or 'none'}")
     tasks = wanted(read_jsonl(images, SourceImage), requested, repeats, seed, same_noise)
     used = from_json(compute, Compute, "--compute")

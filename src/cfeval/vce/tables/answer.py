@@ -135,8 +135,8 @@ def _answer(chosen: Sequence[AnswerRow], several_methods: bool) -> Iterator[str]
     fields = ("n", "valid", "alone", "taken", "not_valid", "misread", "no_result")
     total = {name: sum(getattr(row, name) for row in chosen) for name in fields}
 
-    def counted(name: str, one: str, several: str, rest: str) -> str:
-        return f"{total[name]:,} {one if total[name] == 1 else several} {rest}"
+    def counted(name: str, singular: str, plural: str, rest: str) -> str:
+        return f"{total[name]:,} {singular if total[name] == 1 else plural} {rest}"
 
     names = list(dict.fromkeys(row.classifier for row in chosen))
     methods = " and ".join(dict.fromkeys(row.method for row in chosen))
@@ -155,9 +155,9 @@ def _answer(chosen: Sequence[AnswerRow], several_methods: bool) -> Iterator[str]
         parts.append(counted("no_result", "has", "have", "no result"))
     yield f"{opening}, {', '.join(parts[:-1])} and {parts[-1]}."
     if total["taken"]:
-        them = f"{total['taken']:,} of them" if total["valid"] + total["alone"] else "them"
+        which = f"{total['taken']:,} of them" if total["valid"] + total["alone"] else "them"
         yield (
-            f"No oracle was asked about {them}, so any may be adversarial: name a classifier of another family that "
+            f"No oracle was asked about {which}, so any may be adversarial: name a classifier of another family that "
             "knows the same classes in vce.oracles, and the study tells which."
         )
 
@@ -234,8 +234,8 @@ class ConceptRow(Setting):
     ci: Methods = ""
 
 
-def _counted(count: int, of: int) -> str:
-    return f"{count} of {of}" if of else ""
+def _counted(count: int, total: int) -> str:
+    return f"{count} of {total}" if total else ""
 
 
 def concept_rows(material: GroupMaterial) -> list[ConceptRow]:

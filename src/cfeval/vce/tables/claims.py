@@ -66,12 +66,12 @@ class Evidence:
         self, classifier: str, method: str | None, pair: Pair = "ideal", oracles: Sequence[str] | None = None
     ) -> Reading:
         """The share of the witnesses, or of other oracles, that see the target."""
-        asked = self.witnesses(classifier) if oracles is None else oracles
+        oracles_asked = self.witnesses(classifier) if oracles is None else oracles
         if not self.by_image:
-            return self._of_groups(classifier, method, pair, [f"ota_{name}" for name in asked])
+            return self._of_groups(classifier, method, pair, [f"ota_{name}" for name in oracles_asked])
 
         def agreed(row: Row) -> float | None:
-            return _agreement(row, {classifier: row.seen.predicted, **dict(row.seen.oracles)}, asked)
+            return _agreement(row, {classifier: row.seen.predicted, **dict(row.seen.oracles)}, oracles_asked)
 
         return self._of_images(classifier, method, pair, agreed)
 
@@ -105,14 +105,16 @@ class Evidence:
         units = len({score.group.source for score in groups})
         return Reading(values, len(groups), {"no figure": lacking} if lacking > 0 else {}, units)
 
-    def _of_images(self, classifier: str, method: str | None, pair: Pair, of: Callable[[Row], float | None]) -> Reading:
+    def _of_images(
+        self, classifier: str, method: str | None, pair: Pair, figure_of: Callable[[Row], float | None]
+    ) -> Reading:
         image_set, denoiser = self.setting
         condition = VceCondition(image_set=image_set, denoiser=denoiser, classifier=classifier, method=method or "")
         rows = [row for row in self.material.scores.get(condition, ()) if row.seen.pair == pair]
         drawn: dict[Cell, list[float]] = {Cell(row.cell.unit, row.cell.target): [] for row in rows}
         missing: Counter[str] = Counter()
         for row in rows:
-            why, value = self._value(row, classifier, of)
+            why, value = self._value(row, classifier, figure_of)
             if value is None:
                 missing[why] += 1
             else:
@@ -120,7 +122,7 @@ class Evidence:
         values = {cell: sum(each) / len(each) for cell, each in drawn.items() if each}
         return Reading(values, len(drawn), missing, len({cell.unit for cell in drawn}))
 
-    def _value(self, row: Row, classifier: str, of: Callable[[Row], float | None]) -> tuple[str, float | None]:
+    def _value(self, row: Row, classifier: str, figure_of: Callable[[Row], float | None]) -> tuple[str, float | None]:
         """The figure of a counterfactual, or why it has none; an original that was misread explains nothing.
 
         A classifier that was never trained misreads nearly all, so its own are kept.
@@ -129,7 +131,7 @@ class Evidence:
             return row.seen.status.value, None
         if row.seen.misread and self.roles.of_classifier(classifier) != "random":
             return "misread before", None
-        return "no figure", of(row)
+        return "no figure", figure_of(row)
 
 
 def _agreement(row: Row, replies: Mapping[str, str | None], names: Sequence[str]) -> float | None:
@@ -143,15 +145,24 @@ def _distance(place: int, row: Row) -> float | None:
 
 def combined(readings: Iterable[Reading]) -> Reading:
     """The mean over several classifiers, at the cells that all of them have."""
-    of = list(readings)
-    shared = [cell for cell in (of[0].values if of else {}) if all(cell in reading.values for reading in of)]
-    return _joined({cell: sum(reading.values[cell] for reading in of) / len(of) for cell in shared}, of)
+    all_readings = list(readings)
+    shared = [
+        cell
+        for cell in (all_readings[0].values if all_readings else {})
+        if all(cell in reading.values for reading in all_readings)
+    ]
+    return _joined(
+        {cell: sum(reading.values[cell] for reading in all_readings) / len(all_readings) for cell in shared},
+        all_readings,
+    )
 
 
-def minus(one: Reading, other: Reading, absolute: bool = False) -> Reading:
+def minus(minuend: Reading, subtrahend: Reading, absolute: bool = False) -> Reading:
     """The difference at the cells that both have."""
-    values = {cell: value - other.values[cell] for cell, value in one.values.items() if cell in other.values}
-    return _joined({cell: abs(value) if absolute else value for cell, value in values.items()}, [one, other])
+    values = {
+        cell: value - subtrahend.values[cell] for cell, value in minuend.values.items() if cell in subtrahend.values
+    }
+    return _joined({cell: abs(value) if absolute else value for cell, value in values.items()}, [minuend, subtrahend])
 
 
 def gain_of_part(of_all: Reading, part: Reading) -> Reading:
@@ -174,12 +185,12 @@ def gain_of_part(of_all: Reading, part: Reading) -> Reading:
 
 def each_once(readings: Iterable[Reading]) -> Reading:
     """The mean over classifiers at each cell, over those that have it: a classifier counts once, an image once."""
-    of = list(readings)
+    all_readings = list(readings)
     by_cell: dict[Cell, list[float]] = {}
-    for reading in of:
+    for reading in all_readings:
         for cell, value in reading.values.items():
             by_cell.setdefault(cell, []).append(value)
-    return _joined({cell: sum(values) / len(values) for cell, values in by_cell.items()}, of)
+    return _joined({cell: sum(values) / len(values) for cell, values in by_cell.items()}, all_readings)
 
 
 def by_unit(reading: Reading) -> Reading:
@@ -187,14 +198,14 @@ def by_unit(reading: Reading) -> Reading:
     by_name: dict[str, list[float]] = {}
     for cell, value in reading.values.items():
         by_name.setdefault(cell.unit, []).append(value)
-    values = {Cell(unit, ""): sum(of) / len(of) for unit, of in by_name.items()}
+    values = {Cell(unit, ""): sum(unit_values) / len(unit_values) for unit, unit_values in by_name.items()}
     return Reading(values, reading.units, reading.missing, reading.units)
 
 
-def _joined(values: Mapping[Cell, float], of: Sequence[Reading]) -> Reading:
-    missing = sum((Counter(reading.missing) for reading in of), Counter[str]())
-    asked = max((reading.asked for reading in of), default=0)
-    return Reading(values, asked, missing, max((reading.units for reading in of), default=0))
+def _joined(values: Mapping[Cell, float], readings: Sequence[Reading]) -> Reading:
+    missing = sum((Counter(reading.missing) for reading in readings), Counter[str]())
+    asked = max((reading.asked for reading in readings), default=0)
+    return Reading(values, asked, missing, max((reading.units for reading in readings), default=0))
 
 
 @dataclass(frozen=True)
@@ -222,68 +233,72 @@ _OF_VALID = ", where the classifier sees it"
 _FURTHER: dict[Pair, str] = {"middle": "a target at a middle distance", "other": "a far target"}
 
 
-def claims(of: Evidence) -> Iterator[Claim]:
+def claims(evidence: Evidence) -> Iterator[Claim]:
     """All claims, in the paper's order; one that nothing can be said of has no readings and a note."""
-    yield from _valid_close_realistic(of)
-    yield _random_changes(of)
-    yield from _cone(of)
-    yield from _x0_prediction(of)
-    yield from _bad_targets(of)
-    base, without, margin = of.roles.base, of.roles.no_cone, of.roles.tests.margin
-    names = [name for name in of.classifiers(base) if name in of.roles.random]
+    yield from _valid_close_realistic(evidence)
+    yield _random_changes(evidence)
+    yield from _cone(evidence)
+    yield from _x0_prediction(evidence)
+    yield from _bad_targets(evidence)
+    base, without, margin = evidence.roles.base, evidence.roles.no_cone, evidence.roles.tests.margin
+    names = [name for name in evidence.classifiers(base) if name in evidence.roles.random]
     yield Claim(
         "RandomNet",
         "never valid",
         "a random classifier sees the target in next to no counterfactual",
         "supported (TA 0)",
         names,
-        [of.target_accuracy(name, base) for name in names],
-        of.unit,
+        [evidence.target_accuracy(name, base) for name in names],
+        evidence.unit,
         bar=margin,
         above=False,
         bounds=_SHARE,
     )
-    names = _paired(of, [name for name in of.classifiers(base) if name in of.roles.robust], without)
+    names = _paired(evidence, [name for name in evidence.classifiers(base) if name in evidence.roles.robust], without)
     yield Claim(
         "Control",
         "robust unchanged",
         "cone projection changes next to nothing for the robust classifier",
         "supported (TA the same)",
         names,
-        [minus(of.target_accuracy(n, base), of.target_accuracy(n, without), absolute=True) for n in names],
-        of.unit,
+        [minus(evidence.target_accuracy(n, base), evidence.target_accuracy(n, without), absolute=True) for n in names],
+        evidence.unit,
         bar=margin,
         above=False,
         bounds=_SHARE,
     )
-    yield from _rejection(of)
-    yield from _planted(of)
+    yield from _rejection(evidence)
+    yield from _planted(evidence)
 
 
-def _fragile(of: Evidence, *without: str) -> list[str]:
+def _fragile(evidence: Evidence, *without: str) -> list[str]:
     """The trained classifiers of the base that are not robust, nor of the kinds in `without`."""
-    return [name for name in of.classifiers(of.roles.base) if of.roles.of_classifier(name) not in ("robust", *without)]
+    return [
+        name
+        for name in evidence.classifiers(evidence.roles.base)
+        if evidence.roles.of_classifier(name) not in ("robust", *without)
+    ]
 
 
-def _paired(of: Evidence, names: Sequence[str], method: str | None) -> list[str]:
-    return [name for name in names if name in of.classifiers(method)]
+def _paired(evidence: Evidence, names: Sequence[str], method: str | None) -> list[str]:
+    return [name for name in names if name in evidence.classifiers(method)]
 
 
-def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
-    base, majority = of.roles.base, of.roles.tests.majority
-    names = _fragile(of, "random", "flawed")
+def _valid_close_realistic(evidence: Evidence) -> Iterator[Claim]:
+    base, majority = evidence.roles.base, evidence.roles.tests.majority
+    names = _fragile(evidence, "random", "flawed")
     yield Claim(
         "H1",
         "valid",
         "the classifier sees the target in most counterfactuals of non-robust classifiers",
         "supported, but for SIMCLR (TA .90 to .99; .45)",
         names,
-        [of.target_accuracy(name, base) for name in names],
-        of.unit,
+        [evidence.target_accuracy(name, base) for name in names],
+        evidence.unit,
         bar=majority,
         bounds=_SHARE,
     )
-    seen, where = (of.conditional_validity, _OF_VALID) if of.by_image else (of.oracle_accuracy, "")
+    seen, where = (evidence.conditional_validity, _OF_VALID) if evidence.by_image else (evidence.oracle_accuracy, "")
     yield Claim(
         "H1",
         "no adversarial example",
@@ -291,16 +306,22 @@ def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
         "not supported (OTA well below .5 for most)",
         names,
         [seen(name, base) for name in names],
-        of.unit,
+        evidence.unit,
         bar=majority,
         bounds=_SHARE,
     )
     realistic = "supported, but for SIMCLR (FID .80 to 1.16, SIMCLR 3.16; robust 1.87)"
     for part, adjective, in_paper, read, unit in (
-        ("close", "nearer to the original than", "supported (LPIPS .29 to .34; robust .38)", of.closeness, of.unit),
-        ("realistic", "more realistic than", realistic, of.realism, "source class"),
+        (
+            "close",
+            "nearer to the original than",
+            "supported (LPIPS .29 to .34; robust .38)",
+            evidence.closeness,
+            evidence.unit,
+        ),
+        ("realistic", "more realistic than", realistic, evidence.realism, "source class"),
     ):
-        metric, reading = _against_robust(of, names, read)
+        metric, reading = _against_robust(evidence, names, read)
         measured = f" ({metric})" if metric else ""
         yield Claim(
             "H1",
@@ -316,11 +337,11 @@ def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
 
 
 def _against_robust(
-    of: Evidence, names: Sequence[str], read: Callable[[str, str | None], tuple[str, Reading]]
+    evidence: Evidence, names: Sequence[str], read: Callable[[str, str | None], tuple[str, Reading]]
 ) -> tuple[str, Reading]:
     """A distance of the non-robust classifiers' counterfactuals − that of the robust ones'."""
-    robust = [name for name in of.classifiers(of.roles.base) if name in of.roles.robust]
-    sides = [[read(name, of.roles.base) for name in some] for some in (names, robust)]
+    robust = [name for name in evidence.classifiers(evidence.roles.base) if name in evidence.roles.robust]
+    sides = [[read(name, evidence.roles.base) for name in some] for some in (names, robust)]
     metrics = {metric for side in sides for metric, _ in side}
     if not all(sides) or len(metrics) != 1:
         return "", Reading()
@@ -328,15 +349,15 @@ def _against_robust(
     return metrics.pop(), minus(ours, theirs)
 
 
-def _random_changes(of: Evidence) -> Claim:
-    base, unguided = of.roles.base, of.roles.unguided
-    names = [name for name in of.classifiers(base) if name in of.roles.random]
+def _random_changes(evidence: Evidence) -> Claim:
+    base, unguided = evidence.roles.base, evidence.roles.unguided
+    names = [name for name in evidence.classifiers(base) if name in evidence.roles.random]
     readings = []
     for name in names:
-        oracles = of.witnesses(name)
-        guided = of.oracle_accuracy(name, base, oracles=oracles)
-        start = next(iter(sorted(of.classifiers(unguided), key=lambda other: other != name)), None)
-        chance = of.oracle_accuracy(start, unguided, oracles=oracles) if start is not None else None
+        oracles = evidence.witnesses(name)
+        guided = evidence.oracle_accuracy(name, base, oracles=oracles)
+        start = next(iter(sorted(evidence.classifiers(unguided), key=lambda other: other != name)), None)
+        chance = evidence.oracle_accuracy(start, unguided, oracles=oracles) if start is not None else None
         readings.append(minus(guided, chance) if chance is not None else guided)
     return Claim(
         "H2",
@@ -345,47 +366,50 @@ def _random_changes(of: Evidence) -> Claim:
         "not supported (OTA .14 to .23: the cone carries the robust classifier's gradient)",
         names,
         readings,
-        of.unit,
-        bar=of.roles.tests.margin,
+        evidence.unit,
+        bar=evidence.roles.tests.margin,
         above=False,
-        bounds=(-1.0, 1.0) if of.classifiers(unguided) else _SHARE,
-        note="" if of.classifiers(unguided) else "no unguided condition to compare with",
+        bounds=(-1.0, 1.0) if evidence.classifiers(unguided) else _SHARE,
+        note="" if evidence.classifiers(unguided) else "no unguided condition to compare with",
     )
 
 
-def _cone(of: Evidence) -> Iterator[Claim]:
-    base, without = of.roles.base, of.roles.no_cone
-    names = _paired(of, _fragile(of, "random"), without)
+def _cone(evidence: Evidence) -> Iterator[Claim]:
+    base, without = evidence.roles.base, evidence.roles.no_cone
+    names = _paired(evidence, _fragile(evidence, "random"), without)
     yield Claim(
         "H3",
         "cone projection",
         "the oracles see the target of non-robust classifiers more often with the cone",
         "supported (OTA falls by .26 to .39 without it, SIMCLR by .06 to .19)",
         names,
-        [minus(of.oracle_accuracy(name, base), of.oracle_accuracy(name, without)) for name in names],
-        of.unit,
+        [minus(evidence.oracle_accuracy(name, base), evidence.oracle_accuracy(name, without)) for name in names],
+        evidence.unit,
     )
-    flawed = [name for name in names if of.roles.of_classifier(name) == "flawed"]
-    if of.by_image and flawed:
+    flawed = [name for name in names if evidence.roles.of_classifier(name) == "flawed"]
+    if evidence.by_image and flawed:
         yield Claim(
             "H3",
             "of valid ones",
             f"the oracles see the target of flawed classifiers more often with the cone{_OF_VALID} both times",
             "not reported",
             flawed,
-            [minus(of.conditional_validity(name, base), of.conditional_validity(name, without)) for name in flawed],
-            of.unit,
+            [
+                minus(evidence.conditional_validity(name, base), evidence.conditional_validity(name, without))
+                for name in flawed
+            ],
+            evidence.unit,
         )
 
 
-def _x0_prediction(of: Evidence) -> Iterator[Claim]:
-    base, without = of.roles.base, of.roles.no_x0
+def _x0_prediction(evidence: Evidence) -> Iterator[Claim]:
+    base, without = evidence.roles.base, evidence.roles.no_x0
     losses = {
-        name: minus(of.target_accuracy(name, base), of.target_accuracy(name, without))
-        for name in _paired(of, of.classifiers(base), without)
+        name: minus(evidence.target_accuracy(name, base), evidence.target_accuracy(name, without))
+        for name in _paired(evidence, evidence.classifiers(base), without)
     }
-    plain = [name for name in _fragile(of, "random", "noise-trained", "flawed") if name in losses]
-    noisy = [name for name in losses if of.roles.of_classifier(name) in ("robust", "noise-trained")]
+    plain = [name for name in _fragile(evidence, "random", "noise-trained", "flawed") if name in losses]
+    noisy = [name for name in losses if evidence.roles.of_classifier(name) in ("robust", "noise-trained")]
     yield Claim(
         "H4",
         "x0-prediction",
@@ -393,7 +417,7 @@ def _x0_prediction(of: Evidence) -> Iterator[Claim]:
         "supported (TA falls by .45 to .58 without it, AlexNet by .08)",
         plain,
         [losses[name] for name in plain],
-        of.unit,
+        evidence.unit,
     )
     both = plain and noisy
     mine, theirs = (combined(losses[name] for name in some) for some in (plain, noisy))
@@ -404,22 +428,24 @@ def _x0_prediction(of: Evidence) -> Iterator[Claim]:
         "supported (Madry and UnetE unchanged)",
         [*plain, *noisy] if both else [],
         [minus(mine, theirs)] if both else [],
-        of.unit,
+        evidence.unit,
         bounds=(-2.0, 2.0),
     )
 
 
-def _bad_targets(of: Evidence) -> Iterator[Claim]:
-    base = of.roles.base
-    names = [name for name in of.classifiers(base) if of.roles.of_classifier(name) not in ("random", "flawed")]
-    middle = [name for name in names if of.oracle_accuracy(name, base, "middle").values]
+def _bad_targets(evidence: Evidence) -> Iterator[Claim]:
+    base = evidence.roles.base
+    names = [
+        name for name in evidence.classifiers(base) if evidence.roles.of_classifier(name) not in ("random", "flawed")
+    ]
+    middle = [name for name in names if evidence.oracle_accuracy(name, base, "middle").values]
     further: Pair = "middle" if middle else "other"
-    names = middle or [name for name in names if of.oracle_accuracy(name, base, "other").values]
-    far = [of.oracle_accuracy(name, base, further) for name in names]
-    near = [by_unit(of.oracle_accuracy(name, base)) for name in names]
-    reached = [v for name in names for v in of.target_accuracy(name, base, further).values.values()]
+    names = middle or [name for name in names if evidence.oracle_accuracy(name, base, "other").values]
+    far = [evidence.oracle_accuracy(name, base, further) for name in names]
+    near = [by_unit(evidence.oracle_accuracy(name, base)) for name in names]
+    reached = [v for name in names for v in evidence.target_accuracy(name, base, further).values.values()]
     # Where no classifier reaches a further target, it is not worse: it is out of the method's reach.
-    out_of_reach = bool(reached) and sum(reached) / len(reached) < of.roles.tests.margin
+    out_of_reach = bool(reached) and sum(reached) / len(reached) < evidence.roles.tests.margin
     floor = "floor: the classifiers see such a target in next to none, so its distance tells nothing; name nearer ones"
     note = floor if out_of_reach else ""
     yield Claim(
@@ -428,8 +454,8 @@ def _bad_targets(of: Evidence) -> Iterator[Claim]:
         f"the oracles see an ideal target more often than {_FURTHER[further]}",
         "supported (OTA falls by .14 to .35, SIMCLR by .04 to .12)",
         names,
-        [minus(one, by_unit(other)) for one, other in zip(near, far, strict=True)],
-        of.unit,
+        [minus(ideal, by_unit(other)) for ideal, other in zip(near, far, strict=True)],
+        evidence.unit,
         note=note,
     )
     yield Claim(
@@ -439,32 +465,32 @@ def _bad_targets(of: Evidence) -> Iterator[Claim]:
         "supported (OTA .03 to .54)",
         names,
         far,
-        of.unit,
-        bar=of.roles.tests.majority,
+        evidence.unit,
+        bar=evidence.roles.tests.majority,
         above=False,
         bounds=_SHARE,
         note=note,
     )
 
 
-def _rejection(of: Evidence) -> Iterator[Claim]:
+def _rejection(evidence: Evidence) -> Iterator[Claim]:
     """What dropping the counterfactuals buys that the classifier itself does not see as the target, without the cone.
 
     It needs no condition of its own: what would be kept is seen in the scores.
     """
-    base, without = of.roles.base, of.roles.no_cone
-    names = _paired(of, _fragile(of, "random"), without)
-    if not of.by_image or not names:
+    base, without = evidence.roles.base, evidence.roles.no_cone
+    names = _paired(evidence, _fragile(evidence, "random"), without)
+    if not evidence.by_image or not names:
         return
-    kept = {name: of.conditional_validity(name, without) for name in names}
+    kept = {name: evidence.conditional_validity(name, without) for name in names}
     yield Claim(
         "Rejection",
         "of those kept",
         "without the cone the oracles see the target more often in what the classifier sees as it than in all",
         "proposed, not measured",
         names,
-        [gain_of_part(of.oracle_accuracy(name, without), kept[name]) for name in names],
-        of.unit,
+        [gain_of_part(evidence.oracle_accuracy(name, without), kept[name]) for name in names],
+        evidence.unit,
         bounds=_ANY,
     )
     yield Claim(
@@ -473,19 +499,19 @@ def _rejection(of: Evidence) -> Iterator[Claim]:
         "in the same images the oracles see the target more often with the cone",
         "not reported",
         names,
-        [minus(of.oracle_accuracy(name, base), kept[name]) for name in names],
-        of.unit,
+        [minus(evidence.oracle_accuracy(name, base), kept[name]) for name in names],
+        evidence.unit,
     )
 
 
-def _planted(of: Evidence) -> Iterator[Claim]:
+def _planted(evidence: Evidence) -> Iterator[Claim]:
     """Whether the oracles tell a classifier with a known defect from sound ones; without the cone, which hides it."""
-    without = of.roles.no_cone
-    names = _paired(of, _fragile(of, "random"), without)
-    sound = [name for name in names if of.roles.of_classifier(name) != "flawed"]
-    if not of.by_image or not sound:
+    without = evidence.roles.no_cone
+    names = _paired(evidence, _fragile(evidence, "random"), without)
+    sound = [name for name in names if evidence.roles.of_classifier(name) != "flawed"]
+    if not evidence.by_image or not sound:
         return
-    known = each_once(of.conditional_validity(name, without) for name in sound)
+    of_sound = each_once(evidence.conditional_validity(name, without) for name in sound)
     for name in names:
         if name not in sound:
             yield Claim(
@@ -494,7 +520,7 @@ def _planted(of: Evidence) -> Iterator[Claim]:
                 f"without the cone oracles see its target less often than for sound classifiers{_OF_VALID}",
                 "not in the paper: the defect is known",
                 [name],
-                [minus(of.conditional_validity(name, without), known)],
-                of.unit,
+                [minus(evidence.conditional_validity(name, without), of_sound)],
+                evidence.unit,
                 above=False,
             )

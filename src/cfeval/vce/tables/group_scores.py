@@ -223,8 +223,8 @@ class GroupMaterial:
         """How a counterfactual ends (`cfeval.vce.endings`)."""
         name, replies = condition.classifier, dict(row.seen.oracles)
         misread = row.seen.misread and self.roles.of_classifier(name) != "random"
-        asked = self.roles.witnesses(name, replies)
-        return ending(row.seen.status, row.seen.predicted, row.cell.target, replies, asked, misread)
+        witnesses = self.roles.witnesses(name, replies)
+        return ending(row.seen.status, row.seen.predicted, row.cell.target, replies, witnesses, misread)
 
     def paper(self, table: str, classifier: str, metric: str) -> tuple[float | None, float | None]:
         """Mean and sd of the paper's cell; None where it has none, or nobody said which cell it is."""

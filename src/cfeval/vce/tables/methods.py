@@ -81,8 +81,10 @@ def _figures_of_method(
 
 def of_oracles(score: GroupScore, material: GroupMaterial) -> float | None:
     """The share in which an oracle sees the target, over the trained oracles."""
-    of = [split(name) for name in score.figures]
-    oracles = [oracle for kind, oracle in of if kind == "ota" and oracle not in ("", score.condition.classifier)]
+    kinds_and_oracles = [split(name) for name in score.figures]
+    oracles = [
+        oracle for kind, oracle in kinds_and_oracles if kind == "ota" and oracle not in ("", score.condition.classifier)
+    ]
     return mean([score.figures[f"ota_{name}"] for name in oracles if material.roles.is_oracle(name)])
 
 
@@ -332,7 +334,7 @@ def _per(values: dict[str, float | None]) -> dict[str, float | None]:
 
 def averaged(rows: Sequence[CostRow]) -> list[CostRow]:
     """A row a method: means over the classifiers that all methods share; costs of a valid one from these means."""
-    found = []
+    means = []
     trained = shared(rows)
     for key in dict.fromkeys((*setting_of(row), row.method) for row in trained):
         some = [row for row in trained if (*setting_of(row), row.method) == key]
@@ -341,8 +343,8 @@ def averaged(rows: Sequence[CostRow]) -> list[CostRow]:
             values[name] = rounded(mean([value for row in some if (value := getattr(row, name)) is not None]))
         counts = {name: sum(getattr(row, name) for row in some) for name in ("n", "n_scored")}
         names = setting_fields(key[:2])
-        found.append(CostRow(**names, method=key[2], classifier="mean", **values, **_per(values), **counts))
-    return found
+        means.append(CostRow(**names, method=key[2], classifier="mean", **values, **_per(values), **counts))
+    return means
 
 
 COST = table(

@@ -95,10 +95,10 @@ def label(metric: str, random: Sequence[str] = ()) -> str:
 
 def _arrow(kind: str, of_random: bool) -> str:
     """Where a figure is better; nothing for one that is not known."""
-    words = {kind, kind.split("_")[0]}
-    if words & {*_RISING}:
+    names = {kind, kind.split("_")[0]}
+    if names & {*_RISING}:
         return " ↓" if of_random else " ↑"
-    return " ↓" if words & {*_FALLING} else ""
+    return " ↓" if names & {*_FALLING} else ""
 
 
 def is_minimal(metric: str, roles: Roles) -> bool:

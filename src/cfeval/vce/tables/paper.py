@@ -143,10 +143,10 @@ def summary_rows(
     for setting in material.settings() if method else ():
         classifiers = material.classifiers(setting, method)
         groups = {name: material.groups(setting, name, method, "ideal") for name in classifiers}
-        metrics = ordered(filter(wanted, known(score for of in groups.values() for score in of)), classifiers)
+        metrics = ordered(filter(wanted, known(score for scores in groups.values() for score in scores)), classifiers)
         rows += [
-            summary_row(material, setting, name, method or "", metric, of, table)
-            for name, of in groups.items()
+            summary_row(material, setting, name, method or "", metric, scores, table)
+            for name, scores in groups.items()
             for metric in metrics
             if split(metric)[1] != name
         ]
@@ -168,7 +168,7 @@ def summary_row(
     Args:
         values: the figure of each group that has it, where it follows from others; None: as the groups have it.
     """
-    of = figures_named(groups, metric) if values is None else values
+    group_values = figures_named(groups, metric) if values is None else values
     paper_mean, paper_sd = material.paper(table, classifier, metric)
     return SummaryRow(
         **setting_fields(setting),
@@ -178,10 +178,10 @@ def summary_row(
         kind=material.roles.of_classifier(classifier),
         defect=material.roles.defects.get(classifier, ""),
         metric=metric,
-        mean=rounded(mean(of)),
-        sd=rounded(pstdev(sorted(of)) if of else None),
-        n_groups=len(of),
-        n_groups_missing=len(material.expected(setting, "ideal")) - len(of),
+        mean=rounded(mean(group_values)),
+        sd=rounded(pstdev(sorted(group_values)) if group_values else None),
+        n_groups=len(group_values),
+        n_groups_missing=len(material.expected(setting, "ideal")) - len(group_values),
         n=sum(score.n for score in groups),
         n_scored=sum(score.n_scored for score in groups),
         missing=_reasons(groups),
@@ -213,7 +213,7 @@ def difference_rows(material: GroupMaterial, method: str | None, pair: Pair, tab
             name: (material.groups(setting, name, base, "ideal"), material.groups(setting, name, method, pair))
             for name in classifiers
         }
-        metrics = ordered(known(score for sides in both.values() for of in sides for score in of), classifiers)
+        metrics = ordered(known(score for sides in both.values() for scores in sides for score in scores), classifiers)
         rows += [
             _difference_row(material, setting, name, method or "", metric, both[name], pair, table)
             for name in classifiers
@@ -236,11 +236,11 @@ def _difference_row(
 ) -> DifferenceRow:
     base, other = sides
     if pair == "ideal":  # the same groups: those that have the figure on both sides
-        ours, theirs = ({s.group for s in of if metric in s.figures and s.n_scored} for of in sides)
+        ours, theirs = ({s.group for s in some if metric in s.figures and s.n_scored} for some in sides)
         base, other = [s for s in base if s.group in theirs], [s for s in other if s.group in ours]
     before, after = figures_named(base, metric), figures_named(other, metric)
     paper_mean, paper_sd = material.paper(table, classifier, metric)
-    expected = len(material.expected(setting, "ideal")) + len(material.expected(setting, pair))
+    n_expected = len(material.expected(setting, "ideal")) + len(material.expected(setting, pair))
     return DifferenceRow(
         **setting_fields(setting),
         method=method,
@@ -248,12 +248,12 @@ def _difference_row(
         kind=material.roles.of_classifier(classifier),
         metric=metric,
         mean=_difference(mean(after), mean(before)),
-        sd=_difference(*(stdev(sorted(of)) if len(of) > 1 else None for of in (after, before))),
+        sd=_difference(*(stdev(sorted(some)) if len(some) > 1 else None for some in (after, before))),
         base_mean=rounded(mean(before)),
         other_mean=rounded(mean(after)),
         n_groups=len(after),
         n_base_groups=len(before),
-        n_groups_missing=expected - len(after) - len(before),
+        n_groups_missing=n_expected - len(after) - len(before),
         n=sum(score.n for score in sides[1]),
         n_scored=sum(score.n_scored for score in sides[1]),
         n_base=sum(score.n for score in sides[0]),
@@ -264,8 +264,8 @@ def _difference_row(
     )
 
 
-def _difference(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else rounded(one - other)
+def _difference(minuend: float | None, subtrahend: float | None) -> float | None:
+    return None if minuend is None or subtrahend is None else rounded(minuend - subtrahend)
 
 
 def _lines(rows: Sequence[SummaryRow] | Sequence[DifferenceRow]) -> Lines:
@@ -282,15 +282,17 @@ def _lines(rows: Sequence[SummaryRow] | Sequence[DifferenceRow]) -> Lines:
         here = [row for row in rows if setting_of(row) == setting]
         for metric in ordered({row.metric for row in here}, classifiers):
             cells = {row.classifier: row for row in here if row.metric == metric}
-            found = [cells.get(name) for name in classifiers]
-            body.append((*names, label(metric, random), *(shown(row.mean, row.sd) if row else "" for row in found)))
+            cells_in_order = [cells.get(name) for name in classifiers]
+            body.append(
+                (*names, label(metric, random), *(shown(row.mean, row.sd) if row else "" for row in cells_in_order))
+            )
             if any(row.paper_mean is not None for row in cells.values()):
-                printed = (shown(row.paper_mean, row.paper_sd, 2) if row else "" for row in found)
+                printed = (shown(row.paper_mean, row.paper_sd, 2) if row else "" for row in cells_in_order)
                 body.append((*names, "paper", *printed))
         by_classifier = [[row for row in here if row.classifier == name] for name in classifiers]
-        last = [of[-1] if of else None for of in by_classifier]
+        last = [some[-1] if some else None for some in by_classifier]
         if not isinstance(here[0], DifferenceRow):
-            body.append((*names, "Groups", *(_span([row.n_groups for row in of]) for of in by_classifier)))
+            body.append((*names, "Groups", *(_span([row.n_groups for row in some]) for some in by_classifier)))
         body.append((*names, "Scored", *(f"{row.n_scored} of {row.n}" if row else "" for row in last)))
         if isinstance(here[0], DifferenceRow):
             base = (f"{row.n_base_scored} of {row.n_base}" if isinstance(row, DifferenceRow) else "" for row in last)
@@ -311,9 +313,9 @@ def _notes(rows: Sequence[SummaryRow]) -> list[str]:
     """What all rows share, and how to read them."""
     shared = {"Image set": {r.image_set for r in rows}, "Denoiser": {r.denoiser for r in rows}}
     shared["Method"] = {r.method for r in rows}
-    said = " · ".join(f"{what}: {next(iter(names))}" for what, names in shared.items() if len(names) == 1)
+    shared_names = " · ".join(f"{what}: {next(iter(names))}" for what, names in shared.items() if len(names) == 1)
     floor = _FLOOR if any(row.metric.endswith("_floor") for row in rows) else ""
-    return [f"{said}." if said else "", _READING, _paper_note(rows), floor]
+    return [f"{shared_names}." if shared_names else "", _READING, _paper_note(rows), floor]
 
 
 def _paper_note(rows: Sequence[SummaryRow] | Sequence[DifferenceRow]) -> str:

@@ -1,7 +1,9 @@
-"""What others printed of a set of pairs stands beside own figures where set, model and kind are the same."""
+"""What params.yaml expects of phi is what the rules of the test models give on the pairs that the calibration draws."""
 
 from pathlib import Path
 from typing import get_args
+
+import pytest
 
 from cfeval.core import registry
 from cfeval.core.jsonl import read_csv
@@ -9,7 +11,43 @@ from cfeval.datasets.pair import ChangeKind
 from cfeval.edct.pairs.measures import METRICS, PublishedPairs, notes
 from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.pairs.table import PairData, PairRow, render, rows
+from tests.edct.pairs.rules import PARAMS, expected_phi, told, told_of_easy_vqa
 from tests.edct.pairs.test_pairs import verdict
+
+EASY = "easy-vqa"
+WITHOUT = ("prior", "memorising", "blind-listing")
+"""Their answers never move with the second image, so that they have no phi."""
+PHI = {"phi", "no_phi"}
+"""Of whom params.yaml says this, the calibration asks about given pairs."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name, known in PARAMS["expected"].items() if name != EASY and known.keys() & PHI]
+)
+def test_the_expected_phi_of_a_test_model_is_that_of_its_rule(name: str) -> None:
+    assert PARAMS["expected"][name].get("phi") == expected_phi(told(name, PARAMS["items"]))
+
+
+@pytest.mark.slow
+def test_the_expected_phi_of_easy_vqas_target_is_that_of_its_rule_on_recolored_images() -> None:
+    found = told_of_easy_vqa(PARAMS["items"])
+    assert {one.kind for one in found} == {"attribute", "background"}
+    assert PARAMS["expected"][EASY]["phi"] == expected_phi(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITHOUT)
+def test_a_test_model_whose_answer_never_moves_has_no_phi(name: str) -> None:
+    found = told(name, 24)
+    assert {one.moved for one in found} == {0}
+    assert expected_phi(found) is None
+    assert "phi" not in PARAMS["expected"][name]
+    assert "never moves" in PARAMS["expected"][name]["no_phi"]
+
+
+# What others printed of a set of pairs stands beside own figures where set, model and kind are the same.
+
 
 PUBLISHED = read_csv(Path(__file__).parents[3] / "data/reference/pairs.csv", PublishedPairs)
 

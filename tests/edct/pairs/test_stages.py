@@ -1,23 +1,31 @@
 """CCT: log-probabilities of answers from a provider to the table, where the distributions are planted."""
 
+import io
 import json
 from collections.abc import Iterator
 from io import BytesIO
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import PIL.Image
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from scipy.spatial.distance import cityblock
 from scipy.stats import pearsonr, pointbiserialr
 
+from cfeval.config import parse
 from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.pair import file_pairs
+from cfeval.edct.estimate import pair_lines
+from cfeval.edct.figures import draw_pairs
 from cfeval.edct.pairs.measures import cct, phi
-from cfeval.edct.pairs.records import PairBaseline, PairVerdict
+from cfeval.edct.pairs.records import PairBaseline, PairCondition, PairVerdict
 from cfeval.edct.pairs.stages import decisive_word, distance
-from cfeval.edct.pairs.table import PairData, render, rows
+from cfeval.edct.pairs.table import PairData, PairRow, render, rows
+from cfeval.edct.report.pairs import finding
 from cfeval.inference.chat import beginnings
 from cfeval.stats.intervals import Interval
 from tests.conftest import Run
@@ -277,3 +285,91 @@ def test_a_target_without_the_option_is_asked_as_ever_and_its_answers_have_none(
     with_none = [json.loads(line) for line in said.read_text().splitlines()]
     assert all((record.pop("logprobs"), record.pop("first_token")) == ({}, "") for record in with_none)
     assert with_none == [json.loads(line) for line in plain.read_text().splitlines()], "the same calls by their keys"
+
+
+# Given pairs as readers see them: the figure, the first screen of the report, what a study of them takes.
+
+
+MODEL = {"plugin": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+
+
+def condition(vlm: str) -> PairCondition:
+    return PairCondition(pair_set="set", vlm=vlm, pair_judge="judge")
+
+
+def table(**of: list[PairVerdict]) -> list[PairRow]:
+    """The rows of some targets; `near` is a test model of which phi should be .7."""
+    data = PairData({condition(name): found for name, found in of.items()}, expected={"near": 0.7})
+    return rows(list(data.verdicts), data)
+
+
+NEAR = [verdict(f"{n}", n % 2, n % 2 if n < 36 else 1 - n % 2) for n in range(40)]
+FAR = [verdict(f"{n}", n % 2, 1 - n % 2) for n in range(40)]
+NEVER = [verdict(f"{n}", 0, n % 2) for n in range(40)]
+
+
+def svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg")
+    return buffer.getvalue()
+
+
+def test_the_figure_has_the_four_counts_phi_and_what_is_expected() -> None:
+    text = svg(draw_pairs(table(near=NEAR, never=NEVER)))
+    assert all(f">{count}<" in text for count in (18, 20))
+    assert ">expected of the test model<" in text
+    assert "no φ: one of the two never varies" in text
+    assert "params.yaml names no condition" in svg(draw_pairs([]))
+
+
+def test_the_figure_shows_f_auroc_at_the_length_of_the_explanations_by_the_number_of_the_line() -> None:
+    short, long = ([one.model_copy(update={"words": many}) for one in NEAR] for many in (4, 40))
+    figure = draw_pairs(table(near=short, far=long, never=NEVER))
+    left, _, axes = figure.axes
+    assert [label.get_text().split()[-1] for label in left.get_yticklabels()] == ["1", "2", "3"]
+    points = {text.get_text(): text.xy for text in axes.texts if isinstance(text, Annotation)}
+    assert points == {"1": (4, pytest.approx(0.9)), "2": (40, pytest.approx(0.9))}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("mean words of both explanations", "F-AUROC")
+
+
+def test_the_figure_says_where_no_phi_is_what_is_expected() -> None:
+    of = {condition("never"): NEVER}
+    data = PairData(of, expected={"never": "its answer never moves"})
+    assert "no φ, as expected" in svg(draw_pairs(rows(list(of), data)))
+
+
+def test_of_natural_pairs_alone_the_figure_says_why_it_is_empty() -> None:
+    natural = [verdict(f"{n}", n % 2, n % 2, natural=True) for n in range(10)]
+    assert "only answers are told" in svg(draw_pairs(table(far=natural)))
+
+
+def test_the_finding_tells_targets_apart_by_the_whole_interval_of_phi() -> None:
+    said = str(finding(table(near=NEAR, far=FAR, never=NEVER)))
+    assert "more often than other changes: <b>near</b> (φ 0.80, " in said
+    assert "That is not shown of <b>far</b> (φ −1.00, " in said
+    assert "Nothing can be told of <b>never</b>: " in said
+    natural = [verdict(f"{n}", n % 2, None, natural=True, correct_before=1, correct_after=n % 2) for n in range(10)]
+    assert "<b>far</b> right about both images of 50 %" in str(finding(table(far=natural)))
+    assert str(finding([])) == "No pair has an outcome."
+
+
+def test_two_conversations_a_pair_and_six_rulings_are_counted() -> None:
+    asked = {"plugin": "chat", "model": MODEL, "votes": 3}
+    pairs: dict[str, Any] = {"pair_set": ["own"], "vlm": ["a", "b"], "pair_judge": ["chat", "panel"]}
+    judges = {"chat": asked, "panel": {"plugin": "panel", "judges": [asked, {"plugin": "lexical"}]}}
+    edct = {
+        "pair_sets": {"own": {"plugin": "files", "path": "p.csv"}},
+        "vlms": {"a": MODEL, "b": {**MODEL, "model": "n"}},
+    }
+    study = parse({"edct": {**edct, "pair_judges": judges, "pairs": [pairs], "again": 2}}).edct
+    assert study is not None
+    found = {(line.stage, line.plugin): line for line in pair_lines(study, {"own": 100}, "", "")}
+    assert {key: line.typical.calls for key, line in found.items()} == {
+        ("pair_baselines", "a"): 2 * (200 + 50),
+        ("pair_baselines", "b"): 2 * (200 + 50),
+        ("pair_verdicts", "chat"): 2 * 3 * (400 + 100 + 50),
+        ("pair_verdicts", "panel"): 2 * 3 * (400 + 100 + 50),
+    }
+    again = 50 + 15  # of 100 pairs, one in two: 3 standard deviations more
+    assert found["pair_baselines", "a"].most.calls == 2 * (200 + again)
+    assert found["pair_verdicts", "chat"].most.calls == 2 * 2 * 3 * (400 + 100 + again)
